@@ -1,0 +1,114 @@
+import type { Format, Loss, Usage } from './formats/ir.ts'
+import type { Transport } from './transport.ts'
+import type { Upstream } from './upstreams/upstream.ts'
+
+/** Who calls: what `auth` returns for a good credential. */
+export interface Identity {
+  /** Stable id of the caller, for metering. */
+  readonly id: string
+  /** Model names this caller may use (`name` or `prefix*`). Default: all. */
+  readonly models?: readonly string[]
+  readonly [key: string]: unknown
+}
+
+/** What `auth` may look at beside the credential. */
+export interface AuthRequest {
+  readonly method: string
+  readonly path: string
+  header(name: string): string | undefined
+}
+
+/** Verifies a credential: the caller's identity, or null (401). A throw is a 500 and is logged. */
+export type Authenticate = (credential: string, request: AuthRequest) => Identity | null | Promise<Identity | null>
+
+/** Where a model's calls go. */
+export interface Target<U extends string = string> {
+  upstream: U
+  /** The model's name at the upstream. Default: the name the client asked for. */
+  model?: string
+}
+/** An upstream's name (same model name there), a target, or a list of targets tried in order. */
+export type ModelRoute<U extends string = string> = U | Target<U> | readonly (U | Target<U>)[]
+
+/** Told once for each authenticated call to a model, after its last byte, whatever happened. */
+export interface FinishEvent {
+  readonly requestId: string
+  readonly identity: Identity | null
+  readonly operation: string
+  /** The client's format. */
+  readonly format: Format
+  /** The model as the client named it. */
+  readonly model: string
+  readonly upstream?: string
+  readonly upstreamModel?: string
+  readonly upstreamFormat?: Format
+  readonly lane?: 'wire' | 'translate'
+  readonly stream: boolean
+  /** Status sent to the client (499: it left before one was). */
+  readonly status: number
+  readonly outcome: 'finished' | 'failed' | 'aborted'
+  readonly usage?: Usage
+  readonly losses: readonly Loss[]
+  /** Calls made upstream. */
+  readonly attempts: readonly Attempt[]
+  /** Milliseconds from the call's arrival. */
+  readonly durationMs: number
+  readonly firstEventMs?: number
+  /** What went wrong, in process terms; never sent to the client. */
+  readonly error?: unknown
+}
+export interface Attempt {
+  readonly upstream: string
+  readonly model: string
+  readonly status?: number
+  /** The upstream's own id of the call, for its support. */
+  readonly upstreamRequestId?: string
+  readonly error?: string
+}
+
+/** The one extension concept. `on…` observes; an observer's exception is logged, never thrown. */
+export interface Plugin {
+  readonly name: string
+  onFinish?(event: FinishEvent): void | Promise<void>
+}
+
+export interface Logger {
+  warn(message: string, details?: unknown): void
+  error(message: string, details?: unknown): void
+}
+
+export interface Limits {
+  /** Largest request body in bytes; larger ones are answered 413. Default 32 MiB. */
+  bodyBytes?: number
+  /** Deepest nesting of a request body; deeper ones are answered 400. Default 128. */
+  depth?: number
+  /** Milliseconds until a streaming call is answered 200 with heartbeats though the upstream has sent no event yet. Default 30,000. */
+  holdMs?: number
+  /** Milliseconds until an upstream that has not begun to answer is given up (504). Default 600,000. */
+  firstByteMs?: number
+  /** Milliseconds of upstream silence within an answer until it is given up. Default 300,000. */
+  idleMs?: number
+  /** Milliseconds of silence towards the client until a heartbeat is sent. Default 15,000. */
+  heartbeatMs?: number
+  /** Largest upstream JSON answer, and largest single stream event, in bytes. Default 64 MiB. */
+  answerBytes?: number
+}
+
+export interface GatewayConfig<U extends string = string> {
+  /** Verifies credentials; or the word `'none'`: every call is let in. */
+  auth: Authenticate | 'none'
+  upstreams: Readonly<Record<U, Upstream>>
+  /** What a client may ask for: exact names and `prefix*`. Exact names win, then the longest prefix. */
+  models: Readonly<Record<string, ModelRoute<U>>>
+  /** What happens when a request cannot be carried whole: `'warn'` (default) says so in the `modelgate-loss` header, `'reject'` answers 400, `'ignore'` only tells onFinish. */
+  onLoss?: 'ignore' | 'warn' | 'reject'
+  plugins?: readonly Plugin[]
+  limits?: Limits
+  /** Path prefix under which the host serves the gateway (`/ai`); stripped before matching. */
+  basePath?: string
+  /** Makes the upstream calls instead of the adapter's transport. */
+  fetch?: typeof fetch
+  /** Default: warnings and errors go to `console`. `false`: nothing. */
+  logger?: Logger | false
+}
+export type { Transport }

@@ -1,0 +1,52 @@
+import type { ErrorInfo, ErrorKind } from './formats/ir.ts'
+
+/** The status each kind of error has before a dialect's own table has its word. */
+export const statusOf: Readonly<Record<ErrorKind, number>> = {
+  invalid_request: 400,
+  unsupported_media_type: 415,
+  method_not_allowed: 405,
+  request_too_large: 413,
+  context_length_exceeded: 400,
+  authentication: 401,
+  permission: 403,
+  not_found: 404,
+  model_not_found: 404,
+  conflict: 409,
+  rate_limited: 429,
+  quota_exceeded: 429,
+  overloaded: 503,
+  timeout: 408,
+  internal: 500,
+  not_implemented: 501,
+  upstream_auth: 502,
+  upstream_error: 502,
+  upstream_bad_response: 502,
+  upstream_truncated: 502,
+  upstream_unreachable: 502,
+  upstream_timeout: 504,
+  cancelled: 499,
+}
+
+/** What a GatewayError may carry beside kind and message. */
+export type ErrorDetails = Partial<Omit<ErrorInfo, 'kind' | 'message'>> & {
+  cause?: unknown
+  /** Response headers that belong to the error (`allow`). */
+  headers?: Record<string, string>
+}
+
+/**
+ * The one error class: everything the gateway refuses or fails at. `info` is what the client is told, in whatever
+ * dialect its route speaks; `cause` stays in the process (logger, onFinish) and is never sent.
+ */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError'
+  readonly info: ErrorInfo
+  readonly headers: Record<string, string> | undefined
+
+  constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
+    const { cause, headers, status, ...rest } = details
+    super(message, cause === undefined ? undefined : { cause })
+    this.info = { kind, message, status: status ?? statusOf[kind], ...rest }
+    this.headers = headers
+  }
+}

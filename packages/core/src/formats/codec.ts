@@ -1,0 +1,119 @@
+import type { Effort, ErrorInfo, Format, Json, JsonObject, ModelEvent, ModelRequest, ModelResponse, Report, Usage } from './ir.ts'
+
+/** One server-sent event. `data` is the joined data lines; `event` its name, where it has one. */
+export interface SseEvent {
+  event?: string | undefined
+  data: string
+}
+
+/** A stream as a pure machine: events in, events out, no clock and no I/O. `end` is called once, at the end of input. */
+export interface Machine<In, Out> {
+  push(input: In): Out[]
+  end(): Out[]
+}
+
+/** What a codec may ask of its surroundings. */
+export interface CodecContext {
+  readonly report: Report
+  /** A new unique id with the given prefix (`call_`). */
+  newId(prefix: string): string
+  /** Seconds since 1970. */
+  now(): number
+}
+
+/** What the target declares about itself, as data. Codecs read it; nobody branches on a provider's name. */
+export interface TargetTraits {
+  /** The model's name at the upstream. */
+  readonly model: string
+  /** Departures of an upstream from the format it speaks. */
+  readonly quirks: Quirks
+}
+
+/**
+ * Departures of one upstream from the format it speaks. Declared per upstream, read by the codec of the format.
+ */
+export interface Quirks {
+  /** Name of the field that bounds the answer's tokens (chat). Default `max_completion_tokens`. */
+  readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
+  /** The role that carries developer turns (chat). Default `developer`; older servers know only `system`. */
+  readonly developerRole?: 'developer' | 'system'
+  /** The upstream understands `stream_options` (chat). Default true. */
+  readonly streamOptions?: boolean
+  /** The upstream ends its streams without `[DONE]` once every choice has its finish reason (chat). Default false. */
+  readonly doneOptional?: boolean
+  /** The assistant message's field that takes earlier reasoning back (chat). Default: none, the reasoning is withheld and reported. */
+  readonly reasoningField?: 'reasoning_content' | 'reasoning'
+  /** How the model takes a wish for reasoning (messages). Default: by the model's name, see the codec's table. */
+  readonly thinking?: 'adaptive' | 'budget' | 'none'
+  /** `max_tokens` to send when the client named none and the format requires one (messages); reported. Default: by the model's name. */
+  readonly defaultMaxTokens?: number
+}
+
+/** The client's request as the answer's encoder and decoder need it: what was asked decides what is shown. */
+export interface ExchangeContext extends CodecContext {
+  readonly request: ModelRequest
+}
+
+/** Turns IR events into the client's stream, and knows how this format says "still here" and "it broke". */
+export interface StreamEncoder extends Machine<ModelEvent, SseEvent> {
+  /** Events that keep a silent stream alive. An SSE comment is `{event: ':', data: 'text'}`. */
+  heartbeat(): SseEvent[]
+}
+
+/** Watches a stream of the codec's own format pass by on the wire lane. Cheap, and never alters the bytes by itself. */
+export interface StreamTap {
+  /** Sees one event. `false`: the event is only there because the gateway asked for it, and must be withheld. */
+  push(event: SseEvent): boolean
+  /** A real event (no ping, no comment, no empty preamble) was seen. */
+  readonly started: boolean
+  /** The format's own terminal event was seen. */
+  readonly ended: boolean
+  /** The stream's own error event, where one came. */
+  readonly error: ErrorInfo | undefined
+  readonly usage: Usage | undefined
+  /** The format's finish word, where one came. */
+  readonly finish: string | undefined
+  /** As for StreamEncoder: heartbeat and error in the stream's own terms (its id, its model). */
+  heartbeat(): SseEvent[]
+  fail(error: ErrorInfo): SseEvent[]
+}
+
+/** What the wire lane edits in a request, beside the model's name. */
+export interface WireEdit {
+  /** Top-level fields to set; the value replaces what stands there. */
+  set: JsonObject
+  /** Exact text to delete from every event passed on, a mark the edit leaves in the answer (`,"usage":null`). */
+  erase?: string
+}
+
+/** Pure and synchronous: no streams, no clocks, no fetch. All I/O lives in the lanes and the router. */
+export interface Codec {
+  readonly format: Format
+  /**
+   * Checks a request body from a client: required fields, types and the specification's bounds, in the provider's own
+   * wording. Unknown fields are kept. Returns the same object, throws GatewayError with `param` otherwise.
+   */
+  validateRequest(body: Json): JsonObject
+  decodeRequest(body: JsonObject, context: CodecContext): ModelRequest
+  encodeRequest(request: ModelRequest, context: CodecContext & { readonly target: TargetTraits }): JsonObject
+  /** Lenient: what upstreams send is taken as far as it goes; throws GatewayError `upstream_bad_response` if it is no answer at all. */
+  decodeResponse(body: Json, context: ExchangeContext): ModelResponse
+  encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject
+  /** `end()` without the format's own terminal event yields an `upstream_truncated` error, never an ending. Nothing follows an error. */
+  decodeStream(context: ExchangeContext & { readonly target: TargetTraits }): Machine<SseEvent, ModelEvent>
+  encodeStream(context: ExchangeContext): StreamEncoder
+  /** Reads an upstream's error answer in any shape its vendors use; `body` is text where it was no JSON. */
+  decodeError(status: number, body: Json): ErrorInfo
+  encodeError(error: ErrorInfo, requestId: string): { status: number; headers?: Record<string, string>; body: JsonObject }
+
+  /** Wire lane: the edit this body needs, if any, beside the model's name. */
+  wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
+  /** Wire lane: usage and finish word of a whole answer. May fail; nothing depends on it but accounting. */
+  tapResponse(body: JsonObject): { usage?: Usage; finish?: string }
+  tapStream(options: { withholdUsage: boolean; target: TargetTraits }): StreamTap
+
+  /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
+  readonly fieldPointers: { readonly [irField: string]: string }
+  /** Effort words this format's clients may write; others are approximated. */
+  readonly efforts: readonly Effort[]
+}

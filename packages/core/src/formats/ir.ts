@@ -1,0 +1,289 @@
+/**
+ * The intermediate representation (IR): one vocabulary for the chat formats.
+ * What has a meaning in two or more formats has a name here. What has a meaning in one travels verbatim in `extra`
+ * (a field) or `native` (a block), tagged with the format that owns it: the owner's codec writes it back, every other
+ * codec reports it as a loss.
+ */
+export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
+export type Json = null | boolean | number | string | Json[] | JsonObject
+export type JsonObject = { [key: string]: Json }
+
+/** Fields only the named format understands, verbatim, keyed as on its wire. */
+export type Extra = { readonly [F in Format]?: JsonObject }
+
+/** A value only its issuer can read back: a thought signature, encrypted reasoning, a file id. */
+export interface Sealed {
+  readonly issuer: Format
+  readonly data: string
+}
+
+/** Where a node stood in the body its sender wrote (a JSON Pointer), so that a loss can name it. No meaning beyond reports. */
+export interface Located {
+  at?: string
+}
+interface Annotated extends Located {
+  cache?: { ttl?: '5m' | '1h' }
+  extra?: Extra
+}
+
+export interface ModelRequest {
+  model: string
+  turns: Turn[]
+  stream: boolean
+  sampling?: Sampling
+  tools?: { list: Tool[]; choice?: ToolChoice; parallel?: boolean }
+  reasoning?: Reasoning
+  output?: Output
+  user?: { id?: string; cacheKey?: string; safetyId?: string }
+  metadata?: Record<string, string>
+  serviceTier?: string
+  extra?: Extra
+  /** Where an IR field stood in the client's body, keyed `sampling.maxTokens`; see `fieldPointer` for the defaults. */
+  at?: { [irField: string]: string }
+}
+export interface Sampling {
+  temperature?: number
+  topP?: number
+  topK?: number
+  seed?: number
+  logitBias?: Record<string, number>
+  presencePenalty?: number
+  frequencyPenalty?: number
+  stop?: string[]
+  /** Upper bound of generated tokens, reasoning included. */
+  maxTokens?: number
+  /** Number of answers wanted (`n`). */
+  choices?: number
+}
+export type ToolChoice = 'auto' | 'none' | 'required' | { name: string } | { allowed: string[]; mode: 'auto' | 'required' }
+export interface Reasoning {
+  effort?: Effort
+  budgetTokens?: number
+  adaptive?: boolean
+  /** Reasoning switched off by name (`thinking: {type: 'disabled'}`), as opposed to not mentioned. */
+  off?: boolean
+  summary?: 'auto' | 'concise' | 'detailed' | 'none'
+}
+export interface Output {
+  format?:
+    | { type: 'text' }
+    | { type: 'json'; schema?: JsonObject; name?: string; description?: string; strict?: boolean }
+  modalities?: string[]
+  audio?: JsonObject
+  /** Asked for log probabilities; the number is how many alternatives (0: none beside the chosen token). */
+  logprobs?: number
+  verbosity?: 'low' | 'medium' | 'high'
+  /** The client asked for usage in the stream. */
+  includeUsage?: boolean
+}
+export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+
+/**
+ * Tool results are parts of a user turn; codecs whose wire splits them (chat, responses) split on encode and merge on
+ * decode (adjacent tool messages become one turn).
+ */
+export interface Turn extends Annotated {
+  role: 'system' | 'developer' | 'user' | 'assistant'
+  name?: string
+  parts: Part[]
+}
+
+export type Part = TextPart | MediaPart | ReasoningPart | RefusalPart | ToolCallPart | ToolResultPart | NativePart
+export interface TextPart extends Annotated {
+  type: 'text'
+  text: string
+  citations?: Citation[]
+}
+export interface MediaPart extends Annotated {
+  type: 'media'
+  kind: 'image' | 'audio' | 'video' | 'document'
+  source: Source
+  mediaType?: string
+  name?: string
+  detail?: string
+}
+export interface ReasoningPart extends Annotated {
+  type: 'reasoning'
+  text: string
+  summary?: boolean
+  /** The text is withheld by the issuer; only the seal stands for it (redacted thinking). */
+  redacted?: boolean
+  seal?: Sealed
+}
+export interface RefusalPart extends Annotated {
+  type: 'refusal'
+  text: string
+}
+/** `input` stays the exact text the model wrote: it may not be valid JSON, and `custom` tools are not JSON at all. */
+export interface ToolCallPart extends Annotated {
+  type: 'tool-call'
+  id: string
+  name: string
+  input: string
+  custom?: boolean
+  seal?: Sealed
+}
+export interface ToolResultPart extends Annotated {
+  type: 'tool-result'
+  callId: string
+  name?: string
+  parts: Part[]
+  isError?: boolean
+}
+/** A block one format invented (server tool use, code execution, compaction): kept whole, encoded only by its owner. */
+export interface NativePart extends Annotated {
+  type: 'native'
+  format: Format
+  value: JsonObject
+}
+export type Source =
+  | { type: 'base64'; data: string }
+  | { type: 'url'; url: string }
+  | { type: 'text'; text: string }
+  | { type: 'file'; seal: Sealed }
+export interface Citation {
+  url?: string
+  title?: string
+  /** The cited text. */
+  text?: string
+  /** Character range within the answer's text part that the citation supports. */
+  start?: number
+  end?: number
+  extra?: Extra
+}
+export type Tool = Annotated &
+  (
+    | { type: 'function'; name: string; description?: string; schema?: JsonObject; strict?: boolean }
+    | { type: 'custom'; name: string; description?: string; grammar?: JsonObject }
+    | { type: 'native'; format: Format; value: JsonObject }
+  )
+
+export interface ModelResponse {
+  id: string
+  model: string
+  /** Seconds since 1970; 0 where the format has none. */
+  created: number
+  choices: Choice[]
+  usage?: Usage
+  serviceTier?: string
+  extra?: Extra
+}
+export interface Choice {
+  parts: Part[]
+  finish: Finish
+  logprobs?: Json
+  extra?: Extra
+}
+export interface Finish {
+  reason:
+    | 'stop'
+    | 'stop-sequence'
+    | 'length'
+    | 'context-length'
+    | 'tool-calls'
+    | 'content-filter'
+    | 'refusal'
+    | 'pause'
+    | 'error'
+    | 'other'
+  /** The stop sequence that was hit, where the upstream says it. */
+  sequence?: string
+  /** The upstream's own word, always set: the same format writes it back unchanged. */
+  raw?: { format: Format; value: string }
+  /** What the upstream said about the ending beyond the word (`stop_details`, refusal explanation). */
+  explanation?: string
+  extra?: Extra
+}
+/** `input.total` and `output.total` always include their breakdowns: cached input, reasoning output. */
+export interface Usage {
+  input: {
+    total: number
+    cacheRead?: number
+    cacheWrite?: number
+    cacheWrite1h?: number
+    audio?: number
+    image?: number
+    tool?: number
+  }
+  output: { total: number; reasoning?: number; audio?: number; image?: number }
+  /** The usage object as the upstream wrote it: the same format writes back what the fields above do not say. */
+  raw?: { format: Format; value: JsonObject }
+}
+
+/**
+ * A stream is a flat, ordered list of these. `part` numbers are unique within a choice and start in order (0, 1, 2 …);
+ * parts may overlap (chat interleaves tool calls). `part-start` carries the part as far as known (empty text, the call's
+ * id and name, a native block whole); the deltas add to it; `part-end` may come late, but before `choice-end`.
+ * Exactly one of `response-end` and `error` ends a stream.
+ */
+export type ModelEvent =
+  | { type: 'response-start'; id: string; model: string; created: number; serviceTier?: string; extra?: Extra }
+  | { type: 'part-start'; choice: number; part: number; value: Part }
+  | { type: 'part-delta'; choice: number; part: number; delta: Delta }
+  | { type: 'part-end'; choice: number; part: number }
+  | { type: 'choice-end'; choice: number; finish: Finish; logprobs?: Json; extra?: Extra }
+  /** The usage known so far; a later one replaces an earlier one. */
+  | { type: 'usage'; usage: Usage }
+  | { type: 'native'; format: Format; value: JsonObject }
+  | { type: 'error'; error: ErrorInfo }
+  | { type: 'response-end' }
+export type Delta =
+  | { type: 'text' | 'reasoning' | 'refusal' | 'input'; text: string; logprobs?: Json }
+  | { type: 'seal'; seal: Sealed }
+  | { type: 'citation'; citation: Citation }
+  | { type: 'media'; data: string; extra?: Extra }
+
+/** Every field either reaches the other side or ends up here. `path` is a JSON Pointer into the body its sender wrote. */
+export interface Loss {
+  path: string
+  kind: 'unsupported' | 'approximated' | 'clamped' | 'moved' | 'unknown'
+  /** `fatal` always answers 400; `warn` follows the `onLoss` policy; `note` never refuses a call. */
+  severity: 'fatal' | 'warn' | 'note'
+  detail: string
+}
+export interface Report {
+  readonly losses: readonly Loss[]
+  add(loss: Loss): void
+}
+
+/** What went wrong, in no dialect. The table in `errors.ts` gives each kind its status. */
+export type ErrorKind =
+  | 'invalid_request'
+  | 'unsupported_media_type'
+  | 'method_not_allowed'
+  | 'request_too_large'
+  | 'context_length_exceeded'
+  | 'authentication'
+  | 'permission'
+  | 'not_found'
+  | 'model_not_found'
+  | 'conflict'
+  | 'rate_limited'
+  | 'quota_exceeded'
+  | 'overloaded'
+  | 'timeout'
+  | 'internal'
+  | 'not_implemented'
+  | 'upstream_auth'
+  | 'upstream_error'
+  | 'upstream_bad_response'
+  | 'upstream_truncated'
+  | 'upstream_unreachable'
+  | 'upstream_timeout'
+  | 'cancelled'
+
+/** An error on its way between dialects. */
+export interface ErrorInfo {
+  kind: ErrorKind
+  /** Status for the client, before the dialect's own table (529 for an overloaded messages route, say) has its word. */
+  status: number
+  message: string
+  /** The field at fault, in the client's own notation. */
+  param?: string
+  /** The sender's machine-readable code, where it gave one (`context_length_exceeded`). */
+  code?: string
+  /** Seconds after which a retry makes sense. */
+  retryAfter?: number
+  /** The error object as its format wrote it; the same format writes it back. */
+  raw?: { format: Format; value: JsonObject }
+}

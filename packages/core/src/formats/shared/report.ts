@@ -1,0 +1,40 @@
+import type { Codec } from '../codec.ts'
+import type { Extra, Format, Loss, Report } from '../ir.ts'
+import { pointer } from './pointer.ts'
+
+/** Fields whose loss changes no answer (bookkeeping, hints for caches): reported as notes, never a reason to refuse. */
+const harmless = new Set(['store', 'metadata', 'prompt_cache_key', 'prompt_cache_retention', 'safety_identifier', 'user', 'cache_control'])
+
+/**
+ * Reports every field of `extra` that another format owns: nobody else can read it. Returns the own part, to be written
+ * back, or undefined. `at` is where the node stood in its sender's body.
+ */
+export function ownExtra(extra: Extra | undefined, own: Format, at: string, report: Report): Extra[Format] | undefined {
+  if (extra === undefined) return undefined
+  for (const owner of Object.keys(extra) as Format[]) {
+    const fields = extra[owner]
+    if (owner === own || fields === undefined) continue
+    for (const key of Object.keys(fields))
+      report.add({
+        path: pointer(at, key),
+        kind: 'unsupported',
+        severity: harmless.has(key) ? 'note' : 'warn',
+        detail: `${key} has no counterpart in the upstream's format`,
+      })
+  }
+  return extra[own]
+}
+
+/** Where an IR field stood in the client's body: what the decoder noted, else the client's format's own table. */
+export const fieldPointer = (
+  irField: string,
+  at: { [irField: string]: string } | undefined,
+  client: Pick<Codec, 'fieldPointers'> | undefined,
+): string => at?.[irField] ?? client?.fieldPointers[irField] ?? `/${irField.replaceAll('.', '/')}`
+
+export const loss = (
+  path: string,
+  detail: string,
+  kind: Loss['kind'] = 'unsupported',
+  severity: Loss['severity'] = 'warn',
+): Loss => ({ path, kind, severity, detail })

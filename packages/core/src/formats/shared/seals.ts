@@ -1,0 +1,22 @@
+import type { Format, Sealed } from '../ir.ts'
+
+/**
+ * A seal travels through a foreign dialect as `mgs1.<issuer>.<data>`: stateless, and recognisable when the client sends
+ * it back, so that it reaches its issuer again and nobody else. In the issuer's own dialect it travels bare.
+ */
+const prefix = 'mgs1.'
+
+/** True if the text of a body can hold a foreign seal: then the bytes must not go upstream as they are. */
+export const mayHoldSeals = (text: string): boolean => text.includes(`"${prefix}`)
+
+/** The text that stands for a seal in `format`'s dialect. */
+export const writeSeal = (seal: Sealed, format: Format): string =>
+  seal.issuer === format ? seal.data : `${prefix}${seal.issuer}.${seal.data}`
+
+/** The seal that a text in `format`'s dialect stands for. */
+export function readSeal(text: string, format: Format): Sealed {
+  if (!text.startsWith(prefix)) return { issuer: format, data: text }
+  const dot = text.indexOf('.', prefix.length)
+  if (dot < 0) return { issuer: format, data: text }
+  return { issuer: text.slice(prefix.length, dot) as Format, data: text.slice(dot + 1) }
+}

@@ -1,0 +1,41 @@
+import type { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import type { Json, JsonObject } from '../ir.ts'
+
+/** One thing wrong with a body, as zod found it: where, and in neutral terms what. */
+export type Issue = z.core.$ZodIssue
+
+/** What a dialect says about an issue. */
+export interface Complaint {
+  message: string
+  /** The field, in dots: `messages.2.content`. */
+  param?: string
+  code?: string
+}
+
+export const dotted = (path: readonly PropertyKey[]): string => path.map(String).join('.')
+
+/**
+ * Checks `body` against `schema` and returns it as it came (zod's copy is thrown away: the wire must see the client's own
+ * object). The first issue is told in the dialect's words.
+ */
+export function validateBody(schema: z.ZodType, body: Json, complain: (issue: Issue, body: Json) => Complaint): JsonObject {
+  const result = schema.safeParse(body, { reportInput: false })
+  if (!result.success) {
+    const { message, ...details } = complain(deepest(result.error.issues[0] as Issue), body)
+    throw new GatewayError('invalid_request', message, details)
+  }
+  return body as JsonObject
+}
+
+/** In a union, the branch that got furthest says what is really wrong; if none got in, the union itself does. */
+function deepest(issue: Issue): Issue {
+  if (issue.code !== 'invalid_union') return issue
+  let best: Issue | undefined
+  for (const branch of issue.errors)
+    for (const inner of branch) {
+      const found = deepest({ ...inner, path: [...issue.path, ...inner.path] } as Issue)
+      if (found.path.length > (best?.path.length ?? issue.path.length)) best = found
+    }
+  return best ?? issue
+}

@@ -1,0 +1,25 @@
+import type { Inbound, Reply } from './inbound.ts'
+import type { Route } from './routes.ts'
+import type { Transport } from './transport.ts'
+
+/** A path and method the gateway answers. */
+export interface Match {
+  readonly route: Route
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** What `createGateway` returns: a frozen object of bound functions. */
+export interface Gateway {
+  /** Answers any request; a path the gateway does not know gets a JSON 404. Never rejects. */
+  fetch(request: Request): Promise<Response>
+  /** Whether the gateway answers this method and path; null: the host goes on. A known path with a wrong method matches and is answered 405. */
+  match(method: string, path: string): Match | null
+  /** Answers a WebSocket upgrade with a plain response: 426 where the same path takes POST, 501 on realtime, 404 elsewhere. */
+  upgrade(request: Request): Promise<Response>
+  /** Every method and path answered, for printing. */
+  readonly routes: readonly Route[]
+  /** Refuses new calls (503), waits up to `graceMs` (default 30,000) for the running ones, then aborts them. */
+  close(options?: { graceMs?: number }): Promise<void>
+  /** For adapters: the same as `fetch` on the inner currency, with the adapter's own transport. */
+  handle(inbound: Inbound, transport?: Transport): Promise<Reply>
+}

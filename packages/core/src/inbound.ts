@@ -1,0 +1,31 @@
+/**
+ * The inner currency. A WHATWG `Request` and a Node `IncomingMessage` both satisfy `Inbound` without being converted
+ * into each other: building Request, Response and web streams for each call costs more than all the rest.
+ */
+export interface Inbound {
+  readonly method: string
+  /** The path as on the wire (percent-encoded), without query. The host's mount prefix may still be on it. */
+  readonly path: string
+  /** The raw query string without `?`; empty if there is none. */
+  readonly query: string
+  /** A header's value by its lower-case name; repeated headers are joined with `, `. */
+  header(name: string): string | undefined
+  /**
+   * The whole body. Rejects with GatewayError `request_too_large` as soon as more than `limit` bytes have come (or are
+   * announced by Content-Length), without buffering beyond.
+   */
+  read(limit: number): Promise<Uint8Array>
+  /** Aborted when the client has left before the reply was finished. */
+  readonly signal: AbortSignal
+}
+
+/** What an adapter sends. Header names are lower-case. */
+export interface Reply {
+  readonly status: number
+  readonly headers: Record<string, string>
+  /**
+   * A string or bytes: sent whole with a content-length. An iterable: sent chunk by chunk, each as soon as it comes,
+   * pulled no faster than the client reads; the adapter calls the iterator's `return` if the client leaves.
+   */
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | null
+}

@@ -1,0 +1,55 @@
+import type { Loss, Report } from './formats/ir.ts'
+
+/** A list to which codecs add what they could not carry. The same loss (path and kind) is kept once. */
+export function createReport(): Report {
+  const losses: Loss[] = []
+  return {
+    losses,
+    add(loss) {
+      if (!losses.some((known) => known.path === loss.path && known.kind === loss.kind && known.detail === loss.detail)) losses.push(loss)
+    },
+  }
+}
+
+const rank = { fatal: 0, warn: 1, note: 2 } as const
+const headerBytes = 3072
+
+/**
+ * The `modelgate-loss` header: a structured-field list (RFC 9651), worst first, of at most 3 kB. What did not fit is
+ * counted in a last item: `"/seed";kind=unsupported;severity=warn, "…";more=12`.
+ */
+export function lossHeader(losses: readonly Loss[]): string | undefined {
+  if (losses.length === 0) return undefined
+  const sorted = [...losses].sort((a, b) => rank[a.severity] - rank[b.severity])
+  const items: string[] = []
+  let size = 0
+  for (const { path, kind, severity } of sorted) {
+    const item = `${sfString(path)};kind=${kind};severity=${severity}`
+    size += item.length + 2
+    if (size > headerBytes) {
+      items.push(`"...";more=${sorted.length - items.length}`)
+      break
+    }
+    items.push(item)
+  }
+  return items.join(', ')
+}
+
+/** A structured-field string holds printable ASCII only; anything else is percent-encoded, as in a URI fragment pointer. */
+function sfString(text: string): string {
+  let out = '"'
+  for (const char of text) {
+    if (char === '"' || char === '\\') out += `\\${char}`
+    else if (char >= ' ' && char <= '~') out += char
+    else out += encodeLoose(char)
+  }
+  return `${out}"`
+}
+
+function encodeLoose(char: string): string {
+  try {
+    return encodeURIComponent(char)
+  } catch {
+    return '%EF%BF%BD' // a lone surrogate
+  }
+}

@@ -1,0 +1,27 @@
+/** One call to an upstream, as the gateway makes it. */
+export interface TransportRequest {
+  readonly url: string
+  readonly method: string
+  readonly headers: Record<string, string>
+  readonly body?: string | Uint8Array | undefined
+  /** Aborting it closes the upstream connection at once, before the headers and in mid-body. */
+  readonly signal: AbortSignal
+}
+
+/** An upstream's answer. Its body is read once, by `bytes` or by iterating `stream`. */
+export interface TransportResponse {
+  readonly status: number
+  header(name: string): string | undefined
+  /** The whole body; rejects once it exceeds `limit` bytes. */
+  bytes(limit: number): Promise<Uint8Array>
+  /** The body as it comes, content-encoding undone. Leaving the loop early closes the connection. */
+  stream(): AsyncIterable<Uint8Array>
+  /** Throws the body away and frees the connection. */
+  discard(): void
+}
+
+/**
+ * How calls leave the process. Adapters for Node bring one on undici; `fetch` is the transport elsewhere. Redirects are
+ * never followed. Timeouts are the caller's business (through `signal`). Rejects if no answer could be had.
+ */
+export type Transport = (request: TransportRequest) => Promise<TransportResponse>

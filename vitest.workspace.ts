@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config'
+
+/** Packages are tested from their sources: this condition in their `exports` names `src/index.ts`. */
+const conditions = ['@modelgate/source', 'node', 'import', 'module', 'default']
+const shared = { resolve: { conditions }, ssr: { resolve: { conditions, externalConditions: conditions } } }
+
+export default defineConfig({
+  test: {
+    reporters: ['default', './.ci/count-reporter.mjs'],
+    projects: [
+      { ...shared, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts'], exclude: ['packages/conformance/**'], testTimeout: 20_000 } },
+      { ...shared, test: { name: 'conformance', include: ['packages/conformance/src/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
+      { ...shared, test: { name: 'examples', include: ['examples/**/*.test.ts'], exclude: ['**/node_modules/**'], testTimeout: 60_000, hookTimeout: 60_000 } },
+    ],
+  },
+})
