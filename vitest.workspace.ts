@@ -8,9 +8,34 @@ export default defineConfig({
   test: {
     reporters: ['default', './.ci/count-reporter.mjs'],
     projects: [
-      { ...shared, test: { name: 'unit', include: ['packages/*/src/**/*.test.ts'], exclude: ['packages/conformance/**'], testTimeout: 20_000 } },
-      { ...shared, test: { name: 'conformance', include: ['packages/conformance/src/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
-      { ...shared, test: { name: 'examples', include: ['examples/**/*.test.ts'], exclude: ['**/node_modules/**'], testTimeout: 60_000, hookTimeout: 60_000 } },
+      {
+        ...shared,
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts'],
+          exclude: ['packages/conformance/**'],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          name: 'conformance',
+          include: ['packages/conformance/src/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          name: 'examples',
+          include: ['examples/**/*.test.ts'],
+          exclude: ['**/node_modules/**'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
     ],
   },
 })

@@ -6,7 +6,8 @@ export function createReport(): Report {
   return {
     losses,
     add(loss) {
-      if (!losses.some((known) => known.path === loss.path && known.kind === loss.kind && known.detail === loss.detail)) losses.push(loss)
+      if (!losses.some((known) => known.path === loss.path && known.kind === loss.kind && known.detail === loss.detail))
+        losses.push(loss)
     },
   }
 }

@@ -1,4 +1,15 @@
-import type { Effort, ErrorInfo, Format, Json, JsonObject, ModelEvent, ModelRequest, ModelResponse, Report, Usage } from './ir.ts'
+import type {
+  Effort,
+  ErrorInfo,
+  Format,
+  Json,
+  JsonObject,
+  ModelEvent,
+  ModelRequest,
+  ModelResponse,
+  Report,
+  Usage,
+} from './ir.ts'
 
 /** One server-sent event. `data` is the joined data lines; `event` its name, where it has one. */
 export interface SseEvent {
@@ -104,7 +115,10 @@ export interface Codec {
   encodeStream(context: ExchangeContext): StreamEncoder
   /** Reads an upstream's error answer in any shape its vendors use; `body` is text where it was no JSON. */
   decodeError(status: number, body: Json): ErrorInfo
-  encodeError(error: ErrorInfo, requestId: string): { status: number; headers?: Record<string, string>; body: JsonObject }
+  encodeError(
+    error: ErrorInfo,
+    requestId: string,
+  ): { status: number; headers?: Record<string, string>; body: JsonObject }
 
   /** Wire lane: the edit this body needs, if any, beside the model's name. */
   wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined

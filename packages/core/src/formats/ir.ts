@@ -55,7 +55,12 @@ export interface Sampling {
   /** Number of answers wanted (`n`). */
   choices?: number
 }
-export type ToolChoice = 'auto' | 'none' | 'required' | { name: string } | { allowed: string[]; mode: 'auto' | 'required' }
+export type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | { name: string }
+  | { allowed: string[]; mode: 'auto' | 'required' }
 export interface Reasoning {
   effort?: Effort
   budgetTokens?: number

@@ -1,5 +1,5 @@
-import type { Format } from '../formats/ir.ts'
 import type { Quirks } from '../formats/codec.ts'
+import type { Format } from '../formats/ir.ts'
 
 /** Where calls can go: a provider, as data. `openai()`, `anthropic()` and their kin make one. */
 export interface Upstream {

@@ -3,7 +3,15 @@ import type { Extra, Format, Loss, Report } from '../ir.ts'
 import { pointer } from './pointer.ts'
 
 /** Fields whose loss changes no answer (bookkeeping, hints for caches): reported as notes, never a reason to refuse. */
-const harmless = new Set(['store', 'metadata', 'prompt_cache_key', 'prompt_cache_retention', 'safety_identifier', 'user', 'cache_control'])
+const harmless = new Set([
+  'store',
+  'metadata',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'safety_identifier',
+  'user',
+  'cache_control',
+])
 
 /**
  * Reports every field of `extra` that another format owns: nobody else can read it. Returns the own part, to be written

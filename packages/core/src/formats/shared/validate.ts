@@ -19,7 +19,11 @@ export const dotted = (path: readonly PropertyKey[]): string => path.map(String)
  * Checks `body` against `schema` and returns it as it came (zod's copy is thrown away: the wire must see the client's own
  * object). The first issue is told in the dialect's words.
  */
-export function validateBody(schema: z.ZodType, body: Json, complain: (issue: Issue, body: Json) => Complaint): JsonObject {
+export function validateBody(
+  schema: z.ZodType,
+  body: Json,
+  complain: (issue: Issue, body: Json) => Complaint,
+): JsonObject {
   const result = schema.safeParse(body, { reportInput: false })
   if (!result.success) {
     const { message, ...details } = complain(deepest(result.error.issues[0] as Issue), body)
