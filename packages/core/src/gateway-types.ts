@@ -1,12 +1,6 @@
 import type { Inbound, Reply } from './inbound.ts'
-import type { Route } from './routes.ts'
+import type { Match, Route } from './routes.ts'
 import type { Transport } from './transport.ts'
-
-/** A path and method the gateway answers. */
-export interface Match {
-  readonly route: Route
-  readonly params: Readonly<Record<string, string>>
-}
 
 /** What `createGateway` returns: a frozen object of bound functions. */
 export interface Gateway {

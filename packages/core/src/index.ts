@@ -1,1 +1,26 @@
+export type {
+  Attempt,
+  Authenticate,
+  AuthRequest,
+  FinishEvent,
+  GatewayConfig,
+  Identity,
+  Limits,
+  Logger,
+  ModelRoute,
+  Plugin,
+  Target,
+} from './config.ts'
 export { GatewayError } from './errors.ts'
+export type { Quirks } from './formats/codec.ts'
+export type { ErrorInfo, ErrorKind, Format, Loss, Usage } from './formats/ir.ts'
+export { createGateway } from './gateway.ts'
+export type { Gateway } from './gateway-types.ts'
+export type { Inbound, Reply } from './inbound.ts'
+export type { Match, Operation, Route } from './routes.ts'
+export type { Transport, TransportRequest, TransportResponse } from './transport.ts'
+export { anthropic } from './upstreams/anthropic.ts'
+export { gemini } from './upstreams/gemini.ts'
+export { openai } from './upstreams/openai.ts'
+export { type CompatibleOptions, openaiCompatible } from './upstreams/openai-compatible.ts'
+export type { Upstream, UpstreamOptions } from './upstreams/upstream.ts'

@@ -3,7 +3,7 @@ import type { Format } from './formats/ir.ts'
 /** What a route does. Chat generation is `generate`, whatever the format. */
 export type Operation = 'generate' | 'list-models' | 'get-model'
 
-/** A header a route insists on: one of `names`, matching `pattern`. */
+/** A header a route insists on: one of `names`, first wins, holding a date (`2023-06-01`). */
 export interface RequiredHeader {
   readonly names: readonly [string, ...string[]]
   readonly shape: 'date'
@@ -12,21 +12,23 @@ export interface RequiredHeader {
 /** One line of the table of routes. */
 export interface Route {
   readonly method: 'GET' | 'POST'
-  /** `/v1/models/{model}`: a brace takes the rest up to the next literal, slashes included. */
+  /** `/v1/models/{model}`: a name in braces stands for the rest of the path, slashes included. */
   readonly path: string
   readonly operation: Operation
   /** The dialect of requests, answers and errors. */
   readonly format: Format
+  /** Another dialect for clients that send this header: three families share one path for their model lists. */
+  readonly formatByHeader?: { readonly [header: string]: Format }
   /** Answered without its version prefix too, for clients whose base URL lacks it. */
   readonly bare?: boolean
   /** The credential may stand in the query, as `?key=`. */
   readonly queryKey?: boolean
   readonly requires?: RequiredHeader
-  /** A WebSocket upgrade on this path is answered 426, so that its client falls back to POST. */
-  readonly upgrade?: 'fallback' | 'unavailable'
 }
 
-/** Every path of the gateway. The first that fits answers. */
+const listDialects = { 'anthropic-version': 'messages', 'vendor-version': 'messages' } as const
+
+/** Every path of the gateway (SPECIFICATION, Endpoints). The first that fits answers. */
 export const routes: readonly Route[] = [
   { method: 'POST', path: '/v1/chat/completions', operation: 'generate', format: 'chat', bare: true },
   {
@@ -37,6 +39,82 @@ export const routes: readonly Route[] = [
     bare: true,
     requires: { names: ['anthropic-version', 'vendor-version'], shape: 'date' },
   },
-  { method: 'GET', path: '/v1/models', operation: 'list-models', format: 'chat' },
-  { method: 'GET', path: '/v1/models/{model}', operation: 'get-model', format: 'chat' },
+  { method: 'GET', path: '/v1/models', operation: 'list-models', format: 'chat', formatByHeader: listDialects },
+  { method: 'GET', path: '/v1/models/{model}', operation: 'get-model', format: 'chat', formatByHeader: listDialects },
 ]
+
+/**
+ * WebSocket upgrades on known paths. `fallback`: the same work can be had by POST, and 426 makes clients turn to it at
+ * once; `unavailable`: it cannot, 501.
+ */
+export const upgrades: { readonly [path: string]: 'fallback' | 'unavailable' } = {
+  '/v1/responses': 'fallback',
+  '/v1/realtime': 'unavailable',
+}
+
+/** A path and method the gateway answers. */
+export interface Match {
+  readonly route: Route
+  readonly params: Readonly<Record<string, string>>
+  /** Set where the path is known but the method is not: the answer is 405 with this `allow`. */
+  readonly allow?: string
+}
+
+const versions = ['/v1/v1/', '/v1/v1beta/']
+
+/**
+ * The path as the table writes it. One version prefix too many is the commonest mistake with a base URL, so
+ * `/v1/v1/…` and `/v1/v1beta/…` are collapsed, and a trailing slash is dropped.
+ */
+export function normalizePath(path: string): string {
+  let clean = path
+  for (const doubled of versions) if (clean.startsWith(doubled)) clean = clean.slice(3)
+  return clean.length > 1 && clean.endsWith('/') ? clean.slice(0, -1) : clean
+}
+
+/** Compiles the table once; looking up an exact path is one map access. */
+export function createMatcher(table: readonly Route[]): (method: string, path: string) => Match | null {
+  const exact = new Map<string, Route[]>()
+  const open: { prefix: string; name: string; route: Route }[] = []
+  const add = (path: string, route: Route): void => {
+    const known = exact.get(path)
+    if (known === undefined) exact.set(path, [route])
+    else known.push(route)
+  }
+  for (const route of table) {
+    const brace = route.path.indexOf('{')
+    if (brace >= 0) open.push({ prefix: route.path.slice(0, brace), name: route.path.slice(brace + 1, -1), route })
+    else {
+      add(route.path, route)
+      if (route.bare === true) add(route.path.slice(route.path.indexOf('/', 1)), route)
+    }
+  }
+
+  return (method, path) => {
+    const clean = normalizePath(path)
+    let candidates = exact.get(clean)
+    let params: Record<string, string> = {}
+    if (candidates === undefined) {
+      const fits = open.filter(({ prefix }) => clean.startsWith(prefix) && clean.length > prefix.length)
+      const first = fits[0]
+      if (first === undefined) return null
+      candidates = fits.filter(({ prefix }) => prefix === first.prefix).map(({ route }) => route)
+      params = { [first.name]: decode(clean.slice(first.prefix.length)) }
+    }
+    const wanted = method === 'HEAD' ? 'GET' : method
+    const route = candidates.find((candidate) => candidate.method === wanted)
+    if (route !== undefined) return { route, params }
+    // A path without its version belongs to the gateway for its own method only: the host may well have a /messages page.
+    if (!clean.startsWith('/v1')) return null
+    const known = candidates[0] as Route
+    return { route: known, params, allow: candidates.map((candidate) => candidate.method).join(', ') }
+  }
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

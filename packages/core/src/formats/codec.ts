@@ -126,6 +126,10 @@ export interface Codec {
   tapResponse(body: JsonObject): { usage?: Usage; finish?: string }
   tapStream(options: { withholdUsage: boolean; target: TargetTraits }): StreamTap
 
+  /** The model list (`GET /v1/models`) as this format's clients know it, and one entry of it. */
+  encodeModelList(names: readonly string[]): JsonObject
+  encodeModel(name: string): JsonObject
+
   /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
   readonly fieldPointers: { readonly [irField: string]: string }
   /** Effort words this format's clients may write; others are approximated. */

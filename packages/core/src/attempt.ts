@@ -1,0 +1,171 @@
+import type { Attempt } from './config.ts'
+import { GatewayError } from './errors.ts'
+import type { Codec } from './formats/codec.ts'
+import type { AnswerStream, Lane, WholeAnswer } from './lanes/lane.ts'
+import { createPump, type Pump } from './pump.ts'
+import { prime } from './relay.ts'
+import type { ResolvedTarget } from './router.ts'
+import type { Transport, TransportResponse } from './transport.ts'
+import { readUpstreamError, toClientError, unreachable } from './upstream-error.ts'
+
+export interface AttemptOptions {
+  readonly target: ResolvedTarget
+  readonly lane: Lane
+  /** The codec of the upstream's format: it reads the upstream's errors. */
+  readonly codec: Codec
+  readonly stream: boolean
+  /** Client headers, of which the upstream's own list picks. */
+  readonly header: (name: string) => string | undefined
+  readonly transport: Transport
+  /** The client's signal. */
+  readonly signal: AbortSignal
+  readonly firstByteMs: number
+  readonly holdMs: number
+  readonly answerBytes: number
+}
+
+export type AttemptResult =
+  | { readonly kind: 'whole'; readonly answer: WholeAnswer; readonly contentType: string; readonly log: Attempt }
+  | {
+      readonly kind: 'stream'
+      readonly pump: Pump
+      readonly stream: AnswerStream
+      readonly abort: () => void
+      readonly log: Attempt
+    }
+
+/** A failed attempt, with what the books need beside the error. */
+export interface AttemptFailure {
+  readonly error: GatewayError
+  readonly log: Attempt
+}
+
+/**
+ * One call to one target: send, wait (bounded) for an answer or a stream's first real event, classify. Never throws:
+ * what went wrong is a value, so that the caller can go on to the next target.
+ */
+export async function attempt(options: AttemptOptions): Promise<AttemptResult | AttemptFailure> {
+  const { target, lane, signal } = options
+  const controller = new AbortController()
+  const abort = (): void => controller.abort()
+  const forget = (): void => signal.removeEventListener('abort', abort)
+  signal.addEventListener('abort', abort)
+  let log: Attempt = { upstream: target.upstreamName, model: target.model }
+  let late: ReturnType<typeof setTimeout> | undefined
+  try {
+    if (signal.aborted) throw leftEarly()
+    let expired = false
+    late = setTimeout(() => {
+      expired = true
+      controller.abort()
+    }, options.firstByteMs)
+    const response = await send(options, controller.signal).catch((cause: unknown) => {
+      if (signal.aborted) throw leftEarly()
+      throw expired
+        ? new GatewayError(
+            'upstream_timeout',
+            `The upstream did not begin to answer within ${options.firstByteMs / 1000} s.`,
+          )
+        : unreachable(cause)
+    })
+    const upstreamRequestId = response.header('x-request-id') ?? response.header('request-id')
+    log = { ...log, status: response.status, ...(upstreamRequestId === undefined ? {} : { upstreamRequestId }) }
+    if (response.status < 200 || response.status > 299)
+      throw await readUpstreamError(response, options.codec, target.upstream)
+    if (!options.stream) {
+      const bytes = await response.bytes(options.answerBytes).catch((cause: unknown) => {
+        if (signal.aborted) throw leftEarly()
+        throw expired
+          ? new GatewayError(
+              'upstream_timeout',
+              `The upstream did not finish its answer within ${options.firstByteMs / 1000} s.`,
+            )
+          : cause instanceof GatewayError
+            ? cause
+            : new GatewayError(
+                'upstream_truncated',
+                'The upstream closed the connection before the answer was complete.',
+                { cause },
+              )
+      })
+      const answer = lane.answer(bytes)
+      forget()
+      return { kind: 'whole', answer, contentType: response.header('content-type') ?? 'application/json', log }
+    }
+    clearTimeout(late)
+    const opened = await openStream(response, options)
+    // The relay listens to the client's signal itself; the upstream's connection is closed with the pump.
+    forget()
+    return { kind: 'stream', ...opened, abort, log }
+  } catch (cause) {
+    forget()
+    controller.abort()
+    const error = classify(cause, options)
+    return { error, log: { ...log, error: error.info.kind } }
+  } finally {
+    clearTimeout(late)
+  }
+}
+
+function send(
+  { target, lane, header, transport, stream }: AttemptOptions,
+  signal: AbortSignal,
+): Promise<TransportResponse> {
+  const { upstream } = target
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: stream ? 'text/event-stream' : 'application/json',
+  }
+  for (const [name, value] of Object.entries(upstream.headers)) headers[name.toLowerCase()] = value
+  for (const name of upstream.passHeaders) {
+    const value = header(name)
+    if (value !== undefined) headers[name] = value
+  }
+  return transport({
+    method: 'POST',
+    url: upstream.baseURL + upstream.formats[lane.upstreamFormat],
+    headers,
+    body: lane.body,
+    signal,
+  })
+}
+
+async function openStream(
+  response: TransportResponse,
+  options: AttemptOptions,
+): Promise<{ pump: Pump; stream: AnswerStream }> {
+  const type = response.header('content-type') ?? ''
+  if (!type.includes('event-stream') && (type.includes('json') || type.includes('html'))) {
+    // A provider may answer a stream request with a JSON error under 200; anything else is no stream.
+    response.discard()
+    throw new GatewayError(
+      'upstream_bad_response',
+      'The upstream answered a streaming request with something that is no event stream.',
+    )
+  }
+  const pump = createPump(response.stream())
+  const stream = options.lane.openStream()
+  try {
+    await prime(pump, stream, options.holdMs)
+  } catch (cause) {
+    pump.close()
+    throw cause
+  }
+  return { pump, stream }
+}
+
+function classify(cause: unknown, { target, signal }: AttemptOptions): GatewayError {
+  if (signal.aborted) return leftEarly()
+  if (!(cause instanceof GatewayError))
+    return new GatewayError('upstream_bad_response', 'The upstream broke off its answer before the first event.', {
+      cause,
+    })
+  // An error event in place of the answer has been read by a codec only: it needs the same care as an error status.
+  const { kind, status } = cause.info
+  return kind === 'authentication' || kind === 'permission'
+    ? toClientError(cause.info, status, undefined, target.upstream)
+    : cause
+}
+
+const leftEarly = (): GatewayError =>
+  new GatewayError('cancelled', 'The client closed the connection before the answer began.')

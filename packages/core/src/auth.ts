@@ -1,0 +1,51 @@
+import type { Authenticate, AuthRequest, Identity } from './config.ts'
+import { GatewayError } from './errors.ts'
+import type { Inbound } from './inbound.ts'
+import type { Route } from './routes.ts'
+
+/**
+ * The client's credential, wherever its kind of client puts it: every SDK has its own habit, and a base URL is often
+ * pointed at us with the wrong one, so all header forms are read on every route. The query form is read only where the
+ * route says so (SPECIFICATION, Authentication 3): URLs end up in logs.
+ */
+export function readCredential(inbound: Inbound, route: Route): string | undefined {
+  const authorization = inbound.header('authorization')
+  if (authorization !== undefined && authorization.slice(0, 7).toLowerCase() === 'bearer ') {
+    const token = authorization.slice(7).trim()
+    if (token !== '') return token
+  }
+  const key = inbound.header('x-api-key') || inbound.header('x-goog-api-key')
+  if (key !== undefined && key !== '') return key.trim()
+  if (route.queryKey === true) return new URLSearchParams(inbound.query).get('key') || undefined
+  return undefined
+}
+
+/** The caller, or a 401 GatewayError. With `auth: 'none'` there is nobody to know: null. */
+export async function authenticate(
+  auth: Authenticate | 'none',
+  inbound: Inbound,
+  route: Route,
+): Promise<Identity | null> {
+  if (auth === 'none') return null
+  const credential = readCredential(inbound, route)
+  if (credential === undefined)
+    throw new GatewayError(
+      'authentication',
+      "You didn't provide an API key. Send your token as 'Authorization: Bearer <token>' or in the 'x-api-key' header.",
+    )
+  const request: AuthRequest = {
+    method: inbound.method,
+    path: inbound.path,
+    header: (name) => inbound.header(name.toLowerCase()),
+  }
+  let identity: Identity | null
+  try {
+    identity = await auth(credential, request)
+  } catch (cause) {
+    if (cause instanceof GatewayError) throw cause
+    throw new GatewayError('internal', 'The token could not be checked; try again later.', { cause })
+  }
+  if (identity === null || identity === undefined)
+    throw new GatewayError('authentication', 'Incorrect API key provided: the token is unknown, expired or revoked.')
+  return identity
+}

@@ -1,0 +1,62 @@
+import type { GatewayConfig, Limits, Logger } from './config.ts'
+import { hasCodec } from './formats/index.ts'
+import type { Format } from './formats/ir.ts'
+import { targetsOf } from './router.ts'
+
+export const defaultLimits: Required<Limits> = {
+  bodyBytes: 32 * 1024 * 1024,
+  depth: 128,
+  holdMs: 30_000,
+  firstByteMs: 600_000,
+  idleMs: 300_000,
+  heartbeatMs: 15_000,
+  answerBytes: 64 * 1024 * 1024,
+}
+
+const policies = ['ignore', 'warn', 'reject']
+
+/** Looks at a configuration once, at the start. Throws a TypeError whose message says what to write instead. */
+export function checkConfig(config: GatewayConfig): void {
+  const { auth, upstreams, models, onLoss, limits = {}, basePath } = config
+  if (auth !== 'none' && typeof auth !== 'function')
+    throw new TypeError(
+      "auth is required: give a function (credential) => identity | null, or the word 'none' to let every call in",
+    )
+  const names = Object.keys(upstreams ?? {})
+  if (names.length === 0)
+    throw new TypeError('upstreams is empty: name at least one, as in { openai: openai({ apiKey }) }')
+  for (const name of names) {
+    const formats = Object.keys(upstreams[name]?.formats ?? {}) as Format[]
+    if (formats.length === 0 || !formats.every(hasCodec))
+      throw new TypeError(
+        `upstreams.${name} is no upstream: make it with openai(), anthropic(), gemini() or openaiCompatible()`,
+      )
+  }
+  if (Object.keys(models ?? {}).length === 0)
+    throw new TypeError(`models is empty: say what clients may ask for, as in { 'gpt-*': '${names[0]}' }`)
+  for (const [model, route] of Object.entries(models)) {
+    const star = model.indexOf('*')
+    if (star >= 0 && star < model.length - 1) throw new TypeError(`models['${model}']: a * may only stand at the end`)
+    const targets = targetsOf(route)
+    if (targets.length === 0) throw new TypeError(`models['${model}'] is an empty list: name an upstream`)
+    for (const { upstream } of targets)
+      if (!Object.hasOwn(upstreams, upstream))
+        throw new TypeError(
+          `models['${model}'] names the upstream '${upstream}', which is not among upstreams (${names.join(', ')})`,
+        )
+  }
+  if (onLoss !== undefined && !policies.includes(onLoss))
+    throw new TypeError(`onLoss is '${onLoss}': write 'ignore', 'warn' or 'reject'`)
+  for (const [name, value] of Object.entries(limits)) {
+    if (!Object.hasOwn(defaultLimits, name))
+      throw new TypeError(`limits.${name} is unknown: the limits are ${Object.keys(defaultLimits).join(', ')}`)
+    if (value !== undefined && !(typeof value === 'number' && value > 0))
+      throw new TypeError(`limits.${name} is ${String(value)}: write a number greater than 0`)
+  }
+  if (basePath !== undefined && !(basePath.startsWith('/') && !basePath.endsWith('/')))
+    throw new TypeError(`basePath is '${basePath}': start it with a slash and end it without one, as in '/ai'`)
+}
+
+const silent: Logger = { warn() {}, error() {} }
+export const loggerOf = (logger: Logger | false | undefined): Logger =>
+  logger === false ? silent : (logger ?? console)

@@ -1,0 +1,145 @@
+import type { CodecContext } from '../codec.ts'
+import type { JsonObject, MediaPart, Part, Source } from '../ir.ts'
+import { isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+
+const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/
+
+/** A URL as a source: data URLs are taken apart, everything else stays a URL. */
+export function sourceOfUrl(url: string): { source: Source; mediaType?: string } {
+  if (!url.startsWith('data:')) return { source: { type: 'url', url } }
+  const match = dataUrl.exec(url.slice(0, 256))
+  if (match === null || !match[2]?.endsWith(';base64')) return { source: { type: 'url', url } }
+  const data = url.slice(match[0].length)
+  return match[1] ? { source: { type: 'base64', data }, mediaType: match[1] } : { source: { type: 'base64', data } }
+}
+
+/** `audio/mpeg` ↔ `mp3`: chat names audio by format, everyone else by media type. */
+const audioTypes: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' }
+const audioFormats: Readonly<Record<string, string>> = {
+  'audio/mpeg': 'mp3',
+  'audio/mp3': 'mp3',
+  'audio/wav': 'wav',
+  'audio/wave': 'wav',
+  'audio/x-wav': 'wav',
+  'audio/vnd.wave': 'wav',
+}
+export const audioMediaType = (format: string): string => audioTypes[format] ?? `audio/${format}`
+export const audioFormat = (mediaType: string): string =>
+  audioFormats[mediaType] ?? (mediaType.startsWith('audio/') ? mediaType.slice(6) : mediaType)
+
+/**
+ * Reads the media part types (`image_url`, `input_audio`, `file`). Undefined: it is none of them, or not in a shape that
+ * can be read, and the caller keeps the part whole. `part` has lost its `type`; what is left in it becomes `extra`.
+ */
+export function decodeMedia(type: string, part: Unread, at: string): MediaPart | undefined {
+  const payload = part[type]
+  if (type === 'image_url' && typeof payload === 'string') {
+    delete part[type] // Mistral's clients write the URL itself
+    return { type: 'media', kind: 'image', ...sourceOfUrl(payload), at }
+  }
+  if (!isObject(payload)) return undefined
+  const inner = unread(payload)
+  const media = decodePayload(type, inner)
+  if (media === undefined) return undefined
+  const rest = leftover(inner)
+  if (rest === undefined) delete part[type]
+  else part[type] = rest
+  media.at = at
+  return media
+}
+
+function decodePayload(type: string, inner: Unread): MediaPart | undefined {
+  if (type === 'image_url') {
+    const url = takeString(inner, 'url')
+    if (url === undefined) return undefined
+    const media: MediaPart = { type: 'media', kind: 'image', ...sourceOfUrl(url) }
+    put(media, 'detail', takeString(inner, 'detail'))
+    return media
+  }
+  if (type === 'input_audio') {
+    const data = takeString(inner, 'data')
+    if (data === undefined) return undefined
+    const media: MediaPart = { type: 'media', kind: 'audio', source: { type: 'base64', data } }
+    const format = takeString(inner, 'format')
+    if (format !== undefined) media.mediaType = audioMediaType(format)
+    return media
+  }
+  if (type === 'file') {
+    const data = takeString(inner, 'file_data')
+    const id = data === undefined ? takeString(inner, 'file_id') : undefined
+    if (data === undefined && id === undefined) return undefined
+    const media: MediaPart = {
+      type: 'media',
+      kind: 'document',
+      ...(data === undefined
+        ? { source: { type: 'file', seal: { issuer: 'chat', data: id ?? '' } } as const }
+        : /^(data|https?):/.test(data.slice(0, 8))
+          ? sourceOfUrl(data)
+          : { source: { type: 'base64', data } as const }),
+    }
+    put(media, 'name', takeString(inner, 'filename'))
+    return media
+  }
+  return undefined
+}
+
+/** A media part of a user message, or the text that stands for it; undefined (and reported) where chat has no form for it. */
+export function encodeMedia(part: MediaPart, context: CodecContext): JsonObject | undefined {
+  const { type: _, kind, source, mediaType, name, detail, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const { report } = context
+  const refuse = (what: string) => {
+    report.add(loss(at, `${what} cannot be sent in a chat message; it was left out`))
+    return undefined
+  }
+  const own = ownExtra(extra, 'chat', at, report)
+  const wrap = (wireType: string, payload: JsonObject): JsonObject => {
+    const inner = own?.[wireType]
+    return { ...own, type: wireType, [wireType]: isObject(inner) ? { ...inner, ...payload } : payload }
+  }
+  if (detail !== undefined && kind !== 'image') report.add(loss(at, 'detail has a meaning for images only'))
+  if (source.type === 'file') {
+    if (source.seal.issuer !== 'chat') return refuse('A file that another provider stores')
+    return wrap('file', { file_id: source.seal.data, ...(name === undefined ? {} : { filename: name }) })
+  }
+  if (source.type === 'text') {
+    report.add(loss(at, 'a text document is sent as plain text', 'approximated', 'note'))
+    return { ...own, type: 'text', text: name === undefined ? source.text : `${name}\n\n${source.text}` }
+  }
+  switch (kind) {
+    case 'image': {
+      if (name !== undefined) report.add(loss(at, 'an image has no name in chat', 'unsupported', 'note'))
+      const url = source.type === 'url' ? source.url : `data:${mediaType ?? 'image/png'};base64,${source.data}`
+      if (source.type === 'base64' && mediaType === undefined)
+        report.add(loss(at, 'the image came without its media type; image/png was assumed', 'approximated'))
+      return wrap('image_url', detail === undefined ? { url } : { url, detail })
+    }
+    case 'audio':
+      if (source.type === 'url') return refuse('Audio by URL')
+      return wrap('input_audio', {
+        data: source.data,
+        ...(mediaType === undefined ? {} : { format: audioFormat(mediaType) }),
+      })
+    case 'document': {
+      if (source.type === 'url' && own?.file === undefined && !own)
+        // OpenAI takes documents only as data; some compatible servers take an address in the same field.
+        report.add(loss(at, 'the document is sent by its address, which not every upstream fetches', 'approximated'))
+      const data = source.type === 'url' ? source.url : base64Data(source.data, mediaType)
+      return wrap('file', { file_data: data, ...(name === undefined ? {} : { filename: name }) })
+    }
+    case 'video':
+      return refuse('Video')
+    default:
+      kind satisfies never
+      return undefined
+  }
+}
+
+const base64Data = (data: string, mediaType: string | undefined): string =>
+  mediaType === undefined ? data : `data:${mediaType};base64,${data}`
+
+/** For reports: what a part is, in words. */
+export const partName = (part: Part): string =>
+  part.type === 'media' ? `${part.kind} part` : part.type === 'native' ? `${String(part.value.type)} block` : part.type

@@ -1,0 +1,40 @@
+import type { Json, JsonObject } from '../ir.ts'
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * The fields of an object that nobody has read yet. Decoders take field by field; what is left in the end goes to
+ * `extra` and not on the floor. A field of an unexpected type is not taken; null counts as absent and is dropped.
+ */
+export type Unread = JsonObject
+
+export const unread = (source: JsonObject): Unread => ({ ...source })
+
+/** Takes the field if `fits` says yes. */
+export function take<T extends Json>(from: Unread, key: string, fits: (value: Json) => value is T): T | undefined {
+  const value = from[key]
+  if (value === undefined) return undefined
+  if (value !== null && !fits(value)) return undefined
+  delete from[key]
+  return value === null ? undefined : (value as T)
+}
+
+const isString = (value: Json): value is string => typeof value === 'string'
+const isNumber = (value: Json): value is number => typeof value === 'number'
+const isBoolean = (value: Json): value is boolean => typeof value === 'boolean'
+const isArray = (value: Json): value is Json[] => Array.isArray(value)
+const isAny = (value: Json): value is Json => value !== undefined
+
+export const takeString = (from: Unread, key: string): string | undefined => take(from, key, isString)
+export const takeNumber = (from: Unread, key: string): number | undefined => take(from, key, isNumber)
+export const takeBoolean = (from: Unread, key: string): boolean | undefined => take(from, key, isBoolean)
+export const takeObject = (from: Unread, key: string): JsonObject | undefined => take(from, key, isObject)
+export const takeArray = (from: Unread, key: string): Json[] | undefined => take(from, key, isArray)
+export const takeAny = (from: Unread, key: string): Json | undefined => take(from, key, isAny)
+
+/** What nobody read; undefined if that is nothing. */
+export function leftover(from: Unread): JsonObject | undefined {
+  for (const _ in from) return from
+  return undefined
+}

@@ -1,0 +1,216 @@
+import { authenticate } from './auth.ts'
+import { checkConfig, defaultLimits, loggerOf } from './check-config.ts'
+import type { GatewayConfig } from './config.ts'
+import { GatewayError } from './errors.ts'
+import type { Codec } from './formats/codec.ts'
+import { codecOf } from './formats/index.ts'
+import type { JsonObject } from './formats/ir.ts'
+import type { Gateway } from './gateway-types.ts'
+import { generate, type Shared } from './generate.ts'
+import { newId } from './ids.ts'
+import type { Inbound, Reply } from './inbound.ts'
+import { getModel, listModels } from './operations/models.ts'
+import { checkRequiredHeader, readRequest } from './read-request.ts'
+import { errorReply, idHeaders, json } from './reply.ts'
+import { createRouter } from './router.ts'
+import { createMatcher, type Match, normalizePath, type Route, routes, upgrades } from './routes.ts'
+import { type Ledger, settle } from './settle.ts'
+import type { Transport } from './transport.ts'
+import { fetchTransport } from './web/fetch-transport.ts'
+import { toInbound, toResponse } from './web/request.ts'
+
+/** One call's own things. */
+interface Call {
+  readonly inbound: Inbound
+  readonly ledger: Ledger
+  readonly transport: Transport
+  readonly signal: AbortSignal
+  /** Called once when the call is over: after the reply, or after a stream's last byte. */
+  readonly release: () => void
+}
+
+/**
+ * Makes a gateway. The configuration is checked here, once; a TypeError says what to write instead.
+ *
+ * @example
+ * const gateway = createGateway({
+ *   auth: (token) => (token === process.env.TOKEN ? { id: 'me' } : null),
+ *   upstreams: { openai: openai({ apiKey }), claude: anthropic({ apiKey }) },
+ *   models: { 'gpt-*': 'openai', 'claude-*': 'claude' },
+ * })
+ */
+export function createGateway<const U extends string>(config: GatewayConfig<U>): Gateway {
+  checkConfig(config)
+  const { auth, basePath = '' } = config
+  const shared: Shared = {
+    router: createRouter(config),
+    onLoss: config.onLoss ?? 'warn',
+    plugins: config.plugins ?? [],
+    limits: { ...defaultLimits, ...config.limits },
+    logger: loggerOf(config.logger),
+  }
+  const ownTransport = config.fetch === undefined ? undefined : fetchTransport(config.fetch)
+  const webTransport = ownTransport ?? fetchTransport()
+  const matchPath = createMatcher(routes)
+  const running = new Set<AbortController>()
+  let closing: Promise<void> | undefined
+  let allDone: (() => void) | undefined
+
+  const match: Gateway['match'] = (method, path) => {
+    if (basePath === '') return matchPath(method, path)
+    return path.startsWith(`${basePath}/`) ? matchPath(method, path.slice(basePath.length)) : null
+  }
+
+  const handle: Gateway['handle'] = async (inbound, transport = webTransport) => {
+    const requestId = newId('req_')
+    const found = match(inbound.method, inbound.path)
+    const codec = codecFor(found, inbound)
+    if (found === null)
+      return errorReply(
+        new GatewayError('not_found', `There is no ${inbound.method} ${inbound.path.slice(0, 200)} here.`),
+        codec,
+        requestId,
+      )
+    if (closing !== undefined)
+      return errorReply(new GatewayError('overloaded', 'The gateway is shutting down.'), codec, requestId)
+    const ledger: Ledger = {
+      requestId,
+      operation: found.route.operation,
+      format: codec.format,
+      startedAt: performance.now(),
+      identity: null,
+      model: '',
+      stream: false,
+      losses: [],
+      attempts: [],
+    }
+    const controller = new AbortController()
+    const abort = (): void => controller.abort()
+    inbound.signal.addEventListener('abort', abort)
+    running.add(controller)
+    const done = (): void => {
+      inbound.signal.removeEventListener('abort', abort)
+      running.delete(controller)
+      if (running.size === 0) allDone?.()
+    }
+    try {
+      if (inbound.signal.aborted) abort()
+      const reply = await answer(found, codec, {
+        inbound,
+        ledger,
+        transport: ownTransport ?? transport,
+        signal: controller.signal,
+        release: done,
+      })
+      // A stream goes on after this function: its relay releases the call.
+      if (!isStream(reply)) done()
+      return reply
+    } catch (cause) {
+      done()
+      const error =
+        cause instanceof GatewayError
+          ? cause
+          : new GatewayError('internal', 'The gateway failed to handle the request.', { cause })
+      if (error.info.kind === 'internal')
+        shared.logger.error(`modelgate: request ${requestId} failed`, error.cause ?? error)
+      if (error.info.kind === 'upstream_auth')
+        shared.logger.warn(
+          `modelgate: upstream '${ledger.upstream}' refused the configured credentials (request ${requestId})`,
+        )
+      const reply = errorReply(error, codec, requestId)
+      if (ledger.model !== '')
+        settle(
+          ledger,
+          { status: reply.status, outcome: error.info.kind === 'cancelled' ? 'aborted' : 'failed', error },
+          shared.plugins,
+          shared.logger,
+        )
+      return reply
+    }
+  }
+
+  /** The way of a request: authenticate → read → plan → attempt… → relay → settle. */
+  async function answer({ route, params, allow }: Match, codec: Codec, call: Call): Promise<Reply> {
+    const { inbound, ledger } = call
+    if (allow !== undefined)
+      throw new GatewayError('method_not_allowed', `${inbound.method} is not allowed on this path: use ${allow}.`, {
+        headers: { allow },
+      })
+    ledger.identity = await authenticate(auth, inbound, route)
+    const sendJson = (body: JsonObject): Reply => ({
+      status: 200,
+      headers: { 'content-type': json, ...idHeaders(ledger.requestId) },
+      body: JSON.stringify(body),
+    })
+    switch (route.operation) {
+      case 'list-models':
+        return sendJson(listModels(codec, shared.router.list(ledger.identity)))
+      case 'get-model': {
+        const name = params.model ?? ''
+        return sendJson(getModel(codec, name, shared.router.has(name, ledger.identity)))
+      }
+      case 'generate': {
+        if (route.requires !== undefined) checkRequiredHeader(inbound, route.requires)
+        const request = await readRequest(inbound, codec, shared.limits)
+        ledger.model = String(request.value.model)
+        ledger.stream = request.value.stream === true
+        return generate({ ...call, shared, codec, request })
+      }
+    }
+  }
+
+  return Object.freeze({
+    match,
+    handle,
+    routes,
+    async fetch(request: Request): Promise<Response> {
+      return toResponse(await handle(toInbound(request)), request.method)
+    },
+    async upgrade(request: Request): Promise<Response> {
+      const { pathname } = new URL(request.url)
+      const path = basePath !== '' && pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length) : pathname
+      return upgradeResponse(path)
+    },
+    close({ graceMs = 30_000 } = {}) {
+      closing ??= new Promise<void>((resolve) => {
+        if (running.size === 0) return resolve()
+        const timer = setTimeout(() => {
+          for (const controller of running) controller.abort()
+        }, graceMs)
+        allDone = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      return closing
+    },
+  })
+}
+
+const isStream = (reply: Reply): boolean =>
+  typeof reply.body === 'object' && reply.body !== null && Symbol.asyncIterator in reply.body
+
+/** The dialect to answer in: the route's, unless a header tells another family of clients. */
+function codecFor(found: Match | null, inbound: Inbound): Codec {
+  const route = found?.route ?? (listRoute as Route)
+  for (const [header, format] of Object.entries(route.formatByHeader ?? {}))
+    if (inbound.header(header) !== undefined) return codecOf(format)
+  return codecOf(route.format)
+}
+const listRoute = routes.find(({ operation }) => operation === 'list-models')
+
+/** What a WebSocket upgrade is told. 426 makes clients fall back to POST at once instead of trying again and again. */
+const upgradeAnswers = {
+  fallback: { status: 426, message: 'This path is not served over WebSocket: send the request by POST.' },
+  unavailable: { status: 501, message: 'WebSocket is not implemented on this path.' },
+  unknown: { status: 404, message: 'There is no WebSocket on this path.' },
+} as const
+
+function upgradeResponse(path: string): Response {
+  const { status, message } = upgradeAnswers[upgrades[normalizePath(path)] ?? 'unknown']
+  const { body } = codecOf((listRoute as Route).format).encodeError({ kind: 'not_found', status, message }, '')
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': json, ...(status === 426 ? { upgrade: 'HTTP/1.1' } : {}) },
+  })
+}

@@ -1,0 +1,46 @@
+import type { ErrorInfo, Format, Report, Usage } from '../formats/ir.ts'
+
+/** What one attempt sends and how it reads what comes back: untouched bytes, or a translation. */
+export interface Lane {
+  readonly kind: 'wire' | 'translate'
+  readonly upstreamFormat: Format
+  /** The request's body for the upstream. */
+  readonly body: string | Uint8Array
+  /** What could not be carried, both ways; grows while an answer is translated. */
+  readonly report: Report
+  /** Turns a whole answer into the client's. Throws GatewayError `upstream_bad_response` if it is none. */
+  answer(bytes: Uint8Array): WholeAnswer
+  openStream(): AnswerStream
+}
+
+export interface WholeAnswer {
+  readonly body: string | Uint8Array
+  readonly usage?: Usage
+  readonly finish?: string
+}
+
+/** What is known of a streamed answer so far. */
+export interface StreamState {
+  /** A real event has come: from here on the call cannot be tried elsewhere. */
+  readonly started: boolean
+  /** The upstream's own terminal event has come: only then is the answer whole. */
+  readonly ended: boolean
+  /** The upstream's own error event; it has been passed on. */
+  readonly error: ErrorInfo | undefined
+  readonly usage: Usage | undefined
+  readonly finish: string | undefined
+}
+
+/** One streamed answer: upstream bytes in, client bytes out. No clock and no I/O. */
+export interface AnswerStream {
+  readonly state: StreamState
+  push(chunk: Uint8Array): void
+  /** The upstream's bytes are over. */
+  end(): void
+  /** The client's bytes ready since the last call. */
+  take(): Uint8Array | undefined
+  /** Bytes that tell the client to go on waiting. */
+  heartbeat(): Uint8Array
+  /** Bytes that tell the client, in its dialect, that the answer broke here. */
+  fail(error: ErrorInfo): Uint8Array
+}

@@ -1,0 +1,159 @@
+import { GatewayError } from '../errors.ts'
+import type { Codec, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
+import type { Json, JsonObject } from '../formats/ir.ts'
+import type { Member } from '../json/scan.ts'
+import { spliceJson } from '../json/splice.ts'
+import { createReport } from '../losses.ts'
+import { createBlockCutter } from '../sse/blocks.ts'
+import { createSseDecoder, tooLarge } from '../sse/decode.ts'
+import { encodeAllSse } from '../sse/encode.ts'
+import type { AnswerStream, Lane } from './lane.ts'
+
+/** The client's body in every form the lanes need, read once. */
+export interface RequestBody {
+  readonly bytes: Uint8Array
+  readonly text: string
+  readonly members: readonly Member[]
+  readonly value: JsonObject
+}
+
+const encoder = new TextEncoder()
+
+/**
+ * Client and upstream speak the same format: the body passes as it came but for the model's name and what the codec's
+ * own `wireEdit` asks for; the answer's bytes pass untouched. A tap reads usage and the ending on the side.
+ */
+export function wireLane(codec: Codec, request: RequestBody, target: TargetTraits, maxEventChars: number): Lane {
+  const edit = codec.wireEdit(request.value, target)
+  const set: JsonObject = { ...edit?.set }
+  if (request.value.model !== target.model) set.model = target.model
+  return {
+    kind: 'wire',
+    upstreamFormat: codec.format,
+    body: Object.keys(set).length === 0 ? request.bytes : spliceJson(request.text, request.members, set),
+    report: createReport(),
+    answer(bytes) {
+      const body = parseAnswer(bytes)
+      return { body: bytes, ...tapQuietly(codec, body) }
+    },
+    openStream: () => {
+      const tap = codec.tapStream({ withholdUsage: edit !== undefined, target })
+      return edit === undefined ? passingStream(tap, maxEventChars) : editingStream(tap, edit.erase, maxEventChars)
+    },
+  }
+}
+
+/** An upstream's whole answer as JSON; anything else under a 200 is an unusable answer. */
+export function parseAnswer(bytes: Uint8Array): JsonObject {
+  let body: Json
+  try {
+    body = JSON.parse(new TextDecoder().decode(bytes)) as Json
+  } catch (cause) {
+    throw new GatewayError('upstream_bad_response', 'The upstream answered with something that is not JSON.', { cause })
+  }
+  if (body === null || typeof body !== 'object' || Array.isArray(body))
+    throw new GatewayError('upstream_bad_response', 'The upstream answered with JSON that is not an object.')
+  return body
+}
+
+/** Accounting must never break an answer that the client could read. */
+function tapQuietly(codec: Codec, body: JsonObject): ReturnType<Codec['tapResponse']> {
+  try {
+    return codec.tapResponse(body)
+  } catch {
+    return {}
+  }
+}
+
+const bytesOf = (events: readonly SseEvent[]): Uint8Array => encoder.encode(encodeAllSse(events))
+
+/** Bytes pass untouched, whole events at a time, so that an error event can follow if the rest never comes. */
+function passingStream(tap: StreamTap, maxEventChars: number): AnswerStream {
+  const decoder = createSseDecoder(maxEventChars)
+  const cutter = createBlockCutter()
+  let ready: Uint8Array[] = []
+  return {
+    state: tap,
+    push(chunk) {
+      for (const event of decoder.push(chunk)) tap.push(event)
+      const whole = cutter.push(chunk)
+      if (whole !== undefined) ready.push(whole)
+    },
+    end() {
+      // An event that lacks only its blank line is the client's; half an event is nobody's.
+      const events = decoder.end()
+      for (const event of events) tap.push(event)
+      const rest = events.length > 0 ? cutter.rest() : undefined
+      if (rest !== undefined) ready.push(concat([rest, encoder.encode('\n\n')]))
+    },
+    take() {
+      const taken = ready
+      ready = []
+      return taken.length > 1 ? concat(taken) : taken[0]
+    },
+    heartbeat: () => bytesOf(tap.heartbeat()),
+    fail: (error) => bytesOf(tap.fail(error)),
+  }
+}
+
+/** The gateway asked the upstream for more than the client did: what is there only for that is taken out again. */
+function editingStream(tap: StreamTap, erase: string | undefined, maxEventChars: number): AnswerStream {
+  const cutter = createBlockCutter()
+  const decoder = createSseDecoder(maxEventChars)
+  const text = new TextDecoder('utf-8', { ignoreBOM: true })
+  let ready = ''
+  const pass = (block: string, events: readonly SseEvent[]): void => {
+    let keep = true
+    for (const event of events) if (!tap.push(event)) keep = false
+    if (keep) ready += erase === undefined ? block : block.replaceAll(erase, '')
+  }
+  return {
+    state: tap,
+    push(chunk) {
+      const whole = cutter.push(chunk)
+      if (whole !== undefined)
+        for (const block of splitBlocks(text.decode(whole, { stream: true }))) pass(block, decoder.pushText(block))
+      else if (cutter.held > maxEventChars) throw tooLarge()
+    },
+    end() {
+      const rest = cutter.rest()
+      if (rest === undefined) return
+      const block = text.decode(rest)
+      const events = [...decoder.pushText(block), ...decoder.end()]
+      if (events.length > 0) pass(`${block}\n\n`, events)
+    },
+    take() {
+      if (ready === '') return undefined
+      const bytes = encoder.encode(ready)
+      ready = ''
+      return bytes
+    },
+    heartbeat: () => bytesOf(tap.heartbeat()),
+    fail: (error) => bytesOf(tap.fail(error)),
+  }
+}
+
+/** The text cut behind each blank line, whatever the line ends. */
+function splitBlocks(text: string): string[] {
+  if (!text.includes('\r')) {
+    const blocks: string[] = []
+    let from = 0
+    for (let at = text.indexOf('\n\n'); at >= 0; at = text.indexOf('\n\n', from)) {
+      blocks.push(text.slice(from, at + 2))
+      from = at + 2
+    }
+    if (from < text.length) blocks.push(text.slice(from))
+    return blocks
+  }
+  return text.split(/(?<=\r\n\r\n|\n\n|\r\r)/)
+}
+
+export function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
+}

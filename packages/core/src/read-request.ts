@@ -1,0 +1,66 @@
+import { GatewayError } from './errors.ts'
+import type { Codec } from './formats/codec.ts'
+import type { Json } from './formats/ir.ts'
+import type { Inbound } from './inbound.ts'
+import { scanJson } from './json/scan.ts'
+import type { RequestBody } from './lanes/wire.ts'
+import type { RequiredHeader } from './routes.ts'
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Reads and checks a JSON body: content type (415), size (413), UTF-8, nesting and syntax (400), then the format's own
+ * schema. The depth is scanned on the text first: parsers take millions of levels that everything after them dies of.
+ */
+export async function readRequest(
+  inbound: Inbound,
+  codec: Codec,
+  limits: { bodyBytes: number; depth: number },
+): Promise<RequestBody> {
+  const type = inbound.header('content-type')
+  if (type !== undefined && !isJson(type))
+    throw new GatewayError(
+      'unsupported_media_type',
+      `Unsupported content type '${type.slice(0, 100)}': send 'application/json'.`,
+    )
+  const bytes = await inbound.read(limits.bodyBytes)
+  if (bytes.length === 0) throw new GatewayError('invalid_request', 'The request has no body: send a JSON object.')
+  let text: string
+  try {
+    text = decoder.decode(bytes)
+  } catch {
+    throw new GatewayError('invalid_request', 'The request body is not valid UTF-8.')
+  }
+  const { tooDeep, members } = scanJson(text, limits.depth)
+  if (tooDeep) throw new GatewayError('invalid_request', `The request body nests deeper than ${limits.depth} levels.`)
+  let body: Json
+  try {
+    body = JSON.parse(text) as Json
+  } catch {
+    throw new GatewayError('invalid_request', 'We could not parse the JSON body of your request: it is not valid JSON.')
+  }
+  const value = codec.validateRequest(body)
+  // A byte order mark is gone from the text; sending the bytes on would bring it back.
+  return { bytes: bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes, text, members, value }
+}
+
+function isJson(contentType: string): boolean {
+  const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  return type === 'application/json' || type.endsWith('+json')
+}
+
+/** Checks a header that the route insists on; throws a 400 that names it. */
+export function checkRequiredHeader(inbound: Inbound, required: RequiredHeader): void {
+  const [first] = required.names
+  const name = required.names.find((candidate) => inbound.header(candidate) !== undefined)
+  if (name === undefined) throw new GatewayError('invalid_request', `${first}: header is required`, { param: first })
+  if (!isDate(inbound.header(name) ?? ''))
+    throw new GatewayError('invalid_request', `${name}: header must be a date such as '2023-06-01'`, { param: name })
+}
+
+function isDate(text: string): boolean {
+  const [year, month, day, ...rest] = text.split('-')
+  const digits = (part: string | undefined, length: number): boolean =>
+    part?.length === length && [...part].every((char) => char >= '0' && char <= '9')
+  return rest.length === 0 && digits(year, 4) && digits(month, 2) && digits(day, 2) && !Number.isNaN(Date.parse(text))
+}

@@ -1,0 +1,169 @@
+import { GatewayError } from './errors.ts'
+import type { ErrorInfo } from './formats/ir.ts'
+import type { AnswerStream } from './lanes/lane.ts'
+import type { Pump } from './pump.ts'
+
+export interface RelayTimes {
+  /** Silence towards the client until a heartbeat. */
+  readonly heartbeatMs: number
+  /** Silence of the upstream until it is given up. */
+  readonly idleMs: number
+}
+
+/** How a relayed stream ended, for the books. */
+export interface RelayEnd {
+  readonly outcome: 'finished' | 'failed' | 'aborted'
+  readonly error?: unknown
+}
+
+/** An upstream has said its last word but not closed: how long the connection may take to become free again. */
+const drainMs = 1000
+
+export const truncated = (cause?: unknown): GatewayError =>
+  new GatewayError(
+    'upstream_truncated',
+    'The upstream closed the connection before the answer was complete.',
+    cause === undefined ? {} : { cause },
+  )
+
+/** What the client is told of any failure; strangers' errors stay in the process. */
+export const infoOf = (error: unknown): ErrorInfo =>
+  error instanceof GatewayError
+    ? error.info
+    : new GatewayError('internal', 'The gateway failed to handle the answer.').info
+
+/**
+ * Waits for a stream's first real event, so that an upstream's failure can still become a status, for at most `holdMs`:
+ * clients give up on silent headers. Throws what went wrong before the first event.
+ */
+export async function prime(pump: Pump, stream: AnswerStream, holdMs: number): Promise<void> {
+  const until = Date.now() + holdMs
+  while (!stream.state.started && !stream.state.ended) {
+    const left = until - Date.now()
+    if (left <= 0) return
+    const item = await pump.next(left)
+    if (item === 'tick') return
+    if (item === 'end') {
+      stream.end()
+      if (!stream.state.ended) throw stream.state.error === undefined ? truncated() : errorOf(stream.state.error)
+      return
+    }
+    stream.push(item)
+    if (stream.state.error !== undefined) throw errorOf(stream.state.error)
+  }
+}
+
+const errorOf = ({ kind, message, ...details }: ErrorInfo): GatewayError => new GatewayError(kind, message, details)
+
+/**
+ * The client's bytes, pulled no faster than the client reads. Nothing ends well here that did not end well upstream: a
+ * cut, a stall or a broken event becomes one error event in the client's dialect.
+ *
+ * @param onEnd called exactly once, however the stream ends, also if nobody ever reads it and the signal aborts.
+ */
+export function relay(
+  pump: Pump,
+  stream: AnswerStream,
+  times: RelayTimes,
+  signal: AbortSignal,
+  onEnd: (end: RelayEnd) => void,
+): AsyncIterable<Uint8Array> {
+  let over = false
+  let lastIn = Date.now()
+  let lastOut = Date.now()
+  let handedOver = Date.now()
+
+  const finish = (end: RelayEnd): void => {
+    if (over) return
+    over = true
+    signal.removeEventListener('abort', onAbort)
+    if (end.outcome === 'finished') pump.drain(drainMs)
+    else pump.close()
+    onEnd(end)
+  }
+  // A client that leaves once the whole answer is out has not aborted anything: some always do.
+  const leave = (): void =>
+    finish(
+      stream.state.ended
+        ? { outcome: 'finished' }
+        : stream.state.error
+          ? { outcome: 'failed', error: stream.state.error }
+          : { outcome: 'aborted' },
+    )
+  const onAbort = (): void => leave()
+  if (signal.aborted) leave()
+  else signal.addEventListener('abort', onAbort)
+
+  const fail = (error: unknown, out: Uint8Array | undefined): IteratorResult<Uint8Array> => {
+    const bytes = stream.fail(infoOf(error))
+    finish({ outcome: 'failed', error })
+    return { done: false, value: out === undefined ? bytes : joined(out, bytes) }
+  }
+
+  const next = async (): Promise<IteratorResult<Uint8Array>> => {
+    // While the client did not read, nobody listened to the upstream: that silence is not its own.
+    lastIn += Date.now() - handedOver
+    const result = await pull()
+    handedOver = Date.now()
+    return result
+  }
+  const pull = async (): Promise<IteratorResult<Uint8Array>> => {
+    while (!over) {
+      const ready = stream.take()
+      if (stream.state.ended || stream.state.error !== undefined) {
+        leave()
+        if (ready !== undefined) return { done: false, value: ready }
+        break
+      }
+      if (ready !== undefined) {
+        lastOut = Date.now()
+        return { done: false, value: ready }
+      }
+      const now = Date.now()
+      const wait = Math.min(lastOut + times.heartbeatMs, lastIn + times.idleMs) - now
+      try {
+        const item = await pump.next(Math.max(0, wait))
+        if (over) break
+        if (item === 'tick') {
+          const ticked = Date.now()
+          if (ticked - lastIn >= times.idleMs)
+            return fail(
+              new GatewayError('upstream_timeout', 'The upstream fell silent in the middle of the answer.'),
+              undefined,
+            )
+          if (ticked - lastOut >= times.heartbeatMs) {
+            lastOut = ticked
+            return { done: false, value: stream.heartbeat() }
+          }
+        } else if (item === 'end') {
+          stream.end()
+          if (!stream.state.ended && stream.state.error === undefined) return fail(truncated(), stream.take())
+        } else {
+          lastIn = Date.now()
+          stream.push(item)
+        }
+      } catch (error) {
+        if (over) break
+        return fail(error instanceof GatewayError ? error : truncated(error), stream.take())
+      }
+    }
+    return { done: true, value: undefined }
+  }
+
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next,
+      return: async () => {
+        leave()
+        return { done: true, value: undefined }
+      },
+    }),
+  }
+}
+
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const all = new Uint8Array(first.length + second.length)
+  all.set(first)
+  all.set(second, first.length)
+  return all
+}

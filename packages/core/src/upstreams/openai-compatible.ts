@@ -1,0 +1,36 @@
+import type { Quirks } from '../formats/codec.ts'
+import type { Format } from '../formats/ir.ts'
+import { cleanBaseURL } from './base-url.ts'
+import type { Upstream, UpstreamOptions } from './upstream.ts'
+
+export interface CompatibleOptions extends UpstreamOptions {
+  /** Address up to and including the version, as its docs give it (`http://localhost:11434/v1`). */
+  baseURL: string
+  /** Formats the server speaks natively, best first. Default `['chat']`. */
+  formats?: readonly ('chat' | 'messages')[]
+  /** Where the server departs from the format. Default: `max_tokens` and the `system` role, which every such server knows. */
+  quirks?: Quirks
+}
+
+const paths: { readonly [F in Format]?: string } = { chat: '/chat/completions', messages: '/messages' }
+
+/** Any server that speaks OpenAI's chat completions (or Anthropic's messages): Ollama, vLLM, OpenRouter, Groq, DeepSeek … */
+export function openaiCompatible({
+  apiKey,
+  baseURL,
+  headers = {},
+  formats = ['chat'],
+  quirks = {},
+}: CompatibleOptions): Upstream {
+  return {
+    baseURL: cleanBaseURL(baseURL),
+    formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
+    headers: {
+      ...(formats.includes('messages') ? { 'anthropic-version': '2023-06-01' } : {}),
+      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+      ...headers,
+    },
+    passHeaders: formats.includes('messages') ? ['anthropic-version', 'anthropic-beta'] : [],
+    quirks: { maxTokensField: 'max_tokens', developerRole: 'system', ...quirks },
+  }
+}

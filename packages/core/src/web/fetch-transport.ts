@@ -1,0 +1,69 @@
+import { GatewayError } from '../errors.ts'
+import type { Transport, TransportResponse } from '../transport.ts'
+
+/** The transport where there is no better one: any WHATWG fetch. Redirects are not followed. */
+export function fetchTransport(fetchLike?: typeof fetch): Transport {
+  return async ({ url, method, headers, body, signal }) => {
+    const call = fetchLike ?? fetch
+    const response = await call(url, {
+      method,
+      headers,
+      signal,
+      redirect: 'manual',
+      ...(body === undefined ? {} : { body: body as BodyInit }),
+    })
+    return toTransportResponse(response)
+  }
+}
+
+function toTransportResponse(response: Response): TransportResponse {
+  const discard = (): void => {
+    response.body?.cancel().catch(() => {})
+  }
+  return {
+    status: response.status,
+    header: (name) => response.headers.get(name) ?? undefined,
+    async bytes(limit) {
+      if (response.body === null) return new Uint8Array(0)
+      const chunks: Uint8Array[] = []
+      let size = 0
+      for await (const chunk of readAll(response.body)) {
+        size += chunk.length
+        if (size > limit)
+          throw new GatewayError('upstream_bad_response', `The upstream's answer is larger than ${limit} bytes.`)
+        chunks.push(chunk)
+      }
+      if (chunks.length === 1) return chunks[0] as Uint8Array
+      const all = new Uint8Array(size)
+      let at = 0
+      for (const chunk of chunks) {
+        all.set(chunk, at)
+        at += chunk.length
+      }
+      return all
+    },
+    stream: () => (response.body === null ? empty() : readAll(response.body)),
+    discard,
+  }
+}
+
+async function* empty(): AsyncGenerator<Uint8Array> {}
+
+/** Not every runtime iterates a ReadableStream, and leaving early must cancel it even while a read is pending. */
+function readAll(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const reader = body.getReader()
+      return {
+        async next(): Promise<IteratorResult<Uint8Array>> {
+          const { done, value } = await reader.read()
+          return done ? { done: true, value: undefined } : { done: false, value }
+        },
+        async return(): Promise<IteratorResult<Uint8Array>> {
+          await reader.cancel()
+          return { done: true, value: undefined }
+        },
+      }
+    },
+  }
+}

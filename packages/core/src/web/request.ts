@@ -1,0 +1,81 @@
+import { GatewayError } from '../errors.ts'
+import type { Inbound, Reply } from '../inbound.ts'
+
+/** A WHATWG Request as the gateway's own currency. Nothing is copied until it is asked for. */
+export function toInbound(request: Request): Inbound {
+  const { method, url, headers, signal } = request
+  // `new URL` would normalise the path and cost more than the two cuts.
+  const slash = url.indexOf('/', url.indexOf('//') + 2)
+  const hash = url.indexOf('#')
+  const target = slash < 0 ? '/' : url.slice(slash, hash < 0 ? undefined : hash)
+  const mark = target.indexOf('?')
+  return {
+    method,
+    path: mark < 0 ? target : target.slice(0, mark),
+    query: mark < 0 ? '' : target.slice(mark + 1),
+    header: (name) => headers.get(name) ?? undefined,
+    read: (limit) => readBody(request, limit),
+    signal,
+  }
+}
+
+async function readBody(request: Request, limit: number): Promise<Uint8Array> {
+  const tooLarge = (): GatewayError =>
+    new GatewayError('request_too_large', `The request body is larger than the limit of ${limit} bytes.`)
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge()
+  if ((request.headers.get('content-encoding') ?? 'identity') !== 'identity')
+    throw new GatewayError(
+      'unsupported_media_type',
+      'Compressed request bodies are not read here: send the body as it is.',
+    )
+  if (request.body === null) return new Uint8Array(0)
+  const reader = request.body.getReader()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      size += value.length
+      if (size > limit) {
+        reader.cancel().catch(() => {})
+        throw tooLarge()
+      }
+      chunks.push(value)
+    }
+  } catch (cause) {
+    if (cause instanceof GatewayError) throw cause
+    throw new GatewayError('cancelled', 'The request body broke off.', { cause })
+  }
+  if (chunks.length === 1) return chunks[0] as Uint8Array
+  const all = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    all.set(chunk, at)
+    at += chunk.length
+  }
+  return all
+}
+
+/** A reply as a WHATWG Response. Streams are pulled one chunk at a time: the client's pace is the upstream's. */
+export function toResponse(reply: Reply, method: string): Response {
+  const { status, headers, body } = reply
+  const init = { status, headers }
+  if (body === null || method === 'HEAD') return new Response(null, init)
+  if (typeof body === 'string' || body instanceof Uint8Array) return new Response(body as BodyInit, init)
+  const iterator = body[Symbol.asyncIterator]()
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await iterator.next()
+        if (done === true) controller.close()
+        else controller.enqueue(value)
+      },
+      async cancel() {
+        await iterator.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(stream, init)
+}
