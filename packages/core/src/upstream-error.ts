@@ -91,7 +91,7 @@ function parseLoose(text: string): Json {
 export function retryAfterSeconds(header: string | undefined, now: number = Date.now()): number | undefined {
   if (header === undefined) return undefined
   const seconds = Number(header)
-  if (header.trim() !== '' && Number.isFinite(seconds) && seconds >= 0) return Math.ceil(seconds)
+  if (header.trim() !== '' && Number.isFinite(seconds)) return seconds >= 0 ? Math.ceil(seconds) : undefined
   const date = Date.parse(header)
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1000))
 }

@@ -123,9 +123,9 @@ export function encodeMedia(part: MediaPart, context: CodecContext): JsonObject 
         ...(mediaType === undefined ? {} : { format: audioFormat(mediaType) }),
       })
     case 'document': {
-      if (source.type === 'url' && own?.file === undefined && !own)
-        // OpenAI takes documents only as data; some compatible servers take an address in the same field.
-        report.add(loss(at, 'the document is sent by its address, which not every upstream fetches', 'approximated'))
+      // OpenAI itself takes documents only as data; some compatible servers take an address in the same field.
+      if (source.type === 'url')
+        report.add(loss(at, 'sent by its address, which not every upstream fetches', 'approximated', 'note'))
       const data = source.type === 'url' ? source.url : base64Data(source.data, mediaType)
       return wrap('file', { file_data: data, ...(name === undefined ? {} : { filename: name }) })
     }

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { newId } from './ids.ts'
+import { createReport, lossHeader } from './losses.ts'
+import { redact, retryAfterSeconds, toClientError } from './upstream-error.ts'
+import { openai } from './upstreams/openai.ts'
+
+const upstream = openai({ apiKey: 'sk-canary-12345678', baseURL: 'http://10.1.2.3:9000/v1' })
+
+describe("an upstream's error on its way to the client", () => {
+  it('loses credentials and addresses, in message and raw body', () => {
+    const raw = { format: 'chat', value: { message: 'key sk-canary-12345678 at http://10.1.2.3:9000' } } as const
+    const { info } = toClientError(
+      { kind: 'invalid_request', status: 400, message: 'bad sk-canary-12345678 via 10.1.2.3:9000', raw },
+      400,
+      undefined,
+      upstream,
+    )
+    expect(JSON.stringify(info)).not.toMatch(/canary|10\.1\.2\.3/)
+    expect(info.message).toBe('bad *** via [upstream]')
+  })
+
+  it.each([401, 403])('%i is our own fault, never "your key is wrong"', (status) => {
+    const { info } = toClientError(
+      { kind: 'authentication', status, message: 'Incorrect API key provided: sk-canary-12345678' },
+      status,
+      undefined,
+      upstream,
+    )
+    expect(info).toMatchObject({ kind: 'upstream_auth', status: 502 })
+    expect(info.message).not.toContain('canary')
+  })
+
+  it('keeps how long to wait', () => {
+    expect(
+      toClientError({ kind: 'rate_limited', status: 429, message: 'slow' }, 429, 7, upstream).info.retryAfter,
+    ).toBe(7)
+  })
+
+  it('redact leaves other text alone', () => expect(redact('max_tokens: 10', upstream)).toBe('max_tokens: 10'))
+})
+
+describe('Retry-After', () => {
+  const now = Date.parse('2026-01-01T00:00:00Z')
+  it.each([
+    ['7', 7],
+    ['0.2', 1],
+    ['Thu, 01 Jan 2026 00:00:09 GMT', 9],
+    ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
+    ['soon', undefined],
+    ['', undefined],
+    ['-3', undefined],
+    [undefined, undefined],
+  ])('%s', (header, expected) => {
+    expect(retryAfterSeconds(header, now)).toBe(expected)
+  })
+})
+
+describe('losses', () => {
+  it('are kept once and written worst first', () => {
+    const report = createReport()
+    report.add({ path: '/a', kind: 'moved', severity: 'note', detail: 'x' })
+    report.add({ path: '/seed', kind: 'unsupported', severity: 'warn', detail: 'y' })
+    report.add({ path: '/seed', kind: 'unsupported', severity: 'warn', detail: 'y' })
+    expect(lossHeader(report.losses)).toBe('"/seed";kind=unsupported;severity=warn, "/a";kind=moved;severity=note')
+  })
+
+  it('fit into a header whatever the paths hold, and say how many did not', () => {
+    const losses = Array.from(
+      { length: 500 },
+      (_, i) => ({ path: `/tools/${i}/ü"\\\n`, kind: 'unknown', severity: 'warn', detail: '' }) as const,
+    )
+    const header = lossHeader(losses) ?? ''
+    expect(header.length).toBeLessThan(4096)
+    expect(header).toMatch(/^[\x20-\x7e]+$/)
+    const listed = header.split(', ').length - 1
+    expect(header).toContain(`"...";more=${500 - listed}`)
+    expect(lossHeader([])).toBeUndefined()
+  })
+})
+
+it('ids are unique and made of letters and digits', () => {
+  const ids = new Set(Array.from({ length: 10_000 }, () => newId('req_')))
+  expect(ids.size).toBe(10_000)
+  for (const id of ids) expect(id).toMatch(/^req_[0-9A-Za-z]{22}$/)
+})

@@ -1,0 +1,47 @@
+import type { Effort } from '../ir.ts'
+
+/** Where the IR's request fields stand in a chat body. */
+export const fieldPointers = {
+  model: '/model',
+  turns: '/messages',
+  stream: '/stream',
+  'sampling.temperature': '/temperature',
+  'sampling.topP': '/top_p',
+  'sampling.topK': '/top_k',
+  'sampling.seed': '/seed',
+  'sampling.logitBias': '/logit_bias',
+  'sampling.presencePenalty': '/presence_penalty',
+  'sampling.frequencyPenalty': '/frequency_penalty',
+  'sampling.stop': '/stop',
+  'sampling.maxTokens': '/max_completion_tokens',
+  'sampling.choices': '/n',
+  tools: '/tools',
+  'tools.list': '/tools',
+  'tools.choice': '/tool_choice',
+  'tools.parallel': '/parallel_tool_calls',
+  reasoning: '/reasoning_effort',
+  'reasoning.effort': '/reasoning_effort',
+  'reasoning.budgetTokens': '/reasoning/max_tokens',
+  'reasoning.adaptive': '/reasoning',
+  'reasoning.off': '/reasoning/enabled',
+  'reasoning.summary': '/reasoning/summary',
+  'output.format': '/response_format',
+  'output.modalities': '/modalities',
+  'output.audio': '/audio',
+  'output.logprobs': '/logprobs',
+  'output.verbosity': '/verbosity',
+  'output.includeUsage': '/stream_options/include_usage',
+  user: '/user',
+  'user.id': '/user',
+  'user.cacheKey': '/prompt_cache_key',
+  'user.safetyId': '/safety_identifier',
+  metadata: '/metadata',
+  serviceTier: '/service_tier',
+} as const satisfies Readonly<Record<string, string>>
+
+export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
+
+export const isEffort = (value: unknown): value is Effort => efforts.some((effort) => effort === value)
+
+export const verbosities = ['low', 'medium', 'high'] as const
+export const summaries = ['auto', 'concise', 'detailed', 'none'] as const

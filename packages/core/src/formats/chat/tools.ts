@@ -1,0 +1,148 @@
+import type { CodecContext, Quirks } from '../codec.ts'
+import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject, leftover, takeObject, takeString, type Unread, takeBoolean, unread } from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { decodeCache, encodeCache } from './cache.ts'
+
+type ToolList = Tool[]
+
+export function decodeTool(source: Json, at: string): Tool {
+  if (!isObject(source)) return { type: 'native', format: 'chat', value: { value: source }, at }
+  const fields = unread(source)
+  const type = source.type ?? (isObject(source.function) ? 'function' : undefined)
+  if (type === 'function' && isObject(source.function)) {
+    delete fields.type
+    const inner = unread(source.function)
+    const tool: Tool = { ...decodeFunction(inner), at }
+    return finish(tool, fields, 'function', inner)
+  }
+  if (type === 'custom' && isObject(source.custom)) {
+    delete fields.type
+    const inner = unread(source.custom)
+    const tool: Tool = { type: 'custom', name: takeString(inner, 'name') ?? '', at }
+    put(tool, 'description', takeString(inner, 'description'))
+    const format = inner.format
+    if (isObject(format) && format.type === 'grammar' && isObject(format.grammar)) {
+      tool.grammar = format.grammar
+      delete inner.format
+    } else if (isObject(format) && format.type === 'text') delete inner.format // what a custom tool is anyway
+    return finish(tool, fields, 'custom', inner)
+  }
+  return { type: 'native', format: 'chat', value: source, at }
+}
+
+/** A function as in `tools[].function` and in the old `functions[]`. */
+export function decodeFunction(fields: Unread): Tool {
+  const tool: Tool = { type: 'function', name: takeString(fields, 'name') ?? '' }
+  put(tool, 'description', takeString(fields, 'description'))
+  put(tool, 'schema', takeObject(fields, 'parameters'))
+  put(tool, 'strict', takeBoolean(fields, 'strict'))
+  return tool
+}
+
+function finish(tool: Tool, fields: Unread, key: 'function' | 'custom', inner: Unread): Tool {
+  put(tool, 'cache', decodeCache(fields))
+  const rest = leftover(inner)
+  if (rest === undefined) delete fields[key]
+  else fields[key] = rest
+  const extra = leftover(fields)
+  if (extra !== undefined) tool.extra = { chat: extra }
+  return tool
+}
+
+/** Undefined (and reported) for tools that only another format knows. */
+export function encodeTool(tool: Tool, quirks: Quirks, context: CodecContext): JsonObject | undefined {
+  const at = tool.at ?? ''
+  const own = ownExtra(tool.extra, 'chat', at, context.report)
+  const out: JsonObject = { ...own }
+  encodeCache(out, tool, quirks, context.report)
+  switch (tool.type) {
+    case 'function': {
+      const { type: _, name, description, schema, strict, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      rest satisfies Nothing
+      const inner: JsonObject = { ...(isObject(own?.function) ? own.function : undefined), name }
+      put(inner, 'description', description)
+      put(inner, 'parameters', schema)
+      put(inner, 'strict', strict)
+      return { ...out, type: 'function', function: inner }
+    }
+    case 'custom': {
+      const { type: _, name, description, grammar, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      rest satisfies Nothing
+      const inner: JsonObject = { ...(isObject(own?.custom) ? own.custom : undefined), name }
+      put(inner, 'description', description)
+      if (grammar !== undefined) inner.format = { type: 'grammar', grammar }
+      return { ...out, type: 'custom', custom: inner }
+    }
+    case 'native': {
+      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      rest satisfies Nothing
+      if (format === 'chat') return value
+      context.report.add(loss(at, `the tool '${String(value.name ?? value.type)}' has no counterpart in chat`))
+      return undefined
+    }
+    default:
+      tool satisfies never
+      return undefined
+  }
+}
+
+/** Undefined: not in a form that has a meaning elsewhere; the caller keeps it verbatim. */
+export function decodeChoice(choice: Json): ToolChoice | undefined {
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
+  if (choice === 'any') return 'required' // Mistral's word
+  if (!isObject(choice)) return undefined
+  if (choice.type === 'allowed_tools') {
+    const allowed = isObject(choice.allowed_tools) ? choice.allowed_tools : choice
+    const names = Array.isArray(allowed.tools) ? allowed.tools.map(namedBy) : [undefined]
+    const mode = allowed.mode === 'required' ? 'required' : 'auto'
+    return names.every((name) => name !== undefined) ? { allowed: names, mode } : undefined
+  }
+  const name = namedBy(choice)
+  return name === undefined ? undefined : { name }
+}
+
+function namedBy(choice: Json): string | undefined {
+  if (!isObject(choice)) return undefined
+  for (const kind of [choice.function, choice.custom, choice])
+    if (isObject(kind) && typeof kind.name === 'string') return kind.name
+  return undefined
+}
+
+export function encodeChoice(choice: ToolChoice, tools: ToolList): Json {
+  if (typeof choice === 'string') return choice
+  const reference = (name: string): JsonObject =>
+    tools.some((tool) => tool.type === 'custom' && tool.name === name)
+      ? { type: 'custom', custom: { name } }
+      : { type: 'function', function: { name } }
+  return 'name' in choice
+    ? reference(choice.name)
+    : { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools: choice.allowed.map(reference) } }
+}
+
+/**
+ * Before `tools` there were `functions`. A client that still writes them also reads the old answer form, so the question
+ * "which form?" is answered by where its tools stood.
+ */
+export const legacyPointer = '/functions'
+export const usesFunctions = (request: ModelRequest): boolean => request.at?.tools === legacyPointer
+
+/** Calls of the old form have no id; one is made from the place of the message, the same in every turn. */
+const legacyCall = /^function_call_\d+$/
+export const legacyCallId = (message: number): string => `function_call_${message}`
+export const isLegacyCall = (id: string): boolean => legacyCall.test(id)
+
+export function encodeFunctions(out: JsonObject, tools: ToolList, choice: ToolChoice | undefined, context: CodecContext) {
+  out.functions = tools.flatMap((tool, index) => {
+    const encoded = encodeTool(tool, {}, context)
+    if (isObject(encoded?.function)) return [encoded.function]
+    context.report.add(loss(tool.at ?? pointer('/tools', index), 'cannot be written among functions'))
+    return []
+  })
+  if (choice === undefined) return
+  if (choice === 'auto' || choice === 'none') out.function_call = choice
+  else if (typeof choice === 'object' && 'name' in choice) out.function_call = { name: choice.name }
+  else context.report.add(loss('/tool_choice', 'this choice cannot be written among functions'))
+}

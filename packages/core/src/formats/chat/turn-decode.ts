@@ -1,0 +1,221 @@
+import type { Json, JsonObject, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject, leftover, takeArray, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import { put } from '../shared/strict.ts'
+import { decodeCache } from './cache.ts'
+import { decodeMedia } from './media.ts'
+import { decodeCallSeal, decodeDetails } from './reasoning.ts'
+import { legacyCallId } from './tools.ts'
+
+/** All messages as turns. Adjacent tool messages answer the same assistant turn, so they become one user turn. */
+export function decodeMessages(messages: readonly Json[]): Turn[] {
+  const turns: Turn[] = []
+  let results: Turn | undefined
+  let lastLegacyCall = ''
+  for (const [index, message] of messages.entries()) {
+    if (!isObject(message)) continue // the validator has refused it
+    const at = `/messages/${index}`
+    const fields = unread(message)
+    const role = takeString(fields, 'role')
+    if (role === 'tool' || role === 'function') {
+      const part = decodeToolMessage(fields, at, role === 'function' ? lastLegacyCall || legacyCallId(index) : undefined)
+      if (results === undefined) {
+        results = { role: 'user', parts: [], at }
+        turns.push(results)
+      }
+      results.parts.push(part)
+      continue
+    }
+    results = undefined
+    if (isObject(message.function_call)) lastLegacyCall = legacyCallId(index)
+    turns.push(decodeTurn(role ?? 'user', fields, index, at))
+  }
+  return turns
+}
+
+function decodeTurn(role: string, fields: Unread, index: number, at: string): Turn {
+  const known = role === 'system' || role === 'developer' || role === 'assistant' ? role : 'user'
+  const turn: Turn = { role: known, parts: [], at }
+  put(turn, 'name', takeString(fields, 'name'))
+  put(turn, 'cache', decodeCache(fields))
+  const content = decodeContent(fields, at)
+  if (role !== 'assistant') turn.parts = content
+  else decodeAssistant(turn, content, fields, index, at)
+  const rest = leftoverMessage(fields)
+  if (rest !== undefined) turn.extra = { chat: rest }
+  return turn
+}
+
+function decodeAssistant(turn: Turn, content: Part[], fields: Unread, index: number, at: string): void {
+  const { parts } = turn
+  parts.push(...decodeReasoning(fields, at))
+  for (const part of content) if (part.type === 'reasoning') parts.push(part)
+  for (const part of content) if (part.type !== 'reasoning') parts.push(part)
+  const refusal = takeString(fields, 'refusal')
+  if (refusal) parts.push({ type: 'refusal', text: refusal, at: pointer(at, 'refusal') })
+  const audio = takeObject(fields, 'audio')
+  if (audio !== undefined) {
+    const inner = unread(audio)
+    const id = takeString(inner, 'id')
+    if (id === undefined) fields.audio = audio
+    else {
+      const rest = leftover(inner)
+      parts.push({
+        type: 'media',
+        kind: 'audio',
+        source: { type: 'file', seal: { issuer: 'chat', data: id } },
+        at: pointer(at, 'audio'),
+        ...(rest === undefined ? {} : { extra: { chat: rest } }),
+      })
+    }
+  }
+  const calls = takeArray(fields, 'tool_calls') ?? []
+  for (const [position, call] of calls.entries()) {
+    const part = decodeToolCall(call, pointer(`${at}/tool_calls`, position))
+    if (part !== undefined) parts.push(part)
+  }
+  const legacy = takeObject(fields, 'function_call')
+  if (legacy !== undefined) {
+    const inner = unread(legacy)
+    const part: ToolCallPart = {
+      type: 'tool-call',
+      id: legacyCallId(index),
+      name: takeString(inner, 'name') ?? '',
+      input: takeString(inner, 'arguments') ?? '',
+      at: pointer(at, 'function_call'),
+    }
+    const rest = leftover(inner)
+    if (rest !== undefined) part.extra = { chat: rest }
+    parts.push(part)
+  }
+}
+
+/** Echoed reasoning. The list of details says more than the text beside it, which then is the same once more. */
+function decodeReasoning(fields: Unread, at: string): ReasoningPart[] {
+  const details = takeArray(fields, 'reasoning_details')
+  const content = takeString(fields, 'reasoning_content')
+  const reasoning = takeString(fields, 'reasoning')
+  const parts = details === undefined ? [] : decodeDetails(details, pointer(at, 'reasoning_details'))
+  const key = content ? 'reasoning_content' : 'reasoning'
+  const text = content || reasoning || ''
+  if (text !== '' && !parts.some((part) => part.text !== ''))
+    parts.unshift({ type: 'reasoning', text, at: pointer(at, key) })
+  if (content && reasoning && content !== reasoning) fields.reasoning = reasoning
+  return parts
+}
+
+export function decodeToolCall(source: Json, at: string): ToolCallPart | undefined {
+  if (!isObject(source)) return undefined
+  const fields = unread(source)
+  delete fields.index
+  const custom = isObject(source.custom) && (source.type === 'custom' || !isObject(source.function))
+  const key = custom ? 'custom' : 'function'
+  const inner = unread(isObject(source[key]) ? source[key] : {})
+  delete fields.type
+  const part: ToolCallPart = {
+    type: 'tool-call',
+    id: takeString(fields, 'id') ?? '',
+    name: takeString(inner, 'name') ?? '',
+    input: decodeInput(inner, custom ? 'input' : 'arguments'),
+    at,
+  }
+  if (custom) part.custom = true
+  const content = takeObject(fields, 'extra_content')
+  if (content !== undefined) part.seal = decodeCallSeal(content)
+  put(part, 'cache', decodeCache(fields))
+  const rest = leftover(inner)
+  if (rest === undefined) delete fields[key]
+  else fields[key] = rest
+  // Some vendors fill in the other kind of call with empty strings.
+  const other = fields[custom ? 'function' : 'custom']
+  if (isObject(other) && !other.name) delete fields[custom ? 'function' : 'custom']
+  const extra = leftoverMessage(fields)
+  if (extra !== undefined) part.extra = { chat: extra }
+  return part
+}
+
+/** The model's own text; a few servers send the arguments as an object. */
+function decodeInput(inner: Unread, key: string): string {
+  const text = takeString(inner, key)
+  if (text !== undefined) return text
+  const value = inner[key]
+  delete inner[key]
+  return value === undefined ? '' : JSON.stringify(value)
+}
+
+function decodeToolMessage(fields: Unread, at: string, legacyId: string | undefined): ToolResultPart {
+  const part: ToolResultPart = {
+    type: 'tool-result',
+    callId: takeString(fields, 'tool_call_id') ?? legacyId ?? '',
+    parts: decodeContent(fields, at),
+    at,
+  }
+  put(part, 'name', takeString(fields, 'name'))
+  put(part, 'cache', decodeCache(fields))
+  const rest = leftoverMessage(fields)
+  if (rest !== undefined) part.extra = { chat: rest }
+  return part
+}
+
+function decodeContent(fields: Unread, messageAt: string): Part[] {
+  const { content } = fields
+  const at = pointer(messageAt, 'content')
+  if (typeof content === 'string') {
+    delete fields.content
+    return content === '' ? [] : [{ type: 'text', text: content, at }]
+  }
+  if (!Array.isArray(content)) {
+    if (content === null || content === undefined) delete fields.content
+    return []
+  }
+  delete fields.content
+  const parts: Part[] = []
+  for (const [index, part] of content.entries()) {
+    if (isObject(part)) decodeContentPart(part, pointer(at, index), parts)
+    else if (typeof part === 'string') parts.push({ type: 'text', text: part, at: pointer(at, index) })
+  }
+  return parts
+}
+
+function decodeContentPart(source: JsonObject, at: string, into: Part[]): void {
+  const fields = unread(source)
+  const type = takeString(fields, 'type') ?? ''
+  const cache = decodeCache(fields)
+  const { thinking, closed: _closed, ...others } = fields
+  if (type === 'thinking' && Array.isArray(thinking) && leftover(others) === undefined) {
+    into.push({ type: 'reasoning', text: thinkingText(thinking), at })
+    return
+  }
+  const part = type === 'text' || type === 'refusal' ? decodeText(type, fields, at, into) : decodeMedia(type, fields, at)
+  if (part === undefined) {
+    into.push({ type: 'native', format: 'chat', value: source, at })
+    return
+  }
+  if (cache !== undefined) part.cache = cache
+  const rest = leftoverMessage(fields)
+  if (rest !== undefined) part.extra = { chat: rest }
+  into.push(part)
+}
+
+function decodeText(type: 'text' | 'refusal', fields: Unread, at: string, into: Part[]): Part | undefined {
+  const text = takeString(fields, type)
+  if (text === undefined) return undefined
+  // Agents SDK writes the whole answer message into its part: role, refusal, annotations, reasoning.
+  if (fields.role === 'assistant') delete fields.role
+  const reasoning = takeString(fields, 'reasoning_content')
+  if (reasoning) into.push({ type: 'reasoning', text: reasoning, at: pointer(at, 'reasoning_content') })
+  return { type, text, at } satisfies TextPart | Part
+}
+
+/** Mistral's `thinking` part: a list of texts. */
+export const thinkingText = (thinking: readonly Json[]): string =>
+  thinking.map((item) => (isObject(item) && typeof item.text === 'string' ? item.text : '')).join('')
+
+/** Answers echoed back are full of nulls and empty lists (`annotations: []`): they say nothing. */
+function leftoverMessage(fields: Unread): JsonObject | undefined {
+  for (const key of Object.keys(fields)) {
+    const value = fields[key]
+    if (value === null || (Array.isArray(value) && value.length === 0)) delete fields[key]
+  }
+  return leftover(fields)
+}

@@ -1,0 +1,85 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { scanJson } from './scan.ts'
+import { spliceJson } from './splice.ts'
+
+const splice = (text: string, set: Parameters<typeof spliceJson>[2]) =>
+  spliceJson(text, scanJson(text, 100).members, set)
+
+describe('scanJson', () => {
+  it('finds every top-level member, whatever the spacing, escapes and nesting', () => {
+    const text = '{ "a" : 1 ,"b":[1,{"x":"}"}], "c\\u0064": "q\\"},{" , "e":{"a":2}\n}'
+    const { members, tooDeep } = scanJson(text, 10)
+    expect(tooDeep).toBe(false)
+    expect(members.map(({ key, start, end }) => [key, text.slice(start, end)])).toEqual([
+      ['a', '1'],
+      ['b', '[1,{"x":"}"}]'],
+      ['cd', '"q\\"},{"'],
+      ['e', '{"a":2}'],
+    ])
+  })
+
+  it.each([
+    ['[[1]]', 2, false],
+    ['[[[1]]]', 2, true],
+    ['{"a":{"b":[]}}', 3, false],
+    ['{"a":{"b":[[]]}}', 3, true],
+    ['"[[[["', 1, false],
+  ])('%s within %i levels: too deep is %s', (text, depth, expected) => {
+    expect(scanJson(text, depth).tooDeep).toBe(expected)
+  })
+
+  it('refuses 100,000 levels without recursion and survives broken text', () => {
+    expect(scanJson('['.repeat(100_000), 128).tooDeep).toBe(true)
+    for (const text of ['', '{', '{"a', '{"a":', '"\\', '}}}', '{"a":1', ',:'])
+      expect(() => scanJson(text, 10)).not.toThrow()
+  })
+
+  it('agrees with JSON.parse on any object', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1, 4), (object, indent) => {
+        const text = JSON.stringify(object, null, indent)
+        const { members } = scanJson(text, 1000)
+        expect(
+          Object.fromEntries(members.map(({ key, start, end }) => [key, JSON.parse(text.slice(start, end))])),
+        ).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+})
+
+describe('spliceJson', () => {
+  it('changes the model and no other character', () => {
+    const text = '{\n  "big": 12345678901234567890, "model" : "alias",\t"x": 1.0, "e":"\\u00e9" }'
+    expect(splice(text, { model: 'real' })).toBe(text.replace('"alias"', '"real"'))
+  })
+
+  it('sets every occurrence of a repeated key, so that no reader downstream sees another value', () => {
+    expect(splice('{"model":"a","n":1,"model":"b"}', { model: 'x' })).toBe('{"model":"x","n":1,"model":"x"}')
+  })
+
+  it('adds what is missing behind the last member, also to an empty object', () => {
+    expect(splice('{"a":1 }', { b: { c: true } })).toBe('{"a":1,"b":{"c":true} }')
+    expect(splice('{"model":"a","z":2}', { model: 'b', y: 1 })).toBe('{"model":"b","z":2,"y":1}')
+    expect(splice('{ }', { b: 1 })).toBe('{"b":1 }')
+  })
+
+  it('leaves nested members of the same name alone', () => {
+    const text = '{"m":{"model":"inner"},"model":"a","s":"\\"model\\":\\"a\\""}'
+    expect(splice(text, { model: 'b' })).toBe('{"m":{"model":"inner"},"model":"b","s":"\\"model\\":\\"a\\""}')
+  })
+
+  it('for any object: parses to the object with the members set', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        (object, set) => {
+          const parsed = JSON.parse(splice(JSON.stringify(object), set as Parameters<typeof spliceJson>[2]))
+          const expected = { ...JSON.parse(JSON.stringify(object)), ...JSON.parse(JSON.stringify(set)) }
+          expect(parsed).toEqual(expected)
+        },
+      ),
+    )
+  })
+})

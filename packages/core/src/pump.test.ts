@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createPump } from './pump.ts'
+
+const byte = (n: number) => new Uint8Array([n])
+
+/** A source driven by hand. */
+function handSource() {
+  const waiting: { resolve(result: IteratorResult<Uint8Array>): void; reject(error: unknown): void }[] = []
+  const state = { pulls: 0, closed: 0 }
+  const source: AsyncIterable<Uint8Array> = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        state.pulls++
+        return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
+      },
+      return: async () => {
+        state.closed++
+        return { done: true, value: undefined }
+      },
+    }),
+  }
+  return {
+    source,
+    state,
+    give: (n: number) => waiting.shift()?.resolve({ done: false, value: byte(n) }),
+    finish: () => waiting.shift()?.resolve({ done: true, value: undefined }),
+    fail: (error: unknown) => waiting.shift()?.reject(error),
+  }
+}
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+describe('pump', () => {
+  it('ticks when the time is up and resumes the same pull, losing nothing', async () => {
+    const { source, give, state } = handSource()
+    const pump = createPump(source)
+    const first = pump.next(100)
+    await vi.advanceTimersByTimeAsync(100)
+    expect(await first).toBe('tick')
+    give(1)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(await pump.next(100)).toEqual(byte(1))
+    expect(state.pulls).toBe(1)
+    pump.close()
+  })
+
+  it('passes the end and errors on, and stays ended', async () => {
+    const one = handSource()
+    const pump = createPump(one.source)
+    const end = pump.next(100)
+    one.finish()
+    expect(await end).toBe('end')
+    expect(await pump.next(100)).toBe('end')
+    const two = handSource()
+    const failing = createPump(two.source).next(100)
+    two.fail(new Error('reset'))
+    await expect(failing).rejects.toThrow('reset')
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(2)
+  })
+
+  it('keeps one timer for a whole stream and none after close', async () => {
+    const { source, give, state } = handSource()
+    const pump = createPump(source)
+    for (let i = 0; i < 50; i++) {
+      const next = pump.next(1000)
+      give(i)
+      expect(await next).toEqual(byte(i))
+      expect(vi.getTimerCount()).toBe(1)
+    }
+    pump.close()
+    expect(vi.getTimerCount()).toBe(0)
+    expect(state.closed).toBe(1)
+  })
+
+  it('honours a shorter limit than the timer already set', async () => {
+    const { source } = handSource()
+    const pump = createPump(source)
+    const long = pump.next(10_000)
+    await vi.advanceTimersByTimeAsync(10_000)
+    await long
+    void pump.next(10_000)
+    const short = pump.next(5)
+    await vi.advanceTimersByTimeAsync(5)
+    expect(await short).toBe('tick')
+    pump.close()
+  })
+
+  it('drains what is left, then closes; a source that never ends is cut off', async () => {
+    const { source, give, state } = handSource()
+    const pump = createPump(source)
+    const first = pump.next(100)
+    give(1)
+    await first
+    pump.drain(1000)
+    await vi.advanceTimersByTimeAsync(10)
+    give(2)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(state.closed).toBe(1)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})

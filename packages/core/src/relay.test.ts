@@ -1,0 +1,199 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { GatewayError } from './errors.ts'
+import type { AnswerStream, StreamState } from './lanes/lane.ts'
+import { createPump } from './pump.ts'
+import { prime, type RelayEnd, relay } from './relay.ts'
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+const text = (chunk: Uint8Array | undefined) => (chunk === undefined ? '' : new TextDecoder().decode(chunk))
+
+/** A toy dialect: `.` is a real event, `!` the terminal, `E` an error event, anything else preamble. */
+function toyStream(): AnswerStream {
+  const state: { -readonly [K in keyof StreamState]: StreamState[K] } = {
+    started: false,
+    ended: false,
+    error: undefined,
+    usage: undefined,
+    finish: undefined,
+  }
+  let ready = ''
+  return {
+    state,
+    push(chunk) {
+      for (const char of text(chunk)) {
+        ready += char
+        if (char === '.') state.started = true
+        if (char === '!') state.ended = true
+        if (char === 'E') state.error = { kind: 'overloaded', status: 503, message: 'busy' }
+      }
+    },
+    end() {},
+    take() {
+      if (ready === '') return undefined
+      const out = bytes(ready)
+      ready = ''
+      return out
+    },
+    heartbeat: () => bytes('~'),
+    fail: (error) => bytes(`<${error.kind}>`),
+  }
+}
+
+type Step = string | number | Error | 'end'
+/** Strings are chunks, numbers are pauses in milliseconds. Ends at the end of the list, or never if the last step is `Infinity`. */
+async function* script(steps: readonly Step[]): AsyncGenerator<Uint8Array> {
+  for (const step of steps) {
+    if (step instanceof Error) throw step
+    if (typeof step === 'number')
+      await (step === Infinity ? new Promise(() => {}) : new Promise((resolve) => setTimeout(resolve, step)))
+    else yield bytes(step)
+  }
+}
+
+async function run(
+  steps: readonly Step[],
+  options: { heartbeatMs?: number; idleMs?: number; readDelay?: number } = {},
+) {
+  const ends: RelayEnd[] = []
+  const { heartbeatMs = 100, idleMs = 1000, readDelay = 0 } = options
+  const out = relay(
+    createPump(script(steps)),
+    toyStream(),
+    { heartbeatMs, idleMs },
+    new AbortController().signal,
+    (end) => ends.push(end),
+  )
+  let got = ''
+  const reading = (async () => {
+    for await (const chunk of out) {
+      got += text(chunk)
+      if (readDelay > 0) await new Promise((resolve) => setTimeout(resolve, readDelay))
+    }
+  })()
+  await vi.runAllTimersAsync()
+  await reading
+  expect(ends).toHaveLength(1)
+  return { got, end: ends[0] as RelayEnd }
+}
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+describe('relay', () => {
+  it.each<[string, Step[], string, RelayEnd['outcome']]>([
+    ['a whole answer', ['.', '.', '!'], '..!', 'finished'],
+    ['nothing after the terminal event', ['.!', 'junk'], '.!', 'finished'],
+    ['an end without the terminal event', ['.', '.'], '..<upstream_truncated>', 'failed'],
+    ['an empty answer', [], '<upstream_truncated>', 'failed'],
+    ['a reset in the middle', ['.', new Error('ECONNRESET')], '.<upstream_truncated>', 'failed'],
+    ["the upstream's own error event", ['.', 'E', '.'], '.E', 'failed'],
+    [
+      'a codec that gives up',
+      ['.', new GatewayError('upstream_bad_response', 'garbage')],
+      '.<upstream_bad_response>',
+      'failed',
+    ],
+    ['silence: heartbeats', ['.', 250, '!'], '.~~!', 'finished'],
+    [
+      'a stall: heartbeats, then a timeout',
+      ['.', Number.POSITIVE_INFINITY],
+      `.${'~'.repeat(9)}<upstream_timeout>`,
+      'failed',
+    ],
+  ])('%s', async (_, steps, expected, outcome) => {
+    const { got, end } = await run(steps)
+    expect(got).toBe(expected)
+    expect(end.outcome).toBe(outcome)
+  })
+
+  it('does not blame the upstream for a client that reads slowly', async () => {
+    const { got, end } = await run(['.', '.', '.', '!'], { readDelay: 5000, idleMs: 1000, heartbeatMs: 900 })
+    expect(got.replaceAll('~', '')).toBe('...!')
+    expect(end.outcome).toBe('finished')
+  })
+
+  it('a client that leaves in the middle: aborted once, and the source is closed', async () => {
+    const ends: RelayEnd[] = []
+    let closed = false
+    const source = (async function* () {
+      try {
+        for (;;) yield bytes('.')
+      } finally {
+        closed = true
+      }
+    })()
+    const out = relay(
+      createPump(source),
+      toyStream(),
+      { heartbeatMs: 100, idleMs: 1000 },
+      new AbortController().signal,
+      (end) => ends.push(end),
+    )
+    for await (const _ of out) break
+    await vi.advanceTimersByTimeAsync(0)
+    expect(closed).toBe(true)
+    expect(ends).toEqual([{ outcome: 'aborted' }])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('a signal that aborts ends a stream that nobody ever read', async () => {
+    const ends: RelayEnd[] = []
+    const controller = new AbortController()
+    relay(
+      createPump(script([Number.POSITIVE_INFINITY])),
+      toyStream(),
+      { heartbeatMs: 100, idleMs: 1000 },
+      controller.signal,
+      (end) => ends.push(end),
+    )
+    controller.abort()
+    expect(ends).toEqual([{ outcome: 'aborted' }])
+  })
+
+  it('a client that closes right after the terminal event has aborted nothing', async () => {
+    const ends: RelayEnd[] = []
+    const out = relay(
+      createPump(script(['.!', Number.POSITIVE_INFINITY])),
+      toyStream(),
+      { heartbeatMs: 100, idleMs: 1000 },
+      new AbortController().signal,
+      (end) => ends.push(end),
+    )
+    for await (const _ of out) break
+    expect(ends).toEqual([{ outcome: 'finished' }])
+    await vi.runAllTimersAsync()
+  })
+})
+
+describe('prime', () => {
+  const primed = async (steps: readonly Step[], holdMs = 500) => {
+    const stream = toyStream()
+    const done = prime(createPump(script(steps)), stream, holdMs).then(
+      () => ({ stream, error: undefined }),
+      (error: unknown) => ({ stream, error }),
+    )
+    await vi.runAllTimersAsync()
+    return done
+  }
+
+  it('waits for the first real event', async () => {
+    const { stream, error } = await primed(['p', 'p', 100, '.', '.'])
+    expect(error).toBeUndefined()
+    expect(text(stream.take())).toBe('pp.')
+  })
+
+  it('waits no longer than the hold', async () => {
+    const { stream, error } = await primed(['p', Number.POSITIVE_INFINITY])
+    expect(error).toBeUndefined()
+    expect(stream.state.started).toBe(false)
+  })
+
+  it.each<[string, Step[], string]>([
+    ['an error event', ['p', 'E'], 'overloaded'],
+    ['an end', ['p'], 'upstream_truncated'],
+    ['nothing at all', [], 'upstream_truncated'],
+  ])('%s before the first real event is still a status', async (_, steps, kind) => {
+    const { error } = await primed(steps)
+    expect((error as GatewayError).info.kind).toBe(kind)
+  })
+})

@@ -1,0 +1,91 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { SseEvent } from '../formats/codec.ts'
+import { createBlockCutter } from './blocks.ts'
+import { createSseDecoder } from './decode.ts'
+import { encodeAllSse } from './encode.ts'
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+const text = (parts: readonly Uint8Array[]) => new TextDecoder().decode(Buffer.concat(parts))
+const decodeAll = (chunks: readonly Uint8Array[]): SseEvent[] => {
+  const decoder = createSseDecoder(1_000_000)
+  return [...chunks.flatMap((chunk) => decoder.push(chunk)), ...decoder.end()]
+}
+const cut = (all: Uint8Array, size: number): Uint8Array[] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.subarray(i * size, (i + 1) * size))
+
+const streams = {
+  LF: 'event: a\ndata: {"x":1}\n\ndata: {"y":"é😀"}\n\n: comment\n\ndata: [DONE]\n\n',
+  CRLF: 'data: {"x":1}\r\n\r\nevent: b\r\ndata: {"y":"é😀"}\r\n\r\n',
+  CR: 'data: {"x":1}\r\rdata: {"y":2}\r\r',
+  'BOM, many data lines': '\uFEFFdata: {"x":\ndata: 1}\n\nid: 7\nretry: 3\ndata:{"z":3}\n\n',
+}
+
+describe('SSE decoding', () => {
+  it.each(Object.entries(streams))('%s: any split of the bytes gives the same events', (_, stream) => {
+    const whole = decodeAll([bytes(stream)])
+    expect(whole.length).toBeGreaterThan(1)
+    for (let size = 1; size <= 16; size++) expect(decodeAll(cut(bytes(stream), size))).toEqual(whole)
+  })
+
+  it('gives out a last event that lacks only its blank line, but never half an event', () => {
+    expect(decodeAll([bytes('data: {"a":1}')])).toEqual([{ data: '{"a":1}' }])
+    expect(decodeAll([bytes('data: [DONE]\n')])).toEqual([{ data: '[DONE]' }])
+    expect(decodeAll([bytes('data: {"a":1}\n\ndata: {"a":')])).toEqual([{ data: '{"a":1}' }])
+  })
+
+  it('refuses an event above the cap', () => {
+    const decoder = createSseDecoder(1000)
+    expect(() => {
+      for (let i = 0; i < 20; i++) decoder.push(bytes(i === 0 ? 'data: ' : 'x'.repeat(100)))
+    }).toThrow(/too large/)
+  })
+
+  it('reads back what it writes', () => {
+    const events: SseEvent[] = [{ event: 'a', data: '{"x":1}' }, { data: '[DONE]' }]
+    expect(decodeAll([bytes(encodeAllSse([...events, { event: ':', data: 'hello' }]))])).toEqual(events)
+  })
+})
+
+describe('block cutter', () => {
+  it.each(Object.entries(streams))(
+    '%s: passes every byte once, in order, never half an event, at any split',
+    (_, stream) => {
+      for (let size = 1; size <= 16; size++) {
+        const cutter = createBlockCutter()
+        const out: Uint8Array[] = []
+        for (const chunk of cut(bytes(stream), size)) {
+          const whole = cutter.push(chunk)
+          if (whole === undefined) continue
+          out.push(whole)
+          expect(text(out)).toMatch(/(\n\n|\r\n\r\n|\r\r|\r\r\n|\n\r)$/)
+        }
+        const rest = cutter.rest()
+        if (rest !== undefined) out.push(rest)
+        expect(Buffer.concat(out).equals(Buffer.from(bytes(stream)))).toBe(true)
+      }
+    },
+  )
+
+  it('holds the tail of random splits and counts it', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('a', '\n', '\r', '\r\n', 'data: x\n\n'), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 9 }),
+        (pieces, size) => {
+          const all = bytes(pieces.join(''))
+          const cutter = createBlockCutter()
+          const out: Uint8Array[] = []
+          for (const chunk of cut(all, size)) {
+            const whole = cutter.push(chunk)
+            if (whole !== undefined) out.push(whole)
+          }
+          const passed = Buffer.concat(out).length
+          expect(cutter.held).toBe(all.length - passed)
+          const rest = cutter.rest()
+          expect(Buffer.concat(rest === undefined ? out : [...out, rest]).equals(Buffer.from(all))).toBe(true)
+        },
+      ),
+    )
+  })
+})
