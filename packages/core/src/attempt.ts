@@ -53,14 +53,14 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
   let log: Attempt = { upstream: target.upstreamName, model: target.model }
   let late: ReturnType<typeof setTimeout> | undefined
   try {
-    if (signal.aborted) throw leftEarly()
+    if (signal.aborted) throw stopReason(signal)
     let expired = false
     late = setTimeout(() => {
       expired = true
       controller.abort()
     }, options.firstByteMs)
     const response = await send(options, controller.signal).catch((cause: unknown) => {
-      if (signal.aborted) throw leftEarly()
+      if (signal.aborted) throw stopReason(signal)
       throw expired
         ? new GatewayError(
             'upstream_timeout',
@@ -74,7 +74,7 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
       throw await readUpstreamError(response, options.codec, target.upstream)
     if (!options.stream) {
       const bytes = await response.bytes(options.answerBytes).catch((cause: unknown) => {
-        if (signal.aborted) throw leftEarly()
+        if (signal.aborted) throw stopReason(signal)
         throw expired
           ? new GatewayError(
               'upstream_timeout',
@@ -149,23 +149,23 @@ async function openStream(
     await prime(pump, stream, options.holdMs)
   } catch (cause) {
     pump.close()
-    throw cause
+    // An error event in place of the answer needs the same care as an error status.
+    const { error } = stream.state
+    throw error === undefined ? cause : toClientError(error, error.status, undefined, options.target.upstream)
   }
   return { pump, stream }
 }
 
-function classify(cause: unknown, { target, signal }: AttemptOptions): GatewayError {
-  if (signal.aborted) return leftEarly()
-  if (!(cause instanceof GatewayError))
-    return new GatewayError('upstream_bad_response', 'The upstream broke off its answer before the first event.', {
-      cause,
-    })
-  // An error event in place of the answer has been read by a codec only: it needs the same care as an error status.
-  const { kind, status } = cause.info
-  return kind === 'authentication' || kind === 'permission'
-    ? toClientError(cause.info, status, undefined, target.upstream)
-    : cause
+function classify(cause: unknown, { signal }: AttemptOptions): GatewayError {
+  if (signal.aborted) return stopReason(signal)
+  if (cause instanceof GatewayError) return cause
+  return new GatewayError('upstream_bad_response', 'The upstream broke off its answer before the first event.', {
+    cause,
+  })
 }
 
-const leftEarly = (): GatewayError =>
-  new GatewayError('cancelled', 'The client closed the connection before the answer began.')
+/** Why a call was stopped from this side: the gateway's own reason, or the client has left. */
+const stopReason = ({ reason }: AbortSignal): GatewayError =>
+  reason instanceof GatewayError
+    ? reason
+    : new GatewayError('cancelled', 'The client closed the connection before the answer began.')

@@ -71,8 +71,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         codec,
         requestId,
       )
-    if (closing !== undefined)
-      return errorReply(new GatewayError('overloaded', 'The gateway is shutting down.'), codec, requestId)
+    if (closing !== undefined) return errorReply(shuttingDown(), codec, requestId)
     const ledger: Ledger = {
       requestId,
       operation: found.route.operation,
@@ -174,8 +173,10 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     close({ graceMs = 30_000 } = {}) {
       closing ??= new Promise<void>((resolve) => {
         if (running.size === 0) return resolve()
-        const timer = setTimeout(() => {
-          for (const controller of running) controller.abort()
+        let timer = setTimeout(() => {
+          for (const controller of running) controller.abort(shuttingDown())
+          // Clients that do not even read their error are not waited for.
+          timer = setTimeout(resolve, lastWordsMs)
         }, graceMs)
         allDone = () => {
           clearTimeout(timer)
@@ -186,6 +187,10 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     },
   })
 }
+
+/** How long `close` waits, after its grace, for clients to take their last error. */
+const lastWordsMs = 1000
+const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gateway is shutting down; try again.')
 
 const isStream = (reply: Reply): boolean =>
   typeof reply.body === 'object' && reply.body !== null && Symbol.asyncIterator in reply.body

@@ -16,7 +16,7 @@ import { idHeaders, json, streamHeaders } from './reply.ts'
 import type { ResolvedTarget, Router } from './router.ts'
 import { type Ledger, settle } from './settle.ts'
 import type { Transport } from './transport.ts'
-import { worthAnotherTarget } from './upstream-error.ts'
+import { toClientError, worthAnotherTarget } from './upstream-error.ts'
 
 /** What one gateway's calls share. */
 export interface Shared {
@@ -113,6 +113,7 @@ function chooseLane({ codec, request, shared }: GenerateCall, { upstream, model 
     now: () => Math.floor(Date.now() / 1000),
     maxEventChars: answerBytes,
     maxDepth: 1000,
+    clean: (error) => toClientError(error, error.status, undefined, upstream).info,
     tellLosses: shared.onLoss !== 'ignore',
   })
 }

@@ -8,7 +8,7 @@ export type Pumped = Uint8Array | 'end' | 'tick'
 export interface Pump {
   /** Rejects as the source does. */
   next(timeoutMs: number): Promise<Pumped>
-  /** Stops the timer and closes the source, at once. */
+  /** Stops the timer and closes the source, at once; a pending `next` finds the end. */
   close(): void
   /** Reads what is left for at most `limitMs`, so that the connection can serve again, then closes. */
   drain(limitMs: number): void
@@ -83,6 +83,9 @@ export function createPump(source: AsyncIterable<Uint8Array>): Pump {
       timer = undefined
       if (over) return
       over = true
+      // Whoever waits is told at once; a source may take its time, or never answer.
+      waiter?.resolve('end')
+      waiter = undefined
       // A source that fails while being closed has nothing left to say.
       iterator.return?.().catch(() => {})
     },

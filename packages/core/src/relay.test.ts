@@ -150,6 +150,27 @@ describe('relay', () => {
     expect(ends).toEqual([{ outcome: 'aborted' }])
   })
 
+  it('a gateway that must stop ends the stream with an error, also in the middle of a silence', async () => {
+    const ends: RelayEnd[] = []
+    const controller = new AbortController()
+    const out = relay(
+      createPump(script(['.', Number.POSITIVE_INFINITY])),
+      toyStream(),
+      { heartbeatMs: 1e6, idleMs: 1e6 },
+      controller.signal,
+      (end) => ends.push(end),
+    )
+    let got = ''
+    const reading = (async () => {
+      for await (const chunk of out) got += text(chunk)
+    })()
+    await vi.advanceTimersByTimeAsync(10)
+    controller.abort(new GatewayError('overloaded', 'stopping'))
+    await reading
+    expect(got).toBe('.<overloaded>')
+    expect(ends).toMatchObject([{ outcome: 'failed' }])
+  })
+
   it('a client that closes right after the terminal event has aborted nothing', async () => {
     const ends: RelayEnd[] = []
     const out = relay(

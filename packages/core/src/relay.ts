@@ -59,6 +59,7 @@ const errorOf = ({ kind, message, ...details }: ErrorInfo): GatewayError => new 
  * The client's bytes, pulled no faster than the client reads. Nothing ends well here that did not end well upstream: a
  * cut, a stall or a broken event becomes one error event in the client's dialect.
  *
+ * @param signal aborted when the client has left; aborted with a GatewayError as its reason, it ends the stream with that error.
  * @param onEnd called exactly once, however the stream ends, also if nobody ever reads it and the signal aborts.
  */
 export function relay(
@@ -90,8 +91,14 @@ export function relay(
           ? { outcome: 'failed', error: stream.state.error }
           : { outcome: 'aborted' },
     )
-  const onAbort = (): void => leave()
-  if (signal.aborted) leave()
+  // A client that left gets nothing more; a gateway that must stop says so in the client's dialect.
+  let stopped: GatewayError | undefined
+  const onAbort = (): void => {
+    if (!(signal.reason instanceof GatewayError)) return leave()
+    stopped = signal.reason
+    pump.close()
+  }
+  if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort)
 
   const fail = (error: unknown, out: Uint8Array | undefined): IteratorResult<Uint8Array> => {
@@ -109,6 +116,7 @@ export function relay(
   }
   const pull = async (): Promise<IteratorResult<Uint8Array>> => {
     while (!over) {
+      if (stopped !== undefined) return fail(stopped, stream.take())
       const ready = stream.take()
       if (stream.state.ended || stream.state.error !== undefined) {
         leave()
@@ -124,6 +132,7 @@ export function relay(
       try {
         const item = await pump.next(Math.max(0, wait))
         if (over) break
+        if (stopped !== undefined) continue
         if (item === 'tick') {
           const ticked = Date.now()
           if (ticked - lastIn >= times.idleMs)
@@ -144,6 +153,7 @@ export function relay(
         }
       } catch (error) {
         if (over) break
+        if (stopped !== undefined) continue
         return fail(error instanceof GatewayError ? error : truncated(error), stream.take())
       }
     }

@@ -52,6 +52,12 @@ export interface Quirks {
   readonly streamOptions?: boolean
   /** The upstream ends its streams without `[DONE]` once every choice has its finish reason (chat). Default false. */
   readonly doneOptional?: boolean
+  /** The upstream reads `cache_control` on messages, parts and tools (chat). Default false: cache hints are reported as notes. */
+  readonly cacheControl?: boolean
+  /** The upstream takes `top_k` (chat). Default false: it is reported. */
+  readonly topK?: boolean
+  /** The upstream takes `reasoning: {effort, max_tokens, …}` in place of `reasoning_effort` (chat). Default false. */
+  readonly reasoningObject?: boolean
   /** The assistant message's field that takes earlier reasoning back (chat). Default: none, the reasoning is withheld and reported. */
   readonly reasoningField?: 'reasoning_content' | 'reasoning'
   /** How the model takes a wish for reasoning (messages). Default: by the model's name, see the codec's table. */

@@ -18,6 +18,8 @@ export interface Translation {
   readonly maxEventChars: number
   /** Answers nest no deeper than this; deeper ones would break the encoder. */
   readonly maxDepth: number
+  /** Makes an upstream's error event fit to be shown. */
+  readonly clean: (error: ErrorInfo) => ErrorInfo
   /** Losses found after the headers left are told in a comment before the stream's end. */
   readonly tellLosses: boolean
 }
@@ -95,8 +97,9 @@ function translatedStream(
     if (event.type !== 'response-start' && event.type !== 'usage') state.started = true
   }
   const pass = (events: readonly ModelEvent[]): void => {
-    for (const event of events) {
+    for (const raw of events) {
       if (state.ended || state.error !== undefined) return
+      const event: ModelEvent = raw.type === 'error' ? { type: 'error', error: translation.clean(raw.error) } : raw
       note(event)
       const out = encodeAllSse(encode.push(event))
       // The comment goes in front of the terminal event: after it nobody reads.

@@ -42,6 +42,7 @@ export function decodeRequest(body: JsonObject, _context: CodecContext): ModelRe
   if (request.metadata !== undefined) at.metadata = fieldPointers.metadata
   put(request, 'serviceTier', takeString(fields, 'service_tier'))
   if (request.serviceTier !== undefined) at.serviceTier = fieldPointers.serviceTier
+  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
   const extra = leftover(fields)
   if (extra !== undefined) request.extra = { chat: extra }
   request.at = at

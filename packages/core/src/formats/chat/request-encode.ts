@@ -1,0 +1,185 @@
+import type { Json, JsonObject, ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
+import { effortOfBudget } from '../shared/effort.ts'
+import { isObject } from '../shared/reader.ts'
+import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { encodeChoice, encodeFunctions, encodeTool, usesFunctions } from './tools.ts'
+import { type EncodeContext, encodeTurns } from './turn-encode.ts'
+
+/** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
+export function encodeRequest(request: ModelRequest, context: EncodeContext): JsonObject {
+  const {
+    model: _,
+    turns,
+    stream,
+    sampling,
+    tools,
+    reasoning,
+    output,
+    user,
+    metadata,
+    serviceTier,
+    extra,
+    at: _at,
+    ...rest
+  } = request
+  rest satisfies Nothing
+  const own = ownExtra(extra, 'chat', '', context.report)
+  const out: JsonObject = { ...own, model: context.target.model, messages: encodeTurns(turns, context) }
+  if (sampling !== undefined) encodeSampling(sampling, out, request, context)
+  if (tools !== undefined) encodeTools(tools, out, request, context)
+  if (reasoning !== undefined) encodeReasoningWish(reasoning, out, request, context)
+  if (output !== undefined) encodeOutput(output, out, context)
+  if (user !== undefined) encodeUserIds(user, out)
+  put(out, 'metadata', metadata)
+  put(out, 'service_tier', serviceTier)
+  if (stream) {
+    out.stream = true
+    // Asked for even if the client did not: usage is metered. The answer's encoder shows it to those who asked.
+    if (context.target.quirks.streamOptions !== false)
+      out.stream_options = { ...(isObject(out.stream_options) ? out.stream_options : undefined), include_usage: true }
+    else if (output?.includeUsage)
+      note('output.includeUsage', 'the upstream takes no stream_options; usage may be missing', request, context)
+  }
+  return out
+}
+
+function note(field: string, detail: string, request: ModelRequest, context: EncodeContext): void {
+  context.report.add(loss(fieldPointer(field, request.at, undefined), detail, 'approximated', 'note'))
+}
+
+function encodeSampling(sampling: Sampling, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
+  const {
+    temperature,
+    topP,
+    topK,
+    seed,
+    logitBias,
+    presencePenalty,
+    frequencyPenalty,
+    stop,
+    maxTokens,
+    choices,
+    ...rest
+  } = sampling
+  rest satisfies Nothing
+  put(out, 'temperature', temperature)
+  put(out, 'top_p', topP)
+  if (topK !== undefined && context.target.quirks.topK) out.top_k = topK
+  else if (topK !== undefined)
+    context.report.add(loss(fieldPointer('sampling.topK', request.at, undefined), 'chat has no top_k'))
+  put(out, 'seed', seed)
+  put(out, 'logit_bias', logitBias)
+  put(out, 'presence_penalty', presencePenalty)
+  put(out, 'frequency_penalty', frequencyPenalty)
+  put(out, 'stop', stop)
+  put(out, context.target.quirks.maxTokensField ?? 'max_completion_tokens', maxTokens)
+  put(out, 'n', choices)
+}
+
+function encodeTools(
+  tools: NonNullable<ModelRequest['tools']>,
+  out: JsonObject,
+  request: ModelRequest,
+  context: EncodeContext,
+): void {
+  const { list, choice, parallel, ...rest } = tools
+  rest satisfies Nothing
+  put(out, 'parallel_tool_calls', parallel)
+  if (usesFunctions(request)) {
+    encodeFunctions(out, list, choice, context)
+    return
+  }
+  const encoded = list.map((tool) => encodeTool(tool, context.target.quirks, context)).filter(isObject)
+  // An empty list is an error at most servers and means the same as none.
+  if (encoded.length > 0) out.tools = encoded
+  else delete out.parallel_tool_calls
+  if (choice === undefined) return
+  if (encoded.length > 0 || (typeof choice === 'object' && list.length === 0)) out.tool_choice = encodeChoice(choice, list)
+  else if (choice === 'required' || typeof choice === 'object')
+    context.report.add(
+      loss(fieldPointer('tools.choice', request.at, undefined), 'no tool is left that could be chosen'),
+    )
+}
+
+function encodeReasoningWish(
+  reasoning: Reasoning,
+  out: JsonObject,
+  request: ModelRequest,
+  context: EncodeContext,
+): void {
+  const { effort, budgetTokens, adaptive, off, summary, ...rest } = reasoning
+  rest satisfies Nothing
+  const object: JsonObject = isObject(out.reasoning) ? { ...out.reasoning } : {}
+  if (context.target.quirks.reasoningObject) {
+    put(object, 'effort', effort)
+    put(object, 'max_tokens', budgetTokens)
+    put(object, 'summary', summary)
+    if (off) object.enabled = false
+    else if (adaptive && effort === undefined && budgetTokens === undefined) object.enabled = true
+    out.reasoning = object
+    return
+  }
+  const wanted = effort ?? (off ? 'none' : budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens))
+  put(out, 'reasoning_effort', wanted)
+  if (budgetTokens !== undefined)
+    context.report.add(
+      loss(
+        fieldPointer('reasoning.budgetTokens', request.at, undefined),
+        `a budget of ${budgetTokens} tokens is sent as the effort '${wanted}'`,
+        'approximated',
+      ),
+    )
+  if (adaptive && wanted === undefined)
+    note('reasoning.adaptive', 'how much to reason is left to the model, as it is by default in chat', request, context)
+  if (off && effort === undefined) note('reasoning.off', "sent as the effort 'none'", request, context)
+  if (summary !== undefined)
+    context.report.add(
+      loss(
+        fieldPointer('reasoning.summary', request.at, undefined),
+        'chat does not let a summary of the reasoning be asked for',
+        'unsupported',
+        'note',
+      ),
+    )
+}
+
+function encodeOutput(output: Output, out: JsonObject, context: EncodeContext): void {
+  // `includeUsage` decides what the client is shown; towards the upstream it is always on.
+  const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
+  rest satisfies Nothing
+  if (format !== undefined) out.response_format = encodeFormat(format, out.response_format, context)
+  put(out, 'modalities', modalities)
+  put(out, 'audio', audio)
+  if (logprobs !== undefined) {
+    out.logprobs = true
+    if (logprobs > 0) out.top_logprobs = logprobs
+  }
+  put(out, 'verbosity', verbosity)
+}
+
+function encodeFormat(format: NonNullable<Output['format']>, own: Json | undefined, context: EncodeContext): JsonObject {
+  if (format.type === 'text') return { type: 'text' }
+  const { type: _, schema, name, description, strict, ...rest } = format
+  rest satisfies Nothing
+  if (schema === undefined && name === undefined) return { type: 'json_object' }
+  const outer = isObject(own) ? own : {}
+  const inner: JsonObject = { ...(isObject(outer.json_schema) ? outer.json_schema : undefined) }
+  if (name === undefined)
+    context.report.add(
+      loss('/response_format/json_schema/name', "chat requires a name; 'response' is sent", 'approximated', 'note'),
+    )
+  inner.name = name ?? 'response'
+  put(inner, 'description', description)
+  put(inner, 'schema', schema)
+  put(inner, 'strict', strict)
+  return { ...outer, type: 'json_schema', json_schema: inner }
+}
+
+function encodeUserIds(user: NonNullable<ModelRequest['user']>, out: JsonObject): void {
+  const { id, cacheKey, safetyId, ...rest } = user
+  rest satisfies Nothing
+  put(out, 'user', id)
+  put(out, 'prompt_cache_key', cacheKey)
+  put(out, 'safety_identifier', safetyId)
+}

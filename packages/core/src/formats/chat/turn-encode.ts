@@ -1,0 +1,278 @@
+import type { CodecContext, TargetTraits } from '../codec.ts'
+import type {
+  JsonObject,
+  MediaPart,
+  Part,
+  ReasoningPart,
+  RefusalPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+  Turn,
+} from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject } from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { encodeCache } from './cache.ts'
+import { encodeMedia, partName } from './media.ts'
+import { encodeCallSeal, encodeDetail, joinReasoning, needsDetails } from './reasoning.ts'
+import { isLegacyCall } from './tools.ts'
+
+export type EncodeContext = CodecContext & { readonly target: TargetTraits }
+
+export function encodeTurns(turns: readonly Turn[], context: EncodeContext): JsonObject[] {
+  const messages: JsonObject[] = []
+  for (const turn of turns) {
+    if (turn.role === 'assistant') messages.push(encodeAssistant(turn, context))
+    else if (turn.role === 'user') encodeUser(turn, messages, context)
+    else messages.push(encodeSystem(turn, context))
+  }
+  return messages
+}
+
+/** What every message of a turn carries beside its content. */
+function message(turn: Turn, role: string, context: EncodeContext): JsonObject {
+  const { role: _, parts: _parts, name, cache: _cache, extra, at = '', ...rest } = turn
+  rest satisfies Nothing
+  const out: JsonObject = { ...ownExtra(extra, 'chat', at, context.report), role }
+  put(out, 'name', name)
+  encodeCache(out, turn, context.target.quirks, context.report)
+  return out
+}
+
+function encodeSystem(turn: Turn, context: EncodeContext): JsonObject {
+  const role = turn.role === 'developer' ? (context.target.quirks.developerRole ?? 'developer') : turn.role
+  const out = message(turn, role, context)
+  const content: JsonObject[] = []
+  for (const part of turn.parts) {
+    if (part.type === 'text') content.push(encodeText(part, context))
+    else if (part.type === 'native' && part.format === 'chat') content.push(part.value)
+    else leaveOut(part, `a ${turn.role} message takes text only`, context)
+  }
+  out.content = collapse(content)
+  return out
+}
+
+/**
+ * Tool results are messages of their own, and have to follow the assistant's calls at once. So they come first, then
+ * what the turn says besides.
+ */
+function encodeUser(turn: Turn, messages: JsonObject[], context: EncodeContext): void {
+  const content: JsonObject[] = []
+  const moved: JsonObject[] = []
+  let results = 0
+  let passed = false
+  for (const part of turn.parts) {
+    if (part.type === 'tool-result') {
+      passed ||= content.length > 0
+      messages.push(encodeResult(part, moved, context))
+      results++
+    } else {
+      const encoded = encodeUserPart(part, context)
+      if (encoded !== undefined) content.push(encoded)
+    }
+  }
+  if (passed)
+    context.report.add(loss(turn.at ?? '', 'tool results were put before the text of their turn', 'moved', 'note'))
+  if (results > 0 && content.length === 0 && moved.length === 0) {
+    reportResultTurn(turn, context)
+    return
+  }
+  const out = message(turn, 'user', context)
+  out.content = collapse([...moved, ...content])
+  messages.push(out)
+}
+
+/** A turn of tool results alone makes no message that could carry its name or its hints. */
+function reportResultTurn(turn: Turn, context: EncodeContext): void {
+  const at = turn.at ?? ''
+  const own = ownExtra(turn.extra, 'chat', at, context.report)
+  for (const key of Object.keys(own ?? {}))
+    context.report.add(loss(pointer(at, key), 'a turn of tool results has no place for it'))
+  if (turn.name !== undefined)
+    context.report.add(loss(pointer(at, 'name'), 'a turn of tool results has no name', 'unsupported', 'note'))
+  encodeCache({}, turn, {}, context.report)
+}
+
+function encodeUserPart(part: Exclude<Part, ToolResultPart>, context: EncodeContext): JsonObject | undefined {
+  if (part.type === 'text') return encodeText(part, context)
+  if (part.type === 'media') return withCache(encodeMedia(part, context), part, context)
+  if (part.type === 'native' && part.format === 'chat') return part.value
+  return leaveOut(part, 'a user message cannot hold it', context)
+}
+
+function encodeResult(part: ToolResultPart, moved: JsonObject[], context: EncodeContext): JsonObject {
+  const { type: _, callId, name, parts, isError, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const { report } = context
+  const content: JsonObject[] = []
+  for (const inner of parts) {
+    if (inner.type === 'text') content.push(encodeText(inner, context))
+    else if (inner.type === 'media') {
+      const encoded = withCache(encodeMedia(inner, context), inner, context)
+      if (encoded === undefined) continue
+      if (encoded.type === 'text') {
+        content.push(encoded)
+        continue
+      }
+      moved.push(encoded)
+      report.add(
+        loss(inner.at ?? at, `tool messages take text only: the ${inner.kind} follows in a user message`, 'moved'),
+      )
+    } else if (inner.type === 'native' && inner.format === 'chat') content.push(inner.value)
+    else leaveOut(inner, 'a tool message takes text only', context)
+  }
+  if (isError) {
+    const detail = 'chat has no mark for a failed tool call; the text says what it says'
+    report.add(loss(pointer(at, 'is_error'), detail, 'approximated', 'note'))
+  }
+  const own = ownExtra(extra, 'chat', at, report)
+  const legacy = isLegacyCall(callId)
+  const out: JsonObject = { ...own, role: legacy ? 'function' : 'tool' }
+  if (!legacy) out.tool_call_id = callId
+  put(out, 'name', name)
+  out.content = collapse(content)
+  encodeCache(out, part, context.target.quirks, report)
+  return out
+}
+
+function encodeAssistant(turn: Turn, context: EncodeContext): JsonObject {
+  const out = message(turn, 'assistant', context)
+  const content: JsonObject[] = []
+  const calls: JsonObject[] = []
+  const refusals: RefusalPart[] = []
+  const reasoning: ReasoningPart[] = []
+  for (const part of turn.parts) {
+    switch (part.type) {
+      case 'text':
+        if (calls.length > 0)
+          context.report.add(loss(part.at ?? '', 'text stands before the tool calls in chat', 'moved', 'note'))
+        content.push(encodeText(part, context))
+        break
+      case 'reasoning':
+        reasoning.push(part)
+        break
+      case 'refusal':
+        refusals.push(part)
+        break
+      case 'tool-call':
+        if (isLegacyCall(part.id)) out.function_call = encodeCall(part, context).function ?? null
+        else calls.push(encodeCall(part, context))
+        break
+      case 'media':
+        encodeHeard(part, out, context)
+        break
+      case 'native':
+        if (part.format === 'chat') content.push(part.value)
+        else leaveOut(part, 'another format invented it', context)
+        break
+      case 'tool-result':
+        leaveOut(part, 'an assistant message cannot hold it', context)
+        break
+      default:
+        part satisfies never
+    }
+  }
+  encodeReasoning(reasoning, out, context)
+  if (refusals.length > 0) out.refusal = refusals.map((part) => encodeRefusal(part, context)).join('\n')
+  if (calls.length > 0) out.tool_calls = calls
+  const silent = calls.length > 0 || refusals.length > 0 || 'function_call' in out || 'audio' in out
+  out.content = content.length === 0 && silent ? null : collapse(content)
+  return out
+}
+
+function encodeCall(part: ToolCallPart, context: EncodeContext): JsonObject {
+  const { type: _, id, name, input, custom, seal, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const own = ownExtra(extra, 'chat', at, context.report)
+  const out: JsonObject = { ...own, id }
+  if (custom) {
+    out.type = 'custom'
+    out.custom = { ...(isObject(own?.custom) ? own.custom : undefined), name, input }
+  } else {
+    out.type = 'function'
+    out.function = { ...(isObject(own?.function) ? own.function : undefined), name, arguments: input || '{}' }
+  }
+  if (seal?.issuer === 'chat') out.extra_content = encodeCallSeal(seal)
+  else if (seal !== undefined) withheld(at, 'the signature of a tool call', context)
+  encodeCache(out, part, context.target.quirks, context.report)
+  return out
+}
+
+/** Only the model that wrote a seal can read it; text goes where the upstream says it takes reasoning back. */
+function encodeReasoning(parts: readonly ReasoningPart[], out: JsonObject, context: EncodeContext): void {
+  if (parts.length === 0) return
+  const field = context.target.quirks.reasoningField
+  const own: ReasoningPart[] = []
+  for (const part of parts) {
+    const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra: _extra, at = '', ...rest } = part
+    rest satisfies Nothing
+    const foreign = seal !== undefined && seal.issuer !== 'chat'
+    if (foreign) withheld(at, redacted ? 'redacted reasoning' : 'the signature of reasoning', context)
+    else own.push(part)
+    if (field === undefined && text !== '' && (foreign || !needsDetails(part)))
+      context.report.add(
+        loss(at, 'earlier reasoning is not sent: the upstream declares no field for it', 'unsupported', 'note'),
+      )
+    if (foreign || !needsDetails(part)) ownExtra(part.extra, 'chat', at, context.report)
+    encodeCache({}, part, {}, context.report)
+  }
+  if (own.some(needsDetails))
+    out.reasoning_details = own.map((part, index) => encodeDetail(part, index, context.report))
+  const text = joinReasoning(parts)
+  if (field !== undefined && text !== '') out[field] = text
+}
+
+function withheld(at: string, what: string, context: EncodeContext): void {
+  context.report.add(loss(at, `${what} can be read by its issuer only and was withheld`, 'unsupported', 'note'))
+}
+
+/** What the model said aloud in an earlier turn: chat refers to it by the id it gave it. */
+function encodeHeard(part: MediaPart, out: JsonObject, context: EncodeContext): void {
+  if (part.kind === 'audio' && part.source.type === 'file' && part.source.seal.issuer === 'chat') {
+    const own = ownExtra(part.extra, 'chat', part.at ?? '', context.report)
+    out.audio = { ...own, id: part.source.seal.data }
+  } else leaveOut(part, 'an assistant message takes text only', context)
+}
+
+function encodeRefusal(part: RefusalPart, context: EncodeContext): string {
+  const { type: _, text, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const own = ownExtra(extra, 'chat', at, context.report)
+  for (const key of Object.keys(own ?? {}))
+    context.report.add(loss(pointer(at, key), 'a refusal is written as text alone', 'unsupported', 'note'))
+  encodeCache({}, part, {}, context.report)
+  return text
+}
+
+function encodeText(part: TextPart, context: EncodeContext): JsonObject {
+  const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  if (citations !== undefined && citations.length > 0) {
+    const detail = 'citations of an earlier answer have no place in a chat request'
+    context.report.add(loss(pointer(at, 'citations'), detail, 'unsupported', 'note'))
+  }
+  const out: JsonObject = { ...ownExtra(extra, 'chat', at, context.report), type: 'text', text }
+  encodeCache(out, part, context.target.quirks, context.report)
+  return out
+}
+
+function withCache(out: JsonObject | undefined, part: MediaPart, context: EncodeContext): JsonObject | undefined {
+  if (out !== undefined) encodeCache(out, part, context.target.quirks, context.report)
+  return out
+}
+
+function leaveOut(part: Part, why: string, context: EncodeContext): undefined {
+  context.report.add(loss(part.at ?? '', `${partName(part)} left out: ${why}`))
+  return undefined
+}
+
+/** One plain text is written as a string: every server takes that, the older ones nothing else. */
+function collapse(content: JsonObject[]): string | JsonObject[] {
+  const [first, second] = content
+  if (first === undefined) return ''
+  if (second === undefined && first.type === 'text' && typeof first.text === 'string' && Object.keys(first).length === 2)
+    return first.text
+  return content
+}
