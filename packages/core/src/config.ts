@@ -99,7 +99,7 @@ export interface GatewayConfig<U extends string = string> {
   auth: Authenticate | 'none'
   upstreams: Readonly<Record<U, Upstream>>
   /** What a client may ask for: exact names and `prefix*`. Exact names win, then the longest prefix. */
-  models: Readonly<Record<string, ModelRoute<U>>>
+  models: Readonly<Record<string, ModelRoute<NoInfer<U>>>>
   /** What happens when a request cannot be carried whole: `'warn'` (default) says so in the `modelgate-loss` header, `'reject'` answers 400, `'ignore'` only tells onFinish. */
   onLoss?: 'ignore' | 'warn' | 'reject'
   plugins?: readonly Plugin[]

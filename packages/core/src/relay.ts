@@ -1,3 +1,4 @@
+import { concatBytes } from './bytes.ts'
 import { GatewayError } from './errors.ts'
 import type { ErrorInfo } from './formats/ir.ts'
 import type { AnswerStream } from './lanes/lane.ts'
@@ -104,7 +105,7 @@ export function relay(
   const fail = (error: unknown, out: Uint8Array | undefined): IteratorResult<Uint8Array> => {
     const bytes = stream.fail(infoOf(error))
     finish({ outcome: 'failed', error })
-    return { done: false, value: out === undefined ? bytes : joined(out, bytes) }
+    return { done: false, value: out === undefined ? bytes : concatBytes([out, bytes]) }
   }
 
   const next = async (): Promise<IteratorResult<Uint8Array>> => {
@@ -169,11 +170,4 @@ export function relay(
       },
     }),
   }
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const all = new Uint8Array(first.length + second.length)
-  all.set(first)
-  all.set(second, first.length)
-  return all
 }

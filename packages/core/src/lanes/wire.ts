@@ -1,3 +1,4 @@
+import { concatBytes } from '../bytes.ts'
 import { GatewayError } from '../errors.ts'
 import type { Codec, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
@@ -84,12 +85,12 @@ function passingStream(tap: StreamTap, maxEventChars: number): AnswerStream {
       const events = decoder.end()
       for (const event of events) tap.push(event)
       const rest = events.length > 0 ? cutter.rest() : undefined
-      if (rest !== undefined) ready.push(concat([rest, encoder.encode('\n\n')]))
+      if (rest !== undefined) ready.push(rest, encoder.encode('\n\n'))
     },
     take() {
       const taken = ready
       ready = []
-      return taken.length > 1 ? concat(taken) : taken[0]
+      return taken.length === 0 ? undefined : concatBytes(taken)
     },
     heartbeat: () => bytesOf(tap.heartbeat()),
     fail: (error) => bytesOf(tap.fail(error)),
@@ -146,14 +147,4 @@ function splitBlocks(text: string): string[] {
     return blocks
   }
   return text.split(/(?<=\r\n\r\n|\n\n|\r\r)/)
-}
-
-export function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
-  }
-  return all
 }

@@ -1,3 +1,5 @@
+import { concatBytes } from '../bytes.ts'
+
 const LF = 10
 const CR = 13
 
@@ -20,17 +22,6 @@ export function createBlockCutter(): BlockCutter {
   // The last three bytes held: a blank line may straddle chunks.
   let before: readonly number[] = []
 
-  const join = (last: Uint8Array): Uint8Array => {
-    if (parts.length === 0) return last
-    const all = new Uint8Array(held + last.length)
-    let at = 0
-    for (const part of parts) {
-      all.set(part, at)
-      at += part.length
-    }
-    all.set(last, at)
-    return all
-  }
   const hold = (tail: Uint8Array): void => {
     if (tail.length === 0) return
     parts.push(tail)
@@ -45,7 +36,8 @@ export function createBlockCutter(): BlockCutter {
         hold(chunk)
         return undefined
       }
-      const whole = join(cut === chunk.length ? chunk : chunk.subarray(0, cut))
+      parts.push(cut === chunk.length ? chunk : chunk.subarray(0, cut))
+      const whole = concatBytes(parts)
       parts = []
       held = 0
       before = []
@@ -57,7 +49,7 @@ export function createBlockCutter(): BlockCutter {
     },
     rest() {
       if (held === 0) return undefined
-      const whole = join(new Uint8Array(0))
+      const whole = concatBytes(parts)
       parts = []
       held = 0
       return whole

@@ -1,3 +1,4 @@
+import { concatBytes } from '../bytes.ts'
 import { GatewayError } from '../errors.ts'
 import type { Transport, TransportResponse } from '../transport.ts'
 
@@ -33,14 +34,7 @@ function toTransportResponse(response: Response): TransportResponse {
           throw new GatewayError('upstream_bad_response', `The upstream's answer is larger than ${limit} bytes.`)
         chunks.push(chunk)
       }
-      if (chunks.length === 1) return chunks[0] as Uint8Array
-      const all = new Uint8Array(size)
-      let at = 0
-      for (const chunk of chunks) {
-        all.set(chunk, at)
-        at += chunk.length
-      }
-      return all
+      return concatBytes(chunks)
     },
     stream: () => (response.body === null ? empty() : readAll(response.body)),
     discard,

@@ -1,3 +1,4 @@
+import { concatBytes } from '../bytes.ts'
 import { GatewayError } from '../errors.ts'
 import type { Inbound, Reply } from '../inbound.ts'
 
@@ -47,14 +48,7 @@ async function readBody(request: Request, limit: number): Promise<Uint8Array> {
     if (cause instanceof GatewayError) throw cause
     throw new GatewayError('cancelled', 'The request body broke off.', { cause })
   }
-  if (chunks.length === 1) return chunks[0] as Uint8Array
-  const all = new Uint8Array(size)
-  let at = 0
-  for (const chunk of chunks) {
-    all.set(chunk, at)
-    at += chunk.length
-  }
-  return all
+  return concatBytes(chunks)
 }
 
 /** A reply as a WHATWG Response. Streams are pulled one chunk at a time: the client's pace is the upstream's. */

@@ -120,7 +120,7 @@ function encodeReasoningWish(
     out.reasoning = object
     return
   }
-  const wanted = effort ?? (off ? 'none' : budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens))
+  const wanted = off ? 'none' : (effort ?? (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens)))
   put(out, 'reasoning_effort', wanted)
   if (budgetTokens !== undefined)
     context.report.add(
@@ -132,7 +132,9 @@ function encodeReasoningWish(
     )
   if (adaptive && wanted === undefined)
     note('reasoning.adaptive', 'how much to reason is left to the model, as it is by default in chat', request, context)
-  if (off && effort === undefined) note('reasoning.off', "sent as the effort 'none'", request, context)
+  if (off) note('reasoning.off', "sent as the effort 'none'", request, context)
+  if (off && effort !== undefined && effort !== 'none')
+    note('reasoning.effort', `reasoning is off, so '${effort}' is not sent`, request, context)
   if (summary !== undefined)
     context.report.add(
       loss(

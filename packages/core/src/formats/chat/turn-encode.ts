@@ -204,22 +204,23 @@ function encodeCall(part: ToolCallPart, context: EncodeContext): JsonObject {
 function encodeReasoning(parts: readonly ReasoningPart[], out: JsonObject, context: EncodeContext): void {
   if (parts.length === 0) return
   const field = context.target.quirks.reasoningField
-  const own: ReasoningPart[] = []
+  const own = parts.filter((part) => part.seal === undefined || part.seal.issuer === 'chat')
+  const detailed = own.some(needsDetails)
   for (const part of parts) {
-    const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra: _extra, at = '', ...rest } = part
+    const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
     rest satisfies Nothing
     const foreign = seal !== undefined && seal.issuer !== 'chat'
     if (foreign) withheld(at, redacted ? 'redacted reasoning' : 'the signature of reasoning', context)
-    else own.push(part)
-    if (field === undefined && text !== '' && (foreign || !needsDetails(part)))
-      context.report.add(
-        loss(at, 'earlier reasoning is not sent: the upstream declares no field for it', 'unsupported', 'note'),
-      )
-    if (foreign || !needsDetails(part)) ownExtra(part.extra, 'chat', at, context.report)
+    if (foreign || !detailed) {
+      ownExtra(extra, 'chat', at, context.report)
+      if (text !== '' && field === undefined)
+        context.report.add(
+          loss(at, 'earlier reasoning is not sent: the upstream declares no field for it', 'unsupported', 'note'),
+        )
+    }
     encodeCache({}, part, {}, context.report)
   }
-  if (own.some(needsDetails))
-    out.reasoning_details = own.map((part, index) => encodeDetail(part, index, context.report))
+  if (detailed) out.reasoning_details = own.map((part, index) => encodeDetail(part, index, context.report))
   const text = joinReasoning(parts)
   if (field !== undefined && text !== '') out[field] = text
 }

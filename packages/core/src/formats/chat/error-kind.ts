@@ -1,0 +1,105 @@
+import type { ErrorKind, Json } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import type { ErrorWords } from './error.ts'
+
+/** Codes and types that say what happened, whatever status they came with. */
+const byWord: Readonly<Record<string, ErrorKind>> = {
+  insufficient_quota: 'quota_exceeded',
+  quota_exceeded: 'quota_exceeded',
+  billing_error: 'quota_exceeded',
+  billing_hard_limit_reached: 'quota_exceeded',
+  context_length_exceeded: 'context_length_exceeded',
+  string_above_max_length: 'context_length_exceeded',
+  model_not_found: 'model_not_found',
+  deploymentnotfound: 'model_not_found',
+  rate_limit_exceeded: 'rate_limited',
+  rate_limit_error: 'rate_limited',
+  too_many_requests: 'rate_limited',
+  resource_exhausted: 'rate_limited',
+  invalid_api_key: 'authentication',
+  invalid_authentication: 'authentication',
+  authentication_error: 'authentication',
+  unauthenticated: 'authentication',
+  permission_error: 'permission',
+  permission_denied: 'permission',
+  unsupported_country_region_territory: 'permission',
+  overloaded_error: 'overloaded',
+  server_is_overloaded: 'overloaded',
+  slow_down: 'overloaded',
+  unavailable: 'overloaded',
+  timeout_error: 'upstream_timeout',
+  deadline_exceeded: 'upstream_timeout',
+  request_too_large: 'request_too_large',
+}
+
+/** Vaguer words: they decide only where no status does, as in a stream. */
+const byVagueWord: Readonly<Record<string, ErrorKind>> = {
+  invalid_request_error: 'invalid_request',
+  invalid_argument: 'invalid_request',
+  failed_precondition: 'invalid_request',
+  bad_request: 'invalid_request',
+  badrequesterror: 'invalid_request',
+  not_found_error: 'not_found',
+  not_found: 'not_found',
+  requests: 'rate_limited',
+  tokens: 'rate_limited',
+}
+
+const byStatus: Readonly<Record<number, ErrorKind>> = {
+  401: 'authentication',
+  402: 'quota_exceeded',
+  403: 'permission',
+  404: 'not_found',
+  405: 'upstream_error',
+  408: 'upstream_timeout',
+  409: 'conflict',
+  413: 'request_too_large',
+  415: 'upstream_error',
+  429: 'rate_limited',
+  499: 'upstream_error',
+  503: 'overloaded',
+  504: 'upstream_timeout',
+  529: 'overloaded',
+}
+
+const tooLong = [
+  'maximum context length',
+  'context length exceeded',
+  'context window',
+  'prompt is too long',
+  'prompt too long',
+  'exceeds the available context size',
+  'input token count exceeds',
+]
+
+export function classifyError(status: number, words: ErrorWords): ErrorKind {
+  const { type, code, message } = words
+  for (const word of [code, type]) {
+    const kind = word === undefined ? undefined : lookUp(byWord, word)
+    if (kind !== undefined) return kind
+  }
+  if (hasReason(words.details, 'API_KEY_INVALID')) return 'authentication'
+  // In a stream the status is 200; some vendors write the real one into the error.
+  const real = status >= 400 ? status : (words.status ?? 0)
+  const lower = message.toLowerCase()
+  if ((real === 400 || real === 413 || real === 422 || real === 0) && tooLong.some((sign) => lower.includes(sign)))
+    return 'context_length_exceeded'
+  if (real === 404 && lower.includes('model')) return 'model_not_found'
+  const known = byStatus[real]
+  if (known !== undefined) return known
+  if (real >= 400 && real < 500) return 'invalid_request'
+  if (real >= 500) return 'upstream_error'
+  for (const word of [code, type]) {
+    const kind = word === undefined ? undefined : lookUp(byVagueWord, word)
+    if (kind !== undefined) return kind
+  }
+  return 'upstream_error'
+}
+
+const lookUp = (table: Readonly<Record<string, ErrorKind>>, word: string): ErrorKind | undefined => {
+  const key = word.toLowerCase()
+  return Object.hasOwn(table, key) ? table[key] : undefined
+}
+
+const hasReason = (details: Json | undefined, reason: string): boolean =>
+  Array.isArray(details) && details.some((detail) => isObject(detail) && detail.reason === reason)

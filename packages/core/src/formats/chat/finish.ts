@@ -1,0 +1,66 @@
+import type { Finish, Json, Part } from '../ir.ts'
+
+type Reason = Finish['reason']
+
+const reasons: Readonly<Record<string, Reason>> = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool-calls',
+  function_call: 'tool-calls',
+  content_filter: 'content-filter',
+  model_length: 'context-length',
+  error: 'error',
+}
+
+/** Words a chat client knows. Agents repeat the turn in a hot loop after any other. */
+export type FinishWord = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
+
+const words: Readonly<Record<Reason, FinishWord>> = {
+  stop: 'stop',
+  'stop-sequence': 'stop',
+  length: 'length',
+  'context-length': 'length',
+  'tool-calls': 'tool_calls',
+  'content-filter': 'content_filter',
+  refusal: 'content_filter',
+  pause: 'stop',
+  error: 'stop', // never written: an answer that ended so is told as an error
+  other: 'stop',
+}
+
+/** What an answer held, as far as its ending depends on it. */
+export interface Held {
+  calls: boolean
+  refusal: boolean
+  text: boolean
+}
+
+export const heldBy = (parts: readonly Part[]): Held => ({
+  calls: parts.some((part) => part.type === 'tool-call'),
+  refusal: parts.some((part) => part.type === 'refusal'),
+  text: parts.some((part) => part.type === 'text' && part.text !== ''),
+})
+
+/** The upstream's word and what it means here. Vendors write numbers, '' and words of their own; none of them fails. */
+export function decodeFinish(value: Json | undefined, stopReason: Json | undefined, held: Held): Finish {
+  const raw = value === undefined || value === null ? '' : String(value)
+  let reason: Reason = (Object.hasOwn(reasons, raw) ? reasons[raw] : undefined) ?? 'other'
+  if ((reason === 'stop' || reason === 'other') && held.calls) reason = 'tool-calls'
+  else if (reason === 'stop' && held.refusal && !held.text) reason = 'refusal'
+  const finish: Finish = { reason, raw: { format: 'chat', value: raw } }
+  // vLLM says here which stop string was hit.
+  if (typeof stopReason === 'string' && reason === 'stop') {
+    finish.reason = 'stop-sequence'
+    finish.sequence = stopReason
+  }
+  return finish
+}
+
+export function encodeFinish(finish: Finish, held: Held, functions: boolean): FinishWord {
+  if (finish.reason === 'refusal' && finish.raw?.format === 'chat' && finish.raw.value === 'stop') return 'stop'
+  let word = words[finish.reason]
+  if (word === 'stop' && held.calls) word = 'tool_calls'
+  // A word that promises calls without any makes agents wait for them.
+  if (word === 'tool_calls' && !held.calls) word = 'stop'
+  return word === 'tool_calls' && functions ? 'function_call' : word
+}
