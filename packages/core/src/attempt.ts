@@ -3,7 +3,7 @@ import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
 import type { AnswerStream, Lane, WholeAnswer } from './lanes/lane.ts'
 import { createPump, type Pump } from './pump.ts'
-import { prime } from './relay.ts'
+import { prime, truncated } from './relay.ts'
 import type { ResolvedTarget } from './router.ts'
 import type { Transport, TransportResponse } from './transport.ts'
 import { readUpstreamError, toClientError, unreachable } from './upstream-error.ts'
@@ -25,7 +25,7 @@ export interface AttemptOptions {
 }
 
 export type AttemptResult =
-  | { readonly kind: 'whole'; readonly answer: WholeAnswer; readonly contentType: string; readonly log: Attempt }
+  | { readonly kind: 'whole'; readonly answer: WholeAnswer; readonly log: Attempt }
   | {
       readonly kind: 'stream'
       readonly pump: Pump
@@ -45,65 +45,44 @@ export interface AttemptFailure {
  * what went wrong is a value, so that the caller can go on to the next target.
  */
 export async function attempt(options: AttemptOptions): Promise<AttemptResult | AttemptFailure> {
-  const { target, lane, signal } = options
+  const { target, lane, signal, firstByteMs } = options
   const controller = new AbortController()
   const abort = (): void => controller.abort()
-  const forget = (): void => signal.removeEventListener('abort', abort)
   signal.addEventListener('abort', abort)
+  let expired = false
+  const late = setTimeout(() => {
+    expired = true
+    controller.abort()
+  }, firstByteMs)
+  /** An I/O failure's true reason: the client, the clock, or what the transport says. */
+  const reason = (otherwise: (cause: unknown) => GatewayError) => (cause: unknown) => {
+    if (signal.aborted) throw stopReason(signal)
+    if (expired)
+      throw new GatewayError('upstream_timeout', `The upstream did not answer within ${firstByteMs / 1000} s.`)
+    throw otherwise(cause)
+  }
   let log: Attempt = { upstream: target.upstreamName, model: target.model }
-  let late: ReturnType<typeof setTimeout> | undefined
   try {
     if (signal.aborted) throw stopReason(signal)
-    let expired = false
-    late = setTimeout(() => {
-      expired = true
-      controller.abort()
-    }, options.firstByteMs)
-    const response = await send(options, controller.signal).catch((cause: unknown) => {
-      if (signal.aborted) throw stopReason(signal)
-      throw expired
-        ? new GatewayError(
-            'upstream_timeout',
-            `The upstream did not begin to answer within ${options.firstByteMs / 1000} s.`,
-          )
-        : unreachable(cause)
-    })
+    const response = await send(options, controller.signal).catch(reason(unreachable))
     const upstreamRequestId = response.header('x-request-id') ?? response.header('request-id')
     log = { ...log, status: response.status, ...(upstreamRequestId === undefined ? {} : { upstreamRequestId }) }
     if (response.status < 200 || response.status > 299)
       throw await readUpstreamError(response, options.codec, target.upstream)
     if (!options.stream) {
-      const bytes = await response.bytes(options.answerBytes).catch((cause: unknown) => {
-        if (signal.aborted) throw stopReason(signal)
-        throw expired
-          ? new GatewayError(
-              'upstream_timeout',
-              `The upstream did not finish its answer within ${options.firstByteMs / 1000} s.`,
-            )
-          : cause instanceof GatewayError
-            ? cause
-            : new GatewayError(
-                'upstream_truncated',
-                'The upstream closed the connection before the answer was complete.',
-                { cause },
-              )
-      })
-      const answer = lane.answer(bytes)
-      forget()
-      return { kind: 'whole', answer, contentType: response.header('content-type') ?? 'application/json', log }
+      const bytes = await response.bytes(options.answerBytes).catch(reason(truncated))
+      return { kind: 'whole', answer: lane.answer(bytes), log }
     }
     clearTimeout(late)
-    const opened = await openStream(response, options)
-    // The relay listens to the client's signal itself; the upstream's connection is closed with the pump.
-    forget()
-    return { kind: 'stream', ...opened, abort, log }
+    return { kind: 'stream', ...(await openStream(response, options)), abort, log }
   } catch (cause) {
-    forget()
     controller.abort()
     const error = classify(cause, options)
     return { error, log: { ...log, error: error.info.kind } }
   } finally {
     clearTimeout(late)
+    // A stream's relay listens to the client itself.
+    signal.removeEventListener('abort', abort)
   }
 }
 

@@ -20,12 +20,15 @@ export interface RelayEnd {
 /** An upstream has said its last word but not closed: how long the connection may take to become free again. */
 const drainMs = 1000
 
+/** The upstream's bytes ended before its answer did. A GatewayError is passed on as it is. */
 export const truncated = (cause?: unknown): GatewayError =>
-  new GatewayError(
-    'upstream_truncated',
-    'The upstream closed the connection before the answer was complete.',
-    cause === undefined ? {} : { cause },
-  )
+  cause instanceof GatewayError
+    ? cause
+    : new GatewayError(
+        'upstream_truncated',
+        'The upstream closed the connection before the answer was complete.',
+        cause === undefined ? {} : { cause },
+      )
 
 /** What the client is told of any failure; strangers' errors stay in the process. */
 export const infoOf = (error: unknown): ErrorInfo =>
@@ -95,7 +98,10 @@ export function relay(
   // A client that left gets nothing more; a gateway that must stop says so in the client's dialect.
   let stopped: GatewayError | undefined
   const onAbort = (): void => {
-    if (!(signal.reason instanceof GatewayError)) return leave()
+    if (!(signal.reason instanceof GatewayError)) {
+      leave()
+      return
+    }
     stopped = signal.reason
     pump.close()
   }
@@ -155,7 +161,7 @@ export function relay(
       } catch (error) {
         if (over) break
         if (stopped !== undefined) continue
-        return fail(error instanceof GatewayError ? error : truncated(error), stream.take())
+        return fail(truncated(error), stream.take())
       }
     }
     return { done: true, value: undefined }

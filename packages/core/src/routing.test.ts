@@ -35,7 +35,7 @@ describe('routes', () => {
     ['POST', '/models'],
     ['POST', '/v1/chat'],
     ['POST', '/v1/v1/v1/messages'],
-    ['GET', '/v1/models/'.slice(0, -1) + 'x'],
+    ['GET', '/v1/modelsx'],
     ['POST', '/V1/messages'],
   ])('%s %s is the host’s', (method, path) => {
     expect(match(method, path)).toBeNull()
