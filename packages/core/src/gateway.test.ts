@@ -43,9 +43,19 @@ const asJson =
   () =>
     new Response(JSON.stringify(body), { headers: { 'content-type': 'application/json' }, ...init })
 const asStream =
-  (parts: readonly string[]): Answer =>
-  () =>
-    new Response(parts.join(''), { headers: { 'content-type': 'text/event-stream' } })
+  (parts: readonly string[], pauseMs = 0): Answer =>
+  () => {
+    const bytes = parts.map((part) => new TextEncoder().encode(part))
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const next = bytes.shift()
+        if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+        if (next === undefined) controller.close()
+        else controller.enqueue(next)
+      },
+    })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
 
 /** A gateway over canned upstreams, told apart by host: `http://a`, `http://b` (chat) and `http://m` (messages). */
 function setUp(answers: { [host: string]: Answer }, config: Partial<GatewayConfig> = {}) {
@@ -206,7 +216,7 @@ describe('targets', () => {
       sse.join(''),
     )
     const late = setUp({
-      a: asStream([...sse.slice(0, 2), 'data: {"error":{"message":"busy"}}\n\n']),
+      a: asStream([...sse.slice(0, 2), 'data: {"error":{"message":"busy"}}\n\n'], 5),
       b: asStream(sse),
     })
     const text = await (await late.chat({ model: 'both', stream: true })).text()

@@ -105,7 +105,9 @@ export function redact(text: string, upstream: Upstream): string {
     if (bare.length >= 8) clean = clean.replaceAll(bare, '***')
   }
   const { origin, host } = new URL(upstream.baseURL)
-  return clean.replaceAll(origin, '[upstream]').replaceAll(host, '[upstream]')
+  clean = clean.replaceAll(origin, '[upstream]')
+  // A host of one bare word may be any word of the text.
+  return host.includes('.') || host.includes(':') ? clean.replaceAll(host, '[upstream]') : clean
 }
 
 const publicHeaders = new Set(['anthropic-version', 'anthropic-beta', 'content-type', 'accept', 'user-agent'])
