@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
 /** Packages are tested from their sources: this condition in their `exports` names `src/index.ts`. */
-const conditions = ['@modelgate/source', 'node', 'import', 'module', 'default']
+// Vitest hands them to node itself: 'import' among them would make require() find ES modules.
+const conditions = ['@modelgate/source', 'node']
 const shared = { resolve: { conditions }, ssr: { resolve: { conditions, externalConditions: conditions } } }
 
 export default defineConfig({
@@ -29,8 +30,20 @@ export default defineConfig({
       {
         ...shared,
         test: {
+          // The repository itself: its build, its lint rules, its documents.
+          name: 'repository',
+          include: ['.ci/**/*.test.ts'],
+          globalSetup: ['.ci/build-first.mjs'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        ...shared,
+        test: {
           name: 'examples',
           include: ['examples/**/*.test.ts'],
+          globalSetup: ['.ci/build-first.mjs'],
           exclude: ['**/node_modules/**'],
           testTimeout: 60_000,
           hookTimeout: 60_000,

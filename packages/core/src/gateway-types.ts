@@ -4,8 +4,11 @@ import type { Transport } from './transport.ts'
 
 /** What `createGateway` returns: a frozen object of bound functions. */
 export interface Gateway {
-  /** Answers any request; a path the gateway does not know gets a JSON 404. Never rejects. */
-  fetch(request: Request): Promise<Response>
+  /**
+   * Answers any request; a path the gateway does not know gets a JSON 404. Takes what the global `fetch` takes, so that it
+   * can be given to an SDK in its place. Rejects only for arguments that are no request.
+   */
+  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>
   /** Whether the gateway answers this method and path; null: the host goes on. A known path with a wrong method matches and is answered 405. */
   match(method: string, path: string): Match | null
   /** Answers a WebSocket upgrade with a plain response: 426 where the same path takes POST, 501 on realtime, 404 elsewhere. */

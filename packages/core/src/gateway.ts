@@ -52,7 +52,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   const ownTransport = config.fetch === undefined ? undefined : fetchTransport(config.fetch)
   const webTransport = ownTransport ?? fetchTransport()
   const matchPath = createMatcher(routes)
-  const running = new Set<AbortController>()
+  // The inbound is held, not only its signal: Node 20 forgets to abort the signal of a Request that was collected.
+  const running = new Map<AbortController, Inbound>()
   let closing: Promise<void> | undefined
   let allDone: (() => void) | undefined
 
@@ -86,7 +87,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     const controller = new AbortController()
     const abort = (): void => controller.abort()
     inbound.signal.addEventListener('abort', abort)
-    running.add(controller)
+    running.set(controller, inbound)
     const done = (): void => {
       inbound.signal.removeEventListener('abort', abort)
       running.delete(controller)
@@ -162,7 +163,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     match,
     handle,
     routes,
-    async fetch(request: Request): Promise<Response> {
+    async fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
+      const request = typeof input === 'string' || input instanceof URL || init ? new Request(input, init) : input
       return toResponse(await handle(toInbound(request)), request.method)
     },
     async upgrade(request: Request): Promise<Response> {
@@ -174,7 +176,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       closing ??= new Promise<void>((resolve) => {
         if (running.size === 0) return resolve()
         let timer = setTimeout(() => {
-          for (const controller of running) controller.abort(shuttingDown())
+          for (const controller of running.keys()) controller.abort(shuttingDown())
           // Clients that do not even read their error are not waited for.
           timer = setTimeout(resolve, lastWordsMs)
         }, graceMs)

@@ -1,1 +1,1 @@
-export {}
+export { type ExpressMiddleware, expressMiddleware } from './middleware.ts'

@@ -1,1 +1,1 @@
-export {}
+export { fastifyPlugin } from './plugin.ts'

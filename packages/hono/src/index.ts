@@ -1,1 +1,1 @@
-export {}
+export { type HonoOptions, honoMiddleware } from './middleware.ts'

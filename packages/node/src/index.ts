@@ -1,1 +1,4 @@
-export {}
+export { createNodeHandler, type NodeHandler, type NodeOptions } from './handler.ts'
+export { nodeListener } from './listener.ts'
+export { type UndiciTransport, type UndiciTransportOptions, undiciTransport } from './undici-transport.ts'
+export { nodeUpgrade } from './upgrade.ts'

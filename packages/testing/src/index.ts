@@ -1,1 +1,33 @@
-export {}
+export { demoBrain } from './brain.ts'
+export { FaultError } from './faults.ts'
+export { type ListeningProvider, type ListenOptions, listen } from './listen.ts'
+export type {
+  Prompt,
+  PromptMedia,
+  PromptTool,
+  PromptToolChoice,
+  PromptToolResult,
+  PromptTurn,
+  Segment,
+} from './prompt.ts'
+export { createFakeProvider, type FakeProvider } from './provider.ts'
+export { sampleOf } from './schema-sample.ts'
+export type {
+  FakeFormat,
+  FakeProviderOptions,
+  FakeStats,
+  Fault,
+  FinishWord,
+  Json,
+  JsonObject,
+  Matcher,
+  RawEvent,
+  RawReply,
+  RecordedRequest,
+  Reply,
+  Script,
+  ScriptedCitation,
+  ScriptedThinking,
+  ScriptedToolCall,
+  UsageNumbers,
+} from './types.ts'

@@ -62,6 +62,8 @@ export interface Quirks {
   readonly reasoningField?: 'reasoning_content' | 'reasoning'
   /** How the model takes a wish for reasoning (messages). Default: by the model's name, see the codec's table. */
   readonly thinking?: 'adaptive' | 'budget' | 'none'
+  /** The upstream takes system messages in the middle of a conversation (messages). Default: by the model's name, see the codec's table. */
+  readonly systemTurns?: boolean
   /** `max_tokens` to send when the client named none and the format requires one (messages); reported. Default: by the model's name. */
   readonly defaultMaxTokens?: number
 }

@@ -64,6 +64,7 @@ export type ToolChoice =
 export interface Reasoning {
   effort?: Effort
   budgetTokens?: number
+  /** The model decides how much to reason. `false`: an effort is asked for, but reasoning as such is not. */
   adaptive?: boolean
   /** Reasoning switched off by name (`thinking: {type: 'disabled'}`), as opposed to not mentioned. */
   off?: boolean
@@ -140,6 +141,8 @@ export interface NativePart extends Annotated {
   type: 'native'
   format: Format
   value: JsonObject
+  /** Bookkeeping between the owner's client and its server: whoever cannot write it reports a note. */
+  incidental?: boolean
 }
 export type Source =
   | { type: 'base64'; data: string }
@@ -204,7 +207,9 @@ export interface Usage {
   input: {
     total: number
     cacheRead?: number
+    /** All tokens written to a cache, whatever their lifetime. */
     cacheWrite?: number
+    /** The part of `cacheWrite` that is kept for an hour. */
     cacheWrite1h?: number
     audio?: number
     image?: number

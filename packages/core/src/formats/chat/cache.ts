@@ -1,6 +1,5 @@
 import type { Quirks } from '../codec.ts'
-import type { Located, Report } from '../ir.ts'
-import type { JsonObject } from '../ir.ts'
+import type { JsonObject, Located, Report } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject, leftover, type Unread, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'

@@ -9,7 +9,6 @@ const byWord: Readonly<Record<string, ErrorKind>> = {
   billing_error: 'quota_exceeded',
   billing_hard_limit_reached: 'quota_exceeded',
   context_length_exceeded: 'context_length_exceeded',
-  string_above_max_length: 'context_length_exceeded',
   model_not_found: 'model_not_found',
   deploymentnotfound: 'model_not_found',
   rate_limit_exceeded: 'rate_limited',

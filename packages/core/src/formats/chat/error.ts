@@ -51,7 +51,10 @@ function readWords(status: number, body: Json): ErrorWords {
   const object = isObject(error) ? error : body
   const words: ErrorWords = {
     message:
-      readMessage(object) ?? text(error) ?? readDetail(body.detail) ?? `The upstream answered ${status} without saying why.`,
+      readMessage(object) ??
+      text(error) ??
+      readDetail(body.detail) ??
+      `The upstream answered ${status} without saying why.`,
   }
   // Anthropic's outer `type: 'error'` is no word about the error.
   put(words, 'type', text(object.type) ?? text(object.status))
@@ -75,7 +78,9 @@ function readMessage(error: JsonObject): string | undefined {
 function readDetail(detail: Json | undefined): string | undefined {
   if (!Array.isArray(detail)) return isObject(detail) ? text(detail.message) : text(detail)
   const lines = detail.map((item) =>
-    isObject(item) ? `${Array.isArray(item.loc) ? `${item.loc.join('.')}: ` : ''}${text(item.msg) ?? ''}` : String(item),
+    isObject(item)
+      ? `${Array.isArray(item.loc) ? `${item.loc.join('.')}: ` : ''}${text(item.msg) ?? ''}`
+      : String(item),
   )
   return lines.join('; ') || undefined
 }

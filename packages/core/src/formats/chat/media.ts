@@ -16,18 +16,19 @@ export function sourceOfUrl(url: string): { source: Source; mediaType?: string }
 }
 
 /** `audio/mpeg` ↔ `mp3`: chat names audio by format, everyone else by media type. */
-const audioTypes: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' }
-const audioFormats: Readonly<Record<string, string>> = {
-  'audio/mpeg': 'mp3',
-  'audio/mp3': 'mp3',
-  'audio/wav': 'wav',
-  'audio/wave': 'wav',
-  'audio/x-wav': 'wav',
-  'audio/vnd.wave': 'wav',
-}
-export const audioMediaType = (format: string): string => audioTypes[format] ?? `audio/${format}`
+const audioTypes = new Map([
+  ['mp3', 'audio/mpeg'],
+  ['wav', 'audio/wav'],
+])
+const audioFormats = new Map([
+  ['audio/mpeg', 'mp3'],
+  ['audio/wave', 'wav'],
+  ['audio/x-wav', 'wav'],
+  ['audio/vnd.wave', 'wav'],
+])
+export const audioMediaType = (format: string): string => audioTypes.get(format) ?? `audio/${format}`
 export const audioFormat = (mediaType: string): string =>
-  audioFormats[mediaType] ?? (mediaType.startsWith('audio/') ? mediaType.slice(6) : mediaType)
+  audioFormats.get(mediaType) ?? (mediaType.startsWith('audio/') ? mediaType.slice(6) : mediaType)
 
 /**
  * Reads the media part types (`image_url`, `input_audio`, `file`). Undefined: it is none of them, or not in a shape that

@@ -95,7 +95,8 @@ function encodeTools(
   if (encoded.length > 0) out.tools = encoded
   else delete out.parallel_tool_calls
   if (choice === undefined) return
-  if (encoded.length > 0 || (typeof choice === 'object' && list.length === 0)) out.tool_choice = encodeChoice(choice, list)
+  if (encoded.length > 0 || (typeof choice === 'object' && list.length === 0))
+    out.tool_choice = encodeChoice(choice, list)
   else if (choice === 'required' || typeof choice === 'object')
     context.report.add(
       loss(fieldPointer('tools.choice', request.at, undefined), 'no tool is left that could be chosen'),
@@ -160,7 +161,11 @@ function encodeOutput(output: Output, out: JsonObject, context: EncodeContext): 
   put(out, 'verbosity', verbosity)
 }
 
-function encodeFormat(format: NonNullable<Output['format']>, own: Json | undefined, context: EncodeContext): JsonObject {
+function encodeFormat(
+  format: NonNullable<Output['format']>,
+  own: Json | undefined,
+  context: EncodeContext,
+): JsonObject {
   if (format.type === 'text') return { type: 'text' }
   const { type: _, schema, name, description, strict, ...rest } = format
   rest satisfies Nothing

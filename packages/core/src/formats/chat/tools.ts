@@ -1,7 +1,7 @@
 import type { CodecContext, Quirks } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, takeObject, takeString, type Unread, takeBoolean, unread } from '../shared/reader.ts'
+import { isObject, leftover, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { decodeCache, encodeCache } from './cache.ts'
@@ -23,11 +23,12 @@ export function decodeTool(source: Json, at: string): Tool {
     const inner = unread(source.custom)
     const tool: Tool = { type: 'custom', name: takeString(inner, 'name') ?? '', at }
     put(tool, 'description', takeString(inner, 'description'))
-    const format = inner.format
-    if (isObject(format) && format.type === 'grammar' && isObject(format.grammar)) {
-      tool.grammar = format.grammar
+    const { type: kind, grammar, ...others } = isObject(inner.format) ? inner.format : {}
+    const plain = leftover(others) === undefined
+    if (plain && kind === 'grammar' && isObject(grammar)) {
+      tool.grammar = grammar
       delete inner.format
-    } else if (isObject(format) && format.type === 'text') delete inner.format // what a custom tool is anyway
+    } else if (plain && kind === 'text' && grammar === undefined) delete inner.format // what a custom tool is anyway
     return finish(tool, fields, 'custom', inner)
   }
   return { type: 'native', format: 'chat', value: source, at }
@@ -94,21 +95,26 @@ export function decodeChoice(choice: Json): ToolChoice | undefined {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
   if (choice === 'any') return 'required' // Mistral's word
   if (!isObject(choice)) return undefined
-  if (choice.type === 'allowed_tools') {
-    const allowed = isObject(choice.allowed_tools) ? choice.allowed_tools : choice
-    const names = Array.isArray(allowed.tools) ? allowed.tools.map(namedBy) : [undefined]
-    const mode = allowed.mode === 'required' ? 'required' : 'auto'
-    return names.every((name) => name !== undefined) ? { allowed: names, mode } : undefined
+  if (choice.type !== 'allowed_tools') {
+    const name = namedBy(choice)
+    return name === undefined ? undefined : { name }
   }
-  const name = namedBy(choice)
-  return name === undefined ? undefined : { name }
+  const { type: _, allowed_tools: inner, ...outerRest } = choice
+  const { mode, tools, ...rest } = isObject(inner) ? inner : {}
+  if (leftover(outerRest) !== undefined || leftover(rest) !== undefined || !Array.isArray(tools)) return undefined
+  if (mode !== 'auto' && mode !== 'required') return undefined
+  const allowed = tools.map(namedBy).filter((name) => name !== undefined)
+  return allowed.length === tools.length ? { allowed, mode } : undefined
 }
 
+/** `{type: 'function', function: {name}}`, the same for custom tools, and without the inner object as some write it. */
 function namedBy(choice: Json): string | undefined {
   if (!isObject(choice)) return undefined
-  for (const kind of [choice.function, choice.custom, choice])
-    if (isObject(kind) && typeof kind.name === 'string') return kind.name
-  return undefined
+  const { type: _, function: called, custom, ...rest } = choice
+  const inner = called ?? custom ?? rest
+  if (!isObject(inner) || (inner !== rest && leftover(rest) !== undefined)) return undefined
+  const { name, ...others } = inner
+  return typeof name === 'string' && leftover(others) === undefined ? name : undefined
 }
 
 export function encodeChoice(choice: ToolChoice, tools: ToolList): Json {
@@ -134,7 +140,12 @@ const legacyCall = /^function_call_\d+$/
 export const legacyCallId = (message: number): string => `function_call_${message}`
 export const isLegacyCall = (id: string): boolean => legacyCall.test(id)
 
-export function encodeFunctions(out: JsonObject, tools: ToolList, choice: ToolChoice | undefined, context: CodecContext) {
+export function encodeFunctions(
+  out: JsonObject,
+  tools: ToolList,
+  choice: ToolChoice | undefined,
+  context: CodecContext,
+) {
   out.functions = tools.flatMap((tool, index) => {
     const encoded = encodeTool(tool, {}, context)
     if (isObject(encoded?.function)) return [encoded.function]

@@ -18,7 +18,11 @@ export function decodeMessages(messages: readonly Json[]): Turn[] {
     const fields = unread(message)
     const role = takeString(fields, 'role')
     if (role === 'tool' || role === 'function') {
-      const part = decodeToolMessage(fields, at, role === 'function' ? lastLegacyCall || legacyCallId(index) : undefined)
+      const part = decodeToolMessage(
+        fields,
+        at,
+        role === 'function' ? lastLegacyCall || legacyCallId(index) : undefined,
+      )
       if (results === undefined) {
         results = { role: 'user', parts: [], at }
         turns.push(results)
@@ -186,7 +190,8 @@ function decodeContentPart(source: JsonObject, at: string, into: Part[]): void {
     into.push({ type: 'reasoning', text: thinkingText(thinking), at })
     return
   }
-  const part = type === 'text' || type === 'refusal' ? decodeText(type, fields, at, into) : decodeMedia(type, fields, at)
+  const part =
+    type === 'text' || type === 'refusal' ? decodeText(type, fields, at, into) : decodeMedia(type, fields, at)
   if (part === undefined) {
     into.push({ type: 'native', format: 'chat', value: source, at })
     return

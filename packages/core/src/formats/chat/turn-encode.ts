@@ -273,7 +273,12 @@ function leaveOut(part: Part, why: string, context: EncodeContext): undefined {
 function collapse(content: JsonObject[]): string | JsonObject[] {
   const [first, second] = content
   if (first === undefined) return ''
-  if (second === undefined && first.type === 'text' && typeof first.text === 'string' && Object.keys(first).length === 2)
+  if (
+    second === undefined &&
+    first.type === 'text' &&
+    typeof first.text === 'string' &&
+    Object.keys(first).length === 2
+  )
     return first.text
   return content
 }

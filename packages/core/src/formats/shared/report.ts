@@ -11,6 +11,19 @@ const harmless = new Set([
   'safety_identifier',
   'user',
   'cache_control',
+  'context_management',
+  'safeguards',
+  'caller',
+  'defer_loading',
+  'eager_input_streaming',
+  // what vendors of one dialect tell beside their answers
+  'system_fingerprint',
+  'prompt_filter_results',
+  'content_filter_results',
+  'native_finish_reason',
+  'request_id',
+  'time_info',
+  'usage_breakdown',
 ])
 
 /**

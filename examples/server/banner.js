@@ -1,0 +1,53 @@
+/** @param {string} text a word of a shell command line */
+const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`
+
+/** Where clients on this machine reach the server. @param {string} host @param {number} port */
+export function rootUrl(host, port) {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+/** Three calls that work when pasted into a shell. @param {string} root @param {string} token @param {readonly string[]} models */
+export function curlLines(root, token, models) {
+  const chatModel = models[0] ?? ''
+  const messagesModel = models.at(-1) ?? ''
+  const json = `-H 'content-type: application/json'`
+  const bearer = `-H ${quote(`authorization: Bearer ${token}`)}`
+  const hello = [{ role: 'user', content: 'Say hello in one sentence.' }]
+  return [
+    `curl -sN ${root}/v1/chat/completions ${bearer} ${json} -d ${quote(JSON.stringify({ model: chatModel, stream: true, messages: hello }))}`,
+    `curl -s ${root}/v1/messages -H ${quote(`x-api-key: ${token}`)} -H 'anthropic-version: 2023-06-01' ${json} -d ${quote(JSON.stringify({ model: messagesModel, max_tokens: 256, messages: hello }))}`,
+    `curl -s ${root}/v1/models ${bearer}`,
+  ]
+}
+
+/** What the server says once it listens. @param {import('./config.js').Config} config @param {number} port */
+export function banner({ host, token, tokenIsMade, models, demo, notes }, port) {
+  const root = rootUrl(host, port)
+  const names = Object.keys(models)
+  const exact = names.filter((name) => !name.endsWith('*'))
+  return [
+    `Modelgate listens on ${root}`,
+    '',
+    `  OpenAI clients     base URL ${root}/v1`,
+    `  Anthropic clients  base URL ${root}`,
+    `  Token              ${token}${tokenIsMade ? '  (made for this run; set MODELGATE_TOKEN to keep one)' : ''}`,
+    `  Models             ${names.join(', ')}`,
+    ...(demo
+      ? [
+          '',
+          'No provider key is set, so a demo answers. Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY for real ones.',
+        ]
+      : []),
+    ...notes.flatMap((note) => ['', `Note: ${note}.`]),
+    '',
+    'Try it:',
+    '',
+    ...curlLines(root, token, exact),
+    '',
+  ].join('\n')
+}
+
+/** What `GET /` answers. @param {string} root */
+export const hint = (root) =>
+  `This is Modelgate, a gateway to AI models.\nOpenAI clients: base URL ${root}/v1\nAnthropic clients: base URL ${root}\n`

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import { anthropic, openai } from '@modelgate/core'
+import { createFakeProvider, listen } from '@modelgate/testing'
+import { providers } from './providers.js'
+
+/** @typedef {{ [name: string]: string | undefined }} Env */
+/** @typedef {{ [name: string]: import('@modelgate/core').Upstream }} Upstreams */
+
+/**
+ * @typedef {object} Config
+ * @property {string} host
+ * @property {number} port
+ * @property {string} token what clients send as their API key
+ * @property {boolean} tokenIsMade nobody set one: it changes with every start
+ * @property {Upstreams} upstreams
+ * @property {{ [model: string]: string }} models
+ * @property {() => Promise<void>} close what the upstreams need to end
+ * @property {boolean} demo there is no key, so the answers are made up
+ * @property {readonly string[]} notes what the user should know
+ */
+
+/** What the server is to do, from the environment. Throws an Error whose message is for the user. @param {Env} env @returns {Promise<Config>} */
+export async function readConfig(env) {
+  const port = Number(env.PORT || 8787)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new Error(`PORT is '${env.PORT}': set it to a number from 0 to 65535`)
+  const common = {
+    host: env.HOST || '127.0.0.1',
+    port,
+    token: env.MODELGATE_TOKEN || `mg-${randomBytes(24).toString('base64url')}`,
+    tokenIsMade: !env.MODELGATE_TOKEN,
+    notes: providers
+      .filter((provider) => env[`${provider.env}_BASE_URL`] && !env[`${provider.env}_API_KEY`])
+      .map(({ env: prefix }) => `${prefix}_BASE_URL is ignored, because ${prefix}_API_KEY is not set`),
+  }
+  const configured = providers.filter((provider) => env[`${provider.env}_API_KEY`])
+  return configured.length > 0
+    ? { ...common, ...realUpstreams(configured, env) }
+    : { ...common, ...(await demoUpstreams()) }
+}
+
+/** @param {readonly import('./providers.js').Provider[]} configured @param {Env} env */
+function realUpstreams(configured, env) {
+  /** @type {Upstreams} */
+  const upstreams = {}
+  /** @type {{ [model: string]: string }} */
+  const models = {}
+  for (const provider of configured) {
+    const apiKey = env[`${provider.env}_API_KEY`] ?? ''
+    const baseURL = env[`${provider.env}_BASE_URL`]
+    upstreams[provider.name] = provider.upstream({ apiKey, ...(baseURL ? { baseURL } : {}) })
+    for (const model of provider.models) models[model] = provider.name
+  }
+  return { upstreams, models, demo: false, close: async () => {} }
+}
+
+/** Without a key: a provider within this process, behind a real socket, so that everything else is as it will be. */
+async function demoUpstreams() {
+  const apiKey = randomBytes(24).toString('base64url')
+  const { url, origin, close } = await listen(createFakeProvider({ apiKey, paceMs: 25, keepRequests: 0 }))
+  return {
+    upstreams: {
+      'demo-openai': openai({ apiKey, baseURL: url }),
+      'demo-anthropic': anthropic({ apiKey, baseURL: origin }),
+    },
+    models: { 'demo-chat': 'demo-openai', 'demo-messages': 'demo-anthropic' },
+    demo: true,
+    close,
+  }
+}

@@ -1,0 +1,53 @@
+// The server that `npm start` runs. Settings by environment:
+//   PORT (8787)  HOST (127.0.0.1)  MODELGATE_TOKEN (else one is made and printed)
+//   OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, and for each …_BASE_URL; without any key a demo answers
+import http from 'node:http'
+import { createGateway } from '@modelgate/core'
+import { nodeListener, nodeUpgrade } from '@modelgate/node'
+import { oneToken } from './auth.js'
+import { banner, hint, rootUrl } from './banner.js'
+import { readConfig } from './config.js'
+import { drain } from './drain.js'
+
+/** @param {string} message @returns {never} */
+function fail(message) {
+  console.error(`modelgate: ${message}`)
+  process.exit(1)
+}
+
+const config = await readConfig(process.env).catch((error) => fail(error.message))
+const { host, port, token, upstreams, models } = config
+const gateway = createGateway({ auth: oneToken(token), upstreams, models })
+const answer = nodeListener(gateway)
+
+const server = http.createServer((req, res) => {
+  if (req.method === 'GET' && req.url === '/')
+    res.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(hint(rootUrl(host, listeningPort())))
+  else answer(req, res)
+})
+server.on('upgrade', nodeUpgrade(gateway))
+
+function listeningPort() {
+  const address = server.address()
+  return address !== null && typeof address === 'object' ? address.port : port
+}
+
+server.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
+  if (error.code === 'EADDRINUSE') fail(`port ${port} on ${host} is in use: stop what uses it, or set PORT to another`)
+  if (error.code === 'EACCES') fail(`port ${port} may not be used by this user: set PORT to one above 1023`)
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    fail(`HOST is '${host}', which is no address of this machine: 127.0.0.1 is this machine only, 0.0.0.0 is everyone`)
+  fail(`cannot listen on ${host}:${port}: ${error.message}`)
+})
+server.listen(port, host, () => console.log(banner(config, listeningPort())))
+
+let draining = false
+for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT']))
+  process.on(signal, () => {
+    if (draining) process.exit(1)
+    draining = true
+    console.log(`${signal}: answering the running calls to their end; once more stops at once`)
+    drain(server, gateway)
+      .then(() => config.close())
+      .then(() => process.exit(0))
+  })

@@ -1,0 +1,183 @@
+import { spawnSync } from 'node:child_process'
+import { createFakeProvider, listen } from '@modelgate/testing'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Running, startExample, stopExamples } from '../start-example.ts'
+
+afterEach(stopExamples)
+
+interface Server extends Running {
+  root: string
+  token: string
+}
+
+async function start(env: Record<string, string> = {}, file = './server/server.js'): Promise<Server> {
+  const server = startExample(file, env)
+  const [, root = ''] = await server.saying(/listens on (\S+)/)
+  const [, token = ''] = await server.saying(/Token +(.+?)(?: {2}\(|\n)/)
+  await server.saying(/\/v1\/models .*\n/)
+  return { ...server, root, token }
+}
+
+const call = ({ root, token }: Server, path: string, body: object, headers: Record<string, string> = {}) =>
+  fetch(root + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...headers },
+    body: JSON.stringify(body),
+  })
+const hello = [{ role: 'user', content: 'hello' }]
+const version = { 'anthropic-version': '2023-06-01' }
+
+describe('without a key', () => {
+  it('says where clients find it and what they may ask for', async () => {
+    const { said, root, token } = await start()
+    expect(said()).toContain(`OpenAI clients     base URL ${root}/v1\n`)
+    expect(said()).toContain(`Anthropic clients  base URL ${root}\n`)
+    expect(said()).toContain('demo-chat, demo-messages')
+    expect(token).toMatch(/^mg-.{32}$/)
+  })
+
+  it('makes another token with each start, and takes the one it is given', async () => {
+    const [first, second, third] = await Promise.all([start(), start(), start({ MODELGATE_TOKEN: 'my own' })])
+    expect(first.token).not.toBe(second.token)
+    expect(third.token).toBe('my own')
+    expect((await call(third, '/v1/chat/completions', { model: 'demo-chat', messages: hello })).status).toBe(200)
+    const stranger = { ...third, token: first.token }
+    expect((await call(stranger, '/v1/chat/completions', { model: 'demo-chat', messages: hello })).status).toBe(401)
+  })
+
+  it.each([
+    [
+      'chat',
+      '/v1/chat/completions',
+      {},
+      (body: { choices: [{ finish_reason: string }] }) => body.choices[0].finish_reason,
+      'stop',
+    ],
+    ['messages', '/v1/messages', { max_tokens: 99 }, (body: { stop_reason: string }) => body.stop_reason, 'end_turn'],
+  ])('answers both models to %s clients', async (_name, path, extra, read, expected) => {
+    const server = await start()
+    for (const model of ['demo-chat', 'demo-messages']) {
+      const response = await call(server, path, { model, messages: hello, ...extra }, version)
+      expect(response.status).toBe(200)
+      expect(read((await response.json()) as never)).toBe(expected)
+    }
+  })
+
+  it('answers a browser at the root, and other paths with a JSON 404', async () => {
+    const { root } = await start()
+    expect(await (await fetch(root)).text()).toContain(`${root}/v1`)
+    const response = await fetch(`${root}/nothing`)
+    expect(response.status).toBe(404)
+    expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('/nothing') } })
+  })
+})
+
+const hasShell = ['bash', 'curl'].every((program) => spawnSync(program, ['--version']).status === 0)
+
+describe.skipIf(!hasShell)('the curl lines', () => {
+  it.each([
+    ['a made token', {}],
+    ['a token that a shell would read', { MODELGATE_TOKEN: `it's "$HOME" \`x\` \\ !` }],
+  ])('work when pasted, with %s', async (_name, env) => {
+    const server = await start(env)
+    const [chat = '', messages = '', models = ''] = server
+      .said()
+      .split('\n')
+      .filter((line) => line.startsWith('curl '))
+    const paste = async (line: string): Promise<string> => {
+      const { stdout, stderr, status } = spawnSync('bash', ['-c', line], { encoding: 'utf8' })
+      expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
+      return stdout
+    }
+    expect(await paste(chat)).toMatch(/^data: \{.*\n\ndata: \[DONE\]\n\n$/s)
+    expect(JSON.parse(await paste(messages))).toMatchObject({ type: 'message', stop_reason: 'end_turn' })
+    expect(JSON.parse(await paste(models)).data.map(({ id }: { id: string }) => id)).toEqual([
+      'demo-chat',
+      'demo-messages',
+    ])
+  })
+})
+
+describe('with keys', () => {
+  it('serves the providers they are for, by model name, and no demo', async () => {
+    const provider = createFakeProvider({ apiKey: 'upstream-key' })
+    const upstream = await listen(provider)
+    const server = await start({
+      OPENAI_API_KEY: 'upstream-key',
+      OPENAI_BASE_URL: upstream.url,
+      ANTHROPIC_API_KEY: 'upstream-key',
+      ANTHROPIC_BASE_URL: upstream.origin,
+    })
+    expect(server.said()).not.toContain('demo')
+    expect(server.said()).not.toContain('upstream-key')
+    for (const [model, path] of [
+      ['gpt-5-mini', '/v1/chat/completions'],
+      ['o3', '/v1/chat/completions'],
+      ['claude-anything', '/v1/messages'],
+    ] as const) {
+      expect((await call(server, '/v1/chat/completions', { model, messages: hello })).status).toBe(200)
+      expect(provider.requests.at(-1)).toMatchObject({ path, body: { model } })
+      expect(JSON.stringify(provider.requests.at(-1))).not.toContain(server.token)
+    }
+    expect((await call(server, '/v1/chat/completions', { model: 'gemini-x', messages: hello })).status).toBe(404)
+    await upstream.close()
+  })
+
+  it('says so when a base URL has no key', async () => {
+    const server = await start({ ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' })
+    expect(server.said()).toContain('ANTHROPIC_BASE_URL is ignored, because ANTHROPIC_API_KEY is not set')
+  })
+})
+
+describe('a start that cannot be', () => {
+  it('names the port that is in use', async () => {
+    const { root } = await start()
+    const { port } = new URL(root)
+    const second = startExample('./server/server.js', { PORT: port })
+    expect(await second.ended).toBe(1)
+    expect(second.said()).toBe(
+      `modelgate: port ${port} on 127.0.0.1 is in use: stop what uses it, or set PORT to another\n`,
+    )
+  })
+
+  it.each([
+    [{ PORT: 'http' }, "PORT is 'http'"],
+    [{ PORT: '70000' }, "PORT is '70000'"],
+    [{ HOST: '192.0.2.1' }, "HOST is '192.0.2.1'"],
+    [{ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'localhost:1234' }, "baseURL 'localhost:1234'"],
+  ])('says what is wrong with %j, in one line', async (env, message) => {
+    const server = startExample('./server/server.js', env)
+    expect(await server.ended).toBe(1)
+    expect(server.said().trimEnd().split('\n')).toEqual([expect.stringContaining(message)])
+  })
+})
+
+describe('the end', () => {
+  const longPrompt = [{ role: 'user', content: 'Tell me something. '.repeat(20) }]
+
+  it.each([
+    ['server.js', 'SIGTERM', './server/server.js'],
+    ['server.js', 'SIGINT', './server/server.js'],
+    ['npm start', 'SIGTERM', '../.ci/start.mjs'],
+  ] as const)(
+    '%s: %s lets a running stream finish, takes no new call, and exits with 0',
+    async (_name, signal, file) => {
+      const server = await start({}, file)
+      const response = await call(server, '/v1/chat/completions', {
+        model: 'demo-chat',
+        stream: true,
+        messages: longPrompt,
+      })
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+      const first = await reader.read()
+      server.signal(signal)
+      await server.saying(new RegExp(signal))
+      await expect(fetch(`${server.root}/v1/models`, { headers: { connection: 'close' } })).rejects.toThrow()
+      let text = new TextDecoder().decode(first.value)
+      for (let read = await reader.read(); !read.done; read = await reader.read())
+        text += new TextDecoder().decode(read.value)
+      expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
+      expect(await server.ended).toBe(0)
+    },
+  )
+})

@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+export interface Running {
+  /** What it has said so far, on both outputs. */
+  said(): string
+  /** Waits until something was said; rejects if the process ends before, or with the test's time. */
+  saying(pattern: RegExp): Promise<RegExpExecArray>
+  signal(name: 'SIGTERM' | 'SIGINT'): void
+  /** The exit code, once it has ended. */
+  readonly ended: Promise<number | null>
+}
+
+/** Keys of the person who runs the tests: no example may see them here. */
+const secrets = ['OPENAI', 'ANTHROPIC', 'GEMINI'].flatMap((name) => [`${name}_API_KEY`, `${name}_BASE_URL`])
+
+const running = new Set<() => void>()
+
+/** Starts an example as a user would, `node <file>`, with no settings but those given and a free port. */
+export function startExample(file: string, env: Record<string, string> = {}): Running {
+  const own = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !secrets.includes(name) && name !== 'MODELGATE_TOKEN'),
+  )
+  const path = fileURLToPath(new URL(file, import.meta.url))
+  const child = spawn(process.execPath, [path], {
+    env: { ...own, PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  let wake = (): void => {}
+  const hear = (chunk: Buffer): void => {
+    text += chunk.toString()
+    wake()
+  }
+  child.stdout.on('data', hear)
+  child.stderr.on('data', hear)
+  const kill = (): void => void child.kill('SIGKILL')
+  running.add(kill)
+  let over = false
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('close', (code) => {
+      over = true
+      running.delete(kill)
+      resolve(code)
+      wake()
+    })
+  })
+  return {
+    said: () => text,
+    async saying(pattern) {
+      for (;;) {
+        const found = pattern.exec(text)
+        if (found !== null) return found
+        if (over) throw new Error(`${file} ended without saying ${pattern}:\n${text}`)
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    },
+    signal: (name) => void child.kill(name),
+    ended,
+  }
+}
+
+/** Ends what tests left running. */
+export function stopExamples(): void {
+  for (const kill of running) kill()
+}

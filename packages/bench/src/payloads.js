@@ -1,0 +1,88 @@
+// What is sent and answered: canned once, so that nothing is measured but the proxy between.
+
+/** @typedef {'chat' | 'messages'} Format */
+
+/** @param {number} bytes */
+const prose = (bytes) => 'All work and no play makes a gateway dull. '.repeat(Math.ceil(bytes / 43)).slice(0, bytes)
+
+/**
+ * A request of about `bytes` bytes.
+ * @param {Format} format @param {string} model @param {number} bytes @param {boolean} stream
+ */
+export function requestBody(format, model, bytes, stream) {
+  const turn = { role: 'user', content: '' }
+  const body = {
+    model,
+    ...(format === 'chat'
+      ? { max_completion_tokens: 512 }
+      : { max_tokens: 512, system: 'You are a careful assistant.' }),
+    temperature: 0.7,
+    stream,
+    messages: format === 'chat' ? [{ role: 'system', content: 'You are a careful assistant.' }, turn] : [turn],
+  }
+  turn.content = prose(Math.max(1, bytes - JSON.stringify(body).length))
+  return JSON.stringify(body)
+}
+
+/** An answer of about `bytes` bytes. @param {Format} format @param {number} bytes */
+export function answerBody(format, bytes) {
+  return JSON.stringify(
+    format === 'chat'
+      ? {
+          id: 'chatcmpl-bench',
+          object: 'chat.completion',
+          created: 1_760_000_000,
+          model: 'bench-model',
+          choices: [
+            {
+              index: 0,
+              message: { role: 'assistant', content: prose(bytes - 420), refusal: null, annotations: [] },
+              logprobs: null,
+              finish_reason: 'stop',
+            },
+          ],
+          usage: { prompt_tokens: 210, completion_tokens: 140, total_tokens: 350 },
+          service_tier: 'default',
+          system_fingerprint: null,
+        }
+      : {
+          id: 'msg_bench',
+          type: 'message',
+          role: 'assistant',
+          model: 'bench-model',
+          content: [{ type: 'text', text: prose(bytes - 320) }],
+          stop_reason: 'end_turn',
+          stop_sequence: null,
+          usage: { input_tokens: 210, output_tokens: 140, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+        },
+  )
+}
+
+/** A chat stream of `count` events, `[DONE]` among them. @param {number} count @returns {string[]} */
+export function chatEvents(count) {
+  /** @param {object} delta @param {string | null} finish */
+  const chunk = (delta, finish) =>
+    `data: ${JSON.stringify({
+      id: 'chatcmpl-bench',
+      object: 'chat.completion.chunk',
+      created: 1_760_000_000,
+      model: 'bench-model',
+      choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+    })}\n\n`
+  const words = Array.from({ length: count - 4 }, (_, i) => chunk({ content: ` word${i}` }, null))
+  const usage = {
+    id: 'chatcmpl-bench',
+    object: 'chat.completion.chunk',
+    created: 1_760_000_000,
+    model: 'bench-model',
+    choices: [],
+    usage: { prompt_tokens: 210, completion_tokens: count - 4, total_tokens: 206 + count },
+  }
+  return [
+    chunk({ role: 'assistant', content: '' }, null),
+    ...words,
+    chunk({}, 'stop'),
+    `data: ${JSON.stringify(usage)}\n\n`,
+    'data: [DONE]\n\n',
+  ]
+}

@@ -1,0 +1,57 @@
+// How main.js and its children talk: each server reports its port once, and its counters when asked.
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+/** @typedef {{ cpuMs: number, tokens: number }} Counters CPU time used, and tokens metered so far */
+/** @typedef {{ port: number, counters: () => Promise<Counters>, stop: () => Promise<void> }} Server */
+
+/**
+ * In a child: tells the parent the port, and from then on the counters when asked.
+ * @param {import('node:net').Server} server @param {() => number} [tokens]
+ */
+export function report(server, tokens = () => 0) {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server listens on no port')
+  process.send?.({ port: address.port })
+  process.on('message', (message) => {
+    if (message === 'stop') process.exit(0)
+    const { user, system } = process.cpuUsage()
+    process.send?.({ cpuMs: (user + system) / 1000, tokens: tokens() })
+  })
+  process.on('disconnect', () => process.exit(0))
+}
+
+/**
+ * In the parent: starts a file of this folder, on one CPU where `pin` says which, and waits for its first message.
+ * @param {string} file @param {{ args?: string[], nodeArgs?: string[], pin?: number | undefined }} [options]
+ */
+export function startChild(file, { args = [], nodeArgs = [], pin } = {}) {
+  const command = [process.execPath, ...nodeArgs, fileURLToPath(new URL(file, import.meta.url)), ...args]
+  const [program = '', ...rest] = pin === undefined ? command : ['taskset', '-c', String(pin), ...command]
+  const child = spawn(program, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const ended = new Promise((_, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code) => reject(new Error(`${file} ended early (exit code ${code})`)))
+  })
+  ended.catch(() => {})
+  /** @param {unknown} [message] @returns {Promise<any>} */
+  const ask = (message) => {
+    const answer = new Promise((resolve) => child.once('message', resolve))
+    if (message !== undefined) child.send(/** @type {import('node:child_process').Serializable} */ (message))
+    return Promise.race([answer, ended])
+  }
+  /** @returns {Promise<void>} */
+  const stop = () =>
+    new Promise((resolve) => {
+      child.once('exit', () => resolve())
+      child.send('stop')
+    })
+  return { ask, stop }
+}
+
+/** A server among the children. @param {Parameters<typeof startChild>} how @returns {Promise<Server>} */
+export async function startServer(...how) {
+  const { ask, stop } = startChild(...how)
+  const { port } = await ask()
+  return { port, counters: () => ask('counters'), stop }
+}

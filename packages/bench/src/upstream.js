@@ -1,0 +1,68 @@
+// The fake provider: canned answers straight from a socket, so that it is never the slowest part. It reads only what it
+// must of a request: its length and its path. `/json/…` answers JSON, `/stream/…` an event stream.
+import net from 'node:net'
+import { answerBody, chatEvents } from './payloads.js'
+import { report } from './process.js'
+
+const answerBytes = Number(process.env.BENCH_ANSWER_BYTES ?? 1024)
+const events = Number(process.env.BENCH_EVENTS ?? 200)
+const eventsPerChunk = Number(process.env.BENCH_EVENTS_PER_CHUNK ?? 20)
+
+/** @param {string} body */
+const jsonAnswer = (body) =>
+  Buffer.from(
+    `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-request-id: req_bench\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+
+/** The whole stream in one write: the pace is the proxy's. @param {string[]} list */
+function streamAnswer(list) {
+  let text = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
+  for (let at = 0; at < list.length; at += eventsPerChunk) {
+    const chunk = list.slice(at, at + eventsPerChunk).join('')
+    text += `${Buffer.byteLength(chunk).toString(16)}\r\n${chunk}\r\n`
+  }
+  return Buffer.from(`${text}0\r\n\r\n`)
+}
+
+const chat = jsonAnswer(answerBody('chat', answerBytes))
+const messages = jsonAnswer(answerBody('messages', answerBytes))
+const stream = streamAnswer(chatEvents(events))
+
+/** @param {string} head */
+function answerTo(head) {
+  if (head.startsWith('POST /stream/')) return stream
+  return head.startsWith('POST /json/v1/messages') ? messages : chat
+}
+
+const server = net.createServer({ noDelay: true }, (socket) => {
+  /** @type {Buffer | undefined} */
+  let held
+  let bodyLeft = 0
+  let answer = chat
+  socket.on('error', () => socket.destroy())
+  socket.on('data', (data) => {
+    let chunk = held === undefined ? data : Buffer.concat([held, data])
+    held = undefined
+    while (chunk.length > 0) {
+      if (bodyLeft === 0) {
+        const end = chunk.indexOf('\r\n\r\n')
+        if (end < 0) {
+          held = chunk
+          return
+        }
+        const head = chunk.toString('latin1', 0, end)
+        const length = /content-length: *(\d+)/i.exec(head)
+        if (length === null) throw new Error(`the fake upstream wants a content-length:\n${head}`)
+        bodyLeft = Number(length[1])
+        answer = answerTo(head)
+        chunk = chunk.subarray(end + 4)
+      }
+      const taken = Math.min(bodyLeft, chunk.length)
+      bodyLeft -= taken
+      chunk = chunk.subarray(taken)
+      if (bodyLeft > 0) return
+      socket.write(answer)
+    }
+  })
+})
+server.listen(0, '127.0.0.1', () => report(server))

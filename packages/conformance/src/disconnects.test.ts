@@ -1,0 +1,201 @@
+import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { anthropic, createGateway, type FinishEvent, type Gateway, openai } from '@modelgate/core'
+import { createFakeProvider, type FakeProvider, type ListeningProvider, listen } from '@modelgate/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { WireFormat } from './fixtures.ts'
+import { pathOf, upstreamKey } from './gateways.ts'
+import { until } from './sdk-context.ts'
+import { type Running, type ServerKind, servers } from './servers.ts'
+
+const pairs = (['chat', 'messages'] as const).flatMap((client) =>
+  (['chat', 'messages'] as const).map((upstream) => ({ client, upstream })),
+)
+const perServer: Readonly<Record<string, number>> = { 'node:http': 1000 }
+const batch = 25
+
+const bodyOf = (client: WireFormat, upstream: WireFormat, text: string, stream: boolean): string =>
+  JSON.stringify({
+    model: `${upstream}-model`,
+    messages: [{ role: 'user', content: text }],
+    stream,
+    ...(client === 'messages' ? { max_tokens: 8000 } : {}),
+  })
+
+function post(place: Running, client: WireFormat, body: string): ClientRequest {
+  const outgoing = request(`${place.origin}${pathOf(client)}`, {
+    method: 'POST',
+    agent: false,
+    headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+  })
+  // The end of the connection is the point of it all.
+  outgoing.on('error', () => {})
+  outgoing.end(body)
+  return outgoing
+}
+
+const gatewayTo = (base: { url: string; origin: string }, finished: FinishEvent[] = []): Gateway =>
+  createGateway({
+    auth: 'none',
+    upstreams: {
+      chat: openai({ apiKey: upstreamKey, baseURL: base.url }),
+      messages: anthropic({ apiKey: upstreamKey, baseURL: base.origin }),
+    },
+    models: { 'chat-*': 'chat', 'messages-*': 'messages' },
+    plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
+    logger: false,
+  })
+
+/** When the client leaves, and what the upstream is doing then. */
+const moments: readonly { name: string; text: string; stream: boolean; answered: boolean }[] = [
+  { name: 'before the headers', text: '[[stall]]', stream: false, answered: false },
+  { name: 'before the first event', text: '[[stall]]', stream: true, answered: false },
+  { name: 'in mid-stream', text: '[[words:100000]] [[slow:3]]', stream: true, answered: true },
+  { name: 'in a stream that is silent', text: '[[words:100]] [[stall after:12]]', stream: true, answered: true },
+]
+
+describe.each(servers.filter(({ name }) => name !== 'in process'))('$name', (server: ServerKind) => {
+  let fake: FakeProvider
+  let provider: ListeningProvider
+  let place: Running
+  const finished: FinishEvent[] = []
+  const total = perServer[server.name] ?? 16 * 2
+  const slowest: number[] = []
+
+  beforeAll(async () => {
+    fake = createFakeProvider({ apiKey: upstreamKey })
+    provider = await listen(fake)
+    place = await server.start(gatewayTo(provider, finished))
+  })
+  afterAll(async () => {
+    await place.close()
+    await provider.close()
+  })
+
+  test(`${total} clients leave: ${total} upstream calls are aborted, and nothing stays open`, async () => {
+    const each = total / (pairs.length * moments.length)
+    let left = 0
+    for (const { client, upstream } of pairs)
+      for (const { text, stream, answered } of moments)
+        for (let done = 0; done < each; ) {
+          const size = Math.min(batch, Math.ceil(each) - done, total - left)
+          if (size <= 0) break
+          const { started } = fake.stats
+          const calls = Array.from({ length: size }, () => post(place, client, bodyOf(client, upstream, text, stream)))
+          if (answered)
+            await Promise.all(
+              calls.map(
+                (call) =>
+                  new Promise<void>((resolve) => {
+                    call.on('response', (response: IncomingMessage) => response.once('data', () => resolve()))
+                  }),
+              ),
+            )
+          else await until(() => fake.stats.started === started + size, 'every call to reach the upstream')
+          const leaving = performance.now()
+          for (const call of calls) call.destroy()
+          left += size
+          done += size
+          await until(
+            () => fake.stats.aborted === left,
+            `${left} aborts at the upstream, of ${JSON.stringify(fake.stats)}`,
+          )
+          slowest.push(performance.now() - leaving)
+        }
+    expect(fake.stats).toMatchObject({ started: total, aborted: total, finished: 0, open: 0 })
+    await until(async () => (await provider.connections()) === 0, 'no connection to the upstream')
+    await until(async () => (await place.connections?.()) === 0, 'no connection of a client')
+    await until(() => finished.length === total, `${total} calls to be settled`)
+    expect(finished.filter(({ outcome }) => outcome !== 'aborted')).toEqual([])
+    slowest.sort((one, other) => one - other)
+    console.log(
+      `disconnects: ${server.name}: ${total} clients left, ${fake.stats.aborted} upstream aborts; ` +
+        `a batch of ${batch} took ${slowest[slowest.length >> 1]?.toFixed(0)} ms (median), ${slowest.at(-1)?.toFixed(0)} ms (worst)`,
+    )
+  }, 120_000)
+
+  test('a client that leaves behind the last event has aborted nothing', async () => {
+    finished.length = 0
+    for (const { client, upstream } of pairs) {
+      const call = post(place, client, bodyOf(client, upstream, '[[say:hello]]', true))
+      const last = client === 'chat' ? '[DONE]' : 'message_stop'
+      await new Promise<void>((resolve) => {
+        call.on('response', (response: IncomingMessage) => {
+          let text = ''
+          response.on('data', (part: Buffer) => {
+            text += part.toString()
+            if (!text.includes(last)) return
+            call.destroy()
+            resolve()
+          })
+        })
+      })
+    }
+    await until(() => finished.length === pairs.length, 'every call to be settled')
+    expect(finished.map(({ outcome }) => outcome)).toEqual(pairs.map(() => 'finished'))
+  })
+})
+
+describe('backpressure', () => {
+  /** Sends events for as long as somebody takes them, and counts. */
+  const endless = (): { server: Server; sent: () => number } => {
+    let sent = 0
+    const filler = 'x'.repeat(1000)
+    const chat = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"${filler}"},"finish_reason":null}]}\n\n`
+    const open =
+      'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}\n\n' +
+      'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n'
+    const delta = `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${filler}"}}\n\n`
+    const server = createServer((incoming, outgoing) => {
+      incoming.resume()
+      outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+      const messages = incoming.url?.includes('messages') === true
+      if (messages) outgoing.write(open)
+      const event = messages ? delta : chat
+      const pour = (): void => {
+        while (!outgoing.destroyed) {
+          sent += event.length
+          if (!outgoing.write(event)) return
+        }
+      }
+      outgoing.on('drain', pour)
+      pour()
+    })
+    return { server, sent: () => sent }
+  }
+
+  test.each(
+    servers.filter(({ name }) => name !== 'in process').flatMap((server) => pairs.map((pair) => ({ server, ...pair }))),
+  )(
+    '$server.name, $client from $upstream: a client that does not read stops the upstream',
+    async ({ server, client, upstream }) => {
+      const { server: source, sent } = endless()
+      await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve))
+      const origin = `http://127.0.0.1:${(source.address() as AddressInfo).port}`
+      const place = await server.start(gatewayTo({ url: `${origin}/v1`, origin }))
+      const call = post(place, client, bodyOf(client, upstream, 'talk', true))
+      await new Promise<void>((resolve) => call.on('response', () => resolve()))
+      let last = -1
+      await until(
+        async () => {
+          const now = sent()
+          await new Promise((resolve) => setTimeout(resolve, 150))
+          const still = now === last
+          last = sent()
+          return still && last === now
+        },
+        'the upstream to come to a stand',
+        20_000,
+      )
+      // What the kernel buffers on two connections, and little more.
+      expect(last).toBeLessThan(32 * 1024 * 1024)
+      call.destroy()
+      await until(
+        () => new Promise<boolean>((resolve) => source.getConnections((_, count) => resolve(count === 0))),
+        'the upstream to be let go',
+      )
+      await place.close()
+      source.close()
+    },
+  )
+})

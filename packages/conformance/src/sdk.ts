@@ -1,0 +1,77 @@
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { type JsonObject, objectOf, textOf } from './json.ts'
+import { type Answer, chatCalls, chatReasoning, chatUsage, messagesUsage } from './reading.ts'
+
+/** Where a client's calls go: a server's origin, or a function in the same process. */
+export interface Place {
+  readonly origin?: string
+  readonly fetch?: typeof fetch
+  readonly token?: string
+}
+
+const options = ({ fetch, token = 'client-token' }: Place) => ({
+  apiKey: token,
+  maxRetries: 0,
+  timeout: 60_000,
+  logLevel: 'off' as const,
+  ...(fetch === undefined ? {} : { fetch }),
+})
+
+/** The official clients, base URL changed and nothing else (retries are off: a suite wants to see the first failure). */
+export const openaiClient = (place: Place): OpenAI =>
+  new OpenAI({ ...options(place), baseURL: `${place.origin ?? 'http://gateway.test'}/v1` })
+export const anthropicClient = (place: Place): Anthropic =>
+  new Anthropic({ ...options(place), baseURL: place.origin ?? 'http://gateway.test' })
+
+const usageOf = (usage: Answer['usage']): Pick<Answer, 'usage'> => (usage === undefined ? {} : { usage })
+
+/** What the OpenAI SDK makes of an answer to this body, by its own accumulator where it streams. */
+export async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
+  let reasoning = ''
+  let usage: Answer['usage']
+  let completion: OpenAI.ChatCompletion
+  if (body.stream === true) {
+    // The recorded body goes out as it is; its types are the recording's.
+    const stream = client.chat.completions.stream(body as unknown as OpenAI.ChatCompletionCreateParamsStreaming)
+    stream.on('chunk', (chunk) => {
+      // The accumulator knows neither reasoning nor the usage of chunks without an id.
+      const wire = chunk as unknown as JsonObject
+      usage = chatUsage(wire.usage) ?? usage
+      for (const choice of chunk.choices)
+        if (choice.index === 0) reasoning += chatReasoning(objectOf(choice.delta as unknown))
+    })
+    completion = await stream.finalChatCompletion()
+  } else {
+    completion = await client.chat.completions.create(body as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming)
+    reasoning = chatReasoning(objectOf(completion.choices[0]?.message))
+    usage = chatUsage(completion.usage as unknown as JsonObject)
+  }
+  const message = completion.choices[0]?.message
+  if (message === undefined) throw new Error(`The SDK returned no choice: ${JSON.stringify(completion).slice(0, 200)}`)
+  return {
+    text: textOf(message.content),
+    refusal: textOf(message.refusal),
+    reasoning,
+    tools: chatCalls(objectOf(message)),
+    ...usageOf(usage),
+  }
+}
+
+/** What the Anthropic SDK makes of an answer to this body, by its own accumulator where it streams. */
+export async function askMessages(client: Anthropic, body: JsonObject): Promise<Answer> {
+  const message =
+    body.stream === true
+      ? await client.messages.stream(body as unknown as Anthropic.MessageStreamParams).finalMessage()
+      : await client.messages.create(body as unknown as Anthropic.MessageCreateParamsNonStreaming)
+  if (!Array.isArray(message.content))
+    throw new Error(`The SDK returned no content: ${JSON.stringify(message).slice(0, 200)}`)
+  const blocks = message.content.filter((block) => block !== undefined)
+  return {
+    text: blocks.map((block) => (block.type === 'text' ? block.text : '')).join(''),
+    refusal: '',
+    reasoning: blocks.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
+    tools: blocks.flatMap((block) => (block.type === 'tool_use' ? [{ name: block.name, input: block.input }] : [])),
+    ...usageOf(messagesUsage(message.usage as unknown as JsonObject)),
+  }
+}

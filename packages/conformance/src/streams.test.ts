@@ -1,0 +1,185 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  type Exchange,
+  haveRecordings,
+  recordedExchanges,
+  simpleRequest,
+  type WireFormat,
+  whyNoRecordings,
+} from './fixtures.ts'
+import { fetchOf, gatewayTo } from './gateways.ts'
+import { eventData } from './reading.ts'
+import { anthropicClient, askChat, askMessages, openaiClient } from './sdk.ts'
+import { answerOf, createPicker, eventEnds, onlyError, terminalAt, transportOf } from './stream-checks.ts'
+import { serveBytes } from './upstream-fetch.ts'
+
+if (!haveRecordings) console.log(`streams: ${whyNoRecordings}`)
+
+const formats: readonly WireFormat[] = ['chat', 'messages']
+const utf8 = new TextEncoder()
+const counts = { oneByte: 0, twoParts: 0, lineEnds: 0, eventCuts: 0, byteCuts: 0, thrown: 0 }
+const smallBytes = 1500
+
+/** Streams that are one whole answer with its own terminal event: what has another ending is `recorded.test.ts`' business. */
+const streams = (index: 'INDEX.tsv' | 'CORE.tsv'): Exchange[] =>
+  recordedExchanges(index).filter(
+    ({ stream, features, format, answer }) =>
+      stream &&
+      !features.has('concatenated_streams') &&
+      !features.has('stream_error') &&
+      (format === 'chat'
+        ? answer.includes('[DONE]')
+        : (answer.match(/"type": ?"message_start"/g) ?? []).length === 1 && answer.includes('message_stop')),
+  )
+
+const gateways = { chat: gatewayTo('chat'), messages: gatewayTo('messages') }
+const requests = Object.fromEntries(
+  formats.map((format) => [format, JSON.stringify(simpleRequest(format, true))]),
+) as Record<WireFormat, string>
+const through = (exchange: Exchange, client: WireFormat, ...cut: Parameters<typeof transportOf>) =>
+  answerOf(gateways[exchange.format], client, requests[client], transportOf(...cut))
+const ask = (format: WireFormat, fetch: typeof globalThis.fetch): Promise<unknown> =>
+  format === 'chat'
+    ? askChat(openaiClient({ fetch }), simpleRequest(format, true))
+    : askMessages(anthropicClient({ fetch }), simpleRequest(format, true))
+
+describe.skipIf(!haveRecordings)('recorded streams', () => {
+  const core = new Set(haveRecordings ? streams('CORE.tsv').map(({ path }) => path) : [])
+  const all = haveRecordings ? streams('INDEX.tsv') : []
+  const pick = createPicker(42)
+
+  beforeEach(() => {
+    // Ids and times the gateway makes up would differ from run to run.
+    vi.spyOn(Date, 'now').mockReturnValue(1_800_000_000_000)
+    vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
+      if (array instanceof Uint8Array) array.fill(7)
+      return array
+    })
+  })
+  afterEach(() => vi.restoreAllMocks())
+  afterAll(() =>
+    console.log(
+      `streams: ${all.length} recorded streams × 2 clients: ${counts.oneByte} read byte by byte, ${counts.twoParts} splits in two, ` +
+        `${counts.lineEnds} with other line ends; ${counts.eventCuts} cut after an event, ${counts.byteCuts} after a byte, ` +
+        `${counts.thrown} times an SDK threw`,
+    ),
+  )
+
+  test('come out the same however their bytes are split', async () => {
+    for (const exchange of all) {
+      const bytes = utf8.encode(exchange.answer)
+      for (const client of formats) {
+        const whole = await through(exchange, client, bytes)
+        const same = async (what: string, ...cut: [Uint8Array, (number | number[])?]): Promise<void> => {
+          const answer = await through(exchange, client, ...cut)
+          if (answer.text !== whole.text)
+            expect(answer.text, `${exchange.path} for ${client}, ${what}`).toBe(whole.text)
+        }
+        await same('byte by byte', bytes, 1)
+        counts.oneByte++
+        const every = core.has(exchange.path) && bytes.length <= smallBytes
+        const splits = every ? bytes.length - 1 : core.has(exchange.path) ? 60 : 8
+        for (let at = 0; at < splits; at++) {
+          const position = every ? at + 1 : 1 + pick(bytes.length - 1)
+          await same(`split at ${position}`, bytes, [position])
+          counts.twoParts++
+        }
+      }
+    }
+    expect(counts.oneByte).toBeGreaterThan(2 * 240)
+  }, 120_000)
+
+  test('come out the same with other line ends, a byte order mark and comments, for clients of the other format', async () => {
+    for (const exchange of all) {
+      const client = exchange.format === 'chat' ? 'messages' : 'chat'
+      const lines = exchange.answer.replaceAll('\r\n', '\n')
+      const whole = await through(exchange, client, utf8.encode(lines))
+      for (const [what, variant] of Object.entries({
+        CRLF: lines.replaceAll('\n', '\r\n'),
+        CR: lines.replaceAll('\n', '\r'),
+        BOM: `\uFEFF${lines}`,
+        comments: lines.replaceAll('\n\n', '\n\n: keep-alive\n\n'),
+        'ids and retries': lines.replaceAll('\n\n', '\nid: 7\nretry: 100\n\n'),
+      })) {
+        for (const cuts of [variant.length * 4, 1]) {
+          const answer = await through(exchange, client, utf8.encode(variant), cuts)
+          if (answer.text !== whole.text) expect(answer.text, `${exchange.path}, ${what}`).toBe(whole.text)
+          counts.lineEnds++
+        }
+      }
+    }
+  }, 120_000)
+
+  test('cut after any event they end in exactly one error, and no success', async () => {
+    for (const exchange of all) {
+      const bytes = utf8.encode(exchange.answer)
+      const last = terminalAt(bytes, exchange.format)
+      const ends = [0, ...eventEnds(bytes).filter((end) => end <= last)]
+      const cuts = core.has(exchange.path) ? ends : ends.filter((_, at) => at === ends.length - 1 || pick(12) === 0)
+      for (const client of formats)
+        for (const end of cuts) {
+          const answer = await through(exchange, client, bytes.subarray(0, end))
+          try {
+            onlyError(client, answer)
+          } catch (error) {
+            throw new Error(
+              `${exchange.path} cut at ${end} for ${client}: ${String(error)}\n${answer.text.slice(-800)}`,
+            )
+          }
+          counts.eventCuts++
+        }
+    }
+    expect(counts.eventCuts).toBeGreaterThan(2000)
+  }, 120_000)
+
+  test('cut after any byte they end in exactly one error, and no success', async () => {
+    const small = formats.flatMap((format) =>
+      all.filter((exchange) => exchange.format === format && exchange.answer.length < 4000).slice(0, 4),
+    )
+    for (const exchange of small) {
+      const bytes = utf8.encode(exchange.answer)
+      const last = terminalAt(bytes, exchange.format)
+      for (const client of formats)
+        for (let end = 0; end <= last; end++) {
+          const answer = await through(exchange, client, bytes.subarray(0, end))
+          try {
+            onlyError(client, answer)
+          } catch (error) {
+            throw new Error(
+              `${exchange.path} cut at ${end} for ${client}: ${String(error)}\n${answer.text.slice(-800)}`,
+            )
+          }
+          counts.byteCuts++
+        }
+    }
+    expect(counts.byteCuts).toBeGreaterThan(5000)
+  }, 120_000)
+
+  test('cut or reset anywhere, the official SDKs throw', async () => {
+    for (const exchange of all.filter(({ path }) => core.has(path))) {
+      const bytes = utf8.encode(exchange.answer)
+      const last = terminalAt(bytes, exchange.format)
+      for (const client of formats)
+        for (const breaks of [undefined, new Error('reset')])
+          for (const end of [pick(last), last]) {
+            const served = serveBytes(bytes.subarray(0, end), { stream: true, ...(breaks ? { breaks } : {}) })
+            const gateway = gatewayTo(exchange.format, { fetch: served.fetch })
+            await expect(
+              ask(client, fetchOf(gateway)),
+              `${exchange.path} cut at ${end} for ${client}`,
+            ).rejects.toThrow()
+            counts.thrown++
+          }
+    }
+    expect(counts.thrown).toBeGreaterThan(200)
+  }, 120_000)
+
+  test('claim success only if the upstream did', async () => {
+    for (const exchange of all)
+      for (const client of formats) {
+        const data = eventData((await through(exchange, client, utf8.encode(exchange.answer))).text)
+        const marks = data.filter((text) => (client === 'chat' ? text === '[DONE]' : text.includes('"message_stop"')))
+        expect(marks, exchange.path).toHaveLength(1)
+      }
+  })
+})

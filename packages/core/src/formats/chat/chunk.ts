@@ -1,0 +1,37 @@
+import { statusOf } from '../../errors.ts'
+import type { SseEvent } from '../codec.ts'
+import type { ErrorInfo, JsonObject } from '../ir.ts'
+import { errorObject } from './error.ts'
+
+/** Ends every stream that ended well. */
+export const doneEvent: SseEvent = { data: '[DONE]' }
+
+/** A stream's error event. No `[DONE]` follows it. */
+export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: JSON.stringify({ error: errorObject(error) }) })
+
+/** Keeps a stream alive that has not begun. */
+export const comment: SseEvent = { event: ':', data: 'keep-alive' }
+
+export const truncated: ErrorInfo = {
+  kind: 'upstream_truncated',
+  status: statusOf.upstream_truncated,
+  message: 'The upstream ended its stream before the answer was complete.',
+}
+
+/** What all chunks of a stream share. */
+export interface Frame {
+  id: string
+  model: string
+  created: number
+}
+
+/** Keeps a stream alive: a chunk of the same answer that says nothing. */
+export const heartbeatEvent = ({ id, model, created }: Frame): SseEvent => ({
+  data: JSON.stringify({
+    id,
+    object: 'chat.completion.chunk',
+    created,
+    model,
+    choices: [{ index: 0, delta: {}, finish_reason: null }],
+  } satisfies JsonObject),
+})

@@ -1,0 +1,28 @@
+import { createReport } from '../../losses.ts'
+import type { ExchangeContext, Machine, Quirks, TargetTraits } from '../codec.ts'
+import type { Loss, ModelRequest } from '../ir.ts'
+
+/** Everything a codec may ask for, the same in every run. */
+export interface TestContext extends ExchangeContext {
+  readonly target: TargetTraits
+  readonly losses: readonly Loss[]
+}
+
+export function testContext(options: { request?: Partial<ModelRequest>; quirks?: Quirks } = {}): TestContext {
+  const report = createReport()
+  let ids = 0
+  return {
+    report,
+    losses: report.losses,
+    newId: (prefix) => `${prefix}${++ids}`,
+    now: () => 1_700_000_000,
+    request: { model: 'm', turns: [], stream: false, ...options.request },
+    target: { model: 'm', quirks: options.quirks ?? {} },
+  }
+}
+
+/** All that a machine says to these inputs and to their end. */
+export const run = <In, Out>(machine: Machine<In, Out>, inputs: readonly In[]): Out[] => [
+  ...inputs.flatMap((input) => machine.push(input)),
+  ...machine.end(),
+]

@@ -1,0 +1,1 @@
+export { chatCodec } from './codec.ts'

@@ -1,0 +1,345 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { createParser } from 'eventsource-parser'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createReport } from '../../losses.ts'
+import type { ExchangeContext, Machine, Quirks, SseEvent, TargetTraits } from '../codec.ts'
+import type { Json, JsonObject, ModelEvent, ModelRequest, ModelResponse, Part, Report } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { foldEvents } from './fold.test-support.ts'
+import { chatCodec } from './index.ts'
+
+const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../../shared', import.meta.url))
+const index = `${shared}/fixtures/INDEX.tsv`
+const present = existsSync(index)
+if (!present) console.log('Recorded chat traffic is not beside the checkout (or in MODELGATE_SHARED): skipped.')
+
+interface Exchange {
+  path: string
+  request: { url: string; body: Json }
+  response: { status: number; body: string }
+}
+
+function readExchanges(): Exchange[] {
+  return readFileSync(index, 'utf8')
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split('\t'))
+    .filter((columns) => columns[6] === 'openai-chat')
+    .map(([path = '']) => {
+      const { request, response } = JSON.parse(readFileSync(`${shared}/fixtures/${path}`, 'utf8'))
+      return { path, request, response: { ...response, body: String(response.body) } }
+    })
+}
+const exchanges = present ? readExchanges() : []
+
+const target = (quirks: Quirks = {}, model = 'm'): TargetTraits => ({ model, quirks })
+function contextFor(request: Partial<ModelRequest> = {}): ExchangeContext & { report: Report } {
+  let ids = 0
+  return {
+    report: createReport(),
+    newId: (prefix) => `${prefix}${++ids}`,
+    now: () => 1_700_000_000,
+    request: { model: 'm', turns: [], stream: false, output: { includeUsage: true }, ...request },
+  }
+}
+
+const isStream = (body: string): boolean => /^\s*(:|data:|event:)/.test(body)
+function eventsOf(text: string): SseEvent[] {
+  const events: SseEvent[] = []
+  const parser = createParser({ onEvent: ({ event, data }) => events.push({ event, data }) })
+  parser.feed(`${text.replace(/^\s+/, '')}\n\n`)
+  return events
+}
+function run<In, Out>(machine: Machine<In, Out>, inputs: readonly In[]): Out[] {
+  return [...inputs.flatMap((input) => machine.push(input)), ...machine.end()]
+}
+function parsed(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What the upstream of this exchange is known to take beyond plain chat; its recorded request shows it. */
+function quirksOf(body: JsonObject): Quirks {
+  const text = JSON.stringify(body.messages)
+  const field = text.includes('"reasoning_content":"')
+    ? 'reasoning_content'
+    : text.includes('"reasoning":"')
+      ? 'reasoning'
+      : undefined
+  return {
+    cacheControl: true,
+    topK: true,
+    reasoningObject: isObject(body.reasoning),
+    maxTokensField: 'max_tokens' in body ? 'max_tokens' : 'max_completion_tokens',
+    ...(field === undefined ? {} : { reasoningField: field }),
+  }
+}
+
+/**
+ * All that decoding and encoding a chat request changes: each line says the same as what stood there, or is reported
+ * (moved media, the name made up for a schema).
+ */
+function normalised(body: JsonObject): JsonObject {
+  const out = structuredClone(body)
+  out.model = 'm'
+  if (out.stream === true)
+    out.stream_options = { ...(isObject(out.stream_options) ? out.stream_options : {}), include_usage: true }
+  if (typeof out.stop === 'string') out.stop = [out.stop]
+  if (out.tool_choice === 'any') out.tool_choice = 'required'
+  if (isObject(out.tool_choice)) out.tool_choice.type ??= 'function'
+  if (Array.isArray(out.tools) && out.tools.length === 0) delete out.tools
+  if (out.tools === undefined && typeof out.tool_choice === 'string') delete out.tool_choice
+  for (const tool of Array.isArray(out.tools) ? out.tools : [])
+    if (isObject(tool) && tool.function !== undefined) tool.type ??= 'function'
+  for (const key of ['stream', 'logprobs']) if (out[key] === false) delete out[key]
+  if (isObject(out.response_format) && isObject(out.response_format.json_schema))
+    out.response_format.json_schema.name ??= 'response'
+  out.messages = (out.messages as JsonObject[]).flatMap(normalisedMessage)
+  return withoutNulls(out)
+}
+
+function normalisedMessage(message: JsonObject): JsonObject[] {
+  const moved: JsonObject[] = []
+  for (const key of Object.keys(message)) {
+    const value = message[key]
+    if (key !== 'content' && (value === '' || (Array.isArray(value) && value.length === 0))) delete message[key]
+  }
+  if (message.reasoning === message.reasoning_content) delete message.reasoning
+  for (const call of Array.isArray(message.tool_calls) ? message.tool_calls : []) if (isObject(call)) delete call.index
+  for (const [position, detail] of (Array.isArray(message.reasoning_details)
+    ? message.reasoning_details
+    : []
+  ).entries())
+    if (isObject(detail)) detail.index = position
+  if (Array.isArray(message.content)) {
+    for (const part of message.content)
+      if (isObject(part) && typeof part.image_url === 'string') part.image_url = { url: part.image_url }
+    if (message.role === 'tool') {
+      moved.push(...message.content.filter(isObject).filter((part) => part.type !== 'text'))
+      message.content = message.content.filter((part) => isObject(part) && part.type === 'text')
+    }
+    const [only, second] = message.content
+    if (second === undefined && isObject(only) && only.type === 'text' && Object.keys(only).length === 2)
+      message.content = only.text ?? ''
+    else if (only === undefined) message.content = ''
+  }
+  if (!message.content) message.content = message.tool_calls || message.function_call ? null : ''
+  return moved.length === 0 ? [message] : [message, { role: 'user', content: moved }]
+}
+
+/** Null says the same as nothing, except as an assistant's content. */
+function withoutNulls(body: JsonObject): JsonObject {
+  const drop = (node: JsonObject, keep?: string) => {
+    for (const key of Object.keys(node)) if (node[key] === null && key !== keep) delete node[key]
+  }
+  drop(body)
+  for (const message of body.messages as JsonObject[]) drop(message, 'content')
+  return body
+}
+
+describe.skipIf(!present)('recorded chat requests', () => {
+  const requests = exchanges.flatMap(({ path, request, response }) =>
+    isObject(request.body) ? [{ path, url: request.url, body: request.body, status: response.status }] : [],
+  )
+
+  test('pass the validator, unless the provider itself refused them or they name their model in the URL', () => {
+    expect(requests.length).toBeGreaterThan(900)
+    for (const { path, url, body, status } of requests) {
+      if (status === 400 || (body.model == null && url.includes('/deployments/'))) continue
+      expect(() => chatCodec.validateRequest(body), path).not.toThrow()
+    }
+  })
+
+  test('come back from the IR as they were', () => {
+    for (const { path, body, status } of requests) {
+      if (status === 400 || !Array.isArray(body.messages)) continue
+      const context = contextFor()
+      const request = chatCodec.decodeRequest(structuredClone(body), context)
+      const back = chatCodec.encodeRequest(request, { ...context, target: target(quirksOf(body)) })
+      expect(back, path).toEqual(normalised(body))
+      expect(
+        context.report.losses.filter(({ severity, kind }) => severity === 'warn' && kind !== 'moved'),
+        path,
+      ).toEqual([])
+    }
+  })
+
+  test('decode to turns and parts that each say where they stood', () => {
+    for (const { path, body } of requests) {
+      if (!Array.isArray(body.messages)) continue
+      const { turns } = chatCodec.decodeRequest(structuredClone(body), contextFor())
+      const places = turns.flatMap((turn) => [turn.at, ...turn.parts.map((part) => part.at)])
+      for (const place of places) expect(valueAt(body, place ?? '?'), `${path} ${place}`).toBeDefined()
+    }
+  })
+})
+
+function valueAt(body: Json, place: string): Json | undefined {
+  let value: Json | undefined = body
+  for (const step of place.split('/').slice(1))
+    value = Array.isArray(value) ? value[Number(step)] : isObject(value) ? value[step] : undefined
+  return value
+}
+
+/** Text, calls, reasoning: what an answer says, read straight off the wire. */
+function said(response: ModelResponse) {
+  return response.choices.map(({ parts }) => ({
+    text: textOf(parts, 'text'),
+    reasoning: textOf(parts, 'reasoning').replaceAll('\n', ''),
+    refusal: textOf(parts, 'refusal'),
+    calls: parts.flatMap((part) =>
+      part.type === 'tool-call' ? [{ name: part.name, input: part.input || '{}', custom: part.custom }] : [],
+    ),
+  }))
+}
+const textOf = (parts: readonly Part[], type: 'text' | 'reasoning' | 'refusal'): string =>
+  parts.map((part) => (part.type === type ? part.text : '')).join('')
+
+describe.skipIf(!present)('recorded chat answers', () => {
+  const answers = exchanges.flatMap(({ path, response }) => {
+    const body = response.status === 200 && !isStream(response.body) ? parsed(response.body) : undefined
+    return body !== undefined && Array.isArray(body.choices) ? [{ path, body }] : []
+  })
+
+  test('keep text, calls, reasoning, finish and usage through the IR', () => {
+    expect(answers.length).toBeGreaterThan(700)
+    for (const { path, body } of answers) {
+      const first = chatCodec.decodeResponse(structuredClone(body), contextFor())
+      const wire = chatCodec.encodeResponse(first, contextFor())
+      const second = chatCodec.decodeResponse(structuredClone(wire), contextFor())
+      expect(said(second), path).toEqual(said(first))
+      expect(second.usage?.input, path).toEqual(first.usage?.input)
+      expect(second.usage?.output, path).toEqual(first.usage?.output)
+      for (const [position, choice] of (wire.choices as JsonObject[]).entries()) {
+        expect(['stop', 'length', 'tool_calls', 'content_filter'], path).toContain(choice.finish_reason)
+        const source = (body.choices as JsonObject[])[position]
+        const message = (source?.message ?? {}) as JsonObject
+        if (typeof message.content === 'string' && message.content !== '')
+          expect((choice.message as JsonObject).content, path).toBe(message.content)
+        const names = ((message.tool_calls ?? []) as JsonObject[]).map((call) => call.id)
+        if (names.length > 0)
+          expect(((choice.message as JsonObject).tool_calls as JsonObject[]).map((call) => call.id)).toEqual(names)
+      }
+      if (isObject(body.usage))
+        expect(wire.usage, path).toMatchObject({
+          prompt_tokens: body.usage.prompt_tokens,
+          total_tokens: body.usage.total_tokens,
+        })
+    }
+  })
+
+  test('that are errors or nothing at all throw', () => {
+    const others = exchanges.filter(
+      ({ response }) => response.status !== 200 || response.body.trimStart().startsWith('{"error"'),
+    )
+    expect(others.length).toBeGreaterThan(20)
+    for (const { path, response } of others)
+      expect(() => chatCodec.decodeResponse(parsed(response.body) ?? response.body, contextFor()), path).toThrow()
+  })
+})
+
+const contentText = (content: Json | undefined): string =>
+  typeof content === 'string'
+    ? content
+    : Array.isArray(content)
+      ? content.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('')
+      : ''
+
+describe.skipIf(!present)('recorded chat streams', () => {
+  const streams = exchanges.flatMap(({ path, response }) => {
+    if (response.status !== 200 || !isStream(response.body)) return []
+    const events = eventsOf(response.body)
+    if (events.length === 0) return []
+    const chunks = events.map(({ data }) => parsed(data)).filter(isObject)
+    const broken = events.some(({ event }) => event === 'error') || chunks.some((chunk) => chunk.error)
+    const whole = events.some(({ data }) => data === '[DONE]')
+    return [{ path, events, chunks, broken, whole }]
+  })
+  const decode = (events: readonly SseEvent[], quirks: Quirks = {}): ModelEvent[] =>
+    run(chatCodec.decodeStream({ ...contextFor(), target: target(quirks) }), events)
+
+  test('end well, or in the one error they hold', () => {
+    expect(streams.length).toBeGreaterThan(150)
+    for (const { path, events, broken, whole } of streams) {
+      const out = decode(events, { doneOptional: !whole })
+      expect(out.at(-1)?.type, path).toBe(broken ? 'error' : 'response-end')
+      expect(
+        out.filter(({ type }) => type === 'error'),
+        path,
+      ).toHaveLength(broken ? 1 : 0)
+    }
+  })
+
+  test('fold to what their chunks say, and again after being written anew', () => {
+    for (const { path, events, chunks, broken, whole } of streams) {
+      if (broken) continue
+      const out = decode(events, { doneOptional: !whole })
+      const folded = foldEvents(out)
+      for (const [index, { parts }] of folded.choices.entries()) {
+        const text = chunks
+          .flatMap((chunk) => (chunk.choices ?? []) as JsonObject[])
+          .filter((choice) => (choice.index ?? 0) === index)
+          .map(({ delta }) => (isObject(delta) ? contentText(delta.content) : ''))
+          .join('')
+        if (text !== '') expect(textOf(parts, 'text'), path).toBe(text)
+      }
+      const counted = chunks.findLast((chunk) => isObject(chunk.usage))?.usage
+      if (isObject(counted)) expect(folded.usage?.input.total, path).toBe(counted.prompt_tokens)
+      const again = foldEvents(decode(run(chatCodec.encodeStream(contextFor({ stream: true })), out)))
+      expect(said(again), path).toEqual(said(folded))
+      expect(again.usage?.output, path).toEqual(folded.usage?.output)
+      expect(
+        again.choices.map(({ finish }) => finish.reason),
+        path,
+      ).toEqual(
+        folded.choices.map(({ finish, parts }) =>
+          finish.reason === 'other' && parts.length > 0 ? 'stop' : finish.reason,
+        ),
+      )
+    }
+  })
+
+  test('cut anywhere end in exactly one error and no ending', () => {
+    const whole = streams.filter((stream) => stream.whole && !stream.broken)
+    fc.assert(
+      fc.property(
+        fc.nat(whole.length - 1),
+        fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+        (which, where) => {
+          const events = whole[which]?.events ?? []
+          const end = events.findIndex(({ data }) => data === '[DONE]')
+          const out = decode(events.slice(0, Math.floor(where * end)))
+          expect(out.filter(({ type }) => type === 'error')).toHaveLength(1)
+          expect(out.at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream_truncated' } })
+          expect(out.some(({ type }) => type === 'response-end')).toBe(false)
+          const sent = run(chatCodec.encodeStream(contextFor({ stream: true })), out)
+          expect(sent.filter(({ data }) => data.startsWith('{"error"'))).toHaveLength(1)
+          expect(sent.some(({ data }) => data === '[DONE]')).toBe(false)
+        },
+      ),
+      { numRuns: 400 },
+    )
+  })
+
+  test('are tapped with the same usage and ending as they decode to', () => {
+    for (const { path, events, broken, whole } of streams) {
+      const tap = chatCodec.tapStream({ withholdUsage: false, target: target({ doneOptional: !whole }) })
+      for (const event of events) expect(tap.push(event), path).toBe(true)
+      const folded = foldEvents(decode(events, { doneOptional: !whole }))
+      expect(tap.error !== undefined, path).toBe(broken)
+      expect(tap.started, path).toBe(folded.choices.length > 0)
+      if (broken) continue
+      expect(tap.ended, path).toBe(true)
+      expect(tap.usage, path).toEqual(folded.usage)
+      const raw = folded.choices[0]?.finish.raw?.value
+      if (raw) expect(tap.finish, path).toBe(raw)
+    }
+  })
+})

@@ -1,0 +1,201 @@
+import { GatewayError } from '../../errors.ts'
+import type { ExchangeContext } from '../codec.ts'
+import type { Choice, Citation, Json, JsonObject, MediaPart, ModelResponse, Part, TextPart } from '../ir.ts'
+import {
+  isObject,
+  leftover,
+  takeAny,
+  takeArray,
+  takeNumber,
+  takeObject,
+  takeString,
+  type Unread,
+  unread,
+} from '../shared/reader.ts'
+import { put } from '../shared/strict.ts'
+import { decodeError } from './error.ts'
+import { decodeFinish, heldBy } from './finish.ts'
+import { audioMediaType, sourceOfUrl } from './media.ts'
+import { decodeDetails } from './reasoning.ts'
+import { decodeToolCall, thinkingText } from './turn-decode.ts'
+import { decodeUsage } from './usage.ts'
+
+/** Frame and padding of the answer itself; nothing in it is meant for anyone. */
+export const frameFields: readonly string[] = ['object', 'obfuscation', 'p']
+
+/** Takes whatever vendors send, as far as it goes. An `error` in a 200 is an error. */
+export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
+  if (isObject(body) && body.error) throw toThrow(body)
+  if (!isObject(body) || !Array.isArray(body.choices) || body.choices.length === 0)
+    throw new GatewayError(
+      'upstream_bad_response',
+      'The upstream answered 200 with something that is no chat completion.',
+    )
+  const fields = unread(body)
+  for (const key of frameFields) delete fields[key]
+  delete fields.choices
+  const usage = decodeUsage(takeAny(fields, 'usage') ?? groqUsage(fields) ?? lastChoiceUsage(body.choices))
+  const choices = body.choices
+    .filter(isObject)
+    .map((choice, position) => ({ index: typeof choice.index === 'number' ? choice.index : position, choice }))
+    .sort((a, b) => a.index - b.index)
+    .map(({ choice, index }) => decodeChoice(choice, index, context))
+  const response: ModelResponse = {
+    id: takeString(fields, 'id') ?? '',
+    model: takeString(fields, 'model') ?? '',
+    created: takeNumber(fields, 'created') ?? 0,
+    choices,
+  }
+  put(response, 'usage', usage)
+  const tier = takeString(fields, 'service_tier')
+  if (tier) response.serviceTier = tier
+  const extra = substance(fields)
+  if (extra !== undefined) response.extra = { chat: extra }
+  return response
+}
+
+function toThrow(body: JsonObject): GatewayError {
+  const { kind, message, ...details } = decodeError(200, body)
+  return new GatewayError(kind, message, details)
+}
+
+/** Groq's older models count in `x_groq`, Moonshot's in the choice. */
+export const groqUsage = (fields: JsonObject): Json | undefined =>
+  isObject(fields.x_groq) ? fields.x_groq.usage : undefined
+export function lastChoiceUsage(choices: readonly Json[]): Json | undefined {
+  const last = choices[choices.length - 1]
+  return isObject(last) ? last.usage : undefined
+}
+
+function decodeChoice(choice: JsonObject, index: number, context: ExchangeContext): Choice {
+  const fields = unread(choice)
+  for (const key of ['index', 'usage']) delete fields[key]
+  const message = takeObject(fields, 'message') ?? takeObject(fields, 'delta') ?? {}
+  delete fields.delta
+  const inner = unread(message)
+  delete inner.role
+  const parts = decodeMessage(inner, `/choices/${index}/message`, context)
+  const stopReason = takeAny(fields, 'stop_reason')
+  const finish = decodeFinish(takeAny(fields, 'finish_reason'), stopReason, heldBy(parts))
+  if (finish.reason === 'error')
+    throw toThrow({ error: fields.error ?? 'The upstream ended its answer with an error.' })
+  const decoded: Choice = { parts, finish }
+  const logprobs = takeAny(fields, 'logprobs')
+  if (hasLogprobs(logprobs)) decoded.logprobs = logprobs
+  const rest = substance(inner)
+  const extra = substance(fields)
+  if (rest !== undefined || extra !== undefined)
+    decoded.extra = { chat: { ...extra, ...(rest === undefined ? {} : { message: rest }) } }
+  return decoded
+}
+
+/** Snowflake sends `{content: null, refusal: null}` for none. */
+export const hasLogprobs = (value: Json | undefined): value is Json =>
+  isObject(value) ? Object.values(value).some((item) => item !== null) : value !== undefined && value !== null
+
+/** Fields that say something: no nulls, no empty texts and lists. */
+export function substance(fields: Unread): JsonObject | undefined {
+  for (const key of Object.keys(fields)) {
+    const value = fields[key]
+    if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) delete fields[key]
+  }
+  return leftover(fields)
+}
+
+function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Part[] {
+  const parts: Part[] = []
+  const details = takeArray(fields, 'reasoning_details')
+  if (details !== undefined) parts.push(...decodeDetails(details, `${at}/reasoning_details`))
+  const content = takeString(fields, 'reasoning_content')
+  const reasoning = takeString(fields, 'reasoning')
+  const plain = content || reasoning
+  if (plain && !parts.some((part) => part.type === 'reasoning' && part.text !== ''))
+    parts.unshift({ type: 'reasoning', text: plain, at: `${at}/reasoning_content` })
+  parts.push(...decodeAnswerContent(takeAny(fields, 'content'), `${at}/content`))
+  const citations = decodeAnnotations(takeArray(fields, 'annotations'))
+  const cited = parts.findLast((part): part is TextPart => part.type === 'text')
+  if (citations.length > 0 && cited !== undefined) cited.citations = citations
+  const refusal = takeString(fields, 'refusal')
+  if (refusal) parts.push({ type: 'refusal', text: refusal, at: `${at}/refusal` })
+  const audio = decodeAudio(takeObject(fields, 'audio'), context)
+  if (audio !== undefined) parts.push({ ...audio, at: `${at}/audio` })
+  parts.push(...decodeImages(takeArray(fields, 'images'), `${at}/images`))
+  for (const [position, call] of (takeArray(fields, 'tool_calls') ?? []).entries()) {
+    const part = decodeToolCall(call, `${at}/tool_calls/${position}`)
+    if (part === undefined) continue
+    if (part.id === '') part.id = context.newId('call_')
+    parts.push(part)
+  }
+  const legacy = takeObject(fields, 'function_call')
+  if (legacy !== undefined && typeof legacy.name === 'string' && legacy.name !== '')
+    parts.push({
+      type: 'tool-call',
+      id: context.newId('call_'),
+      name: legacy.name,
+      input: typeof legacy.arguments === 'string' ? legacy.arguments : '',
+      at: `${at}/function_call`,
+    })
+  return parts
+}
+
+/** Content is a string, or with Mistral a list of text, thinking and reference parts. */
+export function decodeAnswerContent(content: Json | undefined, at: string): Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }]
+  if (!Array.isArray(content)) return []
+  const parts: Part[] = []
+  for (const [index, item] of content.entries()) {
+    const place = `${at}/${index}`
+    if (typeof item === 'string') parts.push({ type: 'text', text: item, at: place })
+    if (!isObject(item)) continue
+    if (item.type === 'text' && typeof item.text === 'string') parts.push({ type: 'text', text: item.text, at: place })
+    else if (item.type === 'thinking' && Array.isArray(item.thinking))
+      parts.push({ type: 'reasoning', text: thinkingText(item.thinking), at: place })
+    else parts.push({ type: 'native', format: 'chat', value: item, at: place })
+  }
+  return parts
+}
+
+export function decodeAnnotations(annotations: readonly Json[] | undefined): Citation[] {
+  return (annotations ?? []).filter(isObject).map((annotation) => {
+    const fields = unread(annotation)
+    const type = takeString(fields, 'type')
+    const source = takeObject(fields, 'url_citation')
+    if (type !== 'url_citation' || source === undefined) return { extra: { chat: annotation } }
+    const inner = unread(source)
+    const citation: Citation = {}
+    put(citation, 'url', takeString(inner, 'url'))
+    put(citation, 'title', takeString(inner, 'title'))
+    put(citation, 'text', takeString(inner, 'content'))
+    put(citation, 'start', takeNumber(inner, 'start_index'))
+    put(citation, 'end', takeNumber(inner, 'end_index'))
+    const rest = leftover(inner)
+    if (rest !== undefined) fields.url_citation = rest
+    const extra = leftover(fields)
+    if (extra !== undefined) citation.extra = { chat: extra }
+    return citation
+  })
+}
+
+export function decodeAudio(audio: JsonObject | undefined, context: ExchangeContext): MediaPart | undefined {
+  if (audio === undefined || (!audio.id && !audio.data)) return undefined
+  const { data, ...rest } = audio
+  const part: MediaPart = {
+    type: 'media',
+    kind: 'audio',
+    source: { type: 'base64', data: typeof data === 'string' ? data : '' },
+  }
+  const format = context.request.output?.audio?.format
+  if (typeof format === 'string') part.mediaType = audioMediaType(format)
+  if (leftover(rest) !== undefined) part.extra = { chat: rest }
+  return part
+}
+
+/** OpenRouter's `images`: `[{type: 'image_url', image_url: {url}}]`. */
+export function decodeImages(images: readonly Json[] | undefined, at: string): MediaPart[] {
+  return (images ?? []).flatMap((image, index) => {
+    const payload = isObject(image) ? image.image_url : undefined
+    const url = isObject(payload) ? payload.url : payload
+    if (typeof url !== 'string') return []
+    return [{ type: 'media', kind: 'image', ...sourceOfUrl(url), at: `${at}/${index}` }]
+  })
+}

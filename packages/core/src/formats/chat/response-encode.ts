@@ -1,0 +1,215 @@
+import { GatewayError } from '../../errors.ts'
+import type { CodecContext, ExchangeContext } from '../codec.ts'
+import type {
+  Choice,
+  Citation,
+  JsonObject,
+  MediaPart,
+  ModelResponse,
+  Part,
+  ReasoningPart,
+  ToolCallPart,
+} from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { encodeFinish, heldBy } from './finish.ts'
+import { audioMediaType, partName } from './media.ts'
+import { encodeCallSeal, encodeDetail, joinReasoning, needsDetails } from './reasoning.ts'
+import { usesFunctions } from './tools.ts'
+import { encodeUsage } from './usage.ts'
+
+export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
+  const { id, model, created, choices, usage, serviceTier, extra, ...rest } = response
+  rest satisfies Nothing
+  const out: JsonObject = {
+    ...ownExtra(extra, 'chat', '', context.report),
+    id: id || context.newId('chatcmpl-'),
+    object: 'chat.completion',
+    created: created || context.now(),
+    model: model || context.request.model,
+    choices: choices.map((choice, index) => encodeAnswer(choice, index, context)),
+  }
+  if (usage !== undefined) out.usage = encodeUsage(usage)
+  put(out, 'service_tier', serviceTier)
+  return out
+}
+
+function encodeAnswer(choice: Choice, index: number, context: ExchangeContext): JsonObject {
+  const { parts, finish, logprobs, extra, ...rest } = choice
+  rest satisfies Nothing
+  const { reason, sequence, raw: _, explanation, extra: finishExtra, ...finishRest } = finish
+  finishRest satisfies Nothing
+  if (reason === 'error' || (reason === 'other' && parts.length === 0))
+    throw new GatewayError('upstream_error', explanation ?? 'The upstream ended its answer with an error.')
+  const at = `/choices/${index}`
+  const { message: ownMessage, ...own } = ownExtra(extra, 'chat', at, context.report) ?? {}
+  ownExtra(finishExtra, 'chat', at, context.report)
+  const held = heldBy(parts)
+  const message = encodeMessage(parts, isObject(ownMessage) ? ownMessage : {}, context)
+  if (explanation !== undefined && message.refusal === null) {
+    if (reason === 'refusal' || reason === 'content-filter') message.refusal = explanation
+    else context.report.add(loss(at, `why the answer ended is not said in chat: ${explanation}`, 'unsupported', 'note'))
+  }
+  const out: JsonObject = { ...own, index, message, logprobs: logprobs ?? null }
+  out.finish_reason = encodeFinish(finish, held, usesFunctions(context.request))
+  put(out, 'stop_reason', sequence)
+  return out
+}
+
+function encodeMessage(parts: readonly Part[], own: JsonObject, context: ExchangeContext): JsonObject {
+  const out: JsonObject = { ...own, role: 'assistant', content: null, refusal: null }
+  const content: (JsonObject | string)[] = []
+  const reasoning: ReasoningPart[] = []
+  const refusals: string[] = []
+  const annotations: JsonObject[] = []
+  const calls: JsonObject[] = []
+  const images: JsonObject[] = []
+  let offset = 0
+  for (const part of parts) {
+    reportHints(part, context)
+    switch (part.type) {
+      case 'text':
+        for (const citation of part.citations ?? []) {
+          const annotation = encodeCitation(citation, offset, part.text.length, part.at ?? '', context)
+          if (annotation !== undefined) annotations.push(annotation)
+        }
+        content.push(part.text)
+        offset += part.text.length
+        break
+      case 'reasoning':
+        reasoning.push(part)
+        break
+      case 'refusal':
+        refusals.push(part.text)
+        break
+      case 'tool-call':
+        encodeAnswerCall(part, out, calls, context)
+        break
+      case 'media':
+        if (part.kind === 'image') images.push(encodeImage(part, images.length, context))
+        else if (part.kind === 'audio' && part.source.type === 'base64')
+          out.audio = { ...audioFrame(part, context), data: part.source.data }
+        else reportLeftOut(part, context)
+        break
+      case 'native':
+        if (part.format === 'chat') content.push(part.value)
+        else reportLeftOut(part, context)
+        break
+      case 'tool-result':
+        reportLeftOut(part, context)
+        break
+      default:
+        part satisfies never
+    }
+  }
+  const silent = calls.length > 0 || refusals.length > 0 || out.audio !== undefined || out.function_call !== undefined
+  if (content.length > 0 || !silent) out.content = joinContent(content)
+  if (refusals.length > 0) out.refusal = refusals.join('\n')
+  const text = joinReasoning(reasoning)
+  if (text !== '') out.reasoning_content = text
+  if (reasoning.some(needsDetails))
+    out.reasoning_details = reasoning.map((part, index) => encodeDetail(part, index, context.report))
+  if (annotations.length > 0) out.annotations = annotations
+  if (images.length > 0) out.images = images
+  if (calls.length > 0) out.tool_calls = calls
+  return out
+}
+
+/** A string, unless a chat upstream mixed blocks of its own into the content. */
+function joinContent(content: readonly (JsonObject | string)[]): string | JsonObject[] {
+  if (content.every((item) => typeof item === 'string')) return content.join('')
+  return content.map((item) => (typeof item === 'string' ? { type: 'text', text: item } : item))
+}
+
+/** What of another format hangs on a part of an answer. */
+export function reportHints(part: Part, context: CodecContext): void {
+  if (part.type !== 'media' && part.type !== 'tool-call') ownExtra(part.extra, 'chat', part.at ?? '', context.report)
+  if (part.cache !== undefined)
+    context.report.add(loss(part.at ?? '', 'a cache hint has no place in an answer', 'unsupported', 'note'))
+}
+
+export function reportLeftOut(part: Part, context: CodecContext): void {
+  context.report.add(loss(part.at ?? '', `${partName(part)} left out: chat has no form for it`))
+}
+
+export function encodeCitation(
+  citation: Citation,
+  offset: number,
+  length: number,
+  at: string,
+  context: CodecContext,
+): JsonObject | undefined {
+  const { url, title, text, start, end, extra, ...rest } = citation
+  rest satisfies Nothing
+  const { chat: own, ...foreign } = extra ?? {}
+  if (own !== undefined && url === undefined) return own
+  if (url !== undefined && Object.keys(foreign).length > 0)
+    context.report.add(loss(at, 'a citation in chat has an address, a title and a place', 'approximated', 'note'))
+  if (url === undefined) {
+    context.report.add(loss(at, `a citation without an address has no form in chat: ${title ?? text ?? ''}`))
+    return undefined
+  }
+  const inner: JsonObject = {
+    ...(isObject(own?.url_citation) ? own.url_citation : undefined),
+    url,
+    title: title ?? url,
+    start_index: (start ?? 0) + offset,
+    end_index: (end ?? length) + offset,
+  }
+  put(inner, 'content', text)
+  return { ...own, type: 'url_citation', url_citation: inner }
+}
+
+/** A call as clients read it; its `extra` and seal beside it. */
+export function encodeCallFrame(part: ToolCallPart, input: string, context: CodecContext): JsonObject {
+  const { type: _, id, name, input: _input, custom, seal, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const own = ownExtra(extra, 'chat', at, context.report)
+  const key = custom ? 'custom' : 'function'
+  const inner = { ...(isObject(own?.[key]) ? own[key] : undefined), name }
+  const out: JsonObject = {
+    ...own,
+    id: id || context.newId('call_'),
+    type: key,
+    [key]: custom ? { ...inner, input } : { ...inner, arguments: input },
+  }
+  if (seal !== undefined) out.extra_content = encodeCallSeal(seal)
+  return out
+}
+
+function encodeAnswerCall(part: ToolCallPart, out: JsonObject, calls: JsonObject[], context: ExchangeContext): void {
+  const call = encodeCallFrame(part, part.custom ? part.input : part.input || '{}', context)
+  if (!usesFunctions(context.request)) calls.push(call)
+  else if (out.function_call === undefined && isObject(call.function)) out.function_call = call.function
+  else
+    context.report.add(
+      loss(part.at ?? '', `the call of '${part.name}' was left out: functions allow one call an answer`),
+    )
+}
+
+/** Images of an answer stand in `images`, as OpenRouter has it: chat itself has no place for them. */
+export function encodeImage(part: MediaPart, index: number, context: CodecContext): JsonObject {
+  const { source, mediaType = 'image/png', extra, at = '' } = part
+  const own = ownExtra(extra, 'chat', at, context.report)
+  context.report.add(loss(at, "an image in an answer stands in the message's `images`", 'approximated', 'note'))
+  const url =
+    source.type === 'base64'
+      ? `data:${mediaType};base64,${source.data}`
+      : source.type === 'url'
+        ? source.url
+        : source.type === 'text'
+          ? source.text
+          : ''
+  return { ...own, type: 'image_url', image_url: { url }, index }
+}
+
+/** Audio beside its data: a chat upstream's own frame, or one made here. */
+export function audioFrame(part: MediaPart, context: ExchangeContext): JsonObject {
+  const own = ownExtra(part.extra, 'chat', part.at ?? '', context.report)
+  if (typeof own?.id === 'string') return own
+  const asked = context.request.output?.audio?.format
+  if (typeof asked === 'string' && part.mediaType !== undefined && audioMediaType(asked) !== part.mediaType)
+    context.report.add(loss(part.at ?? '', `the audio is ${part.mediaType}, not ${asked}`, 'approximated'))
+  return { ...own, id: context.newId('audio_'), transcript: '', expires_at: context.now() + 3600 }
+}

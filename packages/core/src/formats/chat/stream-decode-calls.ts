@@ -1,0 +1,138 @@
+import type { ExchangeContext } from '../codec.ts'
+import type { Json, JsonObject, Sealed, ToolCallPart } from '../ir.ts'
+import { isObject, unread } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
+import { decodeCallSeal } from './reasoning.ts'
+import { substance } from './response-decode.ts'
+import type { PartWriter } from './stream-decode-choice.ts'
+
+/** Reads the tool calls of one choice from their fragments. */
+export interface CallReader {
+  push(fragment: JsonObject): void
+  close(): void
+  readonly any: boolean
+}
+
+interface Call {
+  /** The part's number; undefined while the name has not come. */
+  part: number | undefined
+  id: string
+  name: string
+  custom: boolean
+  input: string
+  /** Came before the name. */
+  seal?: Sealed
+  open: boolean
+}
+
+/**
+ * `index` says which call a fragment belongs to. Some vendors leave it out, or write 0 for each: then a new id begins a
+ * new call, and a fragment without id continues the last one.
+ */
+export function createCallReader(writer: PartWriter, context: ExchangeContext): CallReader {
+  const byIndex = new Map<number, Call>()
+  const all: Call[] = []
+
+  function callOf(fragment: JsonObject): Call {
+    const id = typeof fragment.id === 'string' ? fragment.id : ''
+    const index = typeof fragment.index === 'number' ? fragment.index : undefined
+    const known =
+      index === undefined
+        ? id === ''
+          ? beginsCall(fragment)
+            ? undefined
+            : all[all.length - 1]
+          : all.find((call) => call.id === id)
+        : byIndex.get(index)
+    if (known !== undefined && (id === '' || known.id === '' || known.id === id || !beginsCall(fragment))) return known
+    const call: Call = { part: undefined, id, name: '', custom: false, input: '', open: true }
+    closeComplete()
+    all.push(call)
+    if (index !== undefined) byIndex.set(index, call)
+    return call
+  }
+
+  /** Calls mostly come one after another. One whose arguments are whole needs not stay open until the end. */
+  function closeComplete(): void {
+    for (const call of all) if (call.open && call.part !== undefined && !call.custom && isWhole(call.input)) end(call)
+  }
+
+  function start(call: Call, extra: JsonObject | undefined): void {
+    const part: ToolCallPart = {
+      type: 'tool-call',
+      id: call.id === '' ? context.newId('call_') : call.id,
+      name: call.name,
+      input: '',
+    }
+    if (call.custom) part.custom = true
+    if (call.seal !== undefined) part.seal = call.seal
+    if (extra !== undefined) part.extra = { chat: extra }
+    call.part = writer.start(part)
+    if (call.input !== '') writer.delta(call.part, { type: 'input', text: call.input })
+  }
+
+  function end(call: Call): void {
+    if (call.part === undefined) start(call, undefined)
+    if (call.open && call.part !== undefined) writer.end(call.part)
+    call.open = false
+  }
+
+  return {
+    push(fragment) {
+      const call = callOf(fragment)
+      const custom =
+        isObject(fragment.custom) && (fragment.type === 'custom' || call.custom || !isObject(fragment.function))
+      const inner = custom ? fragment.custom : fragment.function
+      if (custom) call.custom = true
+      if (call.id === '' && typeof fragment.id === 'string') call.id = fragment.id
+      const name = isObject(inner) && typeof inner.name === 'string' ? inner.name : ''
+      if (call.name === '') call.name = name
+      const text = isObject(inner) ? inputText(custom ? inner.input : inner.arguments) : ''
+      if (!call.open) {
+        if (text.trim() !== '')
+          context.report.add(loss('', `arguments that came after the end of the call '${call.name}' were left out`))
+        return
+      }
+      call.input += text
+      const seal = isObject(fragment.extra_content) ? decodeCallSeal(fragment.extra_content) : undefined
+      if (call.part === undefined) {
+        if (seal !== undefined) call.seal = seal
+        if (call.name !== '') start(call, extraOf(fragment))
+        return
+      }
+      if (text !== '') writer.delta(call.part, { type: 'input', text })
+      if (seal !== undefined) writer.delta(call.part, { type: 'seal', seal })
+    },
+    close() {
+      for (const call of all) if (call.open) end(call)
+    },
+    get any() {
+      return all.length > 0
+    },
+  }
+}
+
+function extraOf(fragment: JsonObject): JsonObject | undefined {
+  const fields = unread(fragment)
+  for (const key of ['index', 'id', 'type', 'function', 'custom', 'extra_content']) delete fields[key]
+  return substance(fields)
+}
+
+function beginsCall(fragment: JsonObject): boolean {
+  const inner = fragment.function ?? fragment.custom
+  return isObject(inner) && typeof inner.name === 'string' && inner.name !== ''
+}
+
+/** Arguments as text; a few servers send them as an object, whole. */
+const inputText = (value: Json | undefined): string =>
+  typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value)
+
+function isWhole(input: string): boolean {
+  if (!input.trimEnd().endsWith('}')) return false
+  try {
+    JSON.parse(input)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,71 @@
+import type { Json } from '../ir.ts'
+import { decodeDetails } from './reasoning.ts'
+import type { PartWriter } from './stream-decode-choice.ts'
+
+/** Reads the reasoning of one choice, which comes as plain text, as `reasoning_details`, or as both at once. */
+export interface ReasoningReader {
+  text(text: string): void
+  /** `plain`: the same reasoning as text, from the same chunk. */
+  details(details: readonly Json[], plain: string): void
+  close(): void
+}
+
+export function createReasoningReader(writer: PartWriter): ReasoningReader {
+  let open: { part: number; text: string; sealed: boolean; key: string } | undefined
+  /** Seals already told: lists may be cumulative. */
+  const seen = new Set<string>()
+  /** Texts of closed parts, for the same reason. */
+  const told: string[] = []
+
+  function close(): void {
+    if (open === undefined) return
+    told.push(open.text)
+    writer.end(open.part)
+    open = undefined
+  }
+
+  function begin(key: string, summary: boolean): NonNullable<typeof open> {
+    close()
+    const part = writer.start({ type: 'reasoning', text: '', ...(summary ? { summary: true } : {}) })
+    open = { part, text: '', sealed: false, key }
+    return open
+  }
+
+  function text(value: string, key = 'text', summary = false): void {
+    if (value === '') return
+    const current = open === undefined || open.sealed || open.key !== key ? begin(key, summary) : open
+    current.text += value
+    writer.delta(current.part, { type: 'reasoning', text: value })
+  }
+
+  return {
+    text,
+    details(details, plain) {
+      let said = false
+      for (const part of decodeDetails(details, '')) {
+        if (part.seal !== undefined && seen.has(part.seal.data)) continue
+        // Already streamed as plain text, or earlier in a cumulative list: only the seal is news.
+        const repeated =
+          part.text !== '' &&
+          (plain === '' ? open?.text === part.text || (open === undefined && told.includes(part.text)) : false)
+        if (part.redacted) {
+          close()
+          if (part.seal !== undefined) seen.add(part.seal.data)
+          writer.end(writer.start(part))
+          continue
+        }
+        if (part.text !== '' && !repeated) {
+          said = true
+          text(part.text, part.summary ? 'summary' : 'text', part.summary === true)
+        }
+        if (part.seal === undefined) continue
+        seen.add(part.seal.data)
+        const current = open === undefined || open.sealed ? begin('text', part.summary === true) : open
+        current.sealed = true
+        writer.delta(current.part, { type: 'seal', seal: part.seal })
+      }
+      if (!said) text(plain)
+    },
+    close,
+  }
+}

@@ -1,0 +1,152 @@
+import { statusOf } from '../../errors.ts'
+import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
+import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
+import { isObject, unread } from '../shared/reader.ts'
+import { put } from '../shared/strict.ts'
+import { decodeError } from './error.ts'
+import { frameFields, groqUsage, lastChoiceUsage, substance } from './response-decode.ts'
+import { type ChoiceDecoder, createChoiceDecoder } from './stream-decode-choice.ts'
+import { decodeUsage } from './usage.ts'
+
+export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
+
+/** Fields of a chunk that are read here, or that say nothing. */
+const readFields: readonly string[] = [
+  ...frameFields,
+  'id',
+  'model',
+  'created',
+  'choices',
+  'usage',
+  'service_tier',
+  'error',
+]
+
+/**
+ * Chunks in, events out. `[DONE]` ends the stream; so does the end of input where the upstream is known to leave it out
+ * and every choice has said how it finished. Any other end is an error.
+ */
+export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
+  const choices = new Map<number, ChoiceDecoder>()
+  const top: JsonObject = {}
+  let out: ModelEvent[] = []
+  let started = false
+  let over = false
+
+  const fail = (error: ErrorInfo): void => {
+    over = true
+    out.push({ type: 'error', error })
+  }
+  const failWith = (kind: ErrorInfo['kind'], message: string): void => fail({ kind, status: statusOf[kind], message })
+
+  function finish(): void {
+    if (!started) {
+      failWith('upstream_bad_response', 'The upstream ended its stream without an answer.')
+      return
+    }
+    for (const choice of inOrder(choices)) choice.end(out)
+    over = true
+    out.push({ type: 'response-end' })
+  }
+
+  function start(chunk: JsonObject): void {
+    started = true
+    const event: ModelEvent = {
+      type: 'response-start',
+      id: textOf(chunk.id),
+      model: textOf(chunk.model),
+      created: typeof chunk.created === 'number' ? chunk.created : 0,
+    }
+    if (typeof chunk.service_tier === 'string' && chunk.service_tier !== '') event.serviceTier = chunk.service_tier
+    put(event, 'extra', Object.keys(top).length === 0 ? undefined : { chat: { ...top } })
+    out.push(event)
+  }
+
+  /** What vendors put beside the choices (fingerprint, citations, filter results): new or changed values only. */
+  function noteTop(chunk: JsonObject): void {
+    const fields = unread(chunk)
+    for (const key of readFields) delete fields[key]
+    const rest = substance(fields)
+    if (rest === undefined) return
+    const fresh: JsonObject = {}
+    for (const key of Object.keys(rest)) {
+      const value = rest[key] as Json
+      if (key in top && (value === top[key] || JSON.stringify(value) === JSON.stringify(top[key]))) continue
+      fresh[key] = value
+      top[key] = value
+    }
+    if (started && Object.keys(fresh).length > 0) out.push({ type: 'native', format: 'chat', value: fresh })
+  }
+
+  function readChunk(chunk: JsonObject): void {
+    noteTop(chunk)
+    const list = Array.isArray(chunk.choices) ? chunk.choices : []
+    if (!started && list.length > 0) start(chunk)
+    if (chunk.error) {
+      readUsage(chunk, list)
+      fail(decodeError(200, chunk))
+      return
+    }
+    for (const [position, choice] of list.entries()) {
+      if (!isObject(choice)) continue
+      const index = typeof choice.index === 'number' ? choice.index : position
+      let decoder = choices.get(index)
+      if (decoder === undefined) {
+        decoder = createChoiceDecoder(index, context)
+        choices.set(index, decoder)
+      }
+      const error = decoder.push(choice, out)
+      if (error !== undefined) {
+        fail(error)
+        return
+      }
+    }
+    readUsage(chunk, list)
+  }
+
+  function readUsage(chunk: JsonObject, list: readonly Json[]): void {
+    const usage = decodeUsage(chunk.usage ?? groqUsage(chunk) ?? lastChoiceUsage(list))
+    if (usage !== undefined) out.push({ type: 'usage', usage })
+  }
+
+  const drain = (): ModelEvent[] => {
+    const events = out
+    out = []
+    return events
+  }
+
+  return {
+    push(event) {
+      if (over) return []
+      const data = event.data.trim()
+      if (data === '') return []
+      if (data === '[DONE]') {
+        finish()
+        return drain()
+      }
+      let chunk: unknown
+      try {
+        chunk = JSON.parse(data)
+      } catch {
+        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
+        return drain()
+      }
+      if (event.event === 'error') fail(decodeError(200, chunk as Json))
+      else if (isObject(chunk)) readChunk(chunk)
+      else failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no chunk of an answer.')
+      return drain()
+    },
+    end() {
+      if (over) return []
+      const finished = choices.size > 0 && [...choices.values()].every((choice) => choice.finished)
+      if (context.target.quirks.doneOptional && finished) finish()
+      else failWith('upstream_truncated', 'The upstream ended its stream before the answer was complete.')
+      over = true
+      return drain()
+    },
+  }
+}
+
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
+const inOrder = (choices: ReadonlyMap<number, ChoiceDecoder>): ChoiceDecoder[] =>
+  [...choices.entries()].sort(([a], [b]) => a - b).map(([, choice]) => choice)

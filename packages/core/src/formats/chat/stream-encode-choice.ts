@@ -1,0 +1,294 @@
+import type { ExchangeContext } from '../codec.ts'
+import type {
+  Citation,
+  Delta,
+  Extra,
+  Finish,
+  Json,
+  JsonObject,
+  MediaPart,
+  Part,
+  ReasoningPart,
+  ToolCallPart,
+} from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { encodeFinish, type Held } from './finish.ts'
+import { encodeCallSeal, encodeDetail, needsDetails } from './reasoning.ts'
+import {
+  audioFrame,
+  encodeCallFrame,
+  encodeCitation,
+  encodeImage,
+  reportHints,
+  reportLeftOut,
+} from './response-encode.ts'
+import { usesFunctions } from './tools.ts'
+
+/** Writes one choice of a stream, part by part. */
+export interface ChoiceEncoder {
+  start(part: number, value: Part): void
+  delta(part: number, delta: Delta): void
+  end(part: number): void
+  /** Returns what to say instead where the answer ended in a fault: a made-up `stop` would hide it. */
+  finish(finish: Finish, logprobs: Json | undefined, extra: Extra | undefined): string | undefined
+}
+
+interface OpenPart {
+  value: Part
+  /** What came of it so far, for parts that are told again as a whole at their end. */
+  text: string
+  /** A call's place among the calls. */
+  index: number
+  /** Where a text begins in the content. */
+  offset: number
+  /** Nothing of it reaches the client. */
+  muted: boolean
+  citations: Citation[]
+}
+
+export function createChoiceEncoder(
+  index: number,
+  context: ExchangeContext,
+  send: (choice: JsonObject) => void,
+): ChoiceEncoder {
+  const functions = usesFunctions(context.request)
+  const open = new Map<number, OpenPart>()
+  const details: ReasoningPart[] = []
+  const annotations: JsonObject[] = []
+  const held: Held = { calls: false, refusal: false, text: false }
+  let introduced = false
+  let calls = 0
+  let images = 0
+  let length = 0
+  let thought = false
+  let anything = false
+
+  const chunk = (delta: JsonObject, logprobs: Json = null, finish: Json = null): void =>
+    send({ index, delta, logprobs, finish_reason: finish })
+
+  /** The first chunk names the role; an answer that begins with a call says so in the same chunk. */
+  function introduce(first?: JsonObject): void {
+    if (introduced) {
+      if (first !== undefined) chunk(first)
+      return
+    }
+    introduced = true
+    chunk(
+      first === undefined
+        ? { role: 'assistant', content: '', refusal: null }
+        : { role: 'assistant', content: null, ...first, refusal: null },
+    )
+  }
+
+  function write(part: OpenPart, text: string, logprobs: Json | undefined): void {
+    if (text === '' && logprobs === undefined) return
+    switch (part.value.type) {
+      case 'text':
+        held.text ||= text !== ''
+        length += text.length
+        chunk({ content: text }, logprobs)
+        return
+      case 'refusal':
+        chunk({ refusal: text }, logprobs)
+        return
+      case 'reasoning':
+        // A blank line between one piece of reasoning and the next, as in the whole answer.
+        chunk({ reasoning_content: part.text === '' && thought ? `\n\n${text}` : text })
+        part.text += text
+        thought = true
+        return
+      case 'tool-call':
+        part.text += text
+        writeInput(part, part.value, text)
+        return
+      default:
+        part.text += text
+    }
+  }
+
+  function writeInput(part: OpenPart, call: ToolCallPart, text: string): void {
+    if (part.muted) return
+    if (functions) chunk({ function_call: { arguments: text } })
+    else {
+      const inner = call.custom ? { custom: { input: text } } : { function: { arguments: text } }
+      chunk({ tool_calls: [{ index: part.index, ...inner }] })
+    }
+  }
+
+  function startCall(part: OpenPart, call: ToolCallPart): void {
+    held.calls = true
+    const frame = encodeCallFrame(call, '', context)
+    if (functions) {
+      part.muted = calls > 0
+      if (part.muted)
+        context.report.add(loss('', `the call of '${call.name}' was left out: functions allow one call an answer`))
+      else introduce({ function_call: frame.function ?? null })
+    } else introduce({ tool_calls: [{ index: calls, ...frame }] })
+    part.index = calls++
+    if (call.input !== '') write(part, call.input, undefined)
+  }
+
+  function startMedia(part: OpenPart, media: MediaPart): void {
+    const sound = media.kind === 'audio' && media.source.type === 'base64'
+    if (!sound && media.kind !== 'image') {
+      part.muted = true
+      reportLeftOut(media, context)
+      return
+    }
+    introduce()
+    if (!sound) return
+    chunk({ audio: audioFrame(media, context) })
+    if (media.source.type === 'base64' && media.source.data !== '') chunk({ audio: { data: media.source.data } })
+  }
+
+  /** Text an event brings with the part's start. */
+  function startText(part: OpenPart, text: string): void {
+    if (text === '') return
+    introduce()
+    write(part, text, undefined)
+  }
+
+  /** A citation supports the whole of its text, whose length is known at its end. */
+  function endText(part: OpenPart): void {
+    for (const citation of part.citations) {
+      const annotation = encodeCitation(citation, part.offset, length - part.offset, '', context)
+      if (annotation !== undefined) annotations.push(annotation)
+    }
+  }
+
+  function endReasoning(part: OpenPart, value: ReasoningPart): void {
+    details.push({ ...value, text: part.text })
+    // The whole list each time: the official accumulators keep the last value of a field they do not know.
+    if (!details.some(needsDetails)) return
+    introduce()
+    chunk({ reasoning_details: details.map((detail, position) => encodeDetail(detail, position, context.report)) })
+  }
+
+  function endMedia(part: OpenPart, media: MediaPart): void {
+    if (part.muted || media.kind !== 'image') return
+    const source =
+      media.source.type === 'base64' ? { ...media.source, data: media.source.data + part.text } : media.source
+    chunk({ images: [encodeImage({ ...media, source }, images++, context)] })
+  }
+
+  return {
+    start(number, value) {
+      anything = true
+      const part: OpenPart = { value, text: '', index: 0, offset: length, muted: false, citations: [] }
+      open.set(number, part)
+      reportHints(value, context)
+      switch (value.type) {
+        case 'text':
+          introduce()
+          startText(part, value.text)
+          part.citations.push(...(value.citations ?? []))
+          return
+        case 'refusal':
+          held.refusal = true
+          introduce()
+          startText(part, value.text)
+          return
+        case 'reasoning':
+          startText(part, value.text)
+          return
+        case 'tool-call':
+          startCall(part, value)
+          return
+        case 'media':
+          startMedia(part, value)
+          return
+        case 'native':
+          if (value.format === 'chat') {
+            introduce()
+            chunk({ content: [value.value] })
+          } else reportLeftOut(value, context)
+          part.muted = true
+          return
+        case 'tool-result':
+          part.muted = true
+          reportLeftOut(value, context)
+          return
+        default:
+          value satisfies never
+      }
+    },
+    delta(number, delta) {
+      const part = open.get(number)
+      if (part === undefined || part.muted) return
+      const { value } = part
+      switch (delta.type) {
+        case 'text':
+        case 'reasoning':
+        case 'refusal':
+        case 'input':
+          introduce()
+          write(part, delta.text, delta.logprobs)
+          return
+        case 'seal':
+          if (value.type === 'reasoning') part.value = { ...value, seal: delta.seal }
+          else if (value.type === 'tool-call' && !functions)
+            chunk({
+              tool_calls: [
+                { index: part.index, function: { arguments: '' }, extra_content: encodeCallSeal(delta.seal) },
+              ],
+            })
+          else context.report.add(loss('', 'a seal on this part has no place in chat', 'unsupported', 'note'))
+          return
+        case 'citation':
+          part.citations.push(delta.citation)
+          return
+        case 'media': {
+          part.text += delta.data
+          if (value.type !== 'media' || value.kind !== 'audio') return
+          const own = ownExtra(delta.extra, 'chat', '', context.report)
+          chunk({ audio: { ...own, ...(delta.data === '' ? {} : { data: delta.data }) } })
+          return
+        }
+        default:
+          delta satisfies never
+      }
+    },
+    end(number) {
+      const part = open.get(number)
+      if (part === undefined) return
+      open.delete(number)
+      const { value } = part
+      if (value.type === 'text') endText(part)
+      else if (value.type === 'reasoning') endReasoning(part, value)
+      else if (value.type === 'media') endMedia(part, value)
+      // A call without arguments: '' is no JSON, and clients parse it.
+      else if (value.type === 'tool-call' && !value.custom && part.text === '') writeInput(part, value, '{}')
+    },
+    finish(finish, logprobs, extra) {
+      const { reason, sequence, raw: _, explanation, extra: finishExtra, ...rest } = finish
+      rest satisfies Nothing
+      if (reason === 'error' || (reason === 'other' && !anything))
+        return explanation ?? 'The upstream ended its answer with an error.'
+      const at = `/choices/${index}`
+      const { message, ...own } = ownExtra(extra, 'chat', at, context.report) ?? {}
+      ownExtra(finishExtra, 'chat', at, context.report)
+      introduce()
+      if (isObject(message)) chunk(message)
+      if (annotations.length > 0) chunk({ annotations })
+      if (explanation !== undefined && !held.refusal) {
+        if (reason === 'refusal' || reason === 'content-filter') chunk({ refusal: explanation })
+        else
+          context.report.add(
+            loss(at, `why the answer ended is not said in chat: ${explanation}`, 'unsupported', 'note'),
+          )
+      }
+      const last: JsonObject = {
+        ...own,
+        index,
+        delta: {},
+        logprobs: logprobs ?? null,
+        finish_reason: encodeFinish(finish, held, functions),
+      }
+      put(last, 'stop_reason', sequence)
+      send(last)
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import { statusOf } from '../../errors.ts'
+import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
+import type { JsonObject, ModelEvent, Usage } from '../ir.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { comment, doneEvent, errorEvent, type Frame, heartbeatEvent, truncated } from './chunk.ts'
+import { type ChoiceEncoder, createChoiceEncoder } from './stream-encode-choice.ts'
+import { encodeUsage } from './usage.ts'
+
+/** Events in, chunks out. `[DONE]` is written for `response-end` only: a stream that breaks ends in an error. */
+export function encodeStream(context: ExchangeContext): StreamEncoder {
+  const choices = new Map<number, ChoiceEncoder>()
+  const withUsage = context.request.output?.includeUsage === true
+  let frame: Frame | undefined
+  /** The text of a chunk before and after its `choices`. */
+  let head = ''
+  let tail = ''
+  /** Vendor fields to go out with the next chunk. */
+  let beside: JsonObject | undefined
+  let usage: Usage | undefined
+  let over = false
+  let out: SseEvent[] = []
+
+  function start(id: string, model: string, created: number, common: JsonObject): Frame {
+    const made: Frame = {
+      id: id || context.newId('chatcmpl-'),
+      model: model || context.request.model,
+      created: created || context.now(),
+    }
+    const fields = { ...common, id: made.id, object: 'chat.completion.chunk', created: made.created, model: made.model }
+    head = `${JSON.stringify(fields).slice(0, -1)},"choices":[`
+    tail = withUsage ? '],"usage":null}' : ']}'
+    frame = made
+    return made
+  }
+
+  function send(choice: JsonObject): void {
+    if (frame === undefined) start('', '', 0, {})
+    let end = tail
+    if (beside !== undefined) {
+      end = `],${JSON.stringify(beside).slice(1, -1)}${tail.slice(1)}`
+      beside = undefined
+    }
+    out.push({ data: head + JSON.stringify(choice) + end })
+  }
+
+  function choiceOf(index: number): ChoiceEncoder {
+    let choice = choices.get(index)
+    if (choice === undefined) {
+      choice = createChoiceEncoder(index, context, send)
+      choices.set(index, choice)
+    }
+    return choice
+  }
+
+  function fail(event: Extract<ModelEvent, { type: 'error' }>): void {
+    over = true
+    out.push(errorEvent(event.error))
+  }
+
+  function read(event: ModelEvent): void {
+    switch (event.type) {
+      case 'response-start': {
+        const { type: _, id, model, created, serviceTier, extra, ...rest } = event
+        rest satisfies Nothing
+        const common: JsonObject = { ...ownExtra(extra, 'chat', '', context.report) }
+        put(common, 'service_tier', serviceTier)
+        start(id, model, created, common)
+        return
+      }
+      case 'part-start':
+        choiceOf(event.choice).start(event.part, event.value)
+        return
+      case 'part-delta':
+        choiceOf(event.choice).delta(event.part, event.delta)
+        return
+      case 'part-end':
+        choiceOf(event.choice).end(event.part)
+        return
+      case 'choice-end': {
+        const { type: _, choice, finish, logprobs, extra, ...rest } = event
+        rest satisfies Nothing
+        const told = choiceOf(choice).finish(finish, logprobs, extra)
+        if (told !== undefined)
+          fail({ type: 'error', error: { kind: 'upstream_error', status: statusOf.upstream_error, message: told } })
+        return
+      }
+      case 'usage':
+        usage = event.usage
+        return
+      case 'native':
+        if (event.format === 'chat') {
+          if (Object.keys(event.value).length > 0) beside = { ...beside, ...event.value }
+        } else
+          context.report.add(
+            loss('', `${String(event.value.type ?? 'an event')} has no form in chat`, 'unsupported', 'note'),
+          )
+        return
+      case 'error':
+        fail(event)
+        return
+      case 'response-end':
+        finish()
+        return
+      default:
+        event satisfies never
+    }
+  }
+
+  function finish(): void {
+    over = true
+    if (frame === undefined) start('', '', 0, {})
+    const counted = withUsage && usage !== undefined ? encodeUsage(usage) : undefined
+    if (counted !== undefined || beside !== undefined) {
+      // Also takes along what a vendor said after the last choice.
+      const fields = { ...beside, ...(withUsage ? { usage: counted ?? null } : {}) }
+      out.push({ data: `${head}],${JSON.stringify(fields).slice(1)}` })
+    }
+    out.push(doneEvent)
+  }
+
+  const drain = (): SseEvent[] => {
+    const events = out
+    out = []
+    return events
+  }
+
+  return {
+    push(event) {
+      if (over) return []
+      read(event)
+      return drain()
+    },
+    end() {
+      if (over) return []
+      over = true
+      return [errorEvent(truncated)]
+    },
+    heartbeat() {
+      if (over) return []
+      return [frame === undefined ? comment : heartbeatEvent(frame)]
+    },
+  }
+}

@@ -1,0 +1,135 @@
+import type { SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
+import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { comment, errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
+import { decodeError } from './error.ts'
+import { groqUsage, lastChoiceUsage } from './response-decode.ts'
+import { decodeUsage } from './usage.ts'
+
+/** Streams are metered, so usage is asked for where the client did not; the mark it leaves in each chunk is taken out again. */
+export function wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined {
+  if (body.stream !== true || target.quirks.streamOptions === false) return undefined
+  const options = isObject(body.stream_options) ? body.stream_options : undefined
+  if (options?.include_usage === true) return undefined
+  return { set: { stream_options: { ...options, include_usage: true } }, erase: ',"usage":null' }
+}
+
+export function tapResponse(body: JsonObject): { usage?: Usage; finish?: string } {
+  const out: { usage?: Usage; finish?: string } = {}
+  const choices = Array.isArray(body.choices) ? body.choices : []
+  const usage = decodeUsage(body.usage ?? groqUsage(body) ?? lastChoiceUsage(choices))
+  if (usage !== undefined) out.usage = usage
+  const [first] = choices
+  if (isObject(first) && typeof first.finish_reason === 'string') out.finish = first.finish_reason
+  return out
+}
+
+/** Parses the first chunk, and then only chunks that hold usage or an error: the rest is looked at as text. */
+export function tapStream(options: { withholdUsage: boolean; target: TargetTraits }): StreamTap {
+  let frame: Frame | undefined
+  let started = false
+  let ended = false
+  let error: ErrorInfo | undefined
+  let usage: Usage | undefined
+  let finish: string | undefined
+  const unfinished = new Set<number>()
+  const { doneOptional } = options.target.quirks
+
+  /** Returns whether the chunk holds nothing but usage. */
+  function read(event: SseEvent): boolean {
+    const chunk = parse(event.data)
+    if (chunk === undefined) return false
+    if (event.event === 'error' || chunk.error) error = decodeError(200, chunk)
+    const choices = Array.isArray(chunk.choices) ? chunk.choices : []
+    if (choices.length > 0) {
+      started = true
+      frame ??= {
+        id: typeof chunk.id === 'string' ? chunk.id : '',
+        model: typeof chunk.model === 'string' ? chunk.model : '',
+        created: typeof chunk.created === 'number' ? chunk.created : 0,
+      }
+    }
+    if (doneOptional) trackChoices(chunk)
+    const counted = decodeUsage(chunk.usage ?? groqUsage(chunk) ?? lastChoiceUsage(choices))
+    if (counted !== undefined) usage = counted
+    return counted !== undefined && Array.isArray(chunk.choices) && choices.length === 0 && error === undefined
+  }
+
+  /** Where `[DONE]` may be missing, the last finish word of the choices ends the stream. */
+  function trackChoices(chunk: JsonObject): void {
+    for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
+      if (!isObject(choice)) continue
+      const index = typeof choice.index === 'number' ? choice.index : 0
+      if (choice.finish_reason) unfinished.delete(index)
+      else unfinished.add(index)
+      ended = unfinished.size === 0
+    }
+  }
+
+  return {
+    push(event) {
+      const { data } = event
+      if (event.event === ':') return true
+      if (data === '[DONE]' || data.trim() === '[DONE]') {
+        ended = true
+        return true
+      }
+      finish = finishWord(data) ?? finish
+      if (frame !== undefined && !doneOptional && event.event !== 'error' && !worthParsing(data)) return true
+      return !(read(event) && options.withholdUsage)
+    },
+    get started() {
+      return started
+    },
+    get ended() {
+      return ended
+    },
+    get error() {
+      return error
+    },
+    get usage() {
+      return usage
+    },
+    get finish() {
+      return finish
+    },
+    heartbeat: () => [frame === undefined ? comment : heartbeatEvent(frame)],
+    fail: (info) => [errorEvent(info)],
+  }
+}
+
+function parse(data: string): JsonObject | undefined {
+  try {
+    const chunk: unknown = JSON.parse(data)
+    return isObject(chunk) ? chunk : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A quoted name within a JSON text has its quotes escaped, so these matches are real keys (or short string values). */
+const worthParsing = (data: string): boolean => startsObject(data, '"usage"') || data.includes('"error"')
+
+function startsObject(data: string, key: string): boolean {
+  for (let at = data.indexOf(key); at >= 0; at = data.indexOf(key, at + 1))
+    if (valueAt(data, at + key.length) === '{') return true
+  return false
+}
+
+/** The first character of the value behind a key: some servers write a space after the colon. */
+function valueAt(data: string, position: number): string {
+  let at = position
+  while (data[at] === ' ' || data[at] === ':') at++
+  return data[at] ?? ''
+}
+
+function finishWord(data: string): string | undefined {
+  const key = '"finish_reason"'
+  const at = data.lastIndexOf(key)
+  if (at < 0) return undefined
+  let from = at + key.length
+  while (data[from] === ' ' || data[from] === ':') from++
+  if (data[from] !== '"') return undefined
+  const end = data.indexOf('"', from + 1)
+  return end > from + 1 ? data.slice(from + 1, end) : undefined
+}

@@ -1,0 +1,90 @@
+import type { CodecContext, ExchangeContext } from '../codec.ts'
+import type { JsonObject, ModelRequest, NativePart, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { writeSeal } from '../shared/seals.ts'
+import type { Nothing } from '../shared/strict.ts'
+import { reportCache } from './cache.ts'
+import { encodeCitation } from './citations.ts'
+import { carrierOf, unsigned } from './seal-carrier.ts'
+import { customInput, isCustomTool, readInput } from './tool-input.ts'
+
+/**
+ * An answer's part as the blocks that stand for it; none (and a report) where this format has no form for it. Blocks come
+ * whole; the stream's encoder takes them apart again.
+ */
+export function encodeAnswerPart(part: Part, context: ExchangeContext): JsonObject[] {
+  reportCache(part, context)
+  switch (part.type) {
+    case 'text':
+      return [encodeText(part, context)]
+    case 'refusal': {
+      const { type: _, text, cache: _cache, extra, at = '', ...rest } = part
+      rest satisfies Nothing
+      return [{ ...ownExtra(extra, 'messages', at, context.report), type: 'text', text }]
+    }
+    case 'reasoning':
+      return encodeReasoning(part, context)
+    case 'tool-call':
+      return encodeCall(part, context)
+    case 'native':
+      return encodeNative(part, context)
+    case 'media':
+    case 'tool-result': {
+      const what = part.type === 'media' ? part.kind : 'a tool result'
+      context.report.add(loss(part.at ?? '', `${what} has no form in an answer of messages and is left out`))
+      return []
+    }
+    default:
+      return part satisfies never
+  }
+}
+
+function encodeText(part: Part & { type: 'text' }, context: CodecContext): JsonObject {
+  const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const out: JsonObject = { ...ownExtra(extra, 'messages', at, context.report), type: 'text', text }
+  const wire = (citations ?? []).flatMap((citation) => encodeCitation(citation, at, context) ?? [])
+  if (wire.length > 0) out.citations = wire
+  return out
+}
+
+/** Reasoning of other formats becomes thinking, with a signature that tells Anthropic's from theirs when it comes back. */
+function encodeReasoning(part: ReasoningPart, context: CodecContext): JsonObject[] {
+  const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const own = ownExtra(extra, 'messages', at, context.report)
+  const signature = seal === undefined ? unsigned : writeSeal(seal, 'messages')
+  if (!redacted) return [{ ...own, type: 'thinking', thinking: text, signature }]
+  if (seal !== undefined) return [{ ...own, type: 'redacted_thinking', data: signature }]
+  context.report.add(loss(at, 'withheld reasoning without a seal says nothing and is left out', 'unsupported', 'note'))
+  return []
+}
+
+function encodeCall(part: ToolCallPart, context: ExchangeContext): JsonObject[] {
+  const { type: _, id, name, input: _input, custom: _custom, seal, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const call = {
+    ...ownExtra(extra, 'messages', at, context.report),
+    type: 'tool_use',
+    id: id || context.newId('toolu_'),
+    name,
+    input: readInput(part, context),
+  }
+  return seal === undefined ? [call] : [carrierOf(call, seal), call]
+}
+
+function encodeNative(part: NativePart, context: CodecContext): JsonObject[] {
+  const { type: _, format, value, incidental, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  ownExtra(extra, 'messages', at, context.report)
+  if (format === 'messages') return [value]
+  const what = typeof value.type === 'string' ? `a ${value.type} block` : 'a block of another format'
+  context.report.add(loss(at, `${what} has no counterpart in messages`, 'unsupported', incidental ? 'note' : 'warn'))
+  return []
+}
+
+/** A call of the function that stood for a custom tool is a call of the custom tool. */
+export function restoreCustom(part: Part, request: ModelRequest): Part {
+  if (part.type !== 'tool-call' || !isCustomTool(part.name, request)) return part
+  return { ...part, custom: true, input: customInput(part.input) }
+}

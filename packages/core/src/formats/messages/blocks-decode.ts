@@ -1,0 +1,114 @@
+import type {
+  Json,
+  JsonObject,
+  NativePart,
+  Part,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject, leftover, takeBoolean, takeString, type Unread, unread } from '../shared/reader.ts'
+import { put } from '../shared/strict.ts'
+import { decodeCache } from './cache.ts'
+import { decodeCitations } from './citations.ts'
+import { decodeMedia } from './media.ts'
+import { openSeal } from './seal-carrier.ts'
+
+/** Content of any kind: a string is one text. An empty one says nothing. */
+export function decodeContent(content: Json | undefined, at: string): Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }]
+  if (!Array.isArray(content)) return []
+  return content.filter(isObject).map((block, index) => decodeBlock(block, pointer(at, index)))
+}
+
+/** One block of a question or an answer. What has no meaning in other formats is kept whole. */
+export function decodeBlock(source: JsonObject, at: string): Part {
+  const block = unread(source)
+  const type = takeString(block, 'type') ?? ''
+  const cache = decodeCache(block)
+  const part = decodeKnown(type, block, at)
+  if (part === undefined) return nativeBlock(source, at)
+  part.at = at
+  if (cache !== undefined) part.cache = cache
+  const rest = substance(block)
+  if (rest !== undefined) part.extra = { messages: rest }
+  return part
+}
+
+export const nativeBlock = (value: JsonObject, at?: string): NativePart => ({
+  type: 'native',
+  format: 'messages',
+  value,
+  ...(at === undefined ? {} : { at }),
+})
+
+function decodeKnown(type: string, block: Unread, at: string): Exclude<Part, NativePart> | undefined {
+  switch (type) {
+    case 'text':
+      return decodeText(block)
+    case 'thinking':
+    case 'redacted_thinking':
+      return decodeThinking(type, block)
+    case 'tool_use':
+      return decodeToolUse(block)
+    case 'tool_result':
+      return decodeToolResult(block, at)
+    default:
+      return decodeMedia(type, block)
+  }
+}
+
+function decodeText(block: Unread): TextPart | undefined {
+  const text = takeString(block, 'text')
+  if (text === undefined) return undefined
+  const part: TextPart = { type: 'text', text }
+  const citations = decodeCitations(block.citations)
+  if (citations !== undefined) {
+    part.citations = citations
+    delete block.citations
+  }
+  return part
+}
+
+function decodeThinking(type: 'thinking' | 'redacted_thinking', block: Unread): ReasoningPart {
+  const part: ReasoningPart = { type: 'reasoning', text: takeString(block, 'thinking') ?? '' }
+  const sealed = takeString(block, type === 'thinking' ? 'signature' : 'data')
+  if (type === 'redacted_thinking') part.redacted = true
+  if (sealed !== undefined) put(part, 'seal', openSeal(sealed))
+  return part
+}
+
+function decodeToolUse(block: Unread): ToolCallPart | undefined {
+  const id = takeString(block, 'id')
+  const name = takeString(block, 'name')
+  if (id === undefined || name === undefined) return undefined
+  const { input } = block
+  delete block.input
+  return { type: 'tool-call', id, name, input: writeInput(input) }
+}
+
+/** A call's input as text. A few servers send the text itself. */
+export const writeInput = (input: Json | undefined): string =>
+  typeof input === 'string' ? input : JSON.stringify(input ?? {})
+
+function decodeToolResult(block: Unread, at: string): ToolResultPart | undefined {
+  const callId = takeString(block, 'tool_use_id')
+  if (callId === undefined) return undefined
+  const part: ToolResultPart = {
+    type: 'tool-result',
+    callId,
+    parts: decodeContent(block.content, pointer(at, 'content')),
+  }
+  delete block.content
+  put(part, 'isError', takeBoolean(block, 'is_error'))
+  return part
+}
+
+/** Fields that say something: nulls and empty lists of citations are how the SDKs write "none". */
+export function substance(fields: Unread): JsonObject | undefined {
+  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
+  if (Array.isArray(fields.citations) && fields.citations.length === 0) delete fields.citations
+  return leftover(fields)
+}

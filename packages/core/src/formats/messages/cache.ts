@@ -1,0 +1,33 @@
+import type { CodecContext } from '../codec.ts'
+import type { JsonObject, Located } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject, leftover, type Unread, unread } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
+
+interface CacheHint {
+  ttl?: '5m' | '1h'
+}
+
+/** Takes `cache_control`. One of a kind not known here stays unread and travels as it is. */
+export function decodeCache(fields: Unread): CacheHint | undefined {
+  if (!isObject(fields.cache_control)) return undefined
+  const { type, ttl, ...rest } = unread(fields.cache_control)
+  const known = type === 'ephemeral' && (ttl === undefined || ttl === null || ttl === '5m' || ttl === '1h')
+  if (!known || leftover(rest) !== undefined) return undefined
+  delete fields.cache_control
+  return ttl === '5m' || ttl === '1h' ? { ttl } : {}
+}
+
+export function encodeCache(out: JsonObject, node: { cache?: CacheHint }): void {
+  if (node.cache !== undefined)
+    out.cache_control =
+      node.cache.ttl === undefined ? { type: 'ephemeral' } : { type: 'ephemeral', ttl: node.cache.ttl }
+}
+
+/** For nodes that this format cannot mark, or that are not sent at all. */
+export function reportCache(node: Located & { cache?: CacheHint }, context: CodecContext): void {
+  if (node.cache !== undefined)
+    context.report.add(
+      loss(pointer(node.at ?? '', 'cache_control'), 'the cache hint has no place here', 'unsupported', 'note'),
+    )
+}

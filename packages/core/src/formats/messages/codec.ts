@@ -1,0 +1,33 @@
+import type { Codec } from '../codec.ts'
+import { decodeError, encodeError } from './error.ts'
+import { efforts, fieldPointers } from './fields.ts'
+import { encodeModel, encodeModelList } from './model-list.ts'
+import { decodeRequest } from './request-decode.ts'
+import { encodeRequest } from './request-encode.ts'
+import { decodeResponse, encodeResponse } from './response.ts'
+import { decodeStream } from './stream-decode.ts'
+import { encodeStream } from './stream-encode.ts'
+import { tapResponse, tapStream } from './tap.ts'
+import { validateRequest } from './validate.ts'
+
+/** Anthropic Messages. */
+export const messagesCodec: Codec = {
+  format: 'messages',
+  validateRequest,
+  decodeRequest,
+  encodeRequest,
+  decodeResponse,
+  encodeResponse,
+  decodeStream,
+  encodeStream,
+  decodeError,
+  encodeError,
+  // Usage always comes: nothing to ask for.
+  wireEdit: () => undefined,
+  tapResponse,
+  tapStream,
+  encodeModelList,
+  encodeModel,
+  fieldPointers,
+  efforts,
+}

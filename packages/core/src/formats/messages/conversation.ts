@@ -1,0 +1,222 @@
+import type { JsonObject, Part, Turn } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import type { Nothing } from '../shared/strict.ts'
+import { type BlockContext, collapse, encodePart } from './blocks-encode.ts'
+import { encodeCache, reportCache } from './cache.ts'
+import type { ModelTraits } from './models.ts'
+
+export interface Conversation {
+  system?: JsonObject[] | string
+  messages: JsonObject[]
+  /** The last answer called tools, and does not begin with the thinking that Anthropic wants back in that case. */
+  brokenLoop: boolean
+}
+
+/** A message on its way to the wire. */
+interface Draft {
+  role: 'user' | 'assistant' | 'system'
+  blocks: JsonObject[]
+  parts: Part[]
+  own: JsonObject | undefined
+  at: string
+}
+
+/**
+ * Turns as messages wants them: what comes first of the system's goes to `system`, users and assistants take turns,
+ * begun by a user, results stand in front, and no message is empty.
+ */
+export function encodeConversation(turns: readonly Turn[], traits: ModelTraits, context: BlockContext): Conversation {
+  const first = turns.findIndex((turn) => !isSystem(turn) || keepsPlace(turn))
+  const leading = first < 0 ? turns : turns.slice(0, first)
+  const rest = first < 0 ? [] : turns.slice(first)
+  const drafts = join(
+    place(
+      rest.flatMap((turn) => draft(turn, traits, context)),
+      context,
+    ),
+  )
+  const out: Conversation = { messages: [], brokenLoop: false }
+
+  const systemParts: Part[] = []
+  const systemBlocks = leading.flatMap((turn) => {
+    const parts = systemPartsOf(turn, context)
+    systemParts.push(...parts)
+    return encodeParts(turn, parts, 'user', context)
+  })
+  if (drafts.length === 0 && systemBlocks.length > 0) {
+    const at = leading[0]?.at ?? ''
+    context.report.add(loss(at, 'a request needs a user message: the system prompt is sent as one', 'moved'))
+    drafts.push({ role: 'user', blocks: systemBlocks, parts: systemParts, own: undefined, at })
+  } else if (systemBlocks.length > 0) out.system = collapse(systemBlocks, systemParts)
+  finish(drafts, context)
+  out.messages = drafts.map(({ role, blocks, parts, own }) => ({
+    ...own,
+    role,
+    ...(blocks.length > 0 ? { content: collapse(blocks, parts) } : {}),
+  }))
+  out.brokenLoop = isBroken(drafts)
+  return out
+}
+
+const isSystem = (turn: Turn): boolean => turn.role === 'system' || turn.role === 'developer'
+
+/** A message with settings of its own (an effort from here on) works only where it stands. */
+const keepsPlace = (turn: Turn): boolean => turn.extra?.messages !== undefined
+
+/** The parts of a system turn that can be sent as such. */
+function systemPartsOf(turn: Turn, context: BlockContext): Part[] {
+  settings(turn, context)
+  return turn.parts.filter((part) => {
+    const fits = part.type === 'text' || part.type === 'native' || part.type === 'refusal'
+    if (!fits)
+      context.report.add(loss(part.at ?? turn.at ?? '', `a system prompt takes text only: ${part.type} is left out`))
+    return fits
+  })
+}
+
+/** What a turn carries beside its role and parts. */
+function settings(turn: Turn, context: BlockContext): JsonObject | undefined {
+  const { role: _, parts: _parts, name, cache: _cache, extra, at = '', ...rest } = turn
+  rest satisfies Nothing
+  if (name !== undefined) context.report.add(loss(pointer(at, 'name'), 'messages does not tell speakers apart by name'))
+  return ownExtra(extra, 'messages', at, context.report)
+}
+
+function draft(turn: Turn, traits: ModelTraits, context: BlockContext): Draft[] {
+  const at = turn.at ?? ''
+  if (!isSystem(turn)) {
+    const role = turn.role === 'assistant' ? 'assistant' : 'user'
+    const own = settings(turn, context)
+    const blocks = encodeParts(turn, turn.parts, role, context)
+    if (blocks.length > 0) return [{ role, blocks, parts: turn.parts, own, at }]
+    context.report.add(loss(at, 'an empty message is not accepted upstream and left out', 'unsupported', 'note'))
+    return []
+  }
+  const parts = systemPartsOf(turn, context)
+  const own = turn.extra?.messages
+  const blocks = encodeParts(turn, parts, 'user', context)
+  const system: Draft = { role: 'system', blocks, parts, own, at }
+  if (traits.systemTurns) return blocks.length === 0 && own === undefined ? [] : [system]
+  for (const key of Object.keys(own ?? {}))
+    context.report.add(loss(pointer(at, key), 'it belongs to a system message, which the model does not take here'))
+  return blocks.length === 0 ? [] : [asUser({ ...system, own: undefined }, context)]
+}
+
+function encodeParts(
+  turn: Turn,
+  parts: readonly Part[],
+  role: 'user' | 'assistant',
+  context: BlockContext,
+): JsonObject[] {
+  const blocks = parts.flatMap((part) => encodePart(part, role, context))
+  const last = blocks.at(-1)
+  // A mark on a whole turn stands on its last block here.
+  if (last === undefined) reportCache(turn, context)
+  else if (last.cache_control === undefined) encodeCache(last, turn)
+  return blocks
+}
+
+/** The system's words in the user's mouth, marked as what they are. */
+function asUser(draft: Draft, context: BlockContext): Draft {
+  context.report.add(
+    loss(draft.at, 'a system message in this place is not taken: it is sent as marked text of the user', 'moved'),
+  )
+  for (const block of draft.blocks)
+    if (block.type === 'text' && typeof block.text === 'string') block.text = `<system>\n${block.text}\n</system>`
+  return { ...draft, role: 'user' }
+}
+
+/** A system message may follow a user's only: one that comes before is put behind the user's next words. */
+function place(drafts: Draft[], context: BlockContext): Draft[] {
+  const out: Draft[] = []
+  let held: Draft[] = []
+  for (const next of drafts) {
+    if (next.role === 'system' && out.at(-1)?.role !== 'user' && out.at(-1)?.role !== 'system' && !keeps(next)) {
+      held.push(next)
+      continue
+    }
+    if (held.length > 0 && next.role === 'assistant') {
+      out.push(...held.map((late) => asUser(late, context)))
+      held = []
+    }
+    out.push(next)
+    if (held.length > 0 && next.role === 'user') {
+      for (const { at } of held)
+        context.report.add(
+          loss(at, 'a system message may only follow a user message: it is put behind the next one', 'moved', 'note'),
+        )
+      out.push(...held)
+      held = []
+    }
+  }
+  return [...out, ...held.map((late) => asUser(late, context))]
+}
+
+const keeps = (draft: Draft): boolean => draft.own !== undefined
+
+/** Neighbours of the same role become one message; system messages stay apart. */
+function join(drafts: readonly Draft[]): Draft[] {
+  const out: Draft[] = []
+  for (const next of drafts) {
+    const last = out.at(-1)
+    if (last === undefined || last.role !== next.role || next.role === 'system' || last.own || next.own) {
+      out.push({ ...next })
+      continue
+    }
+    last.blocks = [...last.blocks, ...next.blocks]
+    last.parts = [...last.parts, ...next.parts]
+  }
+  return out
+}
+
+const isResult = (block: JsonObject): boolean => block.type === 'tool_result'
+
+function finish(drafts: Draft[], context: BlockContext): void {
+  const { report } = context
+  for (const { role, blocks, at } of drafts) {
+    if (role !== 'user' || !blocks.some(isResult)) continue
+    const firstOther = blocks.findIndex((block) => !isResult(block))
+    if (firstOther >= 0 && blocks.findLastIndex(isResult) > firstOther) {
+      blocks.sort((a, b) => Number(isResult(b)) - Number(isResult(a)))
+      report.add(loss(at, 'tool results are put in front of the message', 'moved', 'note'))
+    }
+  }
+  const [opening] = drafts
+  if (opening === undefined || opening.role === 'assistant') {
+    report.add(
+      loss(
+        opening?.at || '/messages',
+        "a conversation begins with a user message: '.' is put in front",
+        'approximated',
+      ),
+    )
+    drafts.unshift({ role: 'user', blocks: [{ type: 'text', text: '.' }], parts: [], own: undefined, at: '' })
+  }
+  trimEnd(drafts, context)
+}
+
+/** The answer is to continue the last message: Anthropic refuses one that ends in blanks. */
+function trimEnd(drafts: Draft[], context: BlockContext): void {
+  const last = drafts.at(-1)
+  const block = last?.blocks.at(-1)
+  if (last?.role !== 'assistant' || block?.type !== 'text' || typeof block.text !== 'string') return
+  const trimmed = block.text.trimEnd()
+  if (trimmed === block.text) return
+  context.report.add(
+    loss(last.at, 'blanks at the end of the last assistant message are cut off', 'approximated', 'note'),
+  )
+  const was = block.text
+  block.text = trimmed
+  last.parts = last.parts.map((part) => (part.type === 'text' && part.text === was ? { ...part, text: trimmed } : part))
+}
+
+const isThinking = (block: JsonObject | undefined): boolean =>
+  block?.type === 'thinking' || block?.type === 'redacted_thinking'
+
+function isBroken(drafts: readonly Draft[]): boolean {
+  const answer = drafts.findLast(({ role }) => role === 'assistant')
+  return answer !== undefined && answer.blocks.some(({ type }) => type === 'tool_use') && !isThinking(answer.blocks[0])
+    ? drafts.slice(drafts.indexOf(answer) + 1).some(({ blocks }) => blocks.some(isResult))
+    : false
+}

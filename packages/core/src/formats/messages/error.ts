@@ -1,0 +1,142 @@
+import { statusOf } from '../../errors.ts'
+import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { put } from '../shared/strict.ts'
+
+const kindOfType: Readonly<Record<string, ErrorKind>> = {
+  invalid_request_error: 'invalid_request',
+  authentication_error: 'authentication',
+  billing_error: 'quota_exceeded',
+  permission_error: 'permission',
+  not_found_error: 'not_found',
+  conflict_error: 'conflict',
+  request_too_large: 'request_too_large',
+  rate_limit_error: 'rate_limited',
+  api_error: 'upstream_error',
+  overloaded_error: 'overloaded',
+  timeout_error: 'upstream_timeout',
+}
+
+const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
+  400: 'invalid_request',
+  401: 'authentication',
+  402: 'quota_exceeded',
+  403: 'permission',
+  404: 'not_found',
+  408: 'timeout',
+  409: 'conflict',
+  413: 'request_too_large',
+  415: 'unsupported_media_type',
+  422: 'invalid_request',
+  429: 'rate_limited',
+  503: 'overloaded',
+  504: 'upstream_timeout',
+  529: 'overloaded',
+}
+
+/**
+ * Reads `{type: 'error', error: {type, message}}` as Anthropic sends it, and what others put in its place: OpenAI's
+ * `{error: {message, type, code}}`, `{error: text}`, the clouds' `{message}`, FastAPI's `{detail}`, plain text.
+ */
+export function decodeError(status: number, body: Json): ErrorInfo {
+  const error = isObject(body) && isObject(body.error) ? body.error : isObject(body) ? body : {}
+  const message = readMessage(body, error) ?? `The upstream answered ${status} without saying why.`
+  const kind = classify(status, isObject(body) ? error.type : undefined, message)
+  const info: ErrorInfo = { kind, status: statusOf[kind], message }
+  if (kind === 'invalid_request') put(info, 'param', paramOf(message))
+  const details = isObject(error.details) ? error.details.error_code : undefined
+  put(info, 'code', text(details) ?? text(error.code))
+  if (isObject(body) && isObject(body.error) && typeof error.message === 'string')
+    info.raw = { format: 'messages', value: error }
+  return info
+}
+
+const text = (value: Json | undefined): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
+
+function readMessage(body: Json, error: JsonObject): string | undefined {
+  if (typeof body === 'string') return body.trimStart().startsWith('<') ? undefined : text(body)
+  if (!isObject(body)) return undefined
+  return text(error.message) ?? text(body.error) ?? text(body.detail) ?? text(body.Message)
+}
+
+const tooLong = /prompt is too long|exceeds? (the )?(model's )?(maximum )?context|input length and .max_tokens. exceed/i
+
+function classify(status: number, type: Json | undefined, message: string): ErrorKind {
+  const byType = typeof type === 'string' && Object.hasOwn(kindOfType, type) ? kindOfType[type] : undefined
+  const kind = byType ?? kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid_request' : 'upstream_error')
+  if (kind === 'invalid_request') {
+    if (tooLong.test(message)) return 'context_length_exceeded'
+    if (message.includes('credit balance is too low')) return 'quota_exceeded'
+  }
+  if (kind === 'not_found' && (message.startsWith('model:') || /\bmodel\b/i.test(message))) return 'model_not_found'
+  return kind
+}
+
+/** Anthropic names the field in front of its message: `messages.1.content: Field required`. */
+const paramOf = (message: string): string | undefined => /^([a-z_]+(?:\.[A-Za-z0-9_-]+)*): /.exec(message)?.[1]
+
+interface WireKind {
+  status: number
+  type: string
+}
+const wire = {
+  invalid_request: { status: 400, type: 'invalid_request_error' },
+  unsupported_media_type: { status: 415, type: 'invalid_request_error' },
+  method_not_allowed: { status: 405, type: 'invalid_request_error' },
+  request_too_large: { status: 413, type: 'request_too_large' },
+  context_length_exceeded: { status: 400, type: 'invalid_request_error' },
+  authentication: { status: 401, type: 'authentication_error' },
+  permission: { status: 403, type: 'permission_error' },
+  not_found: { status: 404, type: 'not_found_error' },
+  model_not_found: { status: 404, type: 'not_found_error' },
+  conflict: { status: 409, type: 'conflict_error' },
+  rate_limited: { status: 429, type: 'rate_limit_error' },
+  quota_exceeded: { status: 429, type: 'rate_limit_error' },
+  overloaded: { status: 529, type: 'overloaded_error' },
+  timeout: { status: 408, type: 'timeout_error' },
+  internal: { status: 500, type: 'api_error' },
+  not_implemented: { status: 501, type: 'api_error' },
+  upstream_auth: { status: 502, type: 'api_error' },
+  upstream_error: { status: 502, type: 'api_error' },
+  upstream_bad_response: { status: 502, type: 'api_error' },
+  upstream_truncated: { status: 502, type: 'api_error' },
+  upstream_unreachable: { status: 502, type: 'api_error' },
+  upstream_timeout: { status: 504, type: 'timeout_error' },
+  cancelled: { status: 499, type: 'api_error' },
+} as const satisfies Record<ErrorKind, WireKind>
+
+/** Kinds that are about the request: then Anthropic's own object, with its details, is the client's to see. */
+const aboutRequest: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
+  'invalid_request',
+  'request_too_large',
+  'context_length_exceeded',
+  'not_found',
+  'model_not_found',
+  'conflict',
+])
+
+/** The body of an error, as an answer and as a stream's event. */
+export function errorBody(error: ErrorInfo): JsonObject {
+  const own = error.raw?.format === 'messages' && aboutRequest.has(error.kind) ? error.raw.value : undefined
+  const type = typeof own?.type === 'string' ? own.type : wire[error.kind].type
+  return { type: 'error', error: { ...own, type, message: own === undefined ? wording(error) : error.message } }
+}
+
+export function encodeError(error: ErrorInfo, requestId: string): { status: number; body: JsonObject } {
+  const { status } = wire[error.kind]
+  return { status, body: requestId === '' ? errorBody(error) : { ...errorBody(error), request_id: requestId } }
+}
+
+/** Clients read some of Anthropic's sentences: Claude Code compacts on one, and finds the model's name behind another. */
+function wording({ kind, message }: ErrorInfo): string {
+  if (kind === 'model_not_found') return message.startsWith('model:') ? message : `model: ${quoted(message) ?? message}`
+  if (kind !== 'context_length_exceeded' || message.includes('prompt is too long')) return message
+  const [limit, used] = [...message.matchAll(/\d{3,}/g)].map(Number).sort((a, b) => a - b)
+  return limit !== undefined && used !== undefined && limit < used
+    ? `prompt is too long: ${used} tokens > ${limit} maximum`
+    : `prompt is too long: ${message}`
+}
+
+/** The first quoted name in a sentence. */
+const quoted = (message: string): string | undefined => /['`]([^'`]+)['`]/.exec(message)?.[1]

@@ -1,0 +1,48 @@
+import type { Effort } from '../ir.ts'
+
+/** Where the IR's request fields stand in a messages body. */
+export const fieldPointers = {
+  model: '/model',
+  turns: '/messages',
+  stream: '/stream',
+  'sampling.temperature': '/temperature',
+  'sampling.topP': '/top_p',
+  'sampling.topK': '/top_k',
+  'sampling.seed': '/seed',
+  'sampling.logitBias': '/logit_bias',
+  'sampling.presencePenalty': '/presence_penalty',
+  'sampling.frequencyPenalty': '/frequency_penalty',
+  'sampling.stop': '/stop_sequences',
+  'sampling.maxTokens': '/max_tokens',
+  'sampling.choices': '/n',
+  tools: '/tools',
+  'tools.list': '/tools',
+  'tools.choice': '/tool_choice',
+  'tools.parallel': '/tool_choice/disable_parallel_tool_use',
+  reasoning: '/thinking',
+  'reasoning.effort': '/output_config/effort',
+  'reasoning.budgetTokens': '/thinking/budget_tokens',
+  'reasoning.adaptive': '/thinking',
+  'reasoning.off': '/thinking',
+  'reasoning.summary': '/thinking/display',
+  output: '/output_config',
+  'output.format': '/output_config/format',
+  'output.modalities': '/modalities',
+  'output.audio': '/audio',
+  'output.logprobs': '/logprobs',
+  'output.verbosity': '/verbosity',
+  'output.includeUsage': '/stream',
+  user: '/metadata',
+  'user.id': '/metadata/user_id',
+  'user.cacheKey': '/metadata',
+  'user.safetyId': '/metadata',
+  metadata: '/metadata',
+  serviceTier: '/service_tier',
+} as const satisfies Readonly<Record<string, string>>
+
+/** The words of `output_config.effort`. */
+export const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
+
+export type EffortWord = (typeof efforts)[number]
+
+export const isEffort = (value: unknown): value is EffortWord => efforts.some((effort) => effort === value)

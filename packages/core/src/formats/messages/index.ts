@@ -1,0 +1,1 @@
+export { messagesCodec } from './codec.ts'

@@ -1,0 +1,133 @@
+import type { CodecContext } from '../codec.ts'
+import type { Json, JsonObject, ModelRequest, Output, Part, Sampling, Turn } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import {
+  isObject,
+  take,
+  takeBoolean,
+  takeNumber,
+  takeObject,
+  takeString,
+  type Unread,
+  unread,
+} from '../shared/reader.ts'
+import { put } from '../shared/strict.ts'
+import { decodeContent, nativeBlock, substance } from './blocks-decode.ts'
+import { attachCallSeals } from './seal-carrier.ts'
+import { decodeThinking } from './thinking.ts'
+import { decodeTools } from './tools.ts'
+
+export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
+  const fields = unread(body)
+  const request: ModelRequest = { model: takeString(fields, 'model') ?? '', turns: [], stream: false }
+  request.turns = [...decodeSystem(fields), ...decodeMessages(fields, context)]
+  request.stream = takeBoolean(fields, 'stream') ?? false
+  const outputConfig = unread(isObject(fields.output_config) ? fields.output_config : {})
+  put(request, 'sampling', filled(decodeSampling(fields)))
+  put(request, 'tools', decodeTools(fields))
+  put(request, 'reasoning', decodeThinking(fields, outputConfig))
+  decodeFormat(request, fields, outputConfig)
+  decodeUser(request, fields)
+  decodeTier(request, fields)
+  restore(fields, 'output_config', outputConfig)
+  const rest = substance(fields)
+  if (rest !== undefined) request.extra = { messages: rest }
+  return request
+}
+
+const filled = <T extends object>(group: T): T | undefined => (Object.keys(group).length === 0 ? undefined : group)
+
+/** Puts back what nobody read of a nested object. */
+function restore(fields: Unread, key: string, inner: Unread): void {
+  const rest = substance(inner)
+  if (rest === undefined) delete fields[key]
+  else fields[key] = rest
+}
+
+/** Claude Code's bookkeeping: it changes with each request, so another provider's prompt cache would never hit. */
+const billing = 'x-anthropic-billing-header:'
+
+function decodeSystem(fields: Unread): Turn[] {
+  const { system } = fields
+  if (typeof system !== 'string' && !Array.isArray(system)) return []
+  delete fields.system
+  const parts = decodeContent(system, '/system').map(
+    (part): Part =>
+      part.type === 'text' && part.text.startsWith(billing)
+        ? { ...nativeBlock(sourceOf(system, part), part.at), incidental: true }
+        : part,
+  )
+  return parts.length === 0 ? [] : [{ role: 'system', parts, at: '/system' }]
+}
+
+/** The block as the client wrote it. */
+function sourceOf(system: string | Json[], part: Part & { type: 'text' }): JsonObject {
+  const block = typeof system === 'string' ? undefined : system[Number(part.at?.slice('/system/'.length))]
+  return isObject(block) ? block : { type: 'text', text: part.text }
+}
+
+function decodeMessages(fields: Unread, context: CodecContext): Turn[] {
+  const messages = Array.isArray(fields.messages) ? fields.messages : []
+  delete fields.messages
+  const turns: Turn[] = []
+  for (const [index, message] of messages.entries()) {
+    if (!isObject(message)) continue // the validator has refused it
+    const at = pointer('/messages', index)
+    const inner = unread(message)
+    const role = takeString(inner, 'role')
+    const parts = attachCallSeals(decodeContent(inner.content, pointer(at, 'content')), context)
+    delete inner.content
+    const turn: Turn = { role: role === 'assistant' || role === 'system' ? role : 'user', parts, at }
+    const rest = substance(inner)
+    if (rest !== undefined) turn.extra = { messages: rest }
+    turns.push(turn)
+  }
+  return turns
+}
+
+const isTexts = (value: Json): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
+
+function decodeSampling(fields: Unread): Sampling {
+  const sampling: Sampling = {}
+  put(sampling, 'maxTokens', takeNumber(fields, 'max_tokens'))
+  put(sampling, 'temperature', takeNumber(fields, 'temperature'))
+  put(sampling, 'topP', takeNumber(fields, 'top_p'))
+  put(sampling, 'topK', takeNumber(fields, 'top_k'))
+  put(sampling, 'stop', take(fields, 'stop_sequences', isTexts))
+  return sampling
+}
+
+/** `output_config.format`, or `output_format` as it was called in the beta. */
+function decodeFormat(request: ModelRequest, fields: Unread, outputConfig: Unread): void {
+  const legacy = !isObject(outputConfig.format)
+  const holder = legacy ? fields : outputConfig
+  const key = legacy ? 'output_format' : 'format'
+  const format = takeObject(holder, key)
+  if (format === undefined) return
+  const { type, schema, ...rest } = unread(format)
+  if (type !== 'json_schema' || !isObject(schema)) {
+    holder[key] = format
+    return
+  }
+  const output: Output = { format: { type: 'json', schema } }
+  request.output = output
+  if (legacy) request.at = { ...request.at, 'output.format': '/output_format' }
+  restore(holder, key, rest)
+}
+
+function decodeUser(request: ModelRequest, fields: Unread): void {
+  const metadata = takeObject(fields, 'metadata')
+  if (metadata === undefined) return
+  const inner = unread(metadata)
+  const id = takeString(inner, 'user_id')
+  if (id !== undefined) request.user = { id }
+  restore(fields, 'metadata', inner)
+}
+
+/** The IR speaks of tiers in the words that most formats share: the plain one is `default`. */
+function decodeTier(request: ModelRequest, fields: Unread): void {
+  if (fields.service_tier !== 'auto' && fields.service_tier !== 'standard_only') return
+  request.serviceTier = fields.service_tier === 'auto' ? 'auto' : 'default'
+  delete fields.service_tier
+}

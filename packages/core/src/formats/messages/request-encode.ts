@@ -1,0 +1,200 @@
+import type { CodecContext, TargetTraits } from '../codec.ts'
+import type { JsonObject, ModelRequest, Output, Sampling } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { encodeConversation } from './conversation.ts'
+import { defaultMaxTokens, type ModelTraits, modelTraits } from './models.ts'
+import { encodeThinking } from './thinking.ts'
+import { createToolIds } from './tool-ids.ts'
+import { encodeTools } from './tools.ts'
+
+type EncodeContext = CodecContext & { readonly target: TargetTraits }
+
+/** Reports by the IR's name of the field. */
+type Tell = (
+  field: string,
+  detail: string,
+  ...kind: [kind?: Parameters<typeof loss>[2], severity?: Parameters<typeof loss>[3]]
+) => void
+
+/** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
+export function encodeRequest(request: ModelRequest, context: EncodeContext): JsonObject {
+  const {
+    model: _,
+    turns,
+    stream,
+    sampling = {},
+    tools,
+    reasoning: _reasoning,
+    output,
+    user,
+    metadata,
+    serviceTier,
+    extra,
+    at,
+    ...rest
+  } = request
+  rest satisfies Nothing
+  const { report, target } = context
+  const traits = modelTraits(target)
+  const tell: Tell = (field, detail, ...kind) => report.add(loss(fieldPointer(field, at, undefined), detail, ...kind))
+
+  const own = ownExtra(extra, 'messages', '', report)
+  const conversation = encodeConversation(turns, traits, { ...context, ids: createToolIds(turns) })
+  const out: JsonObject = { ...own, model: target.model }
+  put(out, 'system', conversation.system)
+  out.messages = conversation.messages
+  const maxTokens = encodeMaxTokens(sampling, target, traits, tell)
+  out.max_tokens = maxTokens
+  if (stream) out.stream = true
+  const forced = tools === undefined ? false : encodeTools(tools, out, request, traits, context)
+  const setting = { maxTokens, forced, brokenLoop: conversation.brokenLoop }
+  const thinks = encodeThinking(request, out, traits, setting, context)
+  encodeSampling(sampling, out, traits, thinks, tell)
+  if (output !== undefined) encodeOutput(output, out, traits, tell)
+  encodeUser(user, out, tell)
+  if (metadata !== undefined) tell('metadata', 'messages keeps no metadata but the user', 'unsupported', 'note')
+  if (serviceTier !== undefined) encodeTier(serviceTier, out, tell)
+  return out
+}
+
+/** The format requires a bound; where the client named none, one is made up and said so. */
+function encodeMaxTokens(sampling: Sampling, target: TargetTraits, traits: ModelTraits, tell: Tell): number {
+  const { maxTokens } = sampling
+  if (maxTokens === undefined) {
+    const made = defaultMaxTokens(target, traits)
+    tell('sampling.maxTokens', `the format requires max_tokens: ${made} was made up`, 'approximated', 'note')
+    return made
+  }
+  if (traits.maxTokens === undefined || maxTokens <= traits.maxTokens) return maxTokens
+  tell('sampling.maxTokens', `the model answers with at most ${traits.maxTokens} tokens`, 'clamped')
+  return traits.maxTokens
+}
+
+function encodeSampling(sampling: Sampling, out: JsonObject, traits: ModelTraits, thinks: boolean, tell: Tell): void {
+  const {
+    temperature,
+    topP,
+    topK,
+    seed,
+    logitBias,
+    presencePenalty,
+    frequencyPenalty,
+    stop,
+    maxTokens: _,
+    choices,
+    ...rest
+  } = sampling
+  rest satisfies Nothing
+  encodeRandomness({ temperature, topP, topK }, out, traits, thinks, tell)
+  if (stop !== undefined) {
+    const sequences = stop.filter((sequence) => sequence.trim() !== '')
+    if (sequences.length < stop.length) tell('sampling.stop', 'stop sequences of blanks alone are refused upstream')
+    if (sequences.length > 0) out.stop_sequences = sequences
+  }
+  if (seed !== undefined) tell('sampling.seed', 'messages has no seed')
+  if (logitBias !== undefined && Object.keys(logitBias).length > 0)
+    tell('sampling.logitBias', 'messages has no logit bias')
+  // Zero is what happens anyway.
+  if (presencePenalty) tell('sampling.presencePenalty', 'messages has no presence penalty')
+  if (frequencyPenalty) tell('sampling.frequencyPenalty', 'messages has no frequency penalty')
+  if (choices !== undefined && choices > 1)
+    tell('sampling.choices', `messages gives one answer, not ${choices}`, 'unsupported', 'fatal')
+}
+
+type Randomness = { [K in 'temperature' | 'topP' | 'topK']: number | undefined }
+
+/** Which of the three knobs this model takes in this call. One that stands on its default is left out without a word. */
+function encodeRandomness(wanted: Randomness, out: JsonObject, traits: ModelTraits, thinks: boolean, tell: Tell): void {
+  let { temperature, topP, topK } = wanted
+  const drop = (field: keyof Randomness, detail: string): void => tell(`sampling.${field}`, detail)
+  if (temperature !== undefined && temperature > 1) {
+    tell('sampling.temperature', `messages takes temperatures up to 1, not ${temperature}`, 'clamped')
+    temperature = 1
+  }
+  const why =
+    traits.sampling === 'none' ? 'the model takes no such setting' : thinks ? 'it does not go with thinking' : undefined
+  if (why !== undefined) {
+    if (temperature !== undefined && temperature !== 1) {
+      drop('temperature', why)
+      temperature = undefined
+    }
+    if (topK !== undefined) {
+      drop('topK', why)
+      topK = undefined
+    }
+    if (topP !== undefined && topP !== 1 && (traits.sampling === 'none' || topP < 0.95)) {
+      drop('topP', why)
+      topP = undefined
+    }
+  }
+  if (traits.sampling !== 'any' && temperature !== undefined && topP !== undefined) {
+    if (topP === 1) topP = undefined
+    else if (temperature === 1) temperature = undefined
+    else {
+      drop('topP', 'the model takes temperature or top_p, not both')
+      topP = undefined
+    }
+  }
+  put(out, 'temperature', temperature)
+  put(out, 'top_p', topP)
+  put(out, 'top_k', topK)
+}
+
+function encodeOutput(output: Output, out: JsonObject, traits: ModelTraits, tell: Tell): void {
+  // Usage always comes.
+  const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
+  rest satisfies Nothing
+  if (format?.type === 'json') encodeFormat(format, out, traits, tell)
+  const other = modalities?.filter((modality) => modality !== 'text') ?? []
+  if (other.length > 0) tell('output.modalities', `the model answers in text, not in ${other.join(', ')}`)
+  if (audio !== undefined) tell('output.audio', 'the model does not speak')
+  if (logprobs !== undefined) tell('output.logprobs', 'messages gives no log probabilities')
+  if (verbosity !== undefined && verbosity !== 'medium') tell('output.verbosity', 'messages has no verbosity')
+}
+
+function encodeFormat(
+  format: Extract<NonNullable<Output['format']>, { type: 'json' }>,
+  out: JsonObject,
+  traits: ModelTraits,
+  tell: Tell,
+): void {
+  const { type: _, schema, name, description, strict, ...rest } = format
+  rest satisfies Nothing
+  if (schema === undefined) {
+    tell('output.format', 'messages has no JSON mode without a schema')
+    return
+  }
+  if (!traits.structured) {
+    tell('output.format', 'the model takes no schema for its answer')
+    return
+  }
+  if (name !== undefined || description !== undefined || strict === false)
+    tell(
+      'output.format',
+      "the schema is sent; its name, description and 'strict: false' have no place",
+      'approximated',
+      'note',
+    )
+  const config = isObject(out.output_config) ? out.output_config : {}
+  const kept = isObject(config.format) ? config.format : undefined
+  out.output_config = { ...config, format: { ...kept, type: 'json_schema', schema } }
+}
+
+function encodeUser(user: ModelRequest['user'], out: JsonObject, tell: Tell): void {
+  if (user === undefined) return
+  const { id, cacheKey, safetyId, ...rest } = user
+  rest satisfies Nothing
+  const wire = id ?? safetyId
+  if (wire !== undefined) out.metadata = { ...(isObject(out.metadata) ? out.metadata : undefined), user_id: wire }
+  if (id !== undefined && safetyId !== undefined && id !== safetyId)
+    tell('user.safetyId', 'messages knows one id of the user', 'unsupported', 'note')
+  if (cacheKey !== undefined) tell('user.cacheKey', 'messages has no key for its cache', 'unsupported', 'note')
+}
+
+function encodeTier(tier: string, out: JsonObject, tell: Tell): void {
+  if (tier === 'auto') out.service_tier = 'auto'
+  else if (tier === 'default') out.service_tier = 'standard_only'
+  else tell('serviceTier', `messages has no service tier '${tier.slice(0, 40)}'`)
+}

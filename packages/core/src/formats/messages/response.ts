@@ -1,0 +1,94 @@
+import { GatewayError } from '../../errors.ts'
+import type { ExchangeContext } from '../codec.ts'
+import type { Choice, Json, JsonObject, ModelResponse } from '../ir.ts'
+import { isObject, takeString, unread } from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { encodeAnswerPart, restoreCustom } from './answer-blocks.ts'
+import { decodeContent, substance } from './blocks-decode.ts'
+import { decodeError } from './error.ts'
+import { decodeFinish, encodeFinish, heldBy } from './finish.ts'
+import { decodeTier, decodeUsage, encodeUsage } from './usage.ts'
+
+/** Fields that a stream tells at its end only; here and there they belong to the choice. */
+export const endingFields = ['container', 'context_management'] as const
+
+/** Takes whatever servers send, as far as it goes. */
+export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
+  if (isObject(body) && (body.type === 'error' || (body.error && body.content === undefined))) throw toThrow(body)
+  if (!isObject(body) || !(Array.isArray(body.content) || typeof body.content === 'string'))
+    throw new GatewayError('upstream_bad_response', 'The upstream answered 200 with something that is no message.')
+  const fields = unread(body)
+  const parts = decodeContent(fields.content, '/content').map((part) => restoreCustom(part, context.request))
+  const choice: Choice = { parts, finish: decodeFinish(fields) }
+  const ending: JsonObject = {}
+  for (const key of endingFields) {
+    const value = fields[key]
+    if (value !== undefined && value !== null) ending[key] = value
+    delete fields[key]
+  }
+  if (Object.keys(ending).length > 0) choice.extra = { messages: ending }
+  const response: ModelResponse = {
+    id: takeString(fields, 'id') ?? '',
+    model: takeString(fields, 'model') ?? '',
+    created: 0,
+    choices: [choice],
+  }
+  put(response, 'usage', decodeUsage(fields.usage))
+  put(response, 'serviceTier', decodeTier(fields.usage))
+  for (const key of frameFields) delete fields[key]
+  const extra = substance(fields)
+  if (extra !== undefined) response.extra = { messages: extra }
+  return response
+}
+
+/** Fields of a message that are read elsewhere or say nothing. */
+export const frameFields: readonly string[] = [
+  'type',
+  'role',
+  'content',
+  'usage',
+  'stop_reason',
+  'stop_sequence',
+  'stop_details',
+]
+
+function toThrow(body: JsonObject): GatewayError {
+  const { kind, message, ...details } = decodeError(200, body)
+  return new GatewayError(kind, message, details)
+}
+
+/** Throws GatewayError for an answer that ended in an error: there is no stop reason that says so. */
+export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
+  const { id, model, created: _, choices, usage, serviceTier, extra, ...rest } = response
+  rest satisfies Nothing
+  const [choice, ...others] = choices
+  for (const [index] of others.entries())
+    context.report.add(loss(`/choices/${index + 1}`, 'messages carries one answer; the others are left out'))
+  const { parts, finish, logprobs, extra: choiceExtra, ...choiceRest } = choice ?? noChoice
+  choiceRest satisfies Nothing
+  const at = '/choices/0'
+  if (logprobs !== undefined) context.report.add(loss(`${at}/logprobs`, 'messages has no log probabilities'))
+  checkFinish(finish)
+  const ending = ownExtra(choiceExtra, 'messages', at, context.report)
+  ownExtra(finish.extra, 'messages', at, context.report)
+  return {
+    ...ownExtra(extra, 'messages', '', context.report),
+    id: id || context.newId('msg_'),
+    type: 'message',
+    role: 'assistant',
+    model: model || context.request.model,
+    content: parts.flatMap((part) => encodeAnswerPart(part, context)),
+    ...encodeFinish(finish, heldBy(parts)),
+    ...ending,
+    usage: encodeUsage(usage, serviceTier),
+  }
+}
+
+const noChoice: Choice = { parts: [], finish: { reason: 'other' } }
+
+/** An answer that ended in an error is told as one. */
+export function checkFinish({ reason, explanation }: Choice['finish']): void {
+  if (reason === 'error')
+    throw new GatewayError('upstream_error', explanation ?? 'The upstream ended its answer with an error.')
+}

@@ -1,0 +1,202 @@
+import type { ExchangeContext, SseEvent } from '../codec.ts'
+import type { Delta, JsonObject, Part, Sealed } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
+import { writeSeal } from '../shared/seals.ts'
+import { encodeAnswerPart } from './answer-blocks.ts'
+import { encodeCitation } from './citations.ts'
+import { carrierOf, unsigned } from './seal-carrier.ts'
+import { readInput } from './tool-input.ts'
+
+/** Writes the events of whole blocks and of blocks in growth, numbered without gaps. */
+export interface BlockWriter {
+  start(block: JsonObject): void
+  delta(delta: JsonObject): void
+  stop(): void
+  /** A whole block, taken apart as the real server does. */
+  whole(block: JsonObject): void
+}
+
+export const sse = (data: JsonObject & { type: string }): SseEvent => ({ event: data.type, data: JSON.stringify(data) })
+
+export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter {
+  let index = 0
+  const writer: BlockWriter = {
+    start: (block) => emit(sse({ type: 'content_block_start', index, content_block: block })),
+    delta: (delta) => emit(sse({ type: 'content_block_delta', index, delta })),
+    stop: () => emit(sse({ type: 'content_block_stop', index: index++ })),
+    whole(block) {
+      const { start, deltas } = takeApart(block)
+      writer.start(start)
+      for (const delta of deltas) writer.delta(delta)
+      writer.stop()
+    },
+  }
+  return writer
+}
+
+/** Which fields of a block follow in deltas; every other block comes whole in its start. */
+function takeApart(block: JsonObject): { start: JsonObject; deltas: JsonObject[] } {
+  const { type } = block
+  if (type === 'thinking') {
+    const { thinking = '', signature = '' } = block
+    const deltas: JsonObject[] = thinking === '' ? [] : [{ type: 'thinking_delta', thinking }]
+    return {
+      start: { ...block, thinking: '', signature: '' },
+      deltas: [...deltas, { type: 'signature_delta', signature }],
+    }
+  }
+  if (type === 'text') {
+    const { citations, text = '', ...rest } = block
+    const deltas: JsonObject[] = Array.isArray(citations)
+      ? citations.map((citation) => ({ type: 'citations_delta', citation }))
+      : []
+    return { start: { ...rest, text: '' }, deltas: text === '' ? deltas : [{ type: 'text_delta', text }, ...deltas] }
+  }
+  if (type === 'compaction' && typeof block.content === 'string')
+    return { start: { ...block, content: null }, deltas: [{ type: 'compaction_delta', content: block.content }] }
+  if (typeof type === 'string' && type.endsWith('tool_use') && isObject(block.input)) {
+    const partial_json = Object.keys(block.input).length === 0 ? '' : JSON.stringify(block.input)
+    return { start: { ...block, input: {} }, deltas: [{ type: 'input_json_delta', partial_json }] }
+  }
+  return { start: block, deltas: [] }
+}
+
+/** One part of the answer while it grows. */
+export interface PartEncoder {
+  delta(delta: Delta): void
+  end(): void
+}
+
+export function openPart(part: Part, writer: BlockWriter, context: ExchangeContext): PartEncoder {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return openText(part, writer, context)
+    case 'reasoning':
+      return part.redacted ? openRedacted(part, writer, context) : openReasoning(part, writer, context)
+    case 'tool-call':
+      return part.custom ? openCustom(part, writer, context) : openCall(part, writer, context)
+    default:
+      return openWhole(part, writer, context)
+  }
+}
+
+function reportDelta(delta: Delta, part: Part, context: ExchangeContext): void {
+  context.report.add(loss(part.at ?? '', `${delta.type} in a ${part.type} part has no form in messages`))
+}
+
+/** Log probabilities ride on text; messages has none. */
+function textOf(delta: Delta & { text: string; logprobs?: unknown }, context: ExchangeContext): string {
+  if (delta.logprobs !== undefined) context.report.add(loss('/choices/0/logprobs', 'messages has no log probabilities'))
+  return delta.text
+}
+
+function openText(
+  part: Part & { type: 'text' | 'refusal' },
+  writer: BlockWriter,
+  context: ExchangeContext,
+): PartEncoder {
+  for (const block of encodeAnswerPart(part, context)) {
+    const { start, deltas } = takeApart(block)
+    writer.start(start)
+    for (const delta of deltas) writer.delta(delta)
+  }
+  return {
+    delta(delta) {
+      if (delta.type === 'text' || delta.type === 'refusal') {
+        const text = textOf(delta, context)
+        if (text !== '') writer.delta({ type: 'text_delta', text })
+      } else if (delta.type === 'citation') {
+        const citation = encodeCitation(delta.citation, part.at ?? '', context)
+        if (citation !== undefined) writer.delta({ type: 'citations_delta', citation })
+      } else reportDelta(delta, part, context)
+    },
+    end: () => writer.stop(),
+  }
+}
+
+function openReasoning(part: Part & { type: 'reasoning' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
+  let seal: Sealed | undefined = part.seal
+  for (const block of encodeAnswerPart({ ...part, text: '' }, context)) writer.start({ ...block, signature: '' })
+  if (part.text !== '') writer.delta({ type: 'thinking_delta', thinking: part.text })
+  return {
+    delta(delta) {
+      if (delta.type === 'reasoning') {
+        const thinking = textOf(delta, context)
+        if (thinking !== '') writer.delta({ type: 'thinking_delta', thinking })
+      } else if (delta.type === 'seal') seal = delta.seal
+      else reportDelta(delta, part, context)
+    },
+    end() {
+      // The signature is the last word of a thinking block.
+      writer.delta({ type: 'signature_delta', signature: seal === undefined ? unsigned : writeSeal(seal, 'messages') })
+      writer.stop()
+    },
+  }
+}
+
+/** Redacted thinking comes in one piece, so it waits for its seal. */
+function openRedacted(part: Part & { type: 'reasoning' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
+  const collected = { ...part }
+  return {
+    delta(delta) {
+      if (delta.type === 'seal') collected.seal = delta.seal
+      else if (delta.type !== 'reasoning') reportDelta(delta, part, context)
+    },
+    end() {
+      for (const block of encodeAnswerPart(collected, context)) writer.whole(block)
+    },
+  }
+}
+
+function openCall(part: Part & { type: 'tool-call' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
+  const { seal: early, ...bare } = part
+  const [block = {}] = encodeAnswerPart({ ...bare, input: '' }, context)
+  if (early !== undefined) writer.whole(carrierOf({ id: String(block.id) }, early))
+  let late: Sealed | undefined
+  writer.start(block)
+  // As the real server does: the first fragment is empty.
+  writer.delta({ type: 'input_json_delta', partial_json: '' })
+  if (part.input !== '') writer.delta({ type: 'input_json_delta', partial_json: part.input })
+  return {
+    delta(delta) {
+      if (delta.type === 'input') {
+        if (delta.text !== '') writer.delta({ type: 'input_json_delta', partial_json: delta.text })
+      } else if (delta.type === 'seal') late = delta.seal
+      else reportDelta(delta, part, context)
+    },
+    end() {
+      writer.stop()
+      if (late !== undefined && early === undefined) writer.whole(carrierOf({ id: String(block.id) }, late))
+    },
+  }
+}
+
+/** Free text has to be wrapped into JSON, which needs all of it. */
+function openCustom(part: Part & { type: 'tool-call' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
+  const collected = { ...part }
+  return {
+    delta(delta) {
+      if (delta.type === 'input') collected.input += delta.text
+      else if (delta.type === 'seal') collected.seal = delta.seal
+      else reportDelta(delta, part, context)
+    },
+    end() {
+      for (const block of encodeAnswerPart(collected, context))
+        writer.whole({ ...block, input: block.input ?? readInput(collected, context) })
+    },
+  }
+}
+
+/** Parts without deltas of their own. */
+function openWhole(part: Part, writer: BlockWriter, context: ExchangeContext): PartEncoder {
+  for (const block of encodeAnswerPart(part, context)) writer.whole(block)
+  return {
+    delta: (delta) => {
+      // What cannot be carried was reported whole; its pieces need no report of their own.
+      if (part.type === 'native') reportDelta(delta, part, context)
+    },
+    end: () => {},
+  }
+}

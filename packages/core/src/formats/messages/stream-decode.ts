@@ -1,0 +1,161 @@
+import { GatewayError } from '../../errors.ts'
+import type { ExchangeContext, Machine, SseEvent } from '../codec.ts'
+import type { ErrorInfo, Finish, Json, JsonObject, ModelEvent } from '../ir.ts'
+import { isObject, takeString, unread } from '../shared/reader.ts'
+import { substance } from './blocks-decode.ts'
+import { decodeError } from './error.ts'
+import { decodeFinish } from './finish.ts'
+import { endingFields, frameFields } from './response.ts'
+import { type BlockDecoder, createPartWriter, openBlock } from './stream-block-decode.ts'
+import { decodeTier, decodeUsage, mergeUsage } from './usage.ts'
+
+/** Reads a stream of messages. Only `message_stop` ends it well. */
+export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelEvent> {
+  let out: ModelEvent[] = []
+  let started = false
+  let over = false
+  let usage: JsonObject = {}
+  let finish: Finish = { reason: 'other' }
+  const ending: JsonObject = {}
+  const open = new Map<Json, BlockDecoder>()
+  const writer = createPartWriter(() => out)
+
+  function fail(error: ErrorInfo): void {
+    over = true
+    out.push({ type: 'error', error })
+  }
+  const failBadly = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
+
+  function tellUsage(later: Json | undefined): void {
+    usage = mergeUsage(usage, later)
+    const decoded = decodeUsage(usage)
+    if (isObject(later) && decoded !== undefined) out.push({ type: 'usage', usage: decoded })
+  }
+
+  function begin(message: JsonObject): void {
+    const fields = unread(message)
+    keepEnding(fields)
+    const event: ModelEvent = {
+      type: 'response-start',
+      id: takeString(fields, 'id') ?? '',
+      model: takeString(fields, 'model') ?? '',
+      created: 0,
+    }
+    const tier = decodeTier(fields.usage)
+    if (tier !== undefined) event.serviceTier = tier
+    for (const key of frameFields) delete fields[key]
+    const extra = substance(fields)
+    if (extra !== undefined) event.extra = { messages: extra }
+    out.push(event)
+    tellUsage(message.usage)
+    started = true
+  }
+
+  function keepEnding(fields: JsonObject): void {
+    for (const key of endingFields) {
+      const value = fields[key]
+      if (value !== undefined && value !== null) ending[key] = value
+      delete fields[key]
+    }
+  }
+
+  function closeAll(): void {
+    for (const block of open.values()) block.stop()
+    open.clear()
+  }
+
+  function read(event: JsonObject): void {
+    const { type } = event
+    if (type === 'ping') return
+    if (type === 'error' || (type === undefined && event.error !== undefined)) {
+      fail(decodeError(200, event))
+      return
+    }
+    if (type === 'message_start') {
+      if (!started && isObject(event.message)) begin(event.message)
+      return
+    }
+    if (!started) {
+      failBadly('The upstream began its stream with something that is no message_start.')
+      return
+    }
+    const index = event.index ?? null
+    switch (type) {
+      case 'content_block_start':
+        if (!isObject(event.content_block)) break
+        open.get(index)?.stop()
+        open.set(index, openBlock(event.content_block, writer, context))
+        break
+      case 'content_block_delta':
+        if (isObject(event.delta)) blockOf(index, event.delta).delta(event.delta)
+        break
+      case 'content_block_stop':
+        open.get(index)?.stop()
+        open.delete(index)
+        break
+      case 'message_delta':
+        readEnding(event)
+        break
+      case 'message_stop':
+        closeAll()
+        out.push({
+          type: 'choice-end',
+          choice: 0,
+          finish,
+          ...(Object.keys(ending).length === 0 ? {} : { extra: { messages: ending } }),
+        })
+        out.push({ type: 'response-end' })
+        over = true
+        break
+      default:
+        out.push({ type: 'native', format: 'messages', value: event })
+    }
+  }
+
+  /** Some servers forget to start their blocks; the delta says what they meant. */
+  function blockOf(index: Json, delta: JsonObject): BlockDecoder {
+    const known = open.get(index)
+    if (known !== undefined) return known
+    const start =
+      delta.type === 'thinking_delta' || delta.type === 'signature_delta'
+        ? { type: 'thinking', thinking: '', signature: '' }
+        : { type: 'text', text: '' }
+    const made = openBlock(start, writer, context)
+    open.set(index, made)
+    return made
+  }
+
+  function readEnding(event: JsonObject): void {
+    const delta = isObject(event.delta) ? event.delta : {}
+    if (delta.stop_reason !== undefined && delta.stop_reason !== null) finish = decodeFinish(delta)
+    keepEnding({ ...event })
+    keepEnding({ ...delta })
+    tellUsage(event.usage)
+  }
+
+  return {
+    push({ data }) {
+      if (over) return []
+      out = []
+      const event = parse(data)
+      if (event === undefined) failBadly('The upstream sent a stream event that is not a JSON object.')
+      else read(event)
+      return out
+    },
+    end() {
+      if (over) return []
+      out = []
+      fail(new GatewayError('upstream_truncated', 'The upstream broke off before the end of its answer.').info)
+      return out
+    },
+  }
+}
+
+function parse(data: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(data)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

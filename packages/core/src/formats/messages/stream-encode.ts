@@ -1,0 +1,182 @@
+import { GatewayError } from '../../errors.ts'
+import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
+import type { Delta, ErrorInfo, Extra, Finish, JsonObject, ModelEvent, Part, Usage } from '../ir.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { errorBody } from './error.ts'
+import { encodeFinish, type Held } from './finish.ts'
+import { checkFinish } from './response.ts'
+import { createBlockWriter, openPart, type PartEncoder, sse } from './stream-block-encode.ts'
+import { encodeUsage } from './usage.ts'
+
+/** A part that has to wait until the one before it is over: blocks never overlap here. */
+interface Waiting {
+  part: number
+  value: Part
+  deltas: Delta[]
+  ended: boolean
+}
+
+type Start = Extract<ModelEvent, { type: 'response-start' }>
+
+export const ping: SseEvent = { event: 'ping', data: '{"type":"ping"}' }
+export const errorEvent = (error: ErrorInfo): SseEvent => ({ event: 'error', data: JSON.stringify(errorBody(error)) })
+
+/** Writes a stream of messages: one message, blocks one after another, an ending only if the upstream had its own. */
+export function encodeStream(context: ExchangeContext): StreamEncoder {
+  let out: SseEvent[] = []
+  let start: Start | undefined
+  let begun = false
+  let over = false
+  let usage: Usage | undefined
+  let ending: { finish: Finish; extra: Extra | undefined } | undefined
+  let current: { part: number; encoder: PartEncoder } | undefined
+  const waiting: Waiting[] = []
+  const held: Held = { calls: false, refusal: false }
+  const writer = createBlockWriter((event) => out.push(event))
+
+  /** `message_start` waits for the event after it: usage known by then belongs into it. */
+  function begin(): void {
+    if (begun || start === undefined) return
+    begun = true
+    const { type: _, id, model, created: _created, serviceTier, extra } = start
+    const message: JsonObject = {
+      ...ownExtra(extra, 'messages', '', context.report),
+      id: id || context.newId('msg_'),
+      type: 'message',
+      role: 'assistant',
+      model: model || context.request.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: encodeUsage(usage, serviceTier),
+    }
+    out.push(sse({ type: 'message_start', message }))
+  }
+
+  function open(part: number, value: Part): void {
+    current = { part, encoder: openPart(value, writer, context) }
+  }
+
+  function close(part: number): void {
+    if (current?.part !== part) {
+      const later = waiting.find((item) => item.part === part)
+      if (later !== undefined) later.ended = true
+      return
+    }
+    current.encoder.end()
+    current = undefined
+    while (current === undefined) {
+      const next = waiting.shift()
+      if (next === undefined) return
+      open(next.part, next.value)
+      for (const delta of next.deltas) currentEncoder()?.delta(delta)
+      if (!next.ended) return
+      currentEncoder()?.end()
+      current = undefined
+    }
+  }
+  const currentEncoder = (): PartEncoder | undefined => current?.encoder
+
+  function closeAll(): void {
+    for (const item of waiting) item.ended = true
+    if (current !== undefined) close(current.part)
+  }
+
+  function fail(error: ErrorInfo): void {
+    over = true
+    out.push(errorEvent(error))
+  }
+
+  function finish(): void {
+    begin()
+    closeAll()
+    over = true
+    const { finish: ended, extra } = ending ?? { finish: { reason: 'other' } as Finish, extra: undefined }
+    try {
+      checkFinish(ended)
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      fail(error.info)
+      return
+    }
+    ownExtra(ended.extra, 'messages', '', context.report)
+    const { container, ...own } = ownExtra(extra, 'messages', '', context.report) ?? {}
+    const delta: JsonObject = { ...encodeFinish(ended, held), ...(container === undefined ? {} : { container }) }
+    out.push(sse({ type: 'message_delta', delta, usage: encodeUsage(usage, start?.serviceTier), ...own }))
+    out.push(sse({ type: 'message_stop' }))
+  }
+
+  function other(choice: number): boolean {
+    if (choice === 0) return false
+    context.report.add(loss(`/choices/${choice}`, 'messages carries one answer; the others are left out'))
+    return true
+  }
+
+  function read(event: ModelEvent): void {
+    switch (event.type) {
+      case 'response-start':
+        start ??= event
+        return
+      case 'usage':
+        usage = event.usage
+        return
+      case 'error':
+        fail(event.error)
+        return
+      case 'response-end':
+        finish()
+        return
+      case 'native':
+        if (event.format === 'messages' && typeof event.value.type === 'string') {
+          begin()
+          out.push(sse({ ...event.value, type: event.value.type }))
+        } else
+          context.report.add(
+            loss('', `a stream event of another format has no counterpart in messages`, 'unknown', 'note'),
+          )
+        return
+      default:
+    }
+    if (other(event.choice)) return
+    begin()
+    switch (event.type) {
+      case 'part-start':
+        if (event.value.type === 'tool-call') held.calls = true
+        if (event.value.type === 'refusal') held.refusal = true
+        if (current === undefined) open(event.part, event.value)
+        else waiting.push({ part: event.part, value: event.value, deltas: [], ended: false })
+        return
+      case 'part-delta':
+        if (current?.part === event.part) current.encoder.delta(event.delta)
+        else waiting.find(({ part }) => part === event.part)?.deltas.push(event.delta)
+        return
+      case 'part-end':
+        close(event.part)
+        return
+      case 'choice-end':
+        closeAll()
+        if (event.logprobs !== undefined)
+          context.report.add(loss('/choices/0/logprobs', 'messages has no log probabilities'))
+        ending = { finish: event.finish, extra: event.extra }
+        return
+      default:
+        event satisfies never
+    }
+  }
+
+  return {
+    push(event) {
+      if (over) return []
+      out = []
+      read(event)
+      return out
+    },
+    // A stream that neither ended nor failed is the lane's to fail: nothing is made up here.
+    end: () => [],
+    heartbeat() {
+      out = []
+      if (!over) begin()
+      return [...out, ping]
+    },
+  }
+}

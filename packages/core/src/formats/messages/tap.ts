@@ -1,0 +1,85 @@
+import type { SseEvent, StreamTap } from '../codec.ts'
+import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { decodeError } from './error.ts'
+import { errorEvent, ping } from './stream-encode.ts'
+import { decodeUsage, mergeUsage } from './usage.ts'
+
+export function tapResponse(body: JsonObject): { usage?: Usage; finish?: string } {
+  const usage = decodeUsage(body.usage)
+  const finish = body.stop_reason
+  return { ...(usage && { usage }), ...(typeof finish === 'string' && { finish }) }
+}
+
+const typeOf = ({ event, data }: SseEvent): string | undefined =>
+  event ?? /"type"\s*:\s*"([a-z_]+)"/.exec(data.slice(0, 200))?.[1]
+
+/** Parses the two or three events that tell something; text passes by its name alone. */
+export function tapStream(): StreamTap {
+  let started = false
+  let ended = false
+  let error: ErrorInfo | undefined
+  let counted: JsonObject = {}
+  let finish: string | undefined
+
+  function look(event: SseEvent): void {
+    const type = typeOf(event)
+    switch (type) {
+      case 'ping':
+        return
+      case 'message_stop':
+        ended = true
+        return
+      case 'message_start': {
+        const { message } = parse(event.data)
+        if (isObject(message)) counted = mergeUsage(counted, message.usage)
+        return
+      }
+      case 'message_delta': {
+        started = true
+        const { delta, usage } = parse(event.data)
+        counted = mergeUsage(counted, usage)
+        if (isObject(delta) && typeof delta.stop_reason === 'string') finish = delta.stop_reason
+        return
+      }
+      case 'error':
+        error = decodeError(200, parse(event.data))
+        return
+      default:
+        started = true
+    }
+  }
+
+  return {
+    push(event) {
+      look(event)
+      return true
+    },
+    get started() {
+      return started
+    },
+    get ended() {
+      return ended
+    },
+    get error() {
+      return error
+    },
+    get usage() {
+      return decodeUsage(counted)
+    },
+    get finish() {
+      return finish
+    },
+    heartbeat: () => [ping],
+    fail: (failure) => [errorEvent(failure)],
+  }
+}
+
+function parse(data: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(data)
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}

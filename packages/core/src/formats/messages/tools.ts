@@ -1,0 +1,187 @@
+import type { CodecContext } from '../codec.ts'
+import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { substance } from './blocks-decode.ts'
+import { checkToolName } from './blocks-encode.ts'
+import { decodeCache, encodeCache } from './cache.ts'
+import type { ModelTraits } from './models.ts'
+import { customProperty } from './tool-input.ts'
+
+type Tools = NonNullable<ModelRequest['tools']>
+
+export function decodeTools(fields: Unread): Tools | undefined {
+  const tools: Tools = { list: [] }
+  let any = false
+  if (Array.isArray(fields.tools)) {
+    tools.list = fields.tools.map((tool, index) => decodeTool(tool, pointer('/tools', index)))
+    delete fields.tools
+    any = true
+  }
+  if (isObject(fields.tool_choice)) {
+    const inner = unread(fields.tool_choice)
+    const choice = decodeChoice(inner)
+    if (choice !== undefined) {
+      tools.choice = choice
+      any = true
+      const serial = takeBoolean(inner, 'disable_parallel_tool_use')
+      if (serial !== undefined) tools.parallel = !serial
+      const rest = substance(inner)
+      if (rest === undefined) delete fields.tool_choice
+      else fields.tool_choice = rest
+    }
+  }
+  return any ? tools : undefined
+}
+
+function decodeTool(source: Json, at: string): Tool {
+  if (!isObject(source)) return { type: 'native', format: 'messages', value: { value: source }, at }
+  const fields = unread(source)
+  const type = takeString(fields, 'type')
+  const name = takeString(fields, 'name')
+  // Anything with a dated type is Anthropic's own: it runs there, or has a schema that only Claude knows.
+  if ((type !== undefined && type !== 'custom') || name === undefined)
+    return { type: 'native', format: 'messages', value: source, at }
+  const tool: Tool = { type: 'function', name, at }
+  put(tool, 'description', takeString(fields, 'description'))
+  put(tool, 'schema', takeObject(fields, 'input_schema'))
+  put(tool, 'strict', takeBoolean(fields, 'strict'))
+  const cache = decodeCache(fields)
+  if (cache !== undefined) tool.cache = cache
+  const rest = substance(fields)
+  if (rest !== undefined) tool.extra = { messages: rest }
+  return tool
+}
+
+/** Undefined: of a kind not known here. */
+function decodeChoice(choice: Unread): ToolChoice | undefined {
+  const { type, name } = choice
+  const decoded =
+    type === 'auto' || type === 'none'
+      ? type
+      : type === 'any'
+        ? 'required'
+        : type === 'tool' && typeof name === 'string'
+          ? { name }
+          : undefined
+  if (decoded === undefined) return undefined
+  delete choice.type
+  if (type === 'tool') delete choice.name
+  return decoded
+}
+
+/** Writes `tools` and `tool_choice`. Returns whether a call is forced, which thinking does not go with. */
+export function encodeTools(
+  tools: Tools,
+  out: JsonObject,
+  request: ModelRequest,
+  traits: ModelTraits,
+  context: CodecContext,
+): boolean {
+  const { list, choice, parallel, ...rest } = tools
+  rest satisfies Nothing
+  const { report } = context
+  const at = (field: string): string => fieldPointer(field, request.at, undefined)
+  let offered = list
+  let wanted: 'auto' | 'none' | 'required' | { name: string } | undefined
+  if (typeof choice === 'object' && 'allowed' in choice) {
+    // There is no list of allowed tools here: the others are not offered, which comes to the same.
+    offered = list.filter((tool) => tool.type === 'native' || choice.allowed.includes(tool.name))
+    wanted = choice.mode
+    report.add(loss(at('tools.choice'), 'only the allowed tools are offered', 'approximated', 'note'))
+  } else wanted = choice
+
+  const wire = offered.flatMap((tool) => encodeTool(tool, traits, context))
+  if (wire.length > 0) out.tools = wire
+  const own = isObject(out.tool_choice) ? out.tool_choice : undefined
+  if (wire.length === 0) {
+    if (wanted === 'required' || typeof wanted === 'object')
+      report.add(loss(at('tools.choice'), 'no tool is left that could be chosen'))
+    delete out.tool_choice
+    return false
+  }
+  let forced = wanted === 'required' || typeof wanted === 'object'
+  if (forced && !traits.forcedTools) {
+    report.add(loss(at('tools.choice'), 'the model cannot be forced to call a tool; it may call one', 'approximated'))
+    wanted = 'auto'
+    forced = false
+  }
+  const serial = parallel === false && wanted !== 'none'
+  if (wanted !== undefined || serial || own !== undefined) {
+    const wireChoice: JsonObject = { ...own }
+    if (wanted !== undefined || own?.type === undefined) Object.assign(wireChoice, encodeChoice(wanted ?? 'auto'))
+    if (serial) wireChoice.disable_parallel_tool_use = true
+    else if (parallel === true && wanted !== undefined && wanted !== 'none')
+      wireChoice.disable_parallel_tool_use = false
+    out.tool_choice = wireChoice
+  }
+  return forced
+}
+
+const encodeChoice = (choice: 'auto' | 'none' | 'required' | { name: string }): JsonObject =>
+  typeof choice === 'object' ? { type: 'tool', name: choice.name } : { type: choice === 'required' ? 'any' : choice }
+
+function encodeTool(tool: Tool, traits: ModelTraits, context: CodecContext): JsonObject[] {
+  const { report } = context
+  const at = tool.at ?? ''
+  switch (tool.type) {
+    case 'function': {
+      const { type: _, name, description, schema, strict, cache: _cache, extra, at: _at, ...rest } = tool
+      rest satisfies Nothing
+      checkToolName(name, at, context)
+      const out: JsonObject = { ...ownExtra(extra, 'messages', at, report), name }
+      put(out, 'description', description)
+      out.input_schema = withType(schema)
+      if (traits.structured) put(out, 'strict', strict)
+      else if (strict) report.add(loss(pointer(at, 'strict'), 'the model takes no strict tools'))
+      encodeCache(out, tool)
+      return [out]
+    }
+    case 'custom': {
+      const { type: _, name, description, grammar, cache: _cache, extra, at: _at, ...rest } = tool
+      rest satisfies Nothing
+      checkToolName(name, at, context)
+      report.add(
+        loss(
+          at,
+          `the free-text tool '${name}' is offered as a function with one text${grammar ? '; its grammar is only told, not enforced' : ''}`,
+          'approximated',
+        ),
+      )
+      const out: JsonObject = { ...ownExtra(extra, 'messages', at, report), name }
+      put(out, 'description', description)
+      out.input_schema = {
+        type: 'object',
+        properties: { [customProperty]: { type: 'string', description: describeText(grammar) } },
+        required: [customProperty],
+        additionalProperties: false,
+      }
+      encodeCache(out, tool)
+      return [out]
+    }
+    case 'native': {
+      const { type: _, format, value, cache: _cache, extra, at: _at, ...rest } = tool
+      rest satisfies Nothing
+      ownExtra(extra, 'messages', at, report)
+      if (format === 'messages') return [value]
+      report.add(loss(at, `the tool '${String(value.name ?? value.type)}' has no counterpart in messages`))
+      return []
+    }
+    default:
+      return tool satisfies never
+  }
+}
+
+/** Anthropic insists on `type`; a schema without one means an object all the same. */
+function withType(schema: JsonObject | undefined): JsonObject {
+  if (schema === undefined) return { type: 'object', properties: {} }
+  return schema.type === undefined ? { type: 'object', ...schema } : schema
+}
+
+function describeText(grammar: JsonObject | undefined): string {
+  if (grammar === undefined) return 'The whole input, as raw text.'
+  const { syntax, definition } = grammar
+  return `The whole input, as raw text that matches this grammar (${String(syntax ?? 'grammar')}):\n${typeof definition === 'string' ? definition : JSON.stringify(grammar)}`
+}

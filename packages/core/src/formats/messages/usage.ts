@@ -1,0 +1,85 @@
+import type { Json, JsonObject, Usage } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+
+const count = (value: Json | undefined): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+
+/** Reads a usage object; undefined if it counts nothing. Here input excludes the cache; in the IR the total includes it. */
+export function decodeUsage(value: Json | undefined): Usage | undefined {
+  if (!isObject(value)) return undefined
+  const fresh = count(value.input_tokens)
+  const written = count(value.output_tokens)
+  if (fresh === undefined && written === undefined) return undefined
+  const read = count(value.cache_read_input_tokens)
+  const creation = isObject(value.cache_creation) ? value.cache_creation : {}
+  const hour = count(creation.ephemeral_1h_input_tokens)
+  const write =
+    count(value.cache_creation_input_tokens) ??
+    (Object.keys(creation).length === 0 ? undefined : (count(creation.ephemeral_5m_input_tokens) ?? 0) + (hour ?? 0))
+  const usage: Usage = {
+    input: { total: (fresh ?? 0) + (read ?? 0) + (write ?? 0) },
+    output: { total: written ?? 0 },
+    raw: { format: 'messages', value },
+  }
+  put(usage.input, 'cacheRead', read)
+  put(usage.input, 'cacheWrite', write)
+  put(usage.input, 'cacheWrite1h', hour)
+  const details = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
+  put(usage.output, 'reasoning', count(details.thinking_tokens))
+  return usage
+}
+
+/** A stream counts on: a later number replaces the earlier one, a missing or null one leaves it. */
+export function mergeUsage(before: JsonObject, later: Json | undefined): JsonObject {
+  const merged = { ...before }
+  if (isObject(later)) for (const [key, value] of Object.entries(later)) if (value !== null) merged[key] = value
+  return merged
+}
+
+/** Clients count on every number but the details; Claude Code compacts by them. */
+export function encodeUsage(usage: Usage | undefined, serviceTier?: string): JsonObject {
+  if (usage === undefined) return { ...noTokens }
+  const { input, output, raw, ...rest } = usage
+  rest satisfies Nothing
+  // Which of the tokens were sounds, pictures or tool prompts has no place here; they are counted in the totals.
+  const { total, cacheRead, cacheWrite, cacheWrite1h, audio: _a, image: _i, tool: _t, ...inputRest } = input
+  inputRest satisfies Nothing
+  const { total: written, reasoning, audio: _spoken, image: _drawn, ...outputRest } = output
+  outputRest satisfies Nothing
+  const own = raw?.format === 'messages' ? raw.value : undefined
+  const out: JsonObject = own === undefined ? { ...noTokens } : { ...own }
+  out.input_tokens = Math.max(0, total - (cacheRead ?? 0) - (cacheWrite ?? 0))
+  out.output_tokens = written
+  if (cacheWrite !== undefined) out.cache_creation_input_tokens = cacheWrite
+  if (cacheRead !== undefined) out.cache_read_input_tokens = cacheRead
+  if (cacheWrite1h !== undefined)
+    out.cache_creation = {
+      ...(isObject(own?.cache_creation) ? own.cache_creation : undefined),
+      ephemeral_5m_input_tokens: Math.max(0, (cacheWrite ?? cacheWrite1h) - cacheWrite1h),
+      ephemeral_1h_input_tokens: cacheWrite1h,
+    }
+  if (reasoning !== undefined)
+    out.output_tokens_details = {
+      ...(isObject(own?.output_tokens_details) ? own.output_tokens_details : undefined),
+      thinking_tokens: reasoning,
+    }
+  if (own === undefined) put(out, 'service_tier', tierWord(serviceTier))
+  return out
+}
+
+const noTokens = {
+  input_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  output_tokens: 0,
+} as const
+
+const tierWord = (tier: string | undefined): string | undefined =>
+  tier === 'default' ? 'standard' : tier === 'priority' || tier === 'batch' ? tier : undefined
+
+/** The tier that served the call stands in the usage. */
+export function decodeTier(usage: Json | undefined): string | undefined {
+  const tier = isObject(usage) ? usage.service_tier : undefined
+  return typeof tier !== 'string' ? undefined : tier === 'standard' ? 'default' : tier
+}

@@ -1,0 +1,33 @@
+import { GatewayError } from '../../errors.ts'
+import type { Json, JsonObject } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { validateBody } from '../shared/validate.ts'
+import { complain } from './complaint.ts'
+import { requestSchema } from './schema.ts'
+
+/** Checks a request from a client; see `Codec.validateRequest`. */
+export function validateRequest(body: Json): JsonObject {
+  if (isObject(body) && body.thread !== undefined && body.thread !== null) throw threadRefused()
+  return validateBody(requestSchema, body, complain)
+}
+
+/**
+ * A thread leaves out what the server is to remember, and the gateway remembers nothing. Told so by this code, Anthropic's
+ * SDK sends the whole conversation instead.
+ */
+function threadRefused(): GatewayError {
+  const message = 'thread: the gateway keeps no threads. Send the whole conversation in `messages`, without `thread`.'
+  const code = 'thread_unsupported_request'
+  return new GatewayError('invalid_request', message, {
+    param: 'thread',
+    code,
+    raw: {
+      format: 'messages',
+      value: {
+        type: 'invalid_request_error',
+        message,
+        details: { error_code: code, unsupported: ['thread'] },
+      },
+    },
+  })
+}

@@ -1,0 +1,129 @@
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { nodeListener } from './listener.ts'
+import { createFakeGateway, sleep, until } from './testing/fake-gateway.ts'
+import { serve } from './testing/server.ts'
+import { undiciTransport } from './undici-transport.ts'
+
+const unhandled: unknown[] = []
+const onUnhandled = (reason: unknown): void => void unhandled.push(reason)
+beforeAll(() => void process.on('unhandledRejection', onUnhandled))
+afterAll(() => void process.off('unhandledRejection', onUnhandled))
+
+/** Client → listener → transport → upstream, with a gateway that only passes on. */
+async function chain(upstream: (req: IncomingMessage, res: ServerResponse) => void) {
+  const socks = new Map()
+  const upstreamServer = await serve((q, r) => { socks.get(q.socket).push(q.url); upstream(q, r) })
+  upstreamServer.server.on('connection', (x) => { socks.set(x, []); x.on('close', () => socks.delete(x)) })
+  ;(globalThis as any).socks = socks
+  const transport = undiciTransport()
+  onTestFinished(() => transport.close())
+  const { url, port, server } = await serve(
+    nodeListener(
+      {
+        ...createFakeGateway(),
+        async handle(inbound, given) {
+          const body = await inbound.read(1e6)
+          const { signal, path } = inbound
+          const call = { url: upstreamServer.url + path, method: 'POST', headers: {}, body, signal }
+          const answer = await (given ?? transport)(call)
+          const headers = { 'content-type': answer.header('content-type') ?? 'text/plain' }
+          return { status: answer.status, headers, body: answer.stream() }
+        },
+      },
+      { transport },
+    ),
+  )
+  return { url, port, server, upstream: upstreamServer.server }
+}
+
+function connections(server: { getConnections(done: (error: Error | null, count: number) => void): void }) {
+  return new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+}
+
+describe('from client to upstream and back', () => {
+  it('every client that leaves, at whatever moment, closes its upstream call at once', async () => {
+    const closedAt = new Map<string, number>()
+    const began = new Set<string>()
+    const { port, server, upstream } = await chain((req, res) => {
+      const id = req.url ?? ''
+      began.add(id)
+      res.on('close', () => closedAt.set(id, performance.now()))
+      if (id.startsWith('/headers')) res.writeHead(200).flushHeaders()
+      if (id.startsWith('/body')) res.write('first')
+      if (id.startsWith('/flood')) res.write(Buffer.alloc(4_000_000))
+    })
+    const delays: number[] = []
+    for (const moment of ['silent', 'headers', 'body', 'flood'])
+      await Promise.all(
+        Array.from({ length: 50 }, async (_, i) => {
+          const id = `/${moment}/${i}`
+          let response: IncomingMessage | undefined
+          let got = 0
+          const client = httpRequest({ port, path: id, method: 'POST', agent: false }).on('error', () => {})
+          client.on('response', (res) => {
+            response = res.on('error', () => {})
+            if (moment === 'body') res.on('data', (chunk: Buffer) => (got += chunk.length))
+          })
+          client.end('{}')
+          await until(
+            () => began.has(id) && (moment === 'silent' || response !== undefined) && (moment !== 'body' || got > 0),
+            9000,
+          )
+          const left = performance.now()
+          client.destroy()
+          await until(() => closedAt.has(id), 9000)
+          delays.push((closedAt.get(id) ?? Number.POSITIVE_INFINITY) - left)
+        }),
+      )
+    expect(delays).toHaveLength(200)
+    delays.sort((a, b) => a - b)
+    expect(delays[197]).toBeLessThan(100)
+    await sleep(20)
+    expect(await connections(server)).toBe(0)
+    for (let i = 0; i < 12; i++) { if (i===0) console.log(i, await connections(upstream), [...(globalThis as any).socks.values()]); await sleep(500) }
+    expect(unhandled).toEqual([])
+  })
+
+  it('a reader that sleeps stops the upstream', async () => {
+    let written = 0
+    const { port } = await chain((_req, res) => {
+      const write = (): void => {
+        do written += 65536
+        while (written < 500_000_000 && res.write(Buffer.alloc(65536)))
+      }
+      res.on('drain', write)
+      write()
+    })
+    const socket = connect(port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}')
+    socket.pause()
+    await until(() => written > 1_000_000)
+    await sleep(400)
+    const stalled = written
+    await sleep(200)
+    expect(written).toBe(stalled)
+    expect(stalled).toBeLessThan(50_000_000)
+    socket.resume()
+    await until(() => written > stalled + 50_000_000, 9000)
+  })
+
+  it('a cut upstream becomes a cut answer', async () => {
+    const { url } = await chain((_req, res) => {
+      res.write('first', () => setTimeout(() => res.destroy(), 20))
+    })
+    const { body } = await fetch(url, { method: 'POST', body: '{}' })
+    const reader = (body as ReadableStream<Uint8Array>).getReader()
+    expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('first')
+    await expect(reader.read()).rejects.toThrow()
+  })
+
+  it('bytes arrive as they were sent, whatever they are', async () => {
+    const all = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * 7919) % 256))
+    const { url } = await chain((req, res) => void req.pipe(res))
+    const response = await fetch(url, { method: 'POST', body: new Uint8Array(all) })
+    expect(all.equals(Buffer.from(await response.arrayBuffer()))).toBe(true)
+  })
+})

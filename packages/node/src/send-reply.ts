@@ -1,0 +1,29 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Reply } from '@modelgate/core'
+import { linger, mustLinger } from './linger.ts'
+import { sendStream } from './send-stream.ts'
+
+/**
+ * Sends a reply: a whole body in one write with its length, an iterable chunk by chunk. Throws only what `writeHead`
+ * throws (a header that cannot be sent, headers already out), before anything is sent.
+ */
+export function sendReply(req: IncomingMessage, res: ServerResponse, { status, headers, body }: Reply): void {
+  if (body !== null && typeof body === 'object' && !(body instanceof Uint8Array)) {
+    if (!req.complete && req.httpVersionMajor === 1) res.setHeader('connection', 'close')
+    sendStream(req, res, status, headers, body)
+    return
+  }
+  const head: OutgoingHttpHeaders = { ...headers }
+  if (!isBodyless(status)) head['content-length'] = body === null ? 0 : Buffer.byteLength(body)
+  const payload = req.method === 'HEAD' ? null : body
+  if (!req.complete && mustLinger(req)) {
+    linger(req, res, status, head, payload)
+    return
+  }
+  res.writeHead(status, head)
+  if (payload === null) res.end()
+  else res.end(payload)
+}
+
+/** Statuses that may not even say a length. */
+const isBodyless = (status: number): boolean => status === 204 || status === 304

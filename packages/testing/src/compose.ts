@@ -1,0 +1,155 @@
+import type { Prompt } from './prompt.ts'
+import type { InputUsage } from './prompt-cache.ts'
+import type { Ids } from './random.ts'
+import type { Seals } from './signature.ts'
+import { countTokens, tokensOf } from './tokens.ts'
+import type { FinishWord, Script, ScriptedCitation, UsageNumbers } from './types.ts'
+
+/** A block of an answer, before a format has written it. */
+export type Block =
+  | { readonly type: 'thinking'; readonly text: string; readonly signature: string }
+  | { readonly type: 'redacted'; readonly data: string }
+  | { readonly type: 'text'; readonly text: string; readonly citations: readonly ScriptedCitation[] }
+  | { readonly type: 'refusal'; readonly text: string }
+  | {
+      readonly type: 'tool-call'
+      readonly id: string
+      readonly name: string
+      readonly input: string
+      readonly custom: boolean
+    }
+
+export interface AnswerChoice {
+  readonly blocks: readonly Block[]
+  readonly finish: FinishWord | (string & {})
+  readonly sequence: string | undefined
+}
+
+/** An answer, complete, independent of the format. */
+export interface Answer {
+  readonly id: string
+  readonly model: string
+  /** Seconds since 1970. */
+  readonly created: number
+  readonly choices: readonly AnswerChoice[]
+  readonly usage: UsageNumbers
+}
+
+export interface Composing {
+  readonly prompt: Prompt
+  readonly input: InputUsage
+  readonly ids: Ids
+  readonly seals: Seals
+  readonly now: () => number
+  /** Apply the request's stop sequences and token limit: to what the model made up, not to what a test wrote down. */
+  readonly limited: boolean
+}
+
+/** Gives a script what it left open: ids, signatures, finish, usage, and the request's limits. */
+export function compose(script: Script, composing: Composing): Answer {
+  const { prompt, ids, now } = composing
+  const choices: AnswerChoice[] = []
+  for (let index = 0; index < Math.max(1, prompt.choices); index++) choices.push(composeChoice(script, composing))
+  const reasoning = sum(choices, (block) =>
+    block.type === 'thinking' ? countTokens(block.text) : block.type === 'redacted' ? 16 : 0,
+  )
+  const output = sum(choices, blockTokens)
+  const counted = { ...composing.input, output, reasoning }
+  const usage = { ...counted, ...script.usage }
+  // A script that names only the reasoning means it to come on top.
+  const hidden = script.usage?.reasoning !== undefined && script.usage.output === undefined
+  return {
+    id: prompt.format === 'chat' ? ids.completion() : ids.message(),
+    model: script.model ?? prompt.model,
+    created: Math.floor(now() / 1000),
+    choices,
+    usage: hidden ? { ...usage, output: output - reasoning + usage.reasoning } : usage,
+  }
+}
+
+const sum = (choices: readonly AnswerChoice[], count: (block: Block) => number): number =>
+  choices.reduce((total, choice) => total + choice.blocks.reduce((inner, block) => inner + count(block), 0), 0)
+
+function blockTokens(block: Block): number {
+  if (block.type === 'redacted') return 16
+  return block.type === 'tool-call' ? countTokens(block.name) + countTokens(block.input) : countTokens(block.text)
+}
+
+function composeChoice(script: Script, composing: Composing): AnswerChoice {
+  const blocks = blocksOf(script, composing)
+  const calls = blocks.some((block) => block.type === 'tool-call')
+  const refused = blocks.some((block) => block.type === 'refusal')
+  const natural: FinishWord = calls ? 'tool-calls' : refused ? 'refusal' : 'stop'
+  const choice = { blocks, finish: script.finish ?? natural, sequence: script.stopSequence }
+  return composing.limited && script.finish === undefined ? limit(choice, composing.prompt) : choice
+}
+
+function blocksOf(script: Script, { prompt, ids, seals }: Composing): Block[] {
+  const blocks: Block[] = []
+  if (script.thinking !== undefined) {
+    const thinking = typeof script.thinking === 'string' ? { text: script.thinking } : script.thinking
+    if (thinking.redacted) {
+      blocks.push({ type: 'redacted', data: seals.redact() })
+    } else {
+      const text = prompt.reasoning === 'omitted' ? '' : (thinking.text ?? '')
+      if (thinking.signature !== undefined) seals.adopt(text, thinking.signature)
+      blocks.push({ type: 'thinking', text, signature: thinking.signature ?? seals.sign(text) })
+    }
+  }
+  const calls = script.toolCalls ?? []
+  const text = script.text ?? ''
+  if (text !== '') blocks.push({ type: 'text', text, citations: script.citations ?? [] })
+  if (script.refusal !== undefined) blocks.push({ type: 'refusal', text: script.refusal })
+  for (const call of calls) {
+    const tool = prompt.tools.find((one) => one.name === call.name)
+    blocks.push({
+      type: 'tool-call',
+      id: call.id ?? (prompt.format === 'chat' ? ids.call() : ids.toolUse()),
+      name: call.name,
+      input: typeof call.input === 'string' ? call.input : JSON.stringify(call.input ?? {}),
+      custom: tool?.custom ?? false,
+    })
+  }
+  return blocks
+}
+
+/** Cuts an answer at the first stop sequence and at the token limit, as a model would. */
+function limit(choice: AnswerChoice, prompt: Prompt): AnswerChoice {
+  const stopped = stopAt(choice, prompt.stop)
+  let left = prompt.maxTokens ?? Number.POSITIVE_INFINITY
+  const blocks: Block[] = []
+  for (const block of stopped.blocks) {
+    const cost = blockTokens(block)
+    if (cost <= left) {
+      left -= cost
+      blocks.push(block)
+      continue
+    }
+    // A call or a signed thought cannot be sent in part.
+    if ((block.type === 'text' || block.type === 'refusal') && left > 0) {
+      blocks.push({ ...block, text: tokensOf(block.text).slice(0, left).join('') })
+    }
+    return { blocks, finish: 'length', sequence: undefined }
+  }
+  return stopped
+}
+
+function stopAt(choice: AnswerChoice, stop: readonly string[]): AnswerChoice {
+  for (const [index, block] of choice.blocks.entries()) {
+    if (block.type !== 'text') continue
+    const hits = stop
+      .map((sequence) => ({ sequence, at: sequence === '' ? -1 : block.text.indexOf(sequence) }))
+      .filter((hit) => hit.at >= 0)
+      .sort((one, other) => one.at - other.at)
+    const hit = hits[0]
+    if (!hit) continue
+    const before = choice.blocks.slice(0, index)
+    const text = block.text.slice(0, hit.at)
+    return {
+      blocks: text === '' ? before : [...before, { ...block, text }],
+      finish: 'stop-sequence',
+      sequence: hit.sequence,
+    }
+  }
+  return choice
+}

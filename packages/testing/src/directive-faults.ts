@@ -1,0 +1,33 @@
+import { type Directive, directiveNumber } from './directives.ts'
+import type { Fault } from './types.ts'
+
+const makers: Readonly<Record<string, (directive: Directive) => Fault>> = {
+  'refuse-connection': () => ({ type: 'refuse' }),
+  reset: (directive) => ({ type: 'reset', ...after(directive) }),
+  stall: (directive) => ({ type: 'stall', ...after(directive) }),
+  delay: ({ value }) => ({ type: 'delay', ms: directiveNumber(value, 1000) }),
+  slow: ({ value }) => ({ type: 'slow', ms: directiveNumber(value, 200) }),
+  cut: (directive) => ({ type: 'cut', after: after(directive).after ?? 4 }),
+  'cut-event': (directive) => ({ type: 'cut-event', after: after(directive).after ?? 4 }),
+  garbage: (directive) => ({ type: 'garbage', after: after(directive).after ?? 2 }),
+  'error-event': (directive) => ({
+    type: 'error-event',
+    after: after(directive).after ?? 3,
+    ...(directive.value === '' ? {} : { error: directive.value }),
+  }),
+  'content-length': ({ value }) => ({ type: 'content-length', by: directiveNumber(value, 100) }),
+  'endless-line': (directive) => ({
+    type: 'endless-line',
+    ...after(directive),
+    ...(directive.options.bytes === undefined ? {} : { bytes: directiveNumber(directive.options.bytes, 1_000_000) }),
+  }),
+  html: () => ({ type: 'html' }),
+  empty: () => ({ type: 'empty' }),
+}
+
+const after = (directive: Directive): { after?: number } =>
+  directive.options.after === undefined ? {} : { after: directiveNumber(directive.options.after, 0) }
+
+/** The faults that directives ask for. */
+export const faultsOf = (directives: readonly Directive[]): Fault[] =>
+  directives.flatMap((directive) => makers[directive.name]?.(directive) ?? [])

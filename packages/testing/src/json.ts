@@ -1,0 +1,28 @@
+import type { Json, JsonObject } from './types.ts'
+
+export const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The value if it is an object, else an empty one. */
+export const objectOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {})
+
+export const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
+
+export const stringOf = (value: Json | undefined, otherwise = ''): string =>
+  typeof value === 'string' ? value : otherwise
+
+export const numberOf = (value: Json | undefined): number | undefined => (typeof value === 'number' ? value : undefined)
+
+export function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+/** The number of bytes that base64 text stands for. */
+export function base64Bytes(data: string): number {
+  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0
+  return Math.max(0, Math.floor((data.length * 3) / 4) - padding)
+}

@@ -1,0 +1,75 @@
+import type { FakeFormat, JsonObject } from './types.ts'
+
+/** A request as the model sees it, whatever format it came in. */
+export interface Prompt {
+  readonly format: FakeFormat
+  readonly model: string
+  readonly stream: boolean
+  readonly system: string
+  readonly turns: readonly PromptTurn[]
+  readonly tools: readonly PromptTool[]
+  readonly toolChoice: PromptToolChoice
+  /** False: at most one call per answer. */
+  readonly parallelTools: boolean
+  /** `omitted`: the model thinks, and only the signature is shown. */
+  readonly reasoning: 'off' | 'shown' | 'omitted'
+  readonly output: 'text' | 'json' | { readonly schema: JsonObject }
+  readonly stop: readonly string[]
+  readonly maxTokens: number | undefined
+  /** Number of answers wanted. */
+  readonly choices: number
+  /** Alternatives per token; undefined: no log probabilities. */
+  readonly logprobs: number | undefined
+  readonly includeUsage: boolean
+  /** The input in cacheable steps, in order. */
+  readonly segments: readonly Segment[]
+}
+
+export type PromptToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | { readonly name: string }
+  | { readonly allowed: readonly string[]; readonly mode: 'auto' | 'required' }
+
+export interface PromptTurn {
+  readonly role: 'user' | 'assistant'
+  readonly text: string
+  readonly media: readonly PromptMedia[]
+  readonly toolCalls: readonly { readonly id: string; readonly name: string }[]
+  readonly toolResults: readonly PromptToolResult[]
+}
+
+export interface PromptToolResult {
+  readonly id: string
+  readonly name: string | undefined
+  readonly text: string
+  readonly media: readonly PromptMedia[]
+  readonly isError: boolean
+}
+
+export interface PromptMedia {
+  readonly kind: 'image' | 'audio' | 'document' | 'file'
+  readonly mediaType: string
+  /** Bytes of inline data. */
+  readonly bytes: number | undefined
+  readonly url: string | undefined
+  readonly title: string | undefined
+  /** A document's plain text. */
+  readonly text: string | undefined
+  readonly citable: boolean
+}
+
+export interface PromptTool {
+  readonly name: string
+  readonly schema: JsonObject
+  /** Takes free text instead of JSON. */
+  readonly custom: boolean
+}
+
+/** A step of the input. `mark`: a prefix may be cached up to here, for this long. */
+export interface Segment {
+  readonly text: string
+  readonly tokens: number
+  readonly mark: '5m' | '1h' | undefined
+}

@@ -1,0 +1,58 @@
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+const hex = '0123456789abcdef'
+
+/** Ids in the providers' own styles: prefix, alphabet and length as in recorded traffic. */
+export interface Ids {
+  completion(): string
+  message(): string
+  call(): string
+  toolUse(): string
+  /** `req_` and 32 hex digits, as OpenAI has them. */
+  requestHex(): string
+  /** `req_011…`, as Anthropic has them. */
+  request58(): string
+  /** A number from 0 up to but not including `below`. */
+  integer(below: number): number
+}
+
+/** Repeatable, and different at each call. */
+export function createIds(seed: number): Ids {
+  let state = seed >>> 0
+  const next = (): number => {
+    // mulberry32: small, seedable, and even enough for ids.
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000
+  }
+  const integer = (below: number): number => Math.floor(next() * below)
+  const word = (alphabet: string, length: number): string => {
+    let text = ''
+    for (let index = 0; index < length; index++) text += alphabet.charAt(integer(alphabet.length))
+    return text
+  }
+  return {
+    completion: () => `chatcmpl-${word(base62, 29)}`,
+    message: () => `msg_01${word(base58, 22)}`,
+    call: () => `call_${word(base62, 24)}`,
+    toolUse: () => `toolu_01${word(base58, 22)}`,
+    requestHex: () => `req_${word(hex, 32)}`,
+    request58: () => `req_011${word(base58, 21)}`,
+    integer,
+  }
+}
+
+/** A 53-bit hash of a text (cyrb53), as 14 hex digits. Good for caches and fake signatures; no cryptography. */
+export function hashText(text: string, seed = 0): string {
+  let high = 0xdeadbeef ^ seed
+  let low = 0x41c6ce57 ^ seed
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    high = Math.imul(high ^ code, 2654435761)
+    low = Math.imul(low ^ code, 1597334677)
+  }
+  high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
+  low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909)
+  return (4294967296 * (2097151 & low) + (high >>> 0)).toString(16).padStart(14, '0')
+}

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeProvider } from './index.ts'
+import { call, chatBody, eventsOf, requestTo } from './test-calls.ts'
+
+const formats = ['chat', 'messages'] as const
+const textOf = async (response: Response): Promise<string> => {
+  const body = await response.json()
+  return body.choices?.[0].message.content ?? body.content[0].text
+}
+
+describe('replies', () => {
+  it('come from the queue first, then from the latest match, then from the demo model', async () => {
+    const provider = createFakeProvider()
+    const undo = provider.on({ model: 'demo-chat' }, { text: 'standing' })
+    provider.on(
+      (request) => request.bodyText.includes('special'),
+      (request) => ({ text: `for ${request.path}` }),
+    )
+    provider.reply({ text: 'first' }, { text: 'second' })
+    const texts = []
+    for (const text of ['a', 'b', 'c', 'special']) texts.push(await textOf(await call(provider, 'chat', text)))
+    undo()
+    texts.push(await textOf(await call(provider, 'chat', '[[say:demo]]')))
+    expect(texts).toEqual(['first', 'second', 'standing', 'for /v1/chat/completions', 'demo'])
+    provider.reset()
+    expect(provider.requests).toEqual([])
+    expect(await textOf(await call(provider, 'chat', 'special'))).toContain('You said')
+  })
+
+  it('are written in whichever format is asked for', async () => {
+    const provider = createFakeProvider()
+    provider.on(
+      {},
+      {
+        thinking: { text: 'hm', signature: 'EsigX' },
+        text: 'one',
+        toolCalls: [{ name: 'f', id: 'id_1', input: { a: 1 } }],
+        usage: { input: 7, output: 9 },
+        model: 'other',
+      },
+    )
+    expect(await (await call(provider, 'chat', 'x')).json()).toMatchObject({
+      model: 'other',
+      choices: [
+        {
+          finish_reason: 'tool_calls',
+          message: {
+            content: 'one',
+            reasoning_content: 'hm',
+            tool_calls: [{ id: 'id_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
+          },
+        },
+      ],
+      usage: { prompt_tokens: 7, completion_tokens: 9 },
+    })
+    expect(await (await call(provider, 'messages', 'x')).json()).toMatchObject({
+      model: 'other',
+      stop_reason: 'tool_use',
+      content: [
+        { type: 'thinking', thinking: 'hm', signature: 'EsigX' },
+        { type: 'text', text: 'one' },
+        { type: 'tool_use', id: 'id_1', name: 'f', input: { a: 1 } },
+      ],
+      usage: { input_tokens: 7, output_tokens: 9 },
+    })
+  })
+
+  it('a signature that a script made up is good on the next turn', async () => {
+    const provider = createFakeProvider()
+    provider.reply({ thinking: { text: 'hm', signature: 'mine' }, text: 'a' })
+    await call(provider, 'messages', 'x')
+    const messages = [
+      { role: 'user', content: 'x' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'hm', signature: 'mine' },
+          { type: 'text', text: 'a' },
+        ],
+      },
+      { role: 'user', content: 'y' },
+    ]
+    expect((await call(provider, 'messages', '', { messages })).status).toBe(200)
+  })
+
+  it.each([
+    ['length', 'length', 'max_tokens'],
+    ['stop-sequence', 'stop', 'stop_sequence'],
+    ['content-filter', 'content_filter', 'refusal'],
+    ['pause', 'stop', 'pause_turn'],
+    ['made_up', 'made_up', 'made_up'],
+  ])('finish %s is %s and %s', async (finish, chat, messages) => {
+    const provider = createFakeProvider()
+    provider.on({}, { text: 'x', finish })
+    expect((await (await call(provider, 'chat', 'x')).json()).choices[0].finish_reason).toBe(chat)
+    expect((await (await call(provider, 'messages', 'x')).json()).stop_reason).toBe(messages)
+  })
+
+  it.each(formats)('%s: an error status has the format’s own body', async (format) => {
+    const provider = createFakeProvider()
+    provider.reply({ status: 429, headers: { 'retry-after': '7' }, error: { message: 'slow down' } })
+    const response = await call(provider, format, 'x')
+    expect(response.status).toBe(429)
+    expect(response.headers.get('retry-after')).toBe('7')
+    expect((await response.json()).error).toMatchObject(
+      format === 'chat'
+        ? { message: 'slow down', type: 'requests', code: 'rate_limit_exceeded', param: null }
+        : { message: 'slow down', type: 'rate_limit_error' },
+    )
+  })
+
+  it('events and bodies are sent as they are', async () => {
+    const provider = createFakeProvider()
+    provider.reply({ events: [{ event: 'odd', data: { a: 1 } }, { data: '[DONE]' }] }, { body: null })
+    expect(await (await call(provider, 'chat', 'x', { stream: true })).text()).toBe(
+      'event: odd\ndata: {"a":1}\n\ndata: [DONE]\n\n',
+    )
+    expect(await (await call(provider, 'chat', 'x')).text()).toBe('null')
+  })
+})
+
+describe('raw replies', () => {
+  const bytes = new Uint8Array([100, 97, 116, 97, 58, 32, 255, 0, 10, 10, 58, 120, 10, 10])
+
+  it.each([
+    ['whole', undefined, 1],
+    ['byte by byte', 'bytes' as const, 14],
+    ['five at a time', 5, 3],
+    ['at positions', [3, 4, 99], 3],
+  ])('%s', async (_name, chunks, count) => {
+    const provider = createFakeProvider()
+    provider.reply({
+      raw: { body: bytes, headers: { 'x-request-id': 'req_rec' }, ...(chunks === undefined ? {} : { chunks }) },
+    })
+    // Not even a valid request: a recording is played whatever is asked.
+    const response = await provider.fetch(requestTo('/v1/messages', { anything: true }))
+    expect(response.headers.get('x-request-id')).toBe('req_rec')
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    const parts: Uint8Array[] = []
+    for await (const part of response.body ?? []) parts.push(part)
+    expect(parts).toHaveLength(count)
+    expect(parts.flatMap((part) => [...part])).toEqual([...bytes])
+    expect(provider.stats.finished).toBe(1)
+  })
+
+  it('are cut by the event for faults', async () => {
+    const provider = createFakeProvider()
+    provider.reply({ raw: { body: 'data: 1\r\n\r\ndata: 2\n\ndata: 3\n\n' }, fault: { type: 'cut', after: 2 } })
+    expect(await (await call(provider, 'chat', 'x')).text()).toBe('data: 1\r\n\r\ndata: 2\n\n')
+  })
+})
+
+it('records what came in', async () => {
+  const provider = createFakeProvider()
+  const body = ' {"model":"demo-chat", "big": 12345678901234567890} '
+  await provider.fetch(requestTo('/v1/chat/completions?beta=true', body, { 'X-Mine': 'yes' }))
+  expect(provider.requests[0]).toMatchObject({
+    method: 'POST',
+    path: '/v1/chat/completions',
+    query: 'beta=true',
+    bodyText: body,
+    format: 'chat',
+    status: 400,
+    finished: true,
+    aborted: false,
+  })
+  expect(provider.requests[0]?.headers['x-mine']).toBe('yes')
+})
+
+it('a brain of one’s own replaces the demo model', async () => {
+  const provider = createFakeProvider({ brain: (prompt) => ({ text: `${prompt.turns.length} ${prompt.system}` }) })
+  const messages = [{ role: 'developer', content: 'S' }, ...(chatBody('x').messages as [])]
+  expect(await textOf(await call(provider, 'chat', '', { messages }))).toBe('1 S')
+})
+
+it('a pace waits between words only', async () => {
+  const provider = createFakeProvider({ paceMs: 15 })
+  const started = performance.now()
+  const text = await (await call(provider, 'messages', '[[say:one two three four]]', { stream: true })).text()
+  expect(eventsOf(text).length).toBeGreaterThan(8)
+  const took = performance.now() - started
+  expect(took).toBeGreaterThan(50)
+  expect(took).toBeLessThan(500)
+})

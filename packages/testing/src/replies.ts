@@ -1,0 +1,46 @@
+import { objectOf } from './json.ts'
+import type { Matcher, RecordedRequest, Reply, Script } from './types.ts'
+
+/** What tests have laid out: a queue of single answers, and standing ones. */
+export interface Replies {
+  queue(replies: readonly Reply[]): void
+  /** The returned function takes the standing reply away. */
+  on(matcher: Matcher, reply: Reply): () => void
+  /** The script for a request: the queue first, then the latest matching standing reply. */
+  take(request: RecordedRequest): Promise<Script | undefined>
+  clear(): void
+}
+
+export function createReplies(): Replies {
+  const queued: Reply[] = []
+  let standing: { readonly matcher: Matcher; readonly reply: Reply }[] = []
+  return {
+    queue: (replies) => void queued.push(...replies),
+    on(matcher, reply) {
+      const entry = { matcher, reply }
+      standing.push(entry)
+      return () => {
+        standing = standing.filter((one) => one !== entry)
+      }
+    },
+    async take(request) {
+      const reply = queued.shift() ?? standing.findLast((entry) => matches(entry.matcher, request))?.reply
+      return typeof reply === 'function' ? await reply(request) : reply
+    },
+    clear() {
+      queued.length = 0
+      standing = []
+    },
+  }
+}
+
+function matches(matcher: Matcher, request: RecordedRequest): boolean {
+  if (typeof matcher === 'function') return matcher(request)
+  const body = objectOf(request.body)
+  return (
+    (matcher.format === undefined || matcher.format === request.format) &&
+    (matcher.model === undefined || matcher.model === body.model) &&
+    (matcher.stream === undefined || matcher.stream === (body.stream === true)) &&
+    (matcher.text === undefined || request.bodyText.includes(matcher.text))
+  )
+}

@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeProvider } from './index.ts'
+import { call, eventsOf, requestTo } from './test-calls.ts'
+
+const now = () => 1_800_000_000_000
+const tools = [{ type: 'function', function: { name: 'now', parameters: { type: 'object', properties: {} } } }]
+const claudeTools = [{ name: 'now', input_schema: { type: 'object', properties: {} } }]
+
+describe('a chat stream', () => {
+  const chunksOf = async (text: string, more = {}) => {
+    const provider = createFakeProvider({ now })
+    const response = await call(provider, 'chat', text, { stream: true, ...more })
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    return (await response.text()).split('\n\n').filter((line) => line !== '')
+  }
+
+  it('is a role chunk, content, a finish chunk and [DONE], without a usage key', async () => {
+    const chunks = await chunksOf('[[say:Hi you]]')
+    const head =
+      /^data: \{"id":"(chatcmpl-\w{29})","object":"chat.completion.chunk","created":1800000000,"model":"demo-chat","service_tier":"default","system_fingerprint":"fp_\w{10}","choices":/
+    expect(new Set(chunks.slice(0, -1).map((chunk) => head.exec(chunk)?.[1])).size).toBe(1)
+    expect(chunks.map((chunk) => chunk.replace(head, ''))).toEqual([
+      '[{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null}]}',
+      '[{"index":0,"delta":{"content":"Hi"},"logprobs":null,"finish_reason":null}]}',
+      '[{"index":0,"delta":{"content":" you"},"logprobs":null,"finish_reason":null}]}',
+      '[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}]}',
+      'data: [DONE]',
+    ])
+  })
+
+  it('has usage null until a last chunk without choices when usage is asked for', async () => {
+    const chunks = await chunksOf('[[say:Hi]]', { stream_options: { include_usage: true } })
+    expect(chunks.slice(0, -2).every((chunk) => chunk.endsWith(',"usage":null}'))).toBe(true)
+    expect(chunks.at(-2)).toMatch(
+      /"choices":\[\],"usage":\{"prompt_tokens":4,"completion_tokens":1,"total_tokens":5,"prompt_tokens_details":\{"cached_tokens":0,"audio_tokens":0\},"completion_tokens_details":\{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0\}\}\}$/,
+    )
+  })
+
+  it('puts a single first tool call into the role chunk, parallel ones after it', async () => {
+    const choices = (chunks: string[]) => chunks.map((chunk) => /"delta":(\{.*\}),"logprobs"/.exec(chunk)?.[1])
+    const single = choices(await chunksOf('[[tool:now]]', { tools }))
+    expect(single[0]).toMatch(
+      /^\{"role":"assistant","content":null,"tool_calls":\[\{"index":0,"id":"call_\w{24}","type":"function","function":\{"name":"now","arguments":""\}\}\],"refusal":null\}$/,
+    )
+    expect(single[1]).toBe('{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}')
+    const two = choices(await chunksOf('[[tools:2]]', { tools }))
+    expect(two[0]).toBe('{"role":"assistant","content":null,"refusal":null}')
+    expect(two[3]).toContain('{"tool_calls":[{"index":1,"id":"call_')
+  })
+})
+
+describe('a messages stream', () => {
+  const textOf = async (text: string, more = {}, padding = false) => {
+    const provider = createFakeProvider({ padding })
+    return (await call(provider, 'messages', text, { stream: true, ...more })).text()
+  }
+
+  it('follows the recorded order, with a ping after the first block start', async () => {
+    const text = await textOf('[[say:Hi you]]')
+    expect(text.replace(/msg_01\w{22}/, 'msg_X')).toBe(
+      [
+        'event: message_start\ndata: {"type":"message_start","message":{"model":"demo-messages","id":"msg_X","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"stop_details":null,"usage":{"input_tokens":5,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"output_tokens":1,"service_tier":"standard","inference_geo":"not_available"}}}',
+        'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+        'event: ping\ndata: {"type": "ping"}',
+        'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}',
+        'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" you"}}',
+        'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}',
+        'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null,"stop_details":null},"usage":{"input_tokens":5,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2}}',
+        'event: message_stop\ndata: {"type":"message_stop"}',
+        '',
+      ].join('\n\n'),
+    )
+  })
+
+  it('pads data before the last brace unless told not to', async () => {
+    const padded = await textOf('[[say:Hi you]]', {}, true)
+    expect(padded).toMatch(/ \}\n\n/)
+    const strip = (text: string) => eventsOf(text.replace(/msg_01\w{22}/, 'msg_X'))
+    expect(strip(padded)).toEqual(strip(await textOf('[[say:Hi you]]')))
+  })
+
+  it('begins tool input with an empty delta and leaves it at that for no arguments', async () => {
+    const events = eventsOf(await textOf('[[tool:now]] [[tool:now {"zone":"UTC"}]]', { tools: claudeTools }))
+    const deltas = events.flatMap(({ data }) => {
+      const { index, delta } = data as { index: number; delta?: { partial_json?: string } }
+      return delta?.partial_json === undefined ? [] : [[index, delta.partial_json]]
+    })
+    expect(deltas[0]).toEqual([0, ''])
+    expect(deltas[1]).toEqual([1, ''])
+    expect(
+      deltas
+        .slice(1)
+        .map(([, part]) => part)
+        .join(''),
+    ).toBe('{"zone":"UTC"}')
+  })
+
+  it('signs thinking in one delta at the end of the block', async () => {
+    const events = eventsOf(await textOf('[[think]] Hi'))
+    const names = events.map(({ data }) => {
+      const { type, delta } = data as { type: string; delta?: { type?: string } }
+      return delta?.type ?? type
+    })
+    expect(names.filter((name) => name === 'signature_delta')).toHaveLength(1)
+    expect(names[names.indexOf('signature_delta') + 1]).toBe('content_block_stop')
+    expect(events[1]?.data).toMatchObject({ content_block: { type: 'thinking', thinking: '', signature: '' } })
+  })
+})
+
+describe('usage', () => {
+  it('of the same numbers follows each format’s own accounting', async () => {
+    const provider = createFakeProvider()
+    const usage = { input: 100, cacheRead: 60, cacheWrite: 30, cacheWrite1h: 10, output: 20, reasoning: 5 }
+    provider.on({}, { text: 'x', usage })
+    expect((await (await call(provider, 'chat', 'x')).json()).usage).toMatchObject({
+      prompt_tokens: 100,
+      completion_tokens: 20,
+      total_tokens: 120,
+      prompt_tokens_details: { cached_tokens: 60 },
+      completion_tokens_details: { reasoning_tokens: 5 },
+    })
+    expect((await (await call(provider, 'messages', 'x')).json()).usage).toMatchObject({
+      input_tokens: 10,
+      cache_read_input_tokens: 60,
+      cache_creation_input_tokens: 30,
+      cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 10 },
+      output_tokens: 20,
+      output_tokens_details: { thinking_tokens: 5 },
+    })
+  })
+
+  it('counts a repeated chat prefix as cached', async () => {
+    const provider = createFakeProvider()
+    const messages = [
+      { role: 'system', content: 'word '.repeat(100) },
+      { role: 'user', content: 'Hi' },
+    ]
+    const cached = async () =>
+      (await (await call(provider, 'chat', '', { messages })).json()).usage.prompt_tokens_details.cached_tokens
+    expect(await cached()).toBe(0)
+    expect(await cached()).toBe(104)
+  })
+
+  it('counts reasoning a chat model hides', async () => {
+    const answer = await (await call(createFakeProvider(), 'chat', 'Hi', { reasoning_effort: 'low' })).json()
+    expect(answer.choices[0].message).not.toHaveProperty('reasoning_content')
+    expect(answer.usage.completion_tokens_details.reasoning_tokens).toBeGreaterThan(0)
+    const shown = createFakeProvider({ chatReasoning: 'reasoning' })
+    const open = await (await call(shown, 'chat', 'Hi', { reasoning_effort: 'low' })).json()
+    expect(open.choices[0].message.reasoning).toContain('“Hi”')
+  })
+})
+
+describe('headers', () => {
+  it('are those of each provider', async () => {
+    const provider = createFakeProvider()
+    const chat = await call(provider, 'chat', 'x')
+    expect(chat.headers.get('openai-version')).toBe('2020-10-01')
+    expect(chat.headers.get('x-ratelimit-remaining-requests')).toBe('9999')
+    const messages = await call(provider, 'messages', 'x')
+    expect(messages.headers.get('request-id')).toMatch(/^req_011\w{21}$/)
+    expect(messages.headers.get('anthropic-ratelimit-requests-reset')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+  })
+
+  it('carry the id that an Anthropic error names', async () => {
+    const response = await createFakeProvider().fetch(requestTo('/v1/messages', {}))
+    expect(response.status).toBe(400)
+    expect((await response.json()).request_id).toBe(response.headers.get('request-id'))
+  })
+})
+
+it('the same seed and calls give the same answers', async () => {
+  const answers = await Promise.all(
+    [1, 2].map(async () => (await call(createFakeProvider({ now, seed: 7 }), 'chat', 'Hi', { n: 2 })).text()),
+  )
+  expect(answers[0]).toBe(answers[1])
+})
