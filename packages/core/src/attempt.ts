@@ -5,6 +5,7 @@ import type { AnswerStream, Lane, WholeAnswer } from './lanes/lane.ts'
 import { createPump, type Pump } from './pump.ts'
 import { prime, truncated } from './relay.ts'
 import type { ResolvedTarget } from './router.ts'
+import { createCanceller, type Signal } from './signal.ts'
 import type { Transport, TransportResponse } from './transport.ts'
 import { readUpstreamError, toClientError, unreachable } from './upstream-error.ts'
 
@@ -18,7 +19,7 @@ export interface AttemptOptions {
   readonly header: (name: string) => string | undefined
   readonly transport: Transport
   /** The client's signal. */
-  readonly signal: AbortSignal
+  readonly signal: Signal
   readonly firstByteMs: number
   readonly holdMs: number
   readonly answerBytes: number
@@ -46,13 +47,13 @@ export interface AttemptFailure {
  */
 export async function attempt(options: AttemptOptions): Promise<AttemptResult | AttemptFailure> {
   const { target, lane, signal, firstByteMs } = options
-  const controller = new AbortController()
-  const abort = (): void => controller.abort()
+  const canceller = createCanceller()
+  const abort = (): void => canceller.abort()
   signal.addEventListener('abort', abort)
   let expired = false
   const late = setTimeout(() => {
     expired = true
-    controller.abort()
+    canceller.abort()
   }, firstByteMs)
   /** An I/O failure's true reason: the client, the clock, or what the transport says. */
   const reason = (otherwise: (cause: unknown) => GatewayError) => (cause: unknown) => {
@@ -64,7 +65,7 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
   let log: Attempt = { upstream: target.upstreamName, model: target.model }
   try {
     if (signal.aborted) throw stopReason(signal)
-    const response = await send(options, controller.signal).catch(reason(unreachable))
+    const response = await send(options, canceller).catch(reason(unreachable))
     const upstreamRequestId = response.header('x-request-id') ?? response.header('request-id')
     log = { ...log, status: response.status, ...(upstreamRequestId === undefined ? {} : { upstreamRequestId }) }
     if (response.status < 200 || response.status > 299)
@@ -76,7 +77,7 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
     clearTimeout(late)
     return { kind: 'stream', ...(await openStream(response, options)), abort, log }
   } catch (cause) {
-    controller.abort()
+    canceller.abort()
     const error = classify(cause, options)
     return { error, log: { ...log, error: error.info.kind } }
   } finally {
@@ -86,10 +87,7 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
   }
 }
 
-function send(
-  { target, lane, header, transport, stream }: AttemptOptions,
-  signal: AbortSignal,
-): Promise<TransportResponse> {
+function send({ target, lane, header, transport, stream }: AttemptOptions, signal: Signal): Promise<TransportResponse> {
   const { upstream } = target
   const headers: Record<string, string> = {
     'content-type': 'application/json',
@@ -144,7 +142,7 @@ function classify(cause: unknown, { signal }: AttemptOptions): GatewayError {
 }
 
 /** Why a call was stopped from this side: the gateway's own reason, or the client has left. */
-const stopReason = ({ reason }: AbortSignal): GatewayError =>
+const stopReason = ({ reason }: Signal): GatewayError =>
   reason instanceof GatewayError
     ? reason
     : new GatewayError('cancelled', 'The client closed the connection before the answer began.')

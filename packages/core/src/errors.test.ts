@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { newId } from './ids.ts'
-import { createReport, lossHeader } from './losses.ts'
+import { answerSide, createReport, lossHeader } from './losses.ts'
 import { redact, retryAfterSeconds, toClientError } from './upstream-error.ts'
 import { openai } from './upstreams/openai.ts'
 
@@ -61,7 +61,10 @@ describe('losses', () => {
     report.add({ path: '/a', kind: 'moved', severity: 'note', detail: 'x' })
     report.add({ path: '/seed', kind: 'unsupported', severity: 'warn', detail: 'y' })
     report.add({ path: '/seed', kind: 'unsupported', severity: 'warn', detail: 'y' })
-    expect(lossHeader(report.losses)).toBe('"/seed";kind=unsupported;severity=warn, "/a";kind=moved;severity=note')
+    answerSide(report).add({ path: '/seed', kind: 'unsupported', severity: 'note', detail: 'y' })
+    expect(lossHeader(report.losses)).toBe(
+      '"/seed";kind=unsupported;severity=warn, "/a";kind=moved;severity=note, "/seed";kind=unsupported;severity=note;in=answer',
+    )
   })
 
   it('fit into a header whatever the paths hold, and say how many did not', () => {

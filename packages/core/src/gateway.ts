@@ -15,6 +15,7 @@ import { errorReply, idHeaders, json } from './reply.ts'
 import { createRouter } from './router.ts'
 import { createMatcher, type Match, normalizePath, type Route, routes, upgrades } from './routes.ts'
 import { type Ledger, settle } from './settle.ts'
+import { type Canceller, createCanceller, type Signal } from './signal.ts'
 import type { Transport } from './transport.ts'
 import { fetchTransport } from './web/fetch-transport.ts'
 import { toInbound, toResponse } from './web/request.ts'
@@ -24,7 +25,7 @@ interface Call {
   readonly inbound: Inbound
   readonly ledger: Ledger
   readonly transport: Transport
-  readonly signal: AbortSignal
+  readonly signal: Signal
   /** Called once when the call is over: after the reply, or after a stream's last byte. */
   readonly release: () => void
 }
@@ -53,7 +54,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   const webTransport = ownTransport ?? fetchTransport()
   const matchPath = createMatcher(routes)
   // The inbound is held, not only its signal: Node 20 forgets to abort the signal of a Request that was collected.
-  const running = new Map<AbortController, Inbound>()
+  const running = new Map<Canceller, Inbound>()
   let closing: Promise<void> | undefined
   let allDone: (() => void) | undefined
 
@@ -84,13 +85,13 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       losses: [],
       attempts: [],
     }
-    const controller = new AbortController()
-    const abort = (): void => controller.abort()
+    const canceller = createCanceller()
+    const abort = (): void => canceller.abort()
     inbound.signal.addEventListener('abort', abort)
-    running.set(controller, inbound)
+    running.set(canceller, inbound)
     const done = (): void => {
       inbound.signal.removeEventListener('abort', abort)
-      running.delete(controller)
+      running.delete(canceller)
       if (running.size === 0) allDone?.()
     }
     try {
@@ -99,7 +100,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         inbound,
         ledger,
         transport: ownTransport ?? transport,
-        signal: controller.signal,
+        signal: canceller,
         release: done,
       })
       // A stream goes on after this function: its relay releases the call.
@@ -176,7 +177,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       closing ??= new Promise<void>((resolve) => {
         if (running.size === 0) return resolve()
         let timer = setTimeout(() => {
-          for (const controller of running.keys()) controller.abort(shuttingDown())
+          for (const canceller of running.keys()) canceller.abort(shuttingDown())
           // Clients that do not even read their error are not waited for.
           timer = setTimeout(resolve, lastWordsMs)
         }, graceMs)

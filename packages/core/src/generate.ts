@@ -15,6 +15,7 @@ import { relay } from './relay.ts'
 import { idHeaders, json, streamHeaders } from './reply.ts'
 import type { ResolvedTarget, Router } from './router.ts'
 import { type Ledger, settle } from './settle.ts'
+import type { Signal } from './signal.ts'
 import type { Transport } from './transport.ts'
 import { toClientError, worthAnotherTarget } from './upstream-error.ts'
 
@@ -34,7 +35,7 @@ export interface GenerateCall {
   readonly request: RequestBody
   readonly ledger: Ledger
   readonly transport: Transport
-  readonly signal: AbortSignal
+  readonly signal: Signal
   /** Called when a streamed answer is over. */
   readonly release: () => void
 }

@@ -1,3 +1,5 @@
+import type { Signal } from './signal.ts'
+
 /**
  * The inner currency. A WHATWG `Request` and a Node `IncomingMessage` both satisfy `Inbound` without being converted
  * into each other: building Request, Response and web streams for each call costs more than all the rest.
@@ -16,7 +18,7 @@ export interface Inbound {
    */
   read(limit: number): Promise<Uint8Array>
   /** Aborted when the client has left before the reply was finished. */
-  readonly signal: AbortSignal
+  readonly signal: Signal
 }
 
 /** What an adapter sends. Header names are lower-case. */

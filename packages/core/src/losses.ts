@@ -6,26 +6,41 @@ export function createReport(): Report {
   return {
     losses,
     add(loss) {
-      if (!losses.some((known) => known.path === loss.path && known.kind === loss.kind && known.detail === loss.detail))
+      if (
+        !losses.some(
+          (known) =>
+            known.path === loss.path &&
+            known.side === loss.side &&
+            known.kind === loss.kind &&
+            known.detail === loss.detail,
+        )
+      )
         losses.push(loss)
     },
   }
 }
+
+/** The same list, for what is found while an answer is translated. */
+export const answerSide = (report: Report): Report => ({
+  losses: report.losses,
+  add: (loss) => report.add({ ...loss, side: 'answer' }),
+})
 
 const rank = { fatal: 0, warn: 1, note: 2 } as const
 const headerBytes = 3072
 
 /**
  * The `modelgate-loss` header: a structured-field list (RFC 9651), worst first, of at most 3 kB. What did not fit is
- * counted in a last item: `"/seed";kind=unsupported;severity=warn, "…";more=12`.
+ * counted in a last item: `"/seed";kind=unsupported;severity=warn, "...";more=12`. A path into the upstream's answer is
+ * marked `;in=answer`.
  */
 export function lossHeader(losses: readonly Loss[]): string | undefined {
   if (losses.length === 0) return undefined
   const sorted = [...losses].sort((a, b) => rank[a.severity] - rank[b.severity])
   const items: string[] = []
   let size = 0
-  for (const { path, kind, severity } of sorted) {
-    const item = `${sfString(path)};kind=${kind};severity=${severity}`
+  for (const { path, kind, severity, side } of sorted) {
+    const item = `${sfString(path)};kind=${kind};severity=${severity}${side === undefined ? '' : `;in=${side}`}`
     size += item.length + 2
     if (size > headerBytes) {
       items.push(`"...";more=${sorted.length - items.length}`)

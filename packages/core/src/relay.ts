@@ -3,6 +3,7 @@ import { GatewayError } from './errors.ts'
 import type { ErrorInfo } from './formats/ir.ts'
 import type { AnswerStream } from './lanes/lane.ts'
 import type { Pump } from './pump.ts'
+import type { Signal } from './signal.ts'
 
 export interface RelayTimes {
   /** Silence towards the client until a heartbeat. */
@@ -70,7 +71,7 @@ export function relay(
   pump: Pump,
   stream: AnswerStream,
   times: RelayTimes,
-  signal: AbortSignal,
+  signal: Signal,
   onEnd: (end: RelayEnd) => void,
 ): AsyncIterable<Uint8Array> {
   let over = false

@@ -1,3 +1,5 @@
+import type { Signal } from './signal.ts'
+
 /** One call to an upstream, as the gateway makes it. */
 export interface TransportRequest {
   readonly url: string
@@ -5,7 +7,7 @@ export interface TransportRequest {
   readonly headers: Record<string, string>
   readonly body?: string | Uint8Array | undefined
   /** Aborting it closes the upstream connection at once, before the headers and in mid-body. */
-  readonly signal: AbortSignal
+  readonly signal: Signal
 }
 
 /** An upstream's answer. Its body is read once, by `bytes` or by iterating `stream`. */

@@ -246,6 +246,8 @@ export type Delta =
 /** Every field either reaches the other side or ends up here. `path` is a JSON Pointer into the body its sender wrote. */
 export interface Loss {
   path: string
+  /** Whose body the path points into: the client's request (default), or the upstream's answer. */
+  side?: 'answer'
   kind: 'unsupported' | 'approximated' | 'clamped' | 'moved' | 'unknown'
   /** `fatal` always answers 400; `warn` follows the `onLoss` policy; `note` never refuses a call. */
   severity: 'fatal' | 'warn' | 'note'

@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts'
 import type { Codec, CodecContext, TargetTraits } from '../formats/codec.ts'
 import type { ErrorInfo, ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
 import { scanJson } from '../json/scan.ts'
-import { createReport, lossHeader } from '../losses.ts'
+import { answerSide, createReport, lossHeader } from '../losses.ts'
 import { createSseDecoder } from '../sse/decode.ts'
 import { encodeAllSse } from '../sse/encode.ts'
 import type { AnswerStream, Lane, StreamState } from './lane.ts'
@@ -44,7 +44,7 @@ export function translateLane(translation: Translation): Lane {
       const text = new TextDecoder().decode(bytes)
       if (scanJson(text, translation.maxDepth).tooDeep)
         throw new GatewayError('upstream_bad_response', 'The upstream answered with JSON that nests too deep.')
-      const exchange = { ...context, request: model, target }
+      const exchange = { ...context, report: answerSide(report), request: model, target }
       const response = upstream.decodeResponse(parseAnswer(bytes), exchange)
       const finish = response.choices[0]?.finish.reason
       return {
@@ -63,7 +63,7 @@ function translatedStream(
   context: CodecContext,
   report: Report,
 ): AnswerStream {
-  const exchange = { ...context, request, target: translation.target }
+  const exchange = { ...context, report: answerSide(report), request, target: translation.target }
   const decoder = createSseDecoder(translation.maxEventChars)
   const decode = translation.upstream.decodeStream(exchange)
   const encode = translation.client.encodeStream(exchange)

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { abortSignalOf, createCanceller } from './signal.ts'
+
+describe('a canceller', () => {
+  it('tells its listeners once, with the reason, in order, and forgets them', () => {
+    const canceller = createCanceller()
+    const heard: string[] = []
+    canceller.addEventListener('abort', () => heard.push(`function ${canceller.reason}`))
+    canceller.addEventListener('abort', { handleEvent: () => heard.push('object') })
+    canceller.abort('why')
+    canceller.abort('again')
+    expect(heard).toEqual(['function why', 'object'])
+    expect(canceller).toMatchObject({ aborted: true, reason: 'why' })
+  })
+
+  it('does not tell a listener that was removed, not even by one before it', () => {
+    const canceller = createCanceller()
+    const heard: string[] = []
+    const first = (): void => void heard.push('first')
+    const third = (): void => void heard.push('third')
+    canceller.addEventListener('abort', first)
+    canceller.addEventListener('abort', () => canceller.removeEventListener('abort', third))
+    canceller.addEventListener('abort', third)
+    canceller.removeEventListener('abort', first)
+    canceller.abort()
+    expect(heard).toEqual([])
+  })
+})
+
+describe('abortSignalOf', () => {
+  it('gives a real signal that follows, or is aborted already', () => {
+    const canceller = createCanceller()
+    const signal = abortSignalOf(canceller)
+    expect(signal).toBeInstanceOf(AbortSignal)
+    expect(signal.aborted).toBe(false)
+    const reason = new Error('why')
+    canceller.abort(reason)
+    expect(signal.reason).toBe(reason)
+    expect(abortSignalOf(canceller)).toMatchObject({ aborted: true, reason })
+  })
+
+  it('leaves a real one as it is', () => {
+    const { signal } = new AbortController()
+    expect(abortSignalOf(signal)).toBe(signal)
+  })
+})
