@@ -49,6 +49,11 @@ const errorEvent: Readonly<Record<WireFormat, string>> = {
   messages: event('error', { error: { type: 'overloaded_error', message: 'Boom at the provider' } }),
 }
 
+const malformed: Readonly<Record<WireFormat, string>> = {
+  chat: 'data: {"broken": \n\n',
+  messages: 'event: content_block_delta\ndata: {"broken": \n\n',
+}
+
 /** An upstream that plays the steps; `silence` passes before its headers. */
 function playing(steps: readonly Step[], silence = 0): { fetch: typeof fetch; readonly aborted: boolean } {
   let aborted = false
@@ -130,7 +135,7 @@ describe.each(pairs)('$client from $upstream', ({ client, upstream }) => {
     'an end of file in an event': [...events.slice(0, 3), events[3]?.slice(0, 20) ?? ''],
     'a stall': [...events.slice(0, 3), 'hang'],
     'an error event': [...events.slice(0, 3), errorEvent[upstream]],
-    'a malformed event': [...events.slice(0, 2), 'data: {"broken": \n\n', ...events.slice(2)],
+    'a malformed event': [...events.slice(0, 2), malformed[upstream], ...events.slice(2)],
   }
 
   test.each(Object.keys(broken))('%s in mid-stream: the SDK throws, helper and raw iterator', async (name) => {

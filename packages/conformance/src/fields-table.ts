@@ -11,6 +11,8 @@ export interface Field {
   readonly lost?: string
   /** The loss is no reason to refuse the call, not even with `onLoss: 'reject'`. */
   readonly harmless?: boolean
+  /** What is lost would make the answer meaningless: the call is refused whatever `onLoss` says. */
+  readonly refused?: boolean
 }
 
 const user = (...content: Json[]): JsonObject => ({ messages: [{ role: 'user', content }] })
@@ -56,7 +58,7 @@ export const chatFields: readonly Field[] = [
   { name: 'temperature', give: { temperature: 0.5 }, arrives: { '/temperature': 0.5 } },
   { name: 'a temperature beyond 1', give: { temperature: 1.5 }, arrives: { '/temperature': 1 }, lost: '/temperature' },
   { name: 'top_p', give: { top_p: 0.25 }, arrives: { '/top_p': 0.25 } },
-  { name: 'n', give: { n: 3 }, lost: '/n' },
+  { name: 'n', give: { n: 3 }, lost: '/n', refused: true },
   { name: 'stream', give: { stream: true }, arrives: { '/stream': true } },
   { name: 'stop as text', give: { stop: 'END' }, arrives: { '/stop_sequences': ['END'] } },
   { name: 'stop as a list', give: { stop: ['END', 'FIN'] }, arrives: { '/stop_sequences': ['END', 'FIN'] } },
@@ -143,6 +145,7 @@ export const chatFields: readonly Field[] = [
     },
     arrives: { '/tool_choice/type': 'any' },
     lost: '/tool_choice',
+    harmless: true,
   },
   {
     name: 'parallel_tool_calls',
@@ -185,13 +188,14 @@ export const chatFields: readonly Field[] = [
   {
     name: 'the detail of an image',
     give: user({ type: 'image_url', image_url: { url: `data:image/png;base64,${png}`, detail: 'low' } }),
-    lost: '/messages/0/content/0/image_url/detail',
+    lost: '/messages/0/content/0',
     harmless: true,
   },
   {
     name: 'audio input',
     give: user({ type: 'text', text: 'hear' }, { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }),
     lost: '/messages/0/content/1',
+    refused: true,
   },
   {
     name: 'a PDF',
@@ -205,6 +209,7 @@ export const chatFields: readonly Field[] = [
     name: 'a file by id',
     give: user({ type: 'text', text: 'read' }, { type: 'file', file: { file_id: 'file-1' } }),
     lost: '/messages/0/content/1',
+    refused: true,
   },
   {
     name: 'a part nobody knows',
@@ -230,7 +235,7 @@ export const chatFields: readonly Field[] = [
   {
     name: 'arguments that are no JSON',
     give: chatLoop({ function: { name: 'get_weather', arguments: '{"city": ' } }, {}),
-    lost: '/messages/1/tool_calls/0/function/arguments',
+    lost: '/messages/1/tool_calls/0',
   },
   {
     name: 'a tool result in parts',
@@ -254,7 +259,7 @@ export const chatFields: readonly Field[] = [
         { role: 'user', content: 'b' },
       ],
     },
-    arrives: { '/messages/1/content/0/text': 'I will not.' },
+    arrives: { '/messages/1/content': 'I will not.' },
   },
   {
     name: 'an assistant’s audio',
@@ -326,7 +331,7 @@ export const messagesFields: readonly Field[] = [
     harmless: true,
   },
   { name: 'metadata.user_id', give: { metadata: { user_id: 'u-1' } }, arrives: { '/user': 'u-1' } },
-  { name: 'service_tier', give: { service_tier: 'standard_only' }, lost: '/service_tier', harmless: true },
+  { name: 'service_tier', give: { service_tier: 'standard_only' }, arrives: { '/service_tier': 'default' } },
   { name: 'container', give: { container: 'c-1' }, lost: '/container' },
   {
     name: 'mcp_servers',
@@ -337,6 +342,7 @@ export const messagesFields: readonly Field[] = [
     name: 'context_management',
     give: { context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] } },
     lost: '/context_management',
+    harmless: true,
   },
   { name: 'a field nobody knows', give: { brand_new: 1 }, lost: '/brand_new' },
   {
@@ -372,7 +378,12 @@ export const messagesFields: readonly Field[] = [
     lost: '/tools/0/cache_control',
     harmless: true,
   },
-  { name: 'defer_loading', give: { tools: [{ ...weatherTool, defer_loading: true }] }, lost: '/tools/0/defer_loading' },
+  {
+    name: 'defer_loading',
+    give: { tools: [{ ...weatherTool, defer_loading: true }] },
+    lost: '/tools/0/defer_loading',
+    harmless: true,
+  },
   {
     name: 'a server tool',
     give: { tools: [weatherTool, { type: 'web_search_20250305', name: 'web_search', max_uses: 2 }] },
@@ -443,6 +454,7 @@ export const messagesFields: readonly Field[] = [
     give: user({ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'the text of it' } }),
     arrives: { '/messages/0/content': 'the text of it' },
     lost: '/messages/0/content/0',
+    harmless: true,
   },
   {
     name: 'the context and citations of a document',
@@ -460,7 +472,7 @@ export const messagesFields: readonly Field[] = [
       { type: 'text', text: 'see' },
       { type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'x' }] },
     ),
-    lost: '/messages/0/content/1',
+    lost: '/messages/0/content/1/source',
   },
   {
     name: 'tool use and results',
@@ -507,7 +519,7 @@ export const messagesFields: readonly Field[] = [
       { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'q' } },
       { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
     ]),
-    lost: '/messages/1/content/1',
+    lost: '/messages/1/content/0',
   },
   {
     name: 'an assistant’s prefill',

@@ -55,12 +55,17 @@ export function chatUsage(value: Json | undefined): Totals | undefined {
   const completion = numberOf(usage.completion_tokens)
   if (input === undefined || completion === undefined) return undefined
   const reasoning = numberOf(objectOf(usage.completion_tokens_details).reasoning_tokens)
-  const cacheRead = numberOf(objectOf(usage.prompt_tokens_details).cached_tokens)
-  // One vendor counts reasoning beside the completion; its total gives it away.
-  const apart = reasoning !== undefined && reasoning > 0 && usage.total_tokens === input + completion + reasoning
+  // Vendors that count cached input elsewhere: DeepSeek, Mistral.
+  const cacheRead =
+    numberOf(objectOf(usage.prompt_tokens_details).cached_tokens) ??
+    numberOf(usage.prompt_cache_hit_tokens) ??
+    numberOf(usage.num_cached_tokens)
+  // Some vendors count reasoning beside the completion; their total gives it away.
+  const beside = (numberOf(usage.total_tokens) ?? 0) - input - completion
+  const apart = beside > 0 && (reasoning === undefined || reasoning === beside)
   return {
     input,
-    output: apart ? completion + reasoning : completion,
+    output: apart ? completion + beside : completion,
     ...(cacheRead === undefined ? {} : { cacheRead }),
     ...(reasoning === undefined ? {} : { reasoning }),
   }
@@ -114,7 +119,7 @@ export function chatCalls(message: JsonObject): { name: string; input: unknown }
     ...listOf(message.tool_calls)
       .map(objectOf)
       .map((call) =>
-        isObject(call.custom)
+        isObject(call.custom) && textOf(call.custom.name) !== ''
           ? { name: textOf(call.custom.name), input: textOf(call.custom.input) }
           : {
               name: textOf(objectOf(call.function).name),
@@ -185,7 +190,7 @@ function chatStream(stream: string, doneOptional: boolean): Answer | undefined {
   return withUsage({ text, refusal, reasoning, tools }, usage)
 }
 
-function blocksOf(blocks: readonly JsonObject[]): Omit<Answer, 'usage'> {
+function blocksOf(blocks: readonly JsonObject[], stopDetails: Json | undefined): Omit<Answer, 'usage'> {
   const textsOf = (type: string, key: string): string =>
     blocks
       .filter((block) => block.type === type)
@@ -193,7 +198,7 @@ function blocksOf(blocks: readonly JsonObject[]): Omit<Answer, 'usage'> {
       .join('')
   return {
     text: textsOf('text', 'text'),
-    refusal: '',
+    refusal: textOf(objectOf(stopDetails).explanation),
     reasoning: textsOf('thinking', 'thinking'),
     tools: blocks
       .filter((block) => block.type === 'tool_use')
@@ -204,13 +209,14 @@ function blocksOf(blocks: readonly JsonObject[]): Omit<Answer, 'usage'> {
 function messagesBody(text: string): Answer | undefined {
   const body = objectOf(parseJson(text))
   if (body.type !== 'message') return undefined
-  return withUsage(blocksOf(listOf(body.content).map(objectOf)), messagesUsage(body.usage))
+  return withUsage(blocksOf(listOf(body.content).map(objectOf), body.stop_details), messagesUsage(body.usage))
 }
 
 function messagesStream(stream: string): Answer | undefined {
   const blocks: JsonObject[] = []
   const inputs = new Map<number, string>()
   let usage: JsonObject = {}
+  let stopDetails: Json | undefined
   let stopped = false
   for (const data of eventData(stream)) {
     const event = objectOf(parseJson(data))
@@ -219,7 +225,10 @@ function messagesStream(stream: string): Answer | undefined {
     const block = blocks[at]
     if (event.type === 'error') return undefined
     if (event.type === 'message_start') usage = { ...objectOf(objectOf(event.message).usage) }
-    if (event.type === 'message_delta') usage = { ...usage, ...objectOf(event.usage) }
+    if (event.type === 'message_delta') {
+      usage = { ...usage, ...objectOf(event.usage) }
+      stopDetails = delta.stop_details ?? stopDetails
+    }
     if (event.type === 'content_block_start') blocks[at] = { ...objectOf(event.content_block) }
     if (event.type === 'message_stop') stopped = true
     if (event.type !== 'content_block_delta' || block === undefined) continue
@@ -232,5 +241,11 @@ function messagesStream(stream: string): Answer | undefined {
     const block = blocks[at]
     if (block !== undefined && input !== '') block.input = parsedInput(input) as Json
   }
-  return withUsage(blocksOf(blocks.filter((block) => block !== undefined)), messagesUsage(usage))
+  return withUsage(
+    blocksOf(
+      blocks.filter((block) => block !== undefined),
+      stopDetails,
+    ),
+    messagesUsage(usage),
+  )
 }

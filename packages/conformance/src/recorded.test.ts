@@ -59,10 +59,15 @@ function expectSame(told: Answer | { failure: string }, read: Answer): void {
   if ('failure' in told) throw new Error(`the SDK failed with ${told.failure}`)
   // A format without refusals says them as text.
   expect(told.text + told.refusal).toBe(read.text + read.refusal)
-  expect(told.tools).toEqual(read.tools)
+  // Messages know no tools that take plain text: it travels as the only field of an object.
+  expect(told.tools).toEqual(
+    read.tools.map(({ name, input }) => ({ name, input: typeof input === 'string' ? { input } : input })),
+  )
   expect(told.reasoning).toBe(read.reasoning)
   if (read.usage === undefined) return
-  expect(told.usage).toMatchObject({ input: read.usage.input, output: read.usage.output })
+  expect(told.usage?.output).toBe(read.usage.output)
+  // One vendor counts more cached input than input; what the total is then, nobody knows.
+  if ((read.usage.cacheRead ?? 0) <= read.usage.input) expect(told.usage?.input).toBe(read.usage.input)
   expect(told.usage?.cacheRead ?? 0).toBe(read.usage.cacheRead ?? 0)
   expect(told.usage?.reasoning ?? 0).toBe(read.usage.reasoning ?? 0)
 }
@@ -102,6 +107,10 @@ describe.skipIf(!haveRecordings)('every recorded exchange', () => {
         continue
       }
       const body: JsonObject = { ...exchange.request, stream: exchange.stream }
+      if (typeof body.model !== 'string') {
+        count('with the model in the URL only')
+        body.model = 'recorded'
+      }
       await check('own request on the wire lane', exchange, async () => {
         const served = serveBytes(exchange.answer, { stream: exchange.stream })
         const direct = await outcome(ask(exchange.format, { fetch: served.fetch }, body))

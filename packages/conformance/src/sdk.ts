@@ -29,6 +29,7 @@ const usageOf = (usage: Answer['usage']): Pick<Answer, 'usage'> => (usage === un
 /** What the OpenAI SDK makes of an answer to this body, by its own accumulator where it streams. */
 export async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
   let reasoning = ''
+  let details = ''
   let usage: Answer['usage']
   let completion: OpenAI.ChatCompletion
   if (body.stream === true) {
@@ -39,9 +40,15 @@ export async function askChat(client: OpenAI, body: JsonObject): Promise<Answer>
       const wire = chunk as unknown as JsonObject
       usage = chatUsage(wire.usage) ?? usage
       for (const choice of chunk.choices)
-        if (choice.index === 0) reasoning += chatReasoning(objectOf(choice.delta as unknown))
+        if (choice.index === 0) {
+          const delta = objectOf(choice.delta as unknown)
+          reasoning += chatReasoning({ ...delta, reasoning_details: null })
+          details += chatReasoning({ reasoning_details: delta.reasoning_details ?? null })
+        }
     })
     completion = await stream.finalChatCompletion()
+    // The list may repeat what was streamed as plain text, for clients that send it back.
+    if (reasoning === '') reasoning = details
   } else {
     completion = await client.chat.completions.create(body as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming)
     reasoning = chatReasoning(objectOf(completion.choices[0]?.message))
@@ -69,7 +76,7 @@ export async function askMessages(client: Anthropic, body: JsonObject): Promise<
   const blocks = message.content.filter((block) => block !== undefined)
   return {
     text: blocks.map((block) => (block.type === 'text' ? block.text : '')).join(''),
-    refusal: '',
+    refusal: textOf(objectOf(message.stop_details as unknown).explanation),
     reasoning: blocks.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
     tools: blocks.flatMap((block) => (block.type === 'tool_use' ? [{ name: block.name, input: block.input }] : [])),
     ...usageOf(messagesUsage(message.usage as unknown as JsonObject)),

@@ -6,7 +6,8 @@ import type { Transport } from './transport.ts'
 export interface Gateway {
   /**
    * Answers any request; a path the gateway does not know gets a JSON 404. Takes what the global `fetch` takes, so that it
-   * can be given to an SDK in its place. Rejects only for arguments that are no request.
+   * can be given to an SDK in its place. Rejects only for arguments that are no request, and like `fetch` with the reason
+   * of `init.signal` once that is aborted.
    */
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>
   /** Whether the gateway answers this method and path; null: the host goes on. A known path with a wrong method matches and is answered 405. */

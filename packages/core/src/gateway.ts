@@ -166,7 +166,10 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     routes,
     async fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
       const request = typeof input === 'string' || input instanceof URL || init ? new Request(input, init) : input
-      return toResponse(await handle(toInbound(request)), request.method)
+      const response = toResponse(await handle(toInbound(request)), request.method)
+      // An SDK that calls this in place of `fetch`, and leaves, expects of it what `fetch` does then.
+      if (init?.signal?.aborted) throw init.signal.reason
+      return response
     },
     async upgrade(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url)

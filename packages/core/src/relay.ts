@@ -54,7 +54,8 @@ export async function prime(pump: Pump, stream: AnswerStream, holdMs: number): P
       return
     }
     stream.push(item)
-    if (stream.state.error !== undefined) throw errorOf(stream.state.error)
+    // However the bytes were split: an error behind the first real event belongs to the stream.
+    if (stream.state.error !== undefined && !stream.state.started) throw errorOf(stream.state.error)
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { GatewayError, type TransportRequest, type TransportResponse } from '@modelgate/core'
 import type { Dispatcher } from 'undici'
 import { decoded, encodingsOf } from './decode-stream.ts'
@@ -5,6 +6,7 @@ import { findHeader } from './raw-headers.ts'
 
 /** What an exchange must know of the connection it runs on. */
 export interface Connection {
+  socket: Socket | undefined
   /** Answers it has given before this one. */
   answers: number
   /** What its socket died of. */
@@ -29,7 +31,8 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   readonly #reject: (error: Error) => void
   /** Sends the call again on a fresh connection; undefined if that is not wanted. */
   #resend: ((exchange: Exchange) => void) | undefined
-  #disconnect: ((error: Error) => void) | undefined
+  /** The call is on its way, on `connection`. */
+  #sent = false
   #rawHeaders: Buffer[] = []
   #resumeParser: (() => void) | undefined
   #begun = false
@@ -68,7 +71,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
 
   onConnect(disconnect: (error?: Error) => void): void {
     if (this.#over) disconnect(this.#error)
-    else this.#disconnect = disconnect
+    else this.#sent = true
   }
 
   onResponseStarted(): void {
@@ -119,7 +122,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     if (this.#resend !== undefined && !this.#begun && isStale(error, this.connection)) {
       const resend = this.#resend
       this.#resend = undefined
-      this.#disconnect = undefined
+      this.#sent = false
       this.connection = undefined
       resend(this)
       return
@@ -205,7 +208,8 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     this.#chunks = []
     this.#size = 0
     this.#end(error)
-    this.#disconnect?.(error)
+    // Not by undici's own abort, which opens a new connection in place of the one it closes.
+    if (this.#sent) this.connection?.socket?.destroy(error)
   }
 
   #end(error: Error | undefined): void {

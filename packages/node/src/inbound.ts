@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { GatewayError, type Inbound } from '@modelgate/core'
+import { type Canceller, createCanceller, GatewayError, type Inbound, type Signal } from '@modelgate/core'
 import { readBody } from './read-body.ts'
 
 /**
@@ -14,7 +14,7 @@ export class NodeInbound implements Inbound {
   readonly query: string
   readonly #req: IncomingMessage
   readonly #res: ServerResponse
-  #controller: AbortController | undefined
+  #canceller: Canceller | undefined
 
   constructor(req: IncomingMessage, res: ServerResponse, url: string) {
     this.#req = req
@@ -36,20 +36,20 @@ export class NodeInbound implements Inbound {
     return readBody(this.#req, limit)
   }
 
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      this.#watch(this.#controller)
+  get signal(): Signal {
+    if (this.#canceller === undefined) {
+      this.#canceller = createCanceller()
+      this.#watch(this.#canceller)
     }
-    return this.#controller.signal
+    return this.#canceller
   }
 
-  #watch(controller: AbortController): void {
+  #watch(canceller: Canceller): void {
     const res = this.#res
     const leave = (): void => {
       // HTTP/2 responses do not know `writableFinished`.
       if (!(res.writableFinished ?? res.writableEnded))
-        controller.abort(new GatewayError('cancelled', 'The client left before the reply was finished.'))
+        canceller.abort(new GatewayError('cancelled', 'The client left before the reply was finished.'))
     }
     if (res.destroyed) {
       leave()

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Transport } from '@modelgate/core'
-import { Client, type Dispatcher, Pool } from 'undici'
+import { buildConnector, Client, type Dispatcher, Pool } from 'undici'
 import { type Connection, Exchange } from './exchange.ts'
 
 export interface UndiciTransportOptions {
@@ -32,12 +32,13 @@ export interface UndiciTransport extends Transport {
  */
 export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTransport {
   const { connections, connectTimeoutMs = 10_000, keepAliveMs = 4000, retryStale = true, tls } = options
-  const settings: Pool.Options = {
+  const connect = buildConnector({ ...tls, timeout: connectTimeoutMs })
+  const settings: Client.Options = {
     pipelining: 1,
     keepAliveTimeout: keepAliveMs,
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { ...tls, timeout: connectTimeoutMs },
+    connect,
   }
   const pools = new Map<string, Pool>()
   let closed = false
@@ -46,7 +47,11 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
     const known = pools.get(origin)
     if (known !== undefined) return known
     if (closed) throw Object.assign(new Error('The transport is closed.'), { code: 'ERR_CLOSED' })
-    const pool = new Pool(origin, { ...settings, connections: connections ?? null, factory: trackedClient })
+    const pool = new Pool(origin, {
+      ...settings,
+      connections: connections ?? null,
+      factory: (_origin, inherited) => trackedClient(origin, inherited, connect),
+    })
     pools.set(origin, pool)
     return pool
   }
@@ -64,7 +69,7 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
       }
       const resend = (exchange: Exchange): void => {
         // Not through the pool: its other connections have most likely died of the same cause.
-        const fresh = new Client(origin, settings)
+        const fresh = trackedClient(origin, settings, connect)
         fresh.dispatch({ ...call, reset: true }, exchange)
         void fresh.close()
       }
@@ -82,30 +87,26 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
   })
 }
 
-/** A client of the pool that tells each exchange which connection it runs on. */
-function trackedClient(origin: URL, options: Client.Options): Client {
-  const { connect } = options
-  if (typeof connect !== 'function') return new Client(origin, options)
-  const id = ((globalThis as any).cid = ((globalThis as any).cid ?? 0) + 1)
-  const connection: Connection = { answers: 0, failure: undefined }
+/** A client that tells each exchange which connection it runs on. */
+function trackedClient(origin: string, options: Client.Options, connect: buildConnector.connector): Client {
+  const connection: Connection = { socket: undefined, answers: 0, failure: undefined }
   const client = new Client(origin, {
     ...options,
-    connect: (target, callback) => {
-      console.log('CONNECT', id, new Error().stack?.split('\n').slice(2, 9).map((l) => l.trim().split(' ').slice(1,2).join('')).join('<'))
+    connect: (target, callback) =>
       connect(target, (...result) => {
+        const [, socket] = result
+        connection.socket = socket ?? undefined
         connection.answers = 0
         connection.failure = undefined
-        const [, socket] = result
         // First of the socket's listeners, so that the cause is known before undici draws its conclusions.
         socket?.on('error', (error) => {
           connection.failure = error
         })
         callback(...result)
-      })},
+      }),
   })
   const dispatch = client.dispatch.bind(client)
   client.dispatch = (call, handler) => {
-    console.log('DISPATCH', id, call.path)
     if (handler instanceof Exchange) handler.connection = connection
     return dispatch(call, handler)
   }

@@ -94,7 +94,7 @@ function translatedStream(
       default:
     }
     // The first word of an answer says nothing yet; an error in its place can still become a status.
-    if (event.type !== 'response-start' && event.type !== 'usage') state.started = true
+    if (event.type !== 'response-start' && event.type !== 'usage' && event.type !== 'error') state.started = true
   }
   const pass = (events: readonly ModelEvent[]): void => {
     for (const raw of events) {

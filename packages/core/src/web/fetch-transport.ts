@@ -1,5 +1,6 @@
 import { concatBytes } from '../bytes.ts'
 import { GatewayError } from '../errors.ts'
+import { abortSignalOf } from '../signal.ts'
 import type { Transport, TransportResponse } from '../transport.ts'
 
 /** The transport where there is no better one: any WHATWG fetch. Redirects are not followed. */
@@ -9,7 +10,7 @@ export function fetchTransport(fetchLike?: typeof fetch): Transport {
     const response = await call(url, {
       method,
       headers,
-      signal,
+      signal: abortSignalOf(signal),
       redirect: 'manual',
       ...(body === undefined ? {} : { body: body as BodyInit }),
     })

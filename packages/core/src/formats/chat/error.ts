@@ -1,6 +1,6 @@
 import { statusOf } from '../../errors.ts'
 import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { inWords, isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { classifyError } from './error-kind.ts'
 
@@ -79,8 +79,8 @@ function readDetail(detail: Json | undefined): string | undefined {
   if (!Array.isArray(detail)) return isObject(detail) ? text(detail.message) : text(detail)
   const lines = detail.map((item) =>
     isObject(item)
-      ? `${Array.isArray(item.loc) ? `${item.loc.join('.')}: ` : ''}${text(item.msg) ?? ''}`
-      : String(item),
+      ? `${Array.isArray(item.loc) ? `${item.loc.map(inWords).join('.')}: ` : ''}${text(item.msg) ?? ''}`
+      : inWords(item),
   )
   return lines.join('; ') || undefined
 }

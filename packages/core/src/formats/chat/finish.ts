@@ -1,4 +1,5 @@
 import type { Finish, Json, Part } from '../ir.ts'
+import { inWords } from '../shared/reader.ts'
 
 type Reason = Finish['reason']
 
@@ -43,7 +44,7 @@ export const heldBy = (parts: readonly Part[]): Held => ({
 
 /** The upstream's word and what it means here. Vendors write numbers, '' and words of their own; none of them fails. */
 export function decodeFinish(value: Json | undefined, stopReason: Json | undefined, held: Held): Finish {
-  const raw = value === undefined || value === null ? '' : String(value)
+  const raw = value === null ? '' : inWords(value)
   let reason: Reason = (Object.hasOwn(reasons, raw) ? reasons[raw] : undefined) ?? 'other'
   if ((reason === 'stop' || reason === 'other') && held.calls) reason = 'tool-calls'
   else if (reason === 'stop' && held.refusal && !held.text) reason = 'refusal'

@@ -1,6 +1,6 @@
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, Part, Source } from '../ir.ts'
-import { isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
+import { inWords, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 
@@ -143,4 +143,4 @@ const base64Data = (data: string, mediaType: string | undefined): string =>
 
 /** For reports: what a part is, in words. */
 export const partName = (part: Part): string =>
-  part.type === 'media' ? `${part.kind} part` : part.type === 'native' ? `${String(part.value.type)} block` : part.type
+  part.type === 'media' ? `${part.kind} part` : part.type === 'native' ? `${inWords(part.value.type)} block` : part.type

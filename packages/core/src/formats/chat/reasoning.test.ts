@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Json, JsonObject, ModelResponse, Part } from '../ir.ts'
-import { testContext } from './context.test-support.ts'
+import { run, testContext } from './context.test-support.ts'
 import { chatCodec } from './index.ts'
 
 const thoughts: Part[] = [
@@ -69,11 +69,30 @@ describe('sealed reasoning through a chat client', () => {
   test('of a chat upstream keeps its own signature and its own fields', () => {
     const details = [{ type: 'reasoning.text', text: 't', signature: 'S', format: 'anthropic-claude-v1', index: 0 }]
     const message = { role: 'assistant', content: 'x', reasoning_details: details }
-    expect(sentBack(message)[0]).toMatchObject({ seal: { issuer: 'chat', data: 'S' } })
+    const seal = { issuer: 'chat', data: '{"signature":"S","format":"anthropic-claude-v1"}' }
+    expect(sentBack(message)[0]).toMatchObject({ seal })
     const context = testContext()
     const request = chatCodec.decodeRequest(structuredClone({ model: 'm', messages: [message] }), context)
     expect(chatCodec.encodeRequest(request, context).messages).toEqual([message])
     expect(context.losses).toEqual([])
+  })
+
+  test('of a chat upstream comes through its stream with all that it needs to be read again', () => {
+    const frame = { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: null }] }
+    const chunks = [
+      { reasoning: 'r', reasoning_details: [{ type: 'reasoning.text', text: 'r', format: 'f1', index: 0 }] },
+      { reasoning_details: [{ type: 'reasoning.text', signature: 'S', format: 'f1', index: 0 }] },
+      { reasoning_details: [{ type: 'reasoning.encrypted', data: 'E', id: 'e', format: 'f1', index: 1 }] },
+    ].map((delta) => ({ data: JSON.stringify({ ...frame, choices: [{ index: 0, delta, finish_reason: null }] }) }))
+    const decoded = run(chatCodec.decodeStream(testContext()), [...chunks, { data: '[DONE]' }])
+    const last = run(chatCodec.encodeStream(testContext()), decoded)
+      .filter(({ data }) => data.includes('reasoning_details'))
+      .map(({ data }) => JSON.parse(data).choices[0].delta.reasoning_details)
+      .at(-1)
+    expect(last).toEqual([
+      { type: 'reasoning.text', text: 'r', signature: 'S', format: 'f1', index: 0 },
+      { type: 'reasoning.encrypted', data: 'E', id: 'e', format: 'f1', index: 1 },
+    ])
   })
 
   test("keeps what Google's compatible endpoint wrote on a call, verbatim", () => {

@@ -1,6 +1,6 @@
-import type { Json, JsonObject, ReasoningPart, Report, Sealed, ToolCallPart } from '../ir.ts'
+import type { Json, JsonObject, ReasoningPart, Report, Sealed } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, takeNumber, takeString, unread } from '../shared/reader.ts'
+import { inWords, isObject, leftover, takeNumber, takeString, unread } from '../shared/reader.ts'
 import { ownExtra } from '../shared/report.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
 
@@ -10,15 +10,15 @@ import { readSeal, writeSeal } from '../shared/seals.ts'
  */
 
 /** Reads `reasoning_details`. Clients that collect a stream by appending send fragments and repetitions; both are undone. */
-export function decodeDetails(details: readonly Json[], at: string): ReasoningPart[] {
+export function decodeDetails(details: readonly Json[], at?: string): ReasoningPart[] {
   const parts: ReasoningPart[] = []
   const open = new Map<string, ReasoningPart>()
   const seen = new Set<string>()
   for (const [position, detail] of details.entries()) {
     if (!isObject(detail)) continue
-    const part = decodeDetail(detail, pointer(at, position))
+    const part = decodeDetail(detail, at === undefined ? undefined : pointer(at, position))
     const index = typeof detail.index === 'number' ? detail.index : position
-    const key = `${index} ${String(detail.type)}`
+    const key = `${index} ${inWords(detail.type)}`
     const earlier = open.get(key)
     if (part.seal !== undefined) {
       if (seen.has(part.seal.data)) continue
@@ -31,17 +31,19 @@ export function decodeDetails(details: readonly Json[], at: string): ReasoningPa
     }
     // The same entry again: a cumulative list repeats the text from its start, a stream continues it.
     earlier.text = part.text !== '' && part.text.startsWith(earlier.text) ? part.text : earlier.text + part.text
-    if (part.seal !== undefined) earlier.seal = part.seal
     if (part.extra !== undefined) earlier.extra = part.extra
+    if (part.seal === undefined) continue
+    earlier.seal = part.seal
+    if (part.seal.issuer === 'chat') delete earlier.extra // the seal says it all
   }
   return parts
 }
 
-function decodeDetail(detail: JsonObject, at: string): ReasoningPart {
+function decodeDetail(detail: JsonObject, at: string | undefined): ReasoningPart {
   const fields = unread(detail)
   takeNumber(fields, 'index')
   const type = takeString(fields, 'type')
-  const part: ReasoningPart = { type: 'reasoning', text: '', at }
+  const part: ReasoningPart = at === undefined ? { type: 'reasoning', text: '' } : { type: 'reasoning', text: '', at }
   if (type === 'reasoning.encrypted') {
     const data = takeString(fields, 'data')
     part.redacted = true
@@ -56,16 +58,38 @@ function decodeDetail(detail: JsonObject, at: string): ReasoningPart {
   }
   for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
   const rest = leftover(fields)
-  if (rest !== undefined) part.extra = { chat: rest }
+  if (rest === undefined) return part
+  // What stands beside a signature of the upstream's own (`format`, `id`) is part of it: without, it is refused.
+  if (part.seal?.issuer === 'chat')
+    part.seal = {
+      issuer: 'chat',
+      data: JSON.stringify({ [part.redacted ? 'data' : 'signature']: part.seal.data, ...rest }),
+    }
+  else part.extra = { chat: rest }
   return part
+}
+
+/** The fields that stand for a seal: its text under `key`, or the object that the upstream wrote. */
+function sealFields(seal: Sealed | undefined, key: 'data' | 'signature'): JsonObject {
+  if (seal === undefined) return {}
+  return (seal.issuer === 'chat' ? parsedObject(seal.data) : undefined) ?? { [key]: writeSeal(seal, 'chat') }
+}
+
+function parsedObject(text: string): JsonObject | undefined {
+  if (!text.startsWith('{')) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** One entry of `reasoning_details`. */
 export function encodeDetail(part: ReasoningPart, index: number, report: Report): JsonObject {
   const own = ownExtra(part.extra, 'chat', part.at ?? '', report)
-  const seal = part.seal === undefined ? undefined : writeSeal(part.seal, 'chat')
-  if (part.redacted) return { type: 'reasoning.encrypted', ...own, data: seal ?? '', index }
-  const signature = seal === undefined ? {} : { signature: seal }
+  if (part.redacted) return { type: 'reasoning.encrypted', ...own, data: '', ...sealFields(part.seal, 'data'), index }
+  const signature = sealFields(part.seal, 'signature')
   if (part.summary) return { type: 'reasoning.summary', ...own, summary: part.text, ...signature, index }
   return { type: 'reasoning.text', ...own, text: part.text, ...signature, index }
 }
@@ -91,14 +115,5 @@ export function decodeCallSeal(content: JsonObject): Sealed {
   return { issuer: 'chat', data: JSON.stringify(content) }
 }
 
-export function encodeCallSeal(seal: NonNullable<ToolCallPart['seal']>): JsonObject {
-  if (seal.issuer === 'chat') {
-    try {
-      const content: unknown = JSON.parse(seal.data)
-      if (isObject(content)) return content
-    } catch {
-      // not ours after all: falls through to the plain form
-    }
-  }
-  return { seal: writeSeal(seal, 'chat') }
-}
+export const encodeCallSeal = (seal: Sealed): JsonObject =>
+  (seal.issuer === 'chat' ? parsedObject(seal.data) : undefined) ?? { seal: writeSeal(seal, 'chat') }

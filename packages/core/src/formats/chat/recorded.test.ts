@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createReport } from '../../losses.ts'
-import type { ExchangeContext, Machine, Quirks, SseEvent, TargetTraits } from '../codec.ts'
-import type { Json, JsonObject, ModelEvent, ModelRequest, ModelResponse, Part, Report } from '../ir.ts'
+import type { Quirks, SseEvent } from '../codec.ts'
+import type { Json, JsonObject, ModelEvent, ModelRequest, ModelResponse, Part } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
+import { run, type TestContext, testContext } from './context.test-support.ts'
 import { foldEvents } from './fold.test-support.ts'
 import { chatCodec } from './index.ts'
 
@@ -35,16 +35,8 @@ function readExchanges(): Exchange[] {
 }
 const exchanges = present ? readExchanges() : []
 
-const target = (quirks: Quirks = {}, model = 'm'): TargetTraits => ({ model, quirks })
-function contextFor(request: Partial<ModelRequest> = {}): ExchangeContext & { report: Report } {
-  let ids = 0
-  return {
-    report: createReport(),
-    newId: (prefix) => `${prefix}${++ids}`,
-    now: () => 1_700_000_000,
-    request: { model: 'm', turns: [], stream: false, output: { includeUsage: true }, ...request },
-  }
-}
+const contextFor = (request: Partial<ModelRequest> = {}, quirks: Quirks = {}): TestContext =>
+  testContext({ request: { output: { includeUsage: true }, ...request }, quirks })
 
 const isStream = (body: string): boolean => /^\s*(:|data:|event:)/.test(body)
 function eventsOf(text: string): SseEvent[] {
@@ -52,9 +44,6 @@ function eventsOf(text: string): SseEvent[] {
   const parser = createParser({ onEvent: ({ event, data }) => events.push({ event, data }) })
   parser.feed(`${text.replace(/^\s+/, '')}\n\n`)
   return events
-}
-function run<In, Out>(machine: Machine<In, Out>, inputs: readonly In[]): Out[] {
-  return [...inputs.flatMap((input) => machine.push(input)), ...machine.end()]
 }
 function parsed(text: string): JsonObject | undefined {
   try {
@@ -160,12 +149,11 @@ describe.skipIf(!present)('recorded chat requests', () => {
   test('come back from the IR as they were', () => {
     for (const { path, body, status } of requests) {
       if (status === 400 || !Array.isArray(body.messages)) continue
-      const context = contextFor()
-      const request = chatCodec.decodeRequest(structuredClone(body), context)
-      const back = chatCodec.encodeRequest(request, { ...context, target: target(quirksOf(body)) })
+      const context = contextFor({}, quirksOf(body))
+      const back = chatCodec.encodeRequest(chatCodec.decodeRequest(structuredClone(body), context), context)
       expect(back, path).toEqual(normalised(body))
       expect(
-        context.report.losses.filter(({ severity, kind }) => severity === 'warn' && kind !== 'moved'),
+        context.losses.filter(({ severity, kind }) => severity === 'warn' && kind !== 'moved'),
         path,
       ).toEqual([])
     }
@@ -263,7 +251,7 @@ describe.skipIf(!present)('recorded chat streams', () => {
     return [{ path, events, chunks, broken, whole }]
   })
   const decode = (events: readonly SseEvent[], quirks: Quirks = {}): ModelEvent[] =>
-    run(chatCodec.decodeStream({ ...contextFor(), target: target(quirks) }), events)
+    run(chatCodec.decodeStream(contextFor({}, quirks)), events)
 
   test('end well, or in the one error they hold', () => {
     expect(streams.length).toBeGreaterThan(150)
@@ -330,7 +318,10 @@ describe.skipIf(!present)('recorded chat streams', () => {
 
   test('are tapped with the same usage and ending as they decode to', () => {
     for (const { path, events, broken, whole } of streams) {
-      const tap = chatCodec.tapStream({ withholdUsage: false, target: target({ doneOptional: !whole }) })
+      const tap = chatCodec.tapStream({
+        withholdUsage: false,
+        target: { model: 'm', quirks: { doneOptional: !whole } },
+      })
       for (const event of events) expect(tap.push(event), path).toBe(true)
       const folded = foldEvents(decode(events, { doneOptional: !whole }))
       expect(tap.error !== undefined, path).toBe(broken)

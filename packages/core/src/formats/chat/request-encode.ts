@@ -29,7 +29,7 @@ export function encodeRequest(request: ModelRequest, context: EncodeContext): Js
   if (sampling !== undefined) encodeSampling(sampling, out, request, context)
   if (tools !== undefined) encodeTools(tools, out, request, context)
   if (reasoning !== undefined) encodeReasoningWish(reasoning, out, request, context)
-  if (output !== undefined) encodeOutput(output, out, context)
+  if (output !== undefined) encodeOutput(output, out, request, context)
   if (user !== undefined) encodeUserIds(user, out)
   put(out, 'metadata', metadata)
   put(out, 'service_tier', serviceTier)
@@ -147,11 +147,15 @@ function encodeReasoningWish(
     )
 }
 
-function encodeOutput(output: Output, out: JsonObject, context: EncodeContext): void {
+function encodeOutput(output: Output, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
   // `includeUsage` decides what the client is shown; towards the upstream it is always on.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
-  if (format !== undefined) out.response_format = encodeFormat(format, out.response_format, context)
+  if (format !== undefined) {
+    out.response_format = encodeFormat(format, out.response_format)
+    if (format.type === 'json' && format.schema !== undefined && format.name === undefined)
+      note('output.format', "chat requires a name for the schema; 'response' is sent", request, context)
+  }
   put(out, 'modalities', modalities)
   put(out, 'audio', audio)
   if (logprobs !== undefined) {
@@ -161,21 +165,13 @@ function encodeOutput(output: Output, out: JsonObject, context: EncodeContext): 
   put(out, 'verbosity', verbosity)
 }
 
-function encodeFormat(
-  format: NonNullable<Output['format']>,
-  own: Json | undefined,
-  context: EncodeContext,
-): JsonObject {
+function encodeFormat(format: NonNullable<Output['format']>, own: Json | undefined): JsonObject {
   if (format.type === 'text') return { type: 'text' }
   const { type: _, schema, name, description, strict, ...rest } = format
   rest satisfies Nothing
   if (schema === undefined && name === undefined) return { type: 'json_object' }
   const outer = isObject(own) ? own : {}
   const inner: JsonObject = { ...(isObject(outer.json_schema) ? outer.json_schema : undefined) }
-  if (name === undefined)
-    context.report.add(
-      loss('/response_format/json_schema/name', "chat requires a name; 'response' is sent", 'approximated', 'note'),
-    )
   inner.name = name ?? 'response'
   put(inner, 'description', description)
   put(inner, 'schema', schema)

@@ -49,7 +49,7 @@ describe('fields of a foreign request', () => {
       'a schema without a name',
       { output: { format: { type: 'json', schema: { a: 1 } } } },
       { response_format: { type: 'json_schema', json_schema: { name: 'response', schema: { a: 1 } } } },
-      ['note approximated /response_format/json_schema/name'],
+      ['note approximated /output/format'],
     ],
     [
       'fields of its own',
@@ -178,7 +178,7 @@ describe('parts of a foreign request', () => {
         { role: 'tool', tool_call_id: 'b', content: '' },
         { role: 'user', content: [wirePng, { type: 'text', text: 'after all' }] },
       ],
-      ['warn moved /p', 'note approximated /r/is_error', 'note moved /t'],
+      ['note moved /p', 'note approximated /r/is_error', 'note moved /t'],
     ],
     [
       'text behind a call',

@@ -102,6 +102,22 @@ export function substance(fields: Unread): JsonObject | undefined {
   return leftover(fields)
 }
 
+/**
+ * What stands in `source` beside the known fields and says something. Copies nothing unless there is something: chunks
+ * of a stream are read with it.
+ */
+export function fieldsBeside(source: JsonObject, known: ReadonlySet<string>): JsonObject | undefined {
+  let found: JsonObject | undefined
+  for (const key in source) {
+    if (known.has(key)) continue
+    const value = source[key]
+    if (value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)) continue
+    found ??= {}
+    found[key] = value
+  }
+  return found
+}
+
 function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Part[] {
   const parts: Part[] = []
   const details = takeArray(fields, 'reasoning_details')
@@ -176,17 +192,21 @@ export function decodeAnnotations(annotations: readonly Json[] | undefined): Cit
   })
 }
 
-export function decodeAudio(audio: JsonObject | undefined, context: ExchangeContext): MediaPart | undefined {
+function decodeAudio(audio: JsonObject | undefined, context: ExchangeContext): MediaPart | undefined {
   if (audio === undefined || (!audio.id && !audio.data)) return undefined
   const { data, ...rest } = audio
-  const part: MediaPart = {
-    type: 'media',
-    kind: 'audio',
+  return {
+    ...soundPart(leftover(rest), context),
     source: { type: 'base64', data: typeof data === 'string' ? data : '' },
   }
+}
+
+/** What stands beside the data of an answer spoken aloud: its id and transcript. It is in the format asked for. */
+export function soundPart(rest: JsonObject | undefined, context: ExchangeContext): Omit<MediaPart, 'source'> {
+  const part: Omit<MediaPart, 'source'> = { type: 'media', kind: 'audio' }
   const format = context.request.output?.audio?.format
   if (typeof format === 'string') part.mediaType = audioMediaType(format)
-  if (leftover(rest) !== undefined) part.extra = { chat: rest }
+  if (rest !== undefined) part.extra = { chat: rest }
   return part
 }
 

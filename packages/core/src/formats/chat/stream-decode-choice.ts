@@ -1,16 +1,16 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, ErrorInfo, Json, JsonObject, ModelEvent, Part } from '../ir.ts'
-import { isObject, takeAny, takeArray, takeObject, takeString, unread } from '../shared/reader.ts'
+import { isObject } from '../shared/reader.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, type Held } from './finish.ts'
 import {
   decodeAnnotations,
   decodeAnswerContent,
-  decodeAudio,
   decodeImages,
+  fieldsBeside,
   hasLogprobs,
-  substance,
+  soundPart,
 } from './response-decode.ts'
 import { createCallReader } from './stream-decode-calls.ts'
 import { createReasoningReader } from './stream-decode-reasoning.ts'
@@ -90,61 +90,59 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
   }
 
   function readDelta(delta: JsonObject, logprobs: Json | undefined): void {
-    const fields = unread(delta)
-    delete fields.role
-    const details = takeArray(fields, 'reasoning_details')
-    const content = takeString(fields, 'reasoning_content')
-    const plain = content || takeString(fields, 'reasoning')
-    delete fields.reasoning
-    if (details !== undefined && details.length > 0) {
+    const { reasoning_details: details, content } = delta
+    const plain = textOf(delta.reasoning_content) || textOf(delta.reasoning)
+    if (Array.isArray(details) && details.length > 0) {
       closeFlow()
-      reasoning.details(details, plain ?? '')
-    } else if (plain) think(plain)
-    readContent(takeAny(fields, 'content'), logprobs)
-    const refusal = takeString(fields, 'refusal')
-    if (refusal) write('refusal', refusal, logprobs)
-    readSound(takeObject(fields, 'audio'))
-    for (const image of decodeImages(takeArray(fields, 'images'), '')) {
+      reasoning.details(details, plain)
+    } else think(plain)
+    if (typeof content === 'string') {
+      if (content !== '') write('text', content, logprobs)
+    } else if (Array.isArray(content)) readContent(content, logprobs)
+    const refusal = textOf(delta.refusal)
+    if (refusal !== '') write('refusal', refusal, logprobs)
+    if (isObject(delta.audio)) readSound(delta.audio)
+    if (Array.isArray(delta.images)) {
       closeFlow()
-      writer.end(writer.start(image))
+      for (const image of decodeImages(delta.images, '')) writer.end(writer.start(image))
     }
-    const list = takeArray(fields, 'tool_calls') ?? []
-    if (list.length > 0) {
+    readCalls(delta)
+    if (Array.isArray(delta.annotations)) cite(delta.annotations)
+    const rest = fieldsBeside(delta, deltaFields)
+    if (rest !== undefined) Object.assign(messageExtra, rest)
+  }
+
+  function readCalls(delta: JsonObject): void {
+    if (Array.isArray(delta.tool_calls) && delta.tool_calls.length > 0) {
       closeFlow()
       reasoning.close()
-      for (const call of list) if (isObject(call)) calls.push(call)
+      for (const call of delta.tool_calls) if (isObject(call)) calls.push(call)
     }
-    const legacy = takeObject(fields, 'function_call')
-    if (legacy !== undefined) calls.push({ index: -1, function: legacy })
+    const legacy = delta.function_call
+    if (isObject(legacy) && (legacy.name || legacy.arguments)) calls.push({ index: -1, function: legacy })
     held.calls ||= calls.any
-    for (const citation of decodeAnnotations(takeArray(fields, 'annotations'))) {
-      // They support the text said last, which may be closed already: chat says them at the end.
+  }
+
+  /** Citations support the text said last, which may be closed already: chat tells them at the end. */
+  function cite(annotations: readonly Json[]): void {
+    for (const citation of decodeAnnotations(annotations)) {
       if (flow?.type !== 'text') {
         closeFlow()
         flow = { type: 'text', part: writer.start({ type: 'text', text: '' }) }
       }
       writer.delta(flow.part, { type: 'citation', citation })
     }
-    Object.assign(messageExtra, substance(fields))
   }
 
-  function readSound(sound: JsonObject | undefined): void {
-    if (sound === undefined) return
-    const { data, ...rest } = sound
+  function readSound(sound: JsonObject): void {
+    const data = textOf(sound.data)
+    const rest = fieldsBeside(sound, soundFields)
+    if (data === '' && rest === undefined) return
     if (audio === undefined) {
-      const part = decodeAudio({ ...sound, data: '' }, context) ?? decodeAudio({ ...sound, id: ' ' }, context)
-      if (part === undefined) return
       closeFlow()
-      audio = writer.start({ ...part, source: { type: 'base64', data: '' } })
-      if (typeof data === 'string' && data !== '') writer.delta(audio, { type: 'media', data })
-      return
-    }
-    const more = substance(rest)
-    writer.delta(audio, {
-      type: 'media',
-      data: typeof data === 'string' ? data : '',
-      ...(more === undefined ? {} : { extra: { chat: more } }),
-    })
+      audio = writer.start({ ...soundPart(rest, context), source: { type: 'base64', data: '' } })
+      if (data !== '') writer.delta(audio, { type: 'media', data })
+    } else writer.delta(audio, { type: 'media', data, ...(rest === undefined ? {} : { extra: { chat: rest } }) })
   }
 
   function closeAll(): void {
@@ -159,32 +157,28 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     push(choice, into) {
       out = into
       seen = true
-      const fields = unread(choice)
-      for (const key of ['index', 'usage', 'message', 'text', 'token_id']) delete fields[key]
-      const logprobs = takeAny(fields, 'logprobs')
-      const wanted = hasLogprobs(logprobs) ? logprobs : undefined
+      const logprobs = hasLogprobs(choice.logprobs) ? choice.logprobs : undefined
       // Perplexity repeats the whole message beside each delta; others send one message and no delta.
       const delta = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : undefined
-      delete fields.delta
-      if (delta !== undefined) readDelta(delta, wanted)
-      if (wanted !== undefined && !saysSomething(delta)) leftLogprobs = wanted
-      stopReason = takeAny(fields, 'stop_reason') ?? stopReason
-      const word = takeAny(fields, 'finish_reason')
+      if (delta !== undefined) readDelta(delta, logprobs)
+      if (logprobs !== undefined && !saysSomething(delta)) leftLogprobs = logprobs
+      stopReason = choice.stop_reason ?? stopReason
+      const word = choice.finish_reason
       if (word !== undefined && word !== null && word !== '') {
         finishWord = word
         closeAll()
       }
       if (word === 'error') {
-        const body = fields.error ?? choice.error
-        return isObject(body)
-          ? decodeError(200, { error: body })
+        return isObject(choice.error)
+          ? decodeError(200, { error: choice.error })
           : {
               kind: 'upstream_error',
               status: statusOf.upstream_error,
               message: 'The upstream ended its answer with an error.',
             }
       }
-      Object.assign(extra, substance(fields))
+      const rest = fieldsBeside(choice, choiceFields)
+      if (rest !== undefined) Object.assign(extra, rest)
       return undefined
     },
     end(into) {
@@ -205,5 +199,34 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     },
   }
 }
+
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
+
+/** Fields of a delta and of a choice that are read here, or that say nothing. */
+const deltaFields: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'reasoning',
+  'reasoning_content',
+  'reasoning_details',
+  'refusal',
+  'audio',
+  'images',
+  'tool_calls',
+  'function_call',
+  'annotations',
+])
+const soundFields: ReadonlySet<string> = new Set(['data'])
+const choiceFields: ReadonlySet<string> = new Set([
+  'index',
+  'delta',
+  'message',
+  'logprobs',
+  'finish_reason',
+  'stop_reason',
+  'usage',
+  'text',
+  'token_id',
+])
 
 const saysSomething = (delta: JsonObject | undefined): boolean => Boolean(delta?.content) || Boolean(delta?.refusal)

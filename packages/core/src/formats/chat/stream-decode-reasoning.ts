@@ -42,7 +42,7 @@ export function createReasoningReader(writer: PartWriter): ReasoningReader {
     text,
     details(details, plain) {
       let said = false
-      for (const part of decodeDetails(details, '')) {
+      for (const part of decodeDetails(details)) {
         if (part.seal !== undefined && seen.has(part.seal.data)) continue
         // Already streamed as plain text, or earlier in a cumulative list: only the seal is news.
         const repeated =

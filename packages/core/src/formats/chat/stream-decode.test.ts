@@ -89,7 +89,7 @@ describe('streams of upstreams', () => {
       ],
       [
         { type: 'reasoning', text: 'r', seal: { issuer: 'chat', data: 'S' } },
-        { type: 'reasoning', text: '', redacted: true, at: '/1', seal: { issuer: 'chat', data: 'E' } } as Part,
+        { type: 'reasoning', text: '', redacted: true, seal: { issuer: 'chat', data: 'E' } },
       ],
     ],
     [
@@ -177,6 +177,42 @@ describe('streams of upstreams', () => {
     expect(partsOf([...events, stop, done])).toEqual(parts)
   })
 
+  test('gather what is spoken aloud', () => {
+    const events = decode([
+      chunk({ audio: { id: 'audio_1', transcript: 'Hi' } }),
+      chunk({ audio: { data: 'AA', transcript: ' you' } }),
+      chunk({ audio: { expires_at: 9 } }),
+      stop,
+      done,
+    ])
+    expect(events.slice(1, 5)).toEqual([
+      {
+        type: 'part-start',
+        choice: 0,
+        part: 0,
+        value: {
+          type: 'media',
+          kind: 'audio',
+          source: { type: 'base64', data: '' },
+          extra: { chat: { id: 'audio_1', transcript: 'Hi' } },
+        },
+      },
+      {
+        type: 'part-delta',
+        choice: 0,
+        part: 0,
+        delta: { type: 'media', data: 'AA', extra: { chat: { transcript: ' you' } } },
+      },
+      {
+        type: 'part-delta',
+        choice: 0,
+        part: 0,
+        delta: { type: 'media', data: '', extra: { chat: { expires_at: 9 } } },
+      },
+      { type: 'part-end', choice: 0, part: 0 },
+    ])
+  })
+
   test('close a call as soon as the next begins and its own arguments are whole', () => {
     const events = decode([call(0, 'a', 'f', '{}'), call(1, 'b', 'f', '{}'), stop, done])
     const order = events.flatMap((event) =>
@@ -259,6 +295,21 @@ describe('streams of upstreams', () => {
 
   test('may end without [DONE] where the upstream is known for it', () => {
     expect(decode([chunk({ content: 'x' }), stop], { doneOptional: true }).at(-1)).toEqual({ type: 'response-end' })
+  })
+
+  test("keep a vendor's fields of the choice and of its message until its end", () => {
+    const filter = { hate: { filtered: false } }
+    const events = decode([
+      chunk({ content: 'a', channel: 'final' }, { content_filter_results: filter, native_finish_reason: null }),
+      chunk({}, { finish_reason: 'stop', native_finish_reason: 'end_turn' }),
+      done,
+    ])
+    expect(events.at(-2)).toMatchObject({
+      type: 'choice-end',
+      extra: {
+        chat: { content_filter_results: filter, native_finish_reason: 'end_turn', message: { channel: 'final' } },
+      },
+    })
   })
 
   test("tell a vendor's fields beside the choices once, and again when they change", () => {

@@ -1,17 +1,17 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
-import { isObject, unread } from '../shared/reader.ts'
+import { isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { decodeError } from './error.ts'
-import { frameFields, groqUsage, lastChoiceUsage, substance } from './response-decode.ts'
+import { fieldsBeside, frameFields, groqUsage, lastChoiceUsage } from './response-decode.ts'
 import { type ChoiceDecoder, createChoiceDecoder } from './stream-decode-choice.ts'
 import { decodeUsage } from './usage.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 
 /** Fields of a chunk that are read here, or that say nothing. */
-const readFields: readonly string[] = [
+const readFields: ReadonlySet<string> = new Set([
   ...frameFields,
   'id',
   'model',
@@ -20,7 +20,7 @@ const readFields: readonly string[] = [
   'usage',
   'service_tier',
   'error',
-]
+])
 
 /**
  * Chunks in, events out. `[DONE]` ends the stream; so does the end of input where the upstream is known to leave it out
@@ -64,18 +64,17 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   /** What vendors put beside the choices (fingerprint, citations, filter results): new or changed values only. */
   function noteTop(chunk: JsonObject): void {
-    const fields = unread(chunk)
-    for (const key of readFields) delete fields[key]
-    const rest = substance(fields)
-    if (rest === undefined) return
-    const fresh: JsonObject = {}
-    for (const key of Object.keys(rest)) {
-      const value = rest[key] as Json
-      if (key in top && (value === top[key] || JSON.stringify(value) === JSON.stringify(top[key]))) continue
+    const beside = fieldsBeside(chunk, readFields)
+    if (beside === undefined) return
+    let fresh: JsonObject | undefined
+    for (const [key, value] of Object.entries(beside)) {
+      const known = top[key]
+      if (value === known || (typeof value === 'object' && JSON.stringify(value) === JSON.stringify(known))) continue
+      fresh ??= {}
       fresh[key] = value
       top[key] = value
     }
-    if (started && Object.keys(fresh).length > 0) out.push({ type: 'native', format: 'chat', value: fresh })
+    if (started && fresh !== undefined) out.push({ type: 'native', format: 'chat', value: fresh })
   }
 
   function readChunk(chunk: JsonObject): void {

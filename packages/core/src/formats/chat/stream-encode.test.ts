@@ -140,6 +140,37 @@ describe('streams for chat clients', () => {
     expect(losses).toHaveLength(1)
   })
 
+  test('speak aloud, and show images whole', () => {
+    const sound: Part = {
+      type: 'media',
+      kind: 'audio',
+      source: { type: 'base64', data: '' },
+      extra: { chat: { id: 'a' } },
+    }
+    const image: Part = { type: 'media', kind: 'image', source: { type: 'base64', data: 'A' }, mediaType: 'image/png' }
+    const { deltas } = encode([
+      start,
+      open(0, sound),
+      {
+        type: 'part-delta',
+        choice: 0,
+        part: 0,
+        delta: { type: 'media', data: 'AA', extra: { chat: { transcript: 'Hi' } } },
+      },
+      close(0),
+      open(1, image),
+      { type: 'part-delta', choice: 0, part: 1, delta: { type: 'media', data: 'B' } },
+      close(1),
+      finish(),
+      end,
+    ])
+    expect(deltas.slice(1, -1)).toEqual([
+      { audio: { id: 'a' } },
+      { audio: { transcript: 'Hi', data: 'AA' } },
+      { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AB' }, index: 0 }] },
+    ])
+  })
+
   test('keep several choices apart', () => {
     const { choices } = encode([
       start,

@@ -1,6 +1,7 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { JsonObject, ModelEvent, Usage } from '../ir.ts'
+import { inWords } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { comment, doneEvent, errorEvent, type Frame, heartbeatEvent, truncated } from './chunk.ts'
@@ -93,7 +94,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
           if (Object.keys(event.value).length > 0) beside = { ...beside, ...event.value }
         } else
           context.report.add(
-            loss('', `${String(event.value.type ?? 'an event')} has no form in chat`, 'unsupported', 'note'),
+            loss('', `${inWords(event.value.type ?? 'an event')} has no form in chat`, 'unsupported', 'note'),
           )
         return
       case 'error':

@@ -42,7 +42,7 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
     if (event.event === 'error' || chunk.error) error = decodeError(200, chunk)
     const choices = Array.isArray(chunk.choices) ? chunk.choices : []
     if (choices.length > 0) {
-      started = true
+      if (error === undefined) started = true
       frame ??= {
         id: typeof chunk.id === 'string' ? chunk.id : '',
         model: typeof chunk.model === 'string' ? chunk.model : '',

@@ -1,7 +1,16 @@
 import type { CodecContext, Quirks } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import {
+  inWords,
+  isObject,
+  leftover,
+  takeBoolean,
+  takeObject,
+  takeString,
+  type Unread,
+  unread,
+} from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { decodeCache, encodeCache } from './cache.ts'
@@ -81,7 +90,7 @@ export function encodeTool(tool: Tool, quirks: Quirks, context: CodecContext): J
       const { type: _, format, value, at: _at, cache: _cache, extra: _extra, ...rest } = tool
       rest satisfies Nothing
       if (format === 'chat') return value
-      context.report.add(loss(at, `the tool '${String(value.name ?? value.type)}' has no counterpart in chat`))
+      context.report.add(loss(at, `the tool '${inWords(value.name ?? value.type)}' has no counterpart in chat`))
       return undefined
     }
     default:

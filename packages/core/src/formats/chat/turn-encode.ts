@@ -118,7 +118,12 @@ function encodeResult(part: ToolResultPart, moved: JsonObject[], context: Encode
       }
       moved.push(encoded)
       report.add(
-        loss(inner.at ?? at, `tool messages take text only: the ${inner.kind} follows in a user message`, 'moved'),
+        loss(
+          inner.at ?? at,
+          `tool messages take text only: the ${inner.kind} follows in a user message`,
+          'moved',
+          'note',
+        ),
       )
     } else if (inner.type === 'native' && inner.format === 'chat') content.push(inner.value)
     else leaveOut(inner, 'a tool message takes text only', context)

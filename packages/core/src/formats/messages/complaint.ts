@@ -18,6 +18,8 @@ const kinds: Readonly<Record<string, string>> = {
   object: 'a valid dictionary or object to extract fields from',
 }
 
+const integers = new Set(['max_tokens', 'top_k', 'budget_tokens'])
+
 function wording(issue: Issue, value: Json | undefined): string {
   const missing = value === undefined
   switch (issue.code) {
@@ -25,6 +27,7 @@ function wording(issue: Issue, value: Json | undefined): string {
       if (missing && issue.path.length > 0) return 'Field required'
       if (issue.expected === 'int' && typeof value === 'number')
         return 'Input should be a valid integer, got a number with a fractional part'
+      if (integers.has(String(issue.path.at(-1)))) return `Input should be ${kinds.int}`
       return `Input should be ${kinds[issue.expected] ?? `a valid ${issue.expected}`}`
     case 'invalid_union':
       // Only content and system have two shapes; a string is the one that nobody means to write as something else.

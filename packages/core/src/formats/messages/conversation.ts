@@ -215,8 +215,8 @@ const isThinking = (block: JsonObject | undefined): boolean =>
   block?.type === 'thinking' || block?.type === 'redacted_thinking'
 
 function isBroken(drafts: readonly Draft[]): boolean {
-  const answer = drafts.findLast(({ role }) => role === 'assistant')
-  return answer !== undefined && answer.blocks.some(({ type }) => type === 'tool_use') && !isThinking(answer.blocks[0])
-    ? drafts.slice(drafts.indexOf(answer) + 1).some(({ blocks }) => blocks.some(isResult))
-    : false
+  const position = drafts.findLastIndex(({ role }) => role === 'assistant')
+  const blocks = drafts[position]?.blocks ?? []
+  if (!blocks.some(({ type }) => type === 'tool_use') || isThinking(blocks[0])) return false
+  return drafts.slice(position + 1).some((draft) => draft.blocks.some(isResult))
 }

@@ -5,6 +5,8 @@ import type { EffortWord } from './fields.ts'
 export interface ModelTraits {
   /** Most tokens of an answer; undefined where it is not known. */
   readonly maxTokens?: number
+  /** `max_tokens` for clients that named none: room for any usual answer. */
+  readonly usualTokens: number
   /** How thinking is asked for: not at all, by a budget, by `adaptive`, or by either. */
   readonly thinking: 'none' | 'budget' | 'adaptive' | 'either'
   /** Whether thinking can be switched off. */
@@ -25,6 +27,7 @@ const all: readonly EffortWord[] = ['low', 'medium', 'high', 'xhigh', 'max']
 
 const old: ModelTraits = {
   maxTokens: 4096,
+  usualTokens: 32_000,
   thinking: 'none',
   canDisable: true,
   efforts: [],
@@ -65,6 +68,9 @@ const families: readonly (readonly [prefix: string, traits: ModelTraits])[] = [
   ['claude-sonnet-4', four],
   ['claude-sonnet-5-5', neverForced],
   ['claude-opus-5-5', neverForced],
+  ['claude-haiku-5-5', five],
+  ['claude-opus-5', five],
+  ['claude-sonnet-5', five],
   ['claude-fable-5-1', neverForced],
   ['claude-fable-5', alwaysThinking],
   ['claude-mythos-5-1', neverForced],
@@ -72,8 +78,10 @@ const families: readonly (readonly [prefix: string, traits: ModelTraits])[] = [
 ]
 
 /** A name of Anthropic's that is not in the table is a newer model; any other is another vendor's, of which least is assumed. */
-const newer: ModelTraits = { ...five, maxTokens: 128_000 }
+const { maxTokens: _, ...uncapped } = five
+const newer: ModelTraits = { ...uncapped, thinking: 'either', sampling: 'any' }
 const foreign: ModelTraits = {
+  usualTokens: 8192,
   thinking: 'budget',
   canDisable: true,
   efforts: all,
@@ -94,9 +102,9 @@ export function modelTraits({ model, quirks }: TargetTraits): ModelTraits {
   }
 }
 
-/** `max_tokens` for clients that named none: room for any usual answer, within what the model can. */
-export const defaultMaxTokens = (target: TargetTraits, traits: ModelTraits): number =>
-  target.quirks.defaultMaxTokens ?? Math.min(32_000, traits.maxTokens ?? 8192)
+/** What is sent as `max_tokens` where the client named none. */
+export const defaultMaxTokens = ({ quirks }: TargetTraits, { usualTokens, maxTokens }: ModelTraits): number =>
+  quirks.defaultMaxTokens ?? Math.min(usualTokens, maxTokens ?? usualTokens)
 
 /** The nearest word the model takes; undefined if it takes none. */
 export function nearestEffort(wanted: EffortWord, words: readonly EffortWord[]): EffortWord | undefined {

@@ -25,7 +25,7 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
   const outputConfig = unread(isObject(fields.output_config) ? fields.output_config : {})
   put(request, 'sampling', filled(decodeSampling(fields)))
   put(request, 'tools', decodeTools(fields))
-  put(request, 'reasoning', decodeThinking(fields, outputConfig))
+  put(request, 'reasoning', decodeThinking(fields, outputConfig, context))
   decodeFormat(request, fields, outputConfig)
   decodeUser(request, fields)
   decodeTier(request, fields)

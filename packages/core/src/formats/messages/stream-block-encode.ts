@@ -55,12 +55,16 @@ function takeApart(block: JsonObject): { start: JsonObject; deltas: JsonObject[]
   }
   if (type === 'compaction' && typeof block.content === 'string')
     return { start: { ...block, content: null }, deltas: [{ type: 'compaction_delta', content: block.content }] }
-  if (typeof type === 'string' && type.endsWith('tool_use') && isObject(block.input)) {
-    const partial_json = Object.keys(block.input).length === 0 ? '' : JSON.stringify(block.input)
+  if (typeof type === 'string' && type.endsWith('tool_use')) {
+    const { input } = block
+    // Input that broke off in the middle is text still.
+    const partial_json = typeof input === 'string' ? input : isEmpty(input) ? '' : JSON.stringify(input)
     return { start: { ...block, input: {} }, deltas: [{ type: 'input_json_delta', partial_json }] }
   }
   return { start: block, deltas: [] }
 }
+
+const isEmpty = (input: JsonObject[string] | undefined): boolean => !isObject(input) || Object.keys(input).length === 0
 
 /** One part of the answer while it grows. */
 export interface PartEncoder {

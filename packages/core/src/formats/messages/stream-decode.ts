@@ -72,7 +72,8 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       return
     }
     if (type === 'message_start') {
-      if (!started && isObject(event.message)) begin(event.message)
+      if (started) failBadly('The upstream began its answer anew in the middle of it.')
+      else if (isObject(event.message)) begin(event.message)
       return
     }
     if (!started) {

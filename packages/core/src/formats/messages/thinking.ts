@@ -1,7 +1,7 @@
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { JsonObject, ModelRequest, Reasoning } from '../ir.ts'
 import { effortOfBudget } from '../shared/effort.ts'
-import { isObject, take, takeNumber, takeString, type Unread, unread } from '../shared/reader.ts'
+import { isObject, take, takeNumber, type Unread, unread } from '../shared/reader.ts'
 import { fieldPointer, loss } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { substance } from './blocks-decode.ts'
@@ -9,7 +9,7 @@ import { type EffortWord, isEffort } from './fields.ts'
 import { budgetOfEffort, type ModelTraits, minBudget, nearestEffort } from './models.ts'
 
 /** Reads `thinking`, and `effort` out of `outputConfig`. What is not known here stays where it is. */
-export function decodeThinking(fields: Unread, outputConfig: Unread): Reasoning | undefined {
+export function decodeThinking(fields: Unread, outputConfig: Unread, context: CodecContext): Reasoning | undefined {
   const reasoning: Reasoning = {}
   put(reasoning, 'effort', take(outputConfig, 'effort', isEffort))
   if (isObject(fields.thinking)) {
@@ -20,8 +20,7 @@ export function decodeThinking(fields: Unread, outputConfig: Unread): Reasoning 
     else if (type === 'disabled') reasoning.off = true
     if (type === 'adaptive' || type === 'disabled' || reasoning.budgetTokens !== undefined) {
       delete inner.type
-      if (inner.display === 'omitted' || inner.display === 'summarized')
-        reasoning.summary = takeString(inner, 'display') === 'omitted' ? 'none' : 'auto'
+      decodeDisplay(inner, reasoning, context)
     }
     const rest = substance(inner)
     if (rest === undefined) delete fields.thinking
@@ -32,6 +31,16 @@ export function decodeThinking(fields: Unread, outputConfig: Unread): Reasoning 
   if (reasoning.effort !== undefined && Object.keys(reasoning).length === 1 && fields.thinking === undefined)
     reasoning.adaptive = false
   return reasoning
+}
+
+function decodeDisplay(inner: Unread, reasoning: Reasoning, context: CodecContext): void {
+  const { display } = inner
+  if (display === 'updates')
+    // Claude Code's word for summaries as they come; a beta that needs its own header.
+    context.report.add(loss('/thinking/display', "'updates' is taken as 'summarized'", 'approximated', 'note'))
+  else if (display !== 'omitted' && display !== 'summarized') return
+  reasoning.summary = display === 'omitted' ? 'none' : 'auto'
+  delete inner.display
 }
 
 /** What the rest of the request says that thinking depends on. */
@@ -73,7 +82,7 @@ export function encodeThinking(
       said = 'low'
     }
   } else if (wish === 'on') {
-    const blocked = obstacle(traits, setting, adaptive === true || traits.thinking === 'adaptive')
+    const blocked = obstacle(traits, setting, isAdaptive(request, traits))
     const field = budgetTokens !== undefined ? 'budgetTokens' : adaptive ? 'adaptive' : 'effort'
     if (blocked !== undefined) report.add(loss(at(field), `thinking is left out: ${blocked}`))
     else thinking = switchOn(request, traits, setting, at, context)
@@ -81,7 +90,8 @@ export function encodeThinking(
       said = nearestEffort(effortOfBudget(budgetTokens) as EffortWord, traits.efforts)
     // A budget says it all; an effort beside it is written only if the client wrote both.
     if (thinking?.type === 'enabled' && budgetTokens === undefined && adaptive !== true) said = undefined
-    if (traits.thinking === 'none' && adaptive === undefined && budgetTokens === undefined) said = undefined
+    // One loss is told once.
+    if (thinking === undefined && field === 'effort' && traits.efforts.length === 0) said = undefined
   }
   if (thinking !== undefined) out.thinking = { ...kept, ...thinking }
   writeDisplay(summary, out, thinking, at('summary'), context)
@@ -92,11 +102,16 @@ export function encodeThinking(
 const wants = (effort: unknown, budget: number | undefined, adaptive: boolean | undefined): boolean =>
   budget !== undefined || adaptive === true || (effort !== undefined && adaptive !== false)
 
+/** Whether the model is left to decide how much it thinks: it asked for nothing else, or takes nothing else. */
+const isAdaptive = ({ reasoning }: ModelRequest, { thinking }: ModelTraits): boolean =>
+  thinking === 'adaptive' ||
+  (thinking === 'either' && (reasoning?.adaptive === true || reasoning?.budgetTokens === undefined))
+
 /** Why this call cannot think though it was asked to; undefined if nothing stands in the way. */
 function obstacle(traits: ModelTraits, setting: ThinkingSetting, adaptive: boolean): string | undefined {
   if (traits.thinking === 'none') return 'the model cannot think'
-  if (setting.forced) return 'it does not go with a forced tool call'
   if (adaptive) return undefined
+  if (setting.forced) return 'a budget does not go with a forced tool call'
   if (setting.brokenLoop) return 'the signed reasoning before the last tool call was not sent back'
   if (setting.maxTokens <= minBudget) return `it needs more than ${minBudget} max_tokens`
   return undefined
@@ -109,23 +124,22 @@ function switchOn(
   at: (field: string) => string,
   { report }: EncodeContext,
 ): JsonObject {
-  const { effort, budgetTokens, adaptive } = request.reasoning ?? {}
-  if (adaptive === true && traits.thinking !== 'budget') return { type: 'adaptive' }
+  const { effort, budgetTokens } = request.reasoning ?? {}
+  if (isAdaptive(request, traits)) {
+    if (budgetTokens !== undefined)
+      report.add(
+        loss(at('budgetTokens'), 'the model takes no budget; it thinks as much as it sees fit', 'approximated'),
+      )
+    return { type: 'adaptive' }
+  }
   const room = setting.maxTokens - 1
-  if (budgetTokens !== undefined && traits.thinking !== 'adaptive') {
+  if (budgetTokens !== undefined) {
     const budget = Math.min(Math.max(budgetTokens, minBudget), room)
     if (budget !== budgetTokens)
       report.add(
         loss(at('budgetTokens'), `it must lie from ${minBudget} to below max_tokens; ${budget} is sent`, 'clamped'),
       )
     return { type: 'enabled', budget_tokens: budget }
-  }
-  if (traits.thinking !== 'budget') {
-    if (budgetTokens !== undefined)
-      report.add(
-        loss(at('budgetTokens'), 'the model takes no budget; it thinks as much as it sees fit', 'approximated'),
-      )
-    return { type: 'adaptive' }
   }
   const key = effort === undefined || effort === 'none' ? 'high' : effort
   const budget = Math.min(budgetOfEffort[key], room)

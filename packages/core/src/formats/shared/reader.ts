@@ -3,6 +3,10 @@ import type { Json, JsonObject } from '../ir.ts'
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Any value in words: `String` calls what a sender named `toString`. */
+export const inWords = (value: Json | undefined): string =>
+  typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+
 /**
  * The fields of an object that nobody has read yet. Decoders take field by field; what is left in the end goes to
  * `extra` and not on the floor. A field of an unexpected type is not taken; null counts as absent and is dropped.

@@ -4,19 +4,23 @@ import type { Format, Sealed } from '../ir.ts'
  * A seal travels through a foreign dialect as `mgs1.<issuer>.<data>`: stateless, and recognisable when the client sends
  * it back, so that it reaches its issuer again and nobody else. In the issuer's own dialect it travels bare.
  */
-const prefix = 'mgs1.'
+export const sealPrefix = 'mgs1.'
+
+/** The same in base64, for dialects whose seals are bytes: what does not depend on the issuer's first letter. */
+export const sealPrefixBase64 = 'bWdzMS5'
 
 /** True if the text of a body can hold a foreign seal: then the bytes must not go upstream as they are. */
-export const mayHoldSeals = (text: string): boolean => text.includes(`"${prefix}`)
+export const mayHoldSeals = (text: string): boolean =>
+  text.includes(`"${sealPrefix}`) || text.includes(`"${sealPrefixBase64}`)
 
 /** The text that stands for a seal in `format`'s dialect. */
 export const writeSeal = (seal: Sealed, format: Format): string =>
-  seal.issuer === format ? seal.data : `${prefix}${seal.issuer}.${seal.data}`
+  seal.issuer === format ? seal.data : `${sealPrefix}${seal.issuer}.${seal.data}`
 
 /** The seal that a text in `format`'s dialect stands for. */
 export function readSeal(text: string, format: Format): Sealed {
-  if (!text.startsWith(prefix)) return { issuer: format, data: text }
-  const dot = text.indexOf('.', prefix.length)
+  if (!text.startsWith(sealPrefix)) return { issuer: format, data: text }
+  const dot = text.indexOf('.', sealPrefix.length)
   if (dot < 0) return { issuer: format, data: text }
-  return { issuer: text.slice(prefix.length, dot) as Format, data: text.slice(dot + 1) }
+  return { issuer: text.slice(sealPrefix.length, dot) as Format, data: text.slice(dot + 1) }
 }

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import type { Delta, JsonObject, ModelEvent, Part, Sealed } from '../ir.ts'
+import { mayHoldSeals } from '../shared/seals.ts'
+import { messagesCodec } from './index.ts'
+import { contextFor, run } from './recorded.test-support.ts'
+import { decode, encode, user } from './request.test-support.ts'
+
+const chat = (data: string): Sealed => ({ issuer: 'chat', data })
+const anthropic = (data: string): Sealed => ({ issuer: 'messages', data })
+
+/** What a messages client gets to see of an answer, and sends back. */
+const shown = (parts: Part[]): JsonObject[] =>
+  messagesCodec.encodeResponse(
+    { id: 'm', model: 'm', created: 0, choices: [{ parts, finish: { reason: 'stop' } }] },
+    contextFor(),
+  ).content as JsonObject[]
+
+/** The same through a stream. */
+function streamed(parts: Part[]): JsonObject[] {
+  const events: ModelEvent[] = [{ type: 'response-start', id: 'm', model: 'm', created: 0 }]
+  for (const [part, whole] of parts.entries()) {
+    const { value, deltas } = taken(whole)
+    events.push({ type: 'part-start', choice: 0, part, value })
+    for (const delta of deltas) events.push({ type: 'part-delta', choice: 0, part, delta })
+    events.push({ type: 'part-end', choice: 0, part })
+  }
+  events.push({ type: 'choice-end', choice: 0, finish: { reason: 'stop' } }, { type: 'response-end' })
+  const sent = run(messagesCodec.encodeStream(contextFor()), events).map(({ data }) => JSON.parse(data) as JsonObject)
+  const blocks: JsonObject[] = []
+  for (const { type, content_block, delta } of sent as { [key: string]: JsonObject }[]) {
+    if (String(type) === 'content_block_start') blocks.push({ ...content_block })
+    const block = blocks.at(-1)
+    if (block === undefined || String(type) !== 'content_block_delta') continue
+    if (delta?.type === 'thinking_delta') block.thinking = `${String(block.thinking)}${String(delta.thinking)}`
+    if (delta?.type === 'signature_delta') block.signature = delta.signature ?? null
+  }
+  return blocks
+}
+function taken(part: Part): { value: Part; deltas: Delta[] } {
+  if (part.type !== 'reasoning') return { value: part, deltas: [] }
+  const { seal, ...rest } = part
+  const deltas: Delta[] = seal === undefined ? [] : [{ type: 'seal', seal }]
+  return {
+    value: { ...rest, text: '' },
+    deltas: part.text === '' ? deltas : [{ type: 'reasoning', text: part.text }, ...deltas],
+  }
+}
+
+const call = (seal?: Sealed): Part => ({
+  type: 'tool-call',
+  id: 'call:1',
+  name: 'f',
+  input: '{}',
+  ...(seal && { seal }),
+})
+
+describe('reasoning of other providers reaches the client and comes back to its issuer', () => {
+  test.each<[string, Part[], string[]]>([
+    ['with a seal', [{ type: 'reasoning', text: 'Hm.', seal: chat('s.1') }], ['thinking mgs1.chat.s.1']],
+    ['without one', [{ type: 'reasoning', text: 'Hm.' }], ['thinking mgs1.chat.']],
+    ['withheld', [{ type: 'reasoning', text: '', redacted: true, seal: chat('s') }], ['redacted_thinking mgs1.chat.s']],
+    ["Anthropic's own", [{ type: 'reasoning', text: '', seal: anthropic('sig') }], ['thinking sig']],
+    ['a sealed call', [call(chat('{"a":"b.c"}'))], ['thinking mgs1.chat.@call:call%3A1:{"a":"b.c"}', 'tool_use ']],
+  ])('%s', (_, parts, wire) => {
+    for (const blocks of [shown(parts), streamed(parts)]) {
+      expect(blocks.map(({ type, signature, data }) => `${String(type)} ${String(signature ?? data ?? '')}`)).toEqual(
+        wire,
+      )
+      const body: JsonObject = { model: 'm', max_tokens: 9, messages: [{ role: 'assistant', content: blocks }] }
+      expect(messagesCodec.validateRequest(body)).toBe(body)
+      const back = decode(body).turns[0]?.parts.map(({ at: _, ...part }) => part)
+      expect(back).toEqual(parts)
+      // What Anthropic did not sign must not pass on the wire.
+      expect(mayHoldSeals(JSON.stringify(body))).toBe(!JSON.stringify(parts).includes('"messages"'))
+    }
+  })
+
+  test('a seal whose call the client dropped is reported, not invented', () => {
+    const context = contextFor()
+    const [carrier] = shown([call(chat('s'))])
+    const request = messagesCodec.decodeRequest(
+      {
+        model: 'm',
+        max_tokens: 9,
+        messages: [{ role: 'assistant', content: [carrier ?? null, { type: 'text', text: 'x' }] }],
+      },
+      context,
+    )
+    expect(request.turns[0]?.parts.map(({ type }) => type)).toEqual(['text'])
+    expect(context.report.losses).toMatchObject([{ path: '/messages/0/content/0', severity: 'note' }])
+  })
+})
+
+describe('Anthropic gets back what it signed, and nothing else', () => {
+  test.each<[string, Part, JsonObject | undefined]>([
+    [
+      'thinking',
+      { type: 'reasoning', text: 'Hm.', seal: anthropic('sig') },
+      { type: 'thinking', thinking: 'Hm.', signature: 'sig' },
+    ],
+    [
+      'thinking without text',
+      { type: 'reasoning', text: '', seal: anthropic('sig') },
+      { type: 'thinking', thinking: '', signature: 'sig' },
+    ],
+    [
+      'redacted thinking',
+      { type: 'reasoning', text: '', redacted: true, seal: anthropic('d') },
+      { type: 'redacted_thinking', data: 'd' },
+    ],
+    ['unsigned reasoning', { type: 'reasoning', text: 'Hm.' }, undefined],
+    ['reasoning signed with nothing', { type: 'reasoning', text: 'Hm.', seal: anthropic('') }, undefined],
+    ["another's reasoning", { type: 'reasoning', text: 'Hm.', seal: chat('s') }, undefined],
+  ])('%s', (_, part, block) => {
+    const { out, losses } = encode({
+      turns: [user('Hi'), { role: 'assistant', parts: [part, { type: 'text', text: 'x' }] }, user('Go on')],
+    })
+    const content = (out.messages as JsonObject[])[1]?.content
+    expect(content).toEqual(block === undefined ? 'x' : [block, { type: 'text', text: 'x' }])
+    expect(losses.map(({ severity }) => severity)).toEqual(block === undefined ? ['note'] : [])
+  })
+
+  test('the seal of a call stays with its issuer', () => {
+    const turns = [user('Hi'), { role: 'assistant' as const, parts: [call(chat('s'))] }]
+    const { out, losses } = encode({ turns })
+    expect(JSON.stringify(out)).not.toContain('mgs1')
+    expect(losses).toMatchObject([{ severity: 'note', kind: 'unsupported' }])
+  })
+})

@@ -1,0 +1,398 @@
+import { describe, expect, test } from 'vitest'
+import { foldEvents } from '../chat/fold.test-support.ts'
+import type { SseEvent } from '../codec.ts'
+import type { ErrorInfo, JsonObject, ModelEvent, ModelRequest, Part, Usage } from '../ir.ts'
+import { messagesCodec } from './index.ts'
+import { contextFor, run, target } from './recorded.test-support.ts'
+
+const sse = (data: JsonObject): SseEvent => ({ event: String(data.type), data: JSON.stringify(data) })
+const start = sse({
+  type: 'message_start',
+  message: {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude',
+    content: [],
+    stop_reason: null,
+    usage: { input_tokens: 9, output_tokens: 1 },
+  },
+})
+const ending = (stop_reason: string): SseEvent[] => [
+  sse({ type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 5 } }),
+  sse({ type: 'message_stop' }),
+]
+const block = (index: number, content_block: JsonObject, ...deltas: JsonObject[]): SseEvent[] => [
+  sse({ type: 'content_block_start', index, content_block }),
+  ...deltas.map((delta) => sse({ type: 'content_block_delta', index, delta })),
+  sse({ type: 'content_block_stop', index }),
+]
+const ping = sse({ type: 'ping' })
+
+function decode(events: readonly SseEvent[], request: Partial<ModelRequest> = {}) {
+  const context = contextFor({ stream: true, ...request })
+  const out = run(messagesCodec.decodeStream({ ...context, target: target() }), events)
+  return { out, losses: context.report.losses }
+}
+const partsOf = (out: readonly ModelEvent[]): Part[] => foldEvents(out).choices[0]?.parts ?? []
+
+describe('reading a stream', () => {
+  test.each<[string, SseEvent[], Part[]]>([
+    ['no blocks at all', [], []],
+    [
+      'a call without arguments',
+      block(0, { type: 'tool_use', id: 't', name: 'f', input: {} }, { type: 'input_json_delta', partial_json: '' }),
+      [{ type: 'tool-call', id: 't', name: 'f', input: '{}' }],
+    ],
+    [
+      'a call without any delta',
+      block(0, { type: 'tool_use', id: 't', name: 'f', input: {} }),
+      [{ type: 'tool-call', id: 't', name: 'f', input: '{}' }],
+    ],
+    [
+      'a call that comes whole',
+      block(0, { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } }),
+      [{ type: 'tool-call', id: 't', name: 'f', input: '{"a":1}' }],
+    ],
+    [
+      'thinking of which only the signature is shown',
+      block(0, { type: 'thinking', thinking: '', signature: '' }, { type: 'signature_delta', signature: 'sig' }),
+      [{ type: 'reasoning', text: '', seal: { issuer: 'messages', data: 'sig' } }],
+    ],
+    [
+      'redacted thinking',
+      block(0, { type: 'redacted_thinking', data: 'd' }),
+      [{ type: 'reasoning', text: '', redacted: true, seal: { issuer: 'messages', data: 'd' } }],
+    ],
+    [
+      "a server's tool, whole once it is over",
+      block(
+        0,
+        { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+        { type: 'input_json_delta', partial_json: '{"query":' },
+        { type: 'input_json_delta', partial_json: '"x"}' },
+      ),
+      [
+        {
+          type: 'native',
+          format: 'messages',
+          value: { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'x' } },
+        },
+      ],
+    ],
+    [
+      'a compaction',
+      block(0, { type: 'compaction', content: null }, { type: 'compaction_delta', content: 'summary' }),
+      [{ type: 'native', format: 'messages', value: { type: 'compaction', content: 'summary' } }],
+    ],
+    [
+      'a block that was never started',
+      [sse({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi' } })],
+      [{ type: 'text', text: 'Hi' }],
+    ],
+    [
+      'a block that was never stopped',
+      block(0, { type: 'text', text: 'H' }, { type: 'text_delta', text: 'i' }).slice(0, 2),
+      [{ type: 'text', text: 'Hi' }],
+    ],
+    [
+      'pings anywhere',
+      [ping, ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'Hi' }), ping],
+      [{ type: 'text', text: 'Hi' }],
+    ],
+  ])('%s', (_, blocks, parts) => {
+    const { out, losses } = decode([start, ...blocks, ...ending('end_turn')])
+    expect(partsOf(out)).toEqual(parts)
+    expect(out.at(-1)).toEqual({ type: 'response-end' })
+    expect(losses).toEqual([])
+  })
+
+  test('tells usage at the start and again at the end: the last number counts, a missing one is kept', () => {
+    const { out } = decode([start, ...ending('end_turn')])
+    const told = out.flatMap((event) =>
+      event.type === 'usage' ? [[event.usage.input.total, event.usage.output.total]] : [],
+    )
+    expect(told).toEqual([
+      [9, 1],
+      [9, 5],
+    ])
+    expect(out.slice(0, 2).map(({ type }) => type)).toEqual(['response-start', 'usage'])
+  })
+
+  test('hands on what it does not know', () => {
+    const news = sse({ type: 'news', headline: 'x' })
+    const odd = block(0, { type: 'text', text: '' }, { type: 'hologram_delta', depth: 3 })
+    const { out, losses } = decode([start, news, ...odd, ...ending('end_turn')])
+    expect(out).toContainEqual({ type: 'native', format: 'messages', value: { type: 'news', headline: 'x' } })
+    expect(losses).toMatchObject([{ kind: 'unknown', severity: 'note' }])
+    const sent = run(messagesCodec.encodeStream(contextFor()), out)
+    expect(sent).toContainEqual(news)
+  })
+
+  test('a call of the function that stood for a free-text tool is a call of that tool', () => {
+    const tools = { list: [{ type: 'custom' as const, name: 'c' }] }
+    const deltas = ['{"inp', 'ut":"a\\nb"}'].map((partial_json) => ({ type: 'input_json_delta', partial_json }))
+    const { out } = decode(
+      [start, ...block(0, { type: 'tool_use', id: 't', name: 'c', input: {} }, ...deltas), ...ending('tool_use')],
+      { tools },
+    )
+    expect(partsOf(out)).toEqual([{ type: 'tool-call', id: 't', name: 'c', input: 'a\nb', custom: true }])
+  })
+
+  test.each<[string, SseEvent[], ErrorInfo['kind']]>([
+    ['nothing', [], 'upstream_truncated'],
+    [
+      'no message_stop',
+      [start, ...block(0, { type: 'text', text: 'Hi' }), ...ending('end_turn').slice(0, 1)],
+      'upstream_truncated',
+    ],
+    ['broken JSON', [start, { event: 'content_block_start', data: '{"type":' }], 'upstream_bad_response'],
+    ['no object', [start, { event: 'x', data: '[DONE]' }], 'upstream_bad_response'],
+    ['another format', [{ data: '{"choices":[]}' }], 'upstream_bad_response'],
+    ['a second beginning', [start, start], 'upstream_bad_response'],
+    [
+      'an error',
+      [start, sse({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })],
+      'overloaded',
+    ],
+    [
+      'an error of an unknown type',
+      [sse({ type: 'error', error: { type: 'new_error', message: 'x' } })],
+      'upstream_error',
+    ],
+    ["another vendor's error", [{ data: '{"error":{"message":"x","type":"rate_limit_error"}}' }], 'rate_limited'],
+  ])('%s ends in one error, and nothing follows', (_, events, kind) => {
+    const { out } = decode([...events, ...(kind === 'upstream_truncated' ? [] : ending('end_turn'))])
+    expect(out.filter(({ type }) => type === 'error')).toHaveLength(1)
+    expect(out.at(-1)).toMatchObject({ type: 'error', error: { kind } })
+  })
+})
+
+const begin: ModelEvent = { type: 'response-start', id: 'chatcmpl-1', model: 'gpt', created: 5 }
+const open = (part: number, value: Part, choice = 0): ModelEvent => ({ type: 'part-start', choice, part, value })
+const input = (part: number, text: string): ModelEvent => ({
+  type: 'part-delta',
+  choice: 0,
+  part,
+  delta: { type: 'input', text },
+})
+const say = (part: number, text: string): ModelEvent => ({
+  type: 'part-delta',
+  choice: 0,
+  part,
+  delta: { type: 'text', text },
+})
+const shut = (part: number, choice = 0): ModelEvent => ({ type: 'part-end', choice, part })
+const done: ModelEvent = { type: 'choice-end', choice: 0, finish: { reason: 'stop' } }
+const counted: Usage = { input: { total: 7, cacheRead: 3 }, output: { total: 2 } }
+const call = (id: string): Part => ({ type: 'tool-call', id, name: 'f', input: '' })
+
+function encode(events: readonly ModelEvent[]) {
+  const context = contextFor({ stream: true })
+  const sent = run(messagesCodec.encodeStream(context), events)
+  return {
+    sent: sent.map(({ event, data }) => ({ event, body: JSON.parse(data) as JsonObject })),
+    losses: context.report.losses,
+  }
+}
+/** `start 0 text`, `delta 0 text_delta`, `stop 0`: the frame of a stream. */
+const frame = (sent: ReturnType<typeof encode>['sent']): string[] =>
+  sent.map(({ event = '', body }) => {
+    const inner = (body.content_block ?? body.delta ?? {}) as JsonObject
+    return [event.replace('content_block_', ''), body.index, inner.type].filter((item) => item !== undefined).join(' ')
+  })
+
+describe('writing a stream', () => {
+  test('parts that overlap become blocks that do not', () => {
+    const { sent } = encode([
+      begin,
+      open(0, { type: 'text', text: '' }),
+      say(0, 'Hi'),
+      open(1, call('a')),
+      open(2, call('b')),
+      input(2, '{"b":'),
+      input(1, '{"a":1}'),
+      shut(0),
+      input(2, '2}'),
+      shut(2),
+      shut(1),
+      done,
+      { type: 'response-end' },
+    ])
+    expect(frame(sent)).toEqual([
+      'message_start',
+      'start 0 text',
+      'delta 0 text_delta',
+      'stop 0',
+      'start 1 tool_use',
+      'delta 1 input_json_delta',
+      'delta 1 input_json_delta',
+      'stop 1',
+      'start 2 tool_use',
+      'delta 2 input_json_delta',
+      'delta 2 input_json_delta',
+      'delta 2 input_json_delta',
+      'stop 2',
+      'message_delta',
+      'message_stop',
+    ])
+    const texts = sent
+      .map(({ body }) => (body.delta as JsonObject | undefined)?.partial_json)
+      .filter((item) => item !== undefined)
+    expect(texts).toEqual(['', '{"a":1}', '', '{"b":', '2}'])
+    expect(sent.at(-2)?.body.delta).toEqual({ stop_reason: 'tool_use', stop_sequence: null })
+  })
+
+  test('a part that was never ended is closed before the ending', () => {
+    const { sent } = encode([
+      begin,
+      open(0, { type: 'text', text: '' }),
+      open(1, call('a')),
+      done,
+      { type: 'response-end' },
+    ])
+    expect(frame(sent).slice(-5)).toEqual([
+      'start 1 tool_use',
+      'delta 1 input_json_delta',
+      'stop 1',
+      'message_delta',
+      'message_stop',
+    ])
+  })
+
+  test('usage known early stands in message_start; the whole stands in message_delta, even if it comes last', () => {
+    const none = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }
+    const known = { input_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 3, output_tokens: 2 }
+    const usageOf = (sent: ReturnType<typeof encode>['sent']) => [
+      (sent[0]?.body.message as JsonObject).usage,
+      sent.at(-2)?.body.usage,
+    ]
+    const late = encode([
+      begin,
+      open(0, { type: 'text', text: 'Hi' }),
+      shut(0),
+      done,
+      { type: 'usage', usage: counted },
+      { type: 'response-end' },
+    ])
+    expect(usageOf(late.sent)).toEqual([none, known])
+    const early = encode([begin, { type: 'usage', usage: counted }, done, { type: 'response-end' }])
+    expect(usageOf(early.sent)).toEqual([known, known])
+    expect(usageOf(encode([begin, done, { type: 'response-end' }]).sent)).toEqual([none, none])
+  })
+
+  test('reasoning ends with its signature, whatever came first', () => {
+    const seal: ModelEvent = {
+      type: 'part-delta',
+      choice: 0,
+      part: 0,
+      delta: { type: 'seal', seal: { issuer: 'chat', data: 's' } },
+    }
+    const think: ModelEvent = { type: 'part-delta', choice: 0, part: 0, delta: { type: 'reasoning', text: 'Hm.' } }
+    const { sent } = encode([
+      begin,
+      open(0, { type: 'reasoning', text: '' }),
+      seal,
+      think,
+      shut(0),
+      done,
+      { type: 'response-end' },
+    ])
+    expect(sent[1]?.body.content_block).toEqual({ type: 'thinking', thinking: '', signature: '' })
+    expect(frame(sent).slice(1, 5)).toEqual([
+      'start 0 thinking',
+      'delta 0 thinking_delta',
+      'delta 0 signature_delta',
+      'stop 0',
+    ])
+    expect((sent[3]?.body.delta as JsonObject).signature).toBe('mgs1.chat.s')
+  })
+
+  test('only the first choice can be carried; the others, media and log probabilities are reported once', () => {
+    const { sent, losses } = encode([
+      begin,
+      open(0, { type: 'text', text: 'other' }, 1),
+      shut(0, 1),
+      open(0, { type: 'media', kind: 'audio', source: { type: 'base64', data: '' } }),
+      { type: 'part-delta', choice: 0, part: 0, delta: { type: 'media', data: 'x' } },
+      shut(0),
+      open(1, { type: 'text', text: '' }),
+      { type: 'part-delta', choice: 0, part: 1, delta: { type: 'text', text: 'Hi', logprobs: [] } },
+      { type: 'part-delta', choice: 0, part: 1, delta: { type: 'text', text: '!', logprobs: [] } },
+      done,
+      { type: 'response-end' },
+    ])
+    expect(frame(sent).filter((line) => line.startsWith('start'))).toEqual(['start 0 text'])
+    expect(losses.map(({ path }) => path)).toEqual(['/choices/1', '', '/choices/0/logprobs'])
+  })
+
+  test('an error is one error event, with its type, and nothing after it', () => {
+    const error: ErrorInfo = { kind: 'overloaded', status: 503, message: 'Too busy.' }
+    const { sent } = encode([
+      begin,
+      open(0, { type: 'text', text: 'Hi' }),
+      { type: 'error', error },
+      shut(0),
+      done,
+      { type: 'response-end' },
+    ])
+    expect(sent.at(-1)).toEqual({
+      event: 'error',
+      body: { type: 'error', error: { type: 'overloaded_error', message: 'Too busy.' } },
+    })
+    expect(sent.filter(({ event }) => event === 'message_stop')).toEqual([])
+    expect(encode([{ type: 'error', error }]).sent).toHaveLength(1)
+  })
+
+  test('an answer that ended in an error is never told as finished', () => {
+    const { sent } = encode([
+      begin,
+      { type: 'choice-end', choice: 0, finish: { reason: 'error', explanation: 'Bad call.' } },
+      { type: 'response-end' },
+    ])
+    expect(sent.at(-1)?.body).toEqual({ type: 'error', error: { type: 'api_error', message: 'Bad call.' } })
+    expect(sent.some(({ event }) => event === 'message_delta' || event === 'message_stop')).toBe(false)
+  })
+
+  test('without an ending of the upstream there is none here', () => {
+    expect(frame(encode([begin, open(0, { type: 'text', text: 'Hi' }), shut(0), done]).sent).at(-1)).toBe('stop 0')
+  })
+
+  test('a heartbeat is a ping, behind message_start where the message has begun', () => {
+    const encoder = messagesCodec.encodeStream(contextFor())
+    expect(encoder.heartbeat()).toEqual([{ event: 'ping', data: '{"type":"ping"}' }])
+    expect(encoder.push(begin)).toEqual([])
+    expect(encoder.heartbeat().map(({ event }) => event)).toEqual(['message_start', 'ping'])
+    expect(encoder.heartbeat().map(({ event }) => event)).toEqual(['ping'])
+    expect(encoder.push(open(0, { type: 'text', text: '' })).map(({ event }) => event)).toEqual(['content_block_start'])
+  })
+})
+
+describe('tapping a stream', () => {
+  const tap = (events: readonly SseEvent[]) => {
+    const tapped = messagesCodec.tapStream({ withholdUsage: false, target: target() })
+    for (const event of events) tapped.push(event)
+    return tapped
+  }
+  test('it has started with the first event that says something', () => {
+    expect(tap([start, ping]).started).toBe(false)
+    expect(tap([start, ...block(0, { type: 'text', text: '' })]).started).toBe(true)
+    expect(tap([start, ...ending('refusal')])).toMatchObject({ started: true, ended: true, finish: 'refusal' })
+    expect(tap([start, ...ending('end_turn')]).usage).toMatchObject({ input: { total: 9 }, output: { total: 5 } })
+  })
+  test('it sees an error, needs no event names, and survives garbage', () => {
+    const failed = tap([start, { data: '{"type":"error","error":{"type":"overloaded_error","message":"x"}}' }])
+    expect(failed).toMatchObject({ ended: false, error: { kind: 'overloaded' } })
+    expect(tap([{ data: '{"type": "message_stop"}' }]).ended).toBe(true)
+    expect(tap([{ event: 'message_delta', data: 'garbage' }]).usage).toBeUndefined()
+  })
+  test('it speaks for the gateway in the words of the stream', () => {
+    const tapped = tap([start])
+    expect(tapped.heartbeat()).toEqual([{ event: 'ping', data: '{"type":"ping"}' }])
+    const [event] = tapped.fail({ kind: 'upstream_truncated', status: 502, message: 'Broken off.' })
+    expect(event).toEqual({
+      event: 'error',
+      data: '{"type":"error","error":{"type":"api_error","message":"Broken off."}}',
+    })
+  })
+})
