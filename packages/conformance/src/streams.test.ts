@@ -8,7 +8,7 @@ import {
   whyNoRecordings,
 } from './fixtures.ts'
 import { fetchOf, gatewayTo } from './gateways.ts'
-import { eventData } from './reading.ts'
+import { eventData, readRecording } from './reading.ts'
 import { anthropicClient, askChat, askMessages, openaiClient } from './sdk.ts'
 import { answerOf, createPicker, eventEnds, onlyError, terminalAt, transportOf } from './stream-checks.ts'
 import { serveBytes } from './upstream-fetch.ts'
@@ -177,7 +177,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
   }, 120_000)
 
   test('claim success only if the upstream did', async () => {
-    for (const exchange of all)
+    for (const exchange of all.filter((one) => readRecording(one) !== undefined))
       for (const client of formats) {
         const data = eventData((await through(exchange, client, utf8.encode(exchange.answer))).text)
         const marks = data.filter((text) => (client === 'chat' ? text === '[DONE]' : text.includes('"message_stop"')))

@@ -48,13 +48,16 @@ export interface AttemptFailure {
 export async function attempt(options: AttemptOptions): Promise<AttemptResult | AttemptFailure> {
   const { target, lane, signal, firstByteMs } = options
   const canceller = createCanceller()
-  const abort = (): void => canceller.abort()
-  signal.addEventListener('abort', abort)
   let expired = false
   const late = setTimeout(() => {
     expired = true
     canceller.abort()
   }, firstByteMs)
+  const abort = (): void => {
+    clearTimeout(late)
+    canceller.abort()
+  }
+  signal.addEventListener('abort', abort)
   /** An I/O failure's true reason: the client, the clock, or what the transport says. */
   const reason = (otherwise: (cause: unknown) => GatewayError) => (cause: unknown) => {
     if (signal.aborted) throw stopReason(signal)
@@ -62,26 +65,36 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
       throw new GatewayError('upstream_timeout', `The upstream did not answer within ${firstByteMs / 1000} s.`)
     throw otherwise(cause)
   }
-  let log: Attempt = { upstream: target.upstreamName, model: target.model }
-  try {
+  // Filled in as the answer comes, which for a stream may be after this function's end.
+  const log: { -readonly [K in keyof Attempt]: Attempt[K] } = { upstream: target.upstreamName, model: target.model }
+  const open = async (): Promise<TransportResponse> => {
     if (signal.aborted) throw stopReason(signal)
     const response = await send(options, canceller).catch(reason(unreachable))
-    const upstreamRequestId = response.header('x-request-id') ?? response.header('request-id')
-    log = { ...log, status: response.status, ...(upstreamRequestId === undefined ? {} : { upstreamRequestId }) }
-    if (response.status < 200 || response.status > 299)
-      throw await readUpstreamError(response, options.codec, target.upstream)
-    if (!options.stream) {
-      const bytes = await response.bytes(options.answerBytes).catch(reason(truncated))
-      return { kind: 'whole', answer: lane.answer(bytes), log }
+    log.status = response.status
+    const id = response.header('x-request-id') ?? response.header('request-id')
+    if (id !== undefined) log.upstreamRequestId = id
+    if (response.status >= 200 && response.status < 300) return response
+    throw await readUpstreamError(response, options.codec, target.upstream)
+  }
+  try {
+    if (options.stream) {
+      const source = laterStream(async () => {
+        const response = await open()
+        clearTimeout(late)
+        return eventStream(response)
+      })
+      return { kind: 'stream', ...(await openStream(source, options)), abort, log }
     }
+    const response = await open()
+    const bytes = await response.bytes(options.answerBytes).catch(reason(truncated))
     clearTimeout(late)
-    return { kind: 'stream', ...(await openStream(response, options)), abort, log }
+    return { kind: 'whole', answer: lane.answer(bytes), log }
   } catch (cause) {
-    canceller.abort()
+    abort()
     const error = classify(cause, options)
-    return { error, log: { ...log, error: error.info.kind } }
+    log.error = error.info.kind
+    return { error, log }
   } finally {
-    clearTimeout(late)
     // A stream's relay listens to the client itself.
     signal.removeEventListener('abort', abort)
   }
@@ -107,20 +120,47 @@ function send({ target, lane, header, transport, stream }: AttemptOptions, signa
   })
 }
 
+function eventStream(response: TransportResponse): AsyncIterable<Uint8Array> {
+  const type = response.header('content-type') ?? ''
+  if (type.includes('event-stream') || !(type.includes('json') || type.includes('html'))) return response.stream()
+  // A provider may answer a stream request with a JSON error under 200; anything else is no stream.
+  response.discard()
+  throw new GatewayError(
+    'upstream_bad_response',
+    'The upstream answered a streaming request with something that is no event stream.',
+  )
+}
+
+/**
+ * A stream whose answer has not begun: opened by the first pull, so that the wait for the upstream's headers is bounded
+ * like the wait for its first event.
+ */
+function laterStream(open: () => Promise<AsyncIterable<Uint8Array>>): AsyncIterable<Uint8Array> {
+  let opened: AsyncIterator<Uint8Array> | undefined
+  let left = false
+  const first = async (): Promise<IteratorResult<Uint8Array>> => {
+    opened = (await open())[Symbol.asyncIterator]()
+    if (!left) return opened.next()
+    await opened.return?.()
+    return { done: true, value: undefined }
+  }
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => (opened === undefined ? first() : opened.next()),
+      async return() {
+        left = true
+        await opened?.return?.()
+        return { done: true, value: undefined }
+      },
+    }),
+  }
+}
+
 async function openStream(
-  response: TransportResponse,
+  source: AsyncIterable<Uint8Array>,
   options: AttemptOptions,
 ): Promise<{ pump: Pump; stream: AnswerStream }> {
-  const type = response.header('content-type') ?? ''
-  if (!type.includes('event-stream') && (type.includes('json') || type.includes('html'))) {
-    // A provider may answer a stream request with a JSON error under 200; anything else is no stream.
-    response.discard()
-    throw new GatewayError(
-      'upstream_bad_response',
-      'The upstream answered a streaming request with something that is no event stream.',
-    )
-  }
-  const pump = createPump(response.stream())
+  const pump = createPump(source)
   const stream = options.lane.openStream()
   try {
     await prime(pump, stream, options.holdMs)

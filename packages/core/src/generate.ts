@@ -17,7 +17,7 @@ import type { ResolvedTarget, Router } from './router.ts'
 import { type Ledger, settle } from './settle.ts'
 import type { Signal } from './signal.ts'
 import type { Transport } from './transport.ts'
-import { toClientError, worthAnotherTarget } from './upstream-error.ts'
+import { redact, toClientError, worthAnotherTarget } from './upstream-error.ts'
 
 /** What one gateway's calls share. */
 export interface Shared {
@@ -102,7 +102,7 @@ function chooseLane({ codec, request, shared }: GenerateCall, { upstream, model 
   const traits = { model, quirks: upstream.quirks }
   const { answerBytes } = shared.limits
   if (upstream.formats[codec.format] !== undefined && !mayHoldSeals(request.text))
-    return wireLane(codec, request, traits, answerBytes)
+    return wireLane(codec, request, traits, answerBytes, (text) => redact(text, upstream))
   const format =
     upstream.formats[codec.format] === undefined ? (Object.keys(upstream.formats)[0] as Format) : codec.format
   return translateLane({

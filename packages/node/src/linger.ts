@@ -7,8 +7,10 @@ const maxBytes = 16 * 1024 * 1024
 const maxMs = 2000
 
 /** Whether a request that is answered before its end has so much left to come that its connection is better closed. */
-export function mustLinger(req: IncomingMessage): boolean {
+export function mustLinger(req: IncomingMessage, status: number): boolean {
   if (req.httpVersionMajor !== 1) return false
+  // Request timeout: what is left, however little, is not going to come.
+  if (status === 408) return true
   const length = req.headers['content-length']
   if (length !== undefined) return Number(length) > smallBytes
   return req.headers['transfer-encoding'] !== undefined

@@ -16,7 +16,7 @@ export function sendReply(req: IncomingMessage, res: ServerResponse, { status, h
   const head: OutgoingHttpHeaders = { ...headers }
   if (!isBodyless(status)) head['content-length'] = body === null ? 0 : Buffer.byteLength(body)
   const payload = req.method === 'HEAD' ? null : body
-  if (!req.complete && mustLinger(req)) {
+  if (!req.complete && mustLinger(req, status)) {
     linger(req, res, status, head, payload)
     return
   }

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { nodeListener } from './listener.ts'
 import { guardPace } from './slow-body.ts'
+import { createFakeGateway, sleep, until } from './testing/fake-gateway.ts'
+import { dial, serve } from './testing/server.ts'
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
 })
 afterEach(() => {
   // The sweep that finds nothing to watch ends the sweeping.
@@ -31,4 +34,18 @@ it('keeps no timer while no body is awaited', () => {
   guardPace(() => {}).done()
   vi.advanceTimersByTime(10_000)
   expect(vi.getTimerCount()).toBe(0)
+})
+
+it('answers 408 to a body that does not come, and closes', async () => {
+  const gateway = createFakeGateway()
+  const { port } = await serve(nodeListener(gateway))
+  const { socket, received, closed } = dial(port)
+  socket.write('POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf')
+  await until(() => gateway.seen.inbounds.length === 1)
+  vi.advanceTimersByTime(20_000)
+  await sleep(20)
+  expect(received()).toBe('')
+  vi.advanceTimersByTime(10_000)
+  await until(() => received().startsWith('HTTP/1.1 408 '))
+  await closed
 })

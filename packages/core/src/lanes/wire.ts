@@ -23,8 +23,16 @@ const encoder = new TextEncoder()
 /**
  * Client and upstream speak the same format: the body passes as it came but for the model's name and what the codec's
  * own `wireEdit` asks for; the answer's bytes pass untouched. A tap reads usage and the ending on the side.
+ *
+ * @param redact takes the upstream's secrets out of an error event's text, the one place where its own words are no answer
  */
-export function wireLane(codec: Codec, request: RequestBody, target: TargetTraits, maxEventChars: number): Lane {
+export function wireLane(
+  codec: Codec,
+  request: RequestBody,
+  target: TargetTraits,
+  maxEventChars: number,
+  redact: (text: string) => string,
+): Lane {
   const edit = codec.wireEdit(request.value, target)
   const set: JsonObject = { ...edit?.set }
   if (request.value.model !== target.model) set.model = target.model
@@ -38,8 +46,10 @@ export function wireLane(codec: Codec, request: RequestBody, target: TargetTrait
       return { body: bytes, ...tapQuietly(codec, body) }
     },
     openStream: () => {
-      const tap = codec.tapStream({ withholdUsage: edit !== undefined, target })
-      return edit === undefined ? passingStream(tap, maxEventChars) : editingStream(tap, edit.erase, maxEventChars)
+      const createTap = (): StreamTap => codec.tapStream({ withholdUsage: edit !== undefined, target })
+      return edit === undefined
+        ? passingStream(createTap, maxEventChars, redact)
+        : editingStream(createTap(), edit.erase, maxEventChars, redact)
     },
   }
 }
@@ -69,23 +79,32 @@ function tapQuietly(codec: Codec, body: JsonObject): ReturnType<Codec['tapRespon
 const bytesOf = (events: readonly SseEvent[]): Uint8Array => encoder.encode(encodeAllSse(events))
 
 /** Bytes pass untouched, whole events at a time, so that an error event can follow if the rest never comes. */
-function passingStream(tap: StreamTap, maxEventChars: number): AnswerStream {
+function passingStream(
+  createTap: () => StreamTap,
+  maxEventChars: number,
+  redact: (text: string) => string,
+): AnswerStream {
+  const tap = createTap()
   const decoder = createSseDecoder(maxEventChars)
   const cutter = createBlockCutter()
   let ready: Uint8Array[] = []
   return {
     state: tap,
     push(chunk) {
-      for (const event of decoder.push(chunk)) tap.push(event)
+      const events = decoder.push(chunk)
+      for (const event of events) if (tap.error === undefined) tap.push(event)
       const whole = cutter.push(chunk)
-      if (whole !== undefined) ready.push(whole)
+      if (whole !== undefined) ready.push(tap.error === undefined ? whole : untilError(whole, createTap(), redact))
     },
     end() {
       // An event that lacks only its blank line is the client's; half an event is nobody's.
+      if (tap.error !== undefined) return
       const events = decoder.end()
       for (const event of events) tap.push(event)
       const rest = events.length > 0 ? cutter.rest() : undefined
-      if (rest !== undefined) ready.push(rest, encoder.encode('\n\n'))
+      if (rest === undefined) return
+      ready.push(tap.error === undefined ? rest : encoder.encode(redact(new TextDecoder().decode(rest))))
+      ready.push(encoder.encode('\n\n'))
     },
     take() {
       const taken = ready
@@ -97,16 +116,35 @@ function passingStream(tap: StreamTap, maxEventChars: number): AnswerStream {
   }
 }
 
+/** What stands behind an error event is no part of the answer, also if it came in the same chunk. */
+function untilError(bytes: Uint8Array, tap: StreamTap, redact: (text: string) => string): Uint8Array {
+  const decoder = createSseDecoder(Number.POSITIVE_INFINITY)
+  let passed = ''
+  for (const block of splitBlocks(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))) {
+    for (const event of decoder.pushText(block)) tap.push(event)
+    passed += tap.error === undefined ? block : redact(block)
+    if (tap.error !== undefined) break
+  }
+  return encoder.encode(passed)
+}
+
 /** The gateway asked the upstream for more than the client did: what is there only for that is taken out again. */
-function editingStream(tap: StreamTap, erase: string | undefined, maxEventChars: number): AnswerStream {
+function editingStream(
+  tap: StreamTap,
+  erase: string | undefined,
+  maxEventChars: number,
+  redact: (text: string) => string,
+): AnswerStream {
   const cutter = createBlockCutter()
   const decoder = createSseDecoder(maxEventChars)
   const text = new TextDecoder('utf-8', { ignoreBOM: true })
   let ready = ''
   const pass = (block: string, events: readonly SseEvent[]): void => {
+    if (tap.error !== undefined) return
     let keep = true
     for (const event of events) if (!tap.push(event)) keep = false
-    if (keep) ready += erase === undefined ? block : block.replaceAll(erase, '')
+    const own = tap.error === undefined ? block : redact(block)
+    if (keep) ready += erase === undefined ? own : own.replaceAll(erase, '')
   }
   return {
     state: tap,

@@ -5,9 +5,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Quirks, SseEvent } from '../codec.ts'
 import type { Json, JsonObject, ModelEvent, ModelRequest, ModelResponse, Part } from '../ir.ts'
+import { foldEvents } from '../shared/fold.test-support.ts'
 import { isObject } from '../shared/reader.ts'
 import { run, type TestContext, testContext } from './context.test-support.ts'
-import { foldEvents } from './fold.test-support.ts'
 import { chatCodec } from './index.ts'
 
 const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../../shared', import.meta.url))

@@ -6,6 +6,9 @@ import { type Nothing, put } from '../shared/strict.ts'
 import { encodeChoice, encodeFunctions, encodeTool, usesFunctions } from './tools.ts'
 import { type EncodeContext, encodeTurns } from './turn-encode.ts'
 
+/** Most stop sequences of a chat request. */
+const maxStops = 4
+
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
 export function encodeRequest(request: ModelRequest, context: EncodeContext): JsonObject {
   const {
@@ -72,7 +75,15 @@ function encodeSampling(sampling: Sampling, out: JsonObject, request: ModelReque
   put(out, 'logit_bias', logitBias)
   put(out, 'presence_penalty', presencePenalty)
   put(out, 'frequency_penalty', frequencyPenalty)
-  put(out, 'stop', stop)
+  if (stop !== undefined) out.stop = stop.slice(0, maxStops)
+  if (stop !== undefined && stop.length > maxStops)
+    context.report.add(
+      loss(
+        fieldPointer('sampling.stop', request.at, undefined),
+        `chat takes ${maxStops} stop sequences; the ${stop.length - maxStops} after them are not sent`,
+        'clamped',
+      ),
+    )
   put(out, context.target.quirks.maxTokensField ?? 'max_completion_tokens', maxTokens)
   put(out, 'n', choices)
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Quirks, SseEvent } from '../codec.ts'
 import type { Json, JsonObject, ModelEvent, Part } from '../ir.ts'
+import { foldEvents } from '../shared/fold.test-support.ts'
 import { run, testContext } from './context.test-support.ts'
-import { foldEvents } from './fold.test-support.ts'
 import { chatCodec } from './index.ts'
 
 const frame = { id: 'c', object: 'chat.completion.chunk', created: 5, model: 'gpt' }

@@ -270,7 +270,8 @@ function withCache(out: JsonObject | undefined, part: MediaPart, context: Encode
 }
 
 function leaveOut(part: Part, why: string, context: EncodeContext): undefined {
-  context.report.add(loss(part.at ?? '', `${partName(part)} left out: ${why}`))
+  const severity = part.type === 'native' && part.incidental === true ? 'note' : 'warn'
+  context.report.add(loss(part.at ?? '', `${partName(part)} left out: ${why}`, 'unsupported', severity))
   return undefined
 }
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { foldEvents } from '../chat/fold.test-support.ts'
 import type { SseEvent } from '../codec.ts'
 import type { Json, JsonObject, ModelEvent, ModelResponse } from '../ir.ts'
+import { foldEvents } from '../shared/fold.test-support.ts'
 import { isObject } from '../shared/reader.ts'
 import { messagesCodec } from './index.ts'
 import {

@@ -197,8 +197,8 @@ describe('what an answer holds', () => {
 
   test('ids and models that the upstream did not name are made', () => {
     const { out } = encode({ parts: [{ ...toolCall, id: '' } as Part] }, { id: '', model: '' })
-    expect(out).toMatchObject({ id: 'msg_2', model: 'm', type: 'message', role: 'assistant' })
-    expect(out.content).toEqual([{ type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }])
+    expect(out).toMatchObject({ id: 'msg_1', model: 'm', type: 'message', role: 'assistant' })
+    expect(out.content).toEqual([{ type: 'tool_use', id: 'toolu_2', name: 'f', input: {} }])
   })
 
   test.each<[string, Json, string]>([
