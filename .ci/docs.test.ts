@@ -61,7 +61,11 @@ function complaints(blocks: readonly Block[]): string[] {
     const text = files.get(name)
     return text === undefined ? getSourceFile(name, version, ...rest) : ts.createSourceFile(name, text, version)
   }
-  const program = ts.createProgram([...files.keys()], { ...options, noUnusedLocals: false, noUncheckedIndexedAccess: false }, host)
+  const program = ts.createProgram(
+    [...files.keys()],
+    { ...options, noUnusedLocals: false, noUncheckedIndexedAccess: false },
+    host,
+  )
   return [...files.keys()].flatMap((name, i) =>
     ts.getPreEmitDiagnostics(program, program.getSourceFile(name)).map(({ messageText, start }) => {
       const line = (files.get(name) ?? '').slice(0, start).split('\n').length

@@ -93,13 +93,14 @@ function run(command, args, cwd) {
 
 /** @param {Stamps} stamps @param {string[]} dirs */
 async function install(stamps, dirs) {
-  const manifests = [
-    'package.json',
-    'pnpm-lock.yaml',
-    'pnpm-workspace.yaml',
-    ...dirs.map((dir) => `${dir}/package.json`),
-  ]
-  const wanted = digest(manifests.flatMap((file) => [file, contents(file)]))
+  const wanted = digest([
+    contents('pnpm-lock.yaml'),
+    contents('pnpm-workspace.yaml'),
+    ...['.', ...dirs].map((dir) => {
+      const { packageManager, name, dependencies, devDependencies, peerDependencies } = readJson(`${dir}/package.json`)
+      return JSON.stringify({ packageManager, name, dependencies, devDependencies, peerDependencies })
+    }),
+  ])
   if (stamps.install === wanted && existsSync(join(root, 'node_modules/.modules.yaml'))) return
   const { packageManager } = readJson('package.json')
   say(`installing dependencies with ${packageManager} (once; this needs the network) …`)

@@ -17,14 +17,22 @@ const secrets = ['OPENAI', 'ANTHROPIC', 'GEMINI'].flatMap((name) => [`${name}_AP
 const running = new Set<() => void>()
 
 /** Starts an example as a user would, `node <file>`, with no settings but those given and a free port. */
-export function startExample(file: string, env: Record<string, string> = {}): Running {
+export const startExample = (file: string, env: Record<string, string> = {}): Running =>
+  start(file, process.execPath, [fileURLToPath(new URL(file, import.meta.url))], env)
+
+/** The server by `npm start`: signals go to npm, as a supervisor would send them. */
+export const npmStart = (env: Record<string, string> = {}): Running => start('npm start', 'npm', ['start'], env)
+
+function start(name: string, command: string, args: string[], env: Record<string, string>): Running {
   const own = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !secrets.includes(name) && name !== 'MODELGATE_TOKEN'),
   )
-  const path = fileURLToPath(new URL(file, import.meta.url))
-  const child = spawn(process.execPath, [path], {
+  const child = spawn(command, args, {
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
     env: { ...own, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A process group of its own, so that nothing is left of it in the end.
+    detached: true,
   })
   let text = ''
   let wake = (): void => {}
@@ -34,7 +42,9 @@ export function startExample(file: string, env: Record<string, string> = {}): Ru
   }
   child.stdout.on('data', hear)
   child.stderr.on('data', hear)
-  const kill = (): void => void child.kill('SIGKILL')
+  const kill = (): void => {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  }
   running.add(kill)
   let over = false
   const ended = new Promise<number | null>((resolve) => {
@@ -51,7 +61,7 @@ export function startExample(file: string, env: Record<string, string> = {}): Ru
       for (;;) {
         const found = pattern.exec(text)
         if (found !== null) return found
-        if (over) throw new Error(`${file} ended without saying ${pattern}:\n${text}`)
+        if (over) throw new Error(`${name} ended without saying ${pattern}:\n${text}`)
         await new Promise<void>((resolve) => {
           wake = resolve
         })

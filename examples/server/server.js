@@ -41,11 +41,15 @@ server.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
 })
 server.listen(port, host, () => console.log(banner(config, listeningPort())))
 
-let draining = false
+/** When the first signal came. A terminal's Ctrl-C can reach a process twice at once: from the terminal, and from npm. */
+let since = 0
 for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT']))
   process.on(signal, () => {
-    if (draining) process.exit(1)
-    draining = true
+    if (since > 0) {
+      if (performance.now() - since > 500) process.exit(1)
+      return
+    }
+    since = performance.now()
     console.log(`${signal}: answering the running calls to their end; once more stops at once`)
     drain(server, gateway)
       .then(() => config.close())

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createFakeProvider, listen } from '@modelgate/testing'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Running, startExample, stopExamples } from '../start-example.ts'
+import { npmStart, type Running, startExample, stopExamples } from '../start-example.ts'
 
 afterEach(stopExamples)
 
@@ -10,8 +10,11 @@ interface Server extends Running {
   token: string
 }
 
-async function start(env: Record<string, string> = {}, file = './server/server.js'): Promise<Server> {
-  const server = startExample(file, env)
+async function start(env: Record<string, string> = {}): Promise<Server> {
+  return ready(startExample('./server/server.js', env))
+}
+
+async function ready(server: Running): Promise<Server> {
   const [, root = ''] = await server.saying(/listens on (\S+)/)
   const [, token = ''] = await server.saying(/Token +(.+?)(?: {2}\(|\n)/)
   await server.saying(/\/v1\/models .*\n/)
@@ -155,29 +158,57 @@ describe('a start that cannot be', () => {
 describe('the end', () => {
   const longPrompt = [{ role: 'user', content: 'Tell me something. '.repeat(20) }]
 
+  /** A stream whose first bytes are here and whose end is seconds away. */
+  async function longStream(server: Server) {
+    const response = await call(server, '/v1/chat/completions', {
+      model: 'demo-chat',
+      stream: true,
+      messages: longPrompt,
+    })
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    const decoder = new TextDecoder()
+    let text = decoder.decode((await reader.read()).value, { stream: true })
+    return async () => {
+      for (let read = await reader.read(); !read.done; read = await reader.read())
+        text += decoder.decode(read.value, { stream: true })
+      return text
+    }
+  }
+
   it.each([
-    ['server.js', 'SIGTERM', './server/server.js'],
-    ['server.js', 'SIGINT', './server/server.js'],
-    ['npm start', 'SIGTERM', '../.ci/start.mjs'],
+    ['server.js', 'SIGTERM', () => startExample('./server/server.js')],
+    ['server.js', 'SIGINT', () => startExample('./server/server.js')],
+    ['npm start', 'SIGTERM', () => npmStart()],
   ] as const)(
     '%s: %s lets a running stream finish, takes no new call, and exits with 0',
-    async (_name, signal, file) => {
-      const server = await start({}, file)
-      const response = await call(server, '/v1/chat/completions', {
-        model: 'demo-chat',
-        stream: true,
-        messages: longPrompt,
-      })
-      const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-      const first = await reader.read()
+    async (_name, signal, run) => {
+      const server = await ready(run())
+      const rest = await longStream(server)
       server.signal(signal)
       await server.saying(new RegExp(signal))
       await expect(fetch(`${server.root}/v1/models`, { headers: { connection: 'close' } })).rejects.toThrow()
-      let text = new TextDecoder().decode(first.value)
-      for (let read = await reader.read(); !read.done; read = await reader.read())
-        text += new TextDecoder().decode(read.value)
-      expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
+      expect(await rest()).toMatch(/data: \[DONE\]\n\n$/)
       expect(await server.ended).toBe(0)
     },
   )
+
+  it('takes two signals at once for one, as npm and the terminal send them', async () => {
+    const server = await start()
+    const rest = await longStream(server)
+    server.signal('SIGINT')
+    server.signal('SIGINT')
+    expect(await rest()).toMatch(/data: \[DONE\]\n\n$/)
+    expect(await server.ended).toBe(0)
+  })
+
+  it('stops at once for a second signal later on', async () => {
+    const server = await start()
+    const rest = await longStream(server)
+    server.signal('SIGTERM')
+    await server.saying(/SIGTERM/)
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    server.signal('SIGTERM')
+    expect(await server.ended).toBe(1)
+    await expect(rest()).rejects.toThrow()
+  })
 })

@@ -103,7 +103,9 @@ describe.each(servers.filter(({ name }) => name !== 'in process'))('$name', (ser
           slowest.push(performance.now() - leaving)
         }
     expect(fake.stats).toMatchObject({ started: total, aborted: total, finished: 0, open: 0 })
-    await until(async () => (await provider.connections()) === 0, 'no connection to the upstream')
+    // The global fetch of Node opens a new idle connection in place of each one it breaks.
+    const idle = server.name === 'Hono' ? batch : 0
+    await until(async () => (await provider.connections()) <= idle, 'no connection to the upstream')
     await until(async () => (await place.connections?.()) === 0, 'no connection of a client')
     await until(() => finished.length === total, `${total} calls to be settled`)
     expect(finished.filter(({ outcome }) => outcome !== 'aborted')).toEqual([])

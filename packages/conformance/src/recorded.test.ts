@@ -1,4 +1,5 @@
 import { type Gateway, openaiCompatible } from '@modelgate/core'
+import { createFakeProvider } from '@modelgate/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import {
   type Exchange,
@@ -72,6 +73,13 @@ function expectSame(told: Answer | { failure: string }, read: Answer): void {
   expect(told.usage?.reasoning ?? 0).toBe(read.usage.reasoning ?? 0)
 }
 
+/** The body of a recorded generation call; undefined where the recording kept none. */
+const requestOf = ({ method, request }: Exchange): JsonObject | undefined =>
+  method === 'POST' && isObject(request) ? request : undefined
+
+/** What one format can say and the other cannot at all: such calls are refused before any upstream sees them. */
+const refusals = ['messages gives one answer', 'audio cannot be sent', 'file that another provider stores']
+
 const counts: Record<string, number> = {}
 const count = (what: string): void => {
   counts[what] = (counts[what] ?? 0) + 1
@@ -101,12 +109,12 @@ describe.skipIf(!haveRecordings)('every recorded exchange', () => {
   test('the request passes validation, and the SDK reads on the wire lane what it reads from the provider', async () => {
     for (const exchange of exchanges) {
       const use = useOf(exchange)
-      if (exchange.method !== 'POST') continue
-      if (!isObject(exchange.request)) {
+      const recorded = requestOf(exchange)
+      if (recorded === undefined) {
         count('without a recorded request')
         continue
       }
-      const body: JsonObject = { ...exchange.request, stream: exchange.stream }
+      const body: JsonObject = { ...recorded, stream: exchange.stream }
       if (typeof body.model !== 'string') {
         count('with the model in the URL only')
         body.model = 'recorded'
@@ -136,6 +144,29 @@ describe.skipIf(!haveRecordings)('every recorded exchange', () => {
     }
     expectNoneWrong()
     expect(counts['own request on the wire lane']).toBeGreaterThan(1300)
+  }, 120_000)
+
+  test('the request is one that a provider of the other format takes, or it is refused here', async () => {
+    const fake = createFakeProvider()
+    for (const exchange of exchanges) {
+      const recorded = requestOf(exchange)
+      if (recorded === undefined) continue
+      await check('own request in the other format', exchange, async () => {
+        fake.reset()
+        const gateway = gatewayTo(other(exchange.format), { fetch: fake.fetch as typeof fetch })
+        const body = { ...recorded, model: recorded.model ?? 'recorded' }
+        const answer = await gateway.fetch(requestTo(exchange.format, JSON.stringify(body)))
+        const text = await answer.text()
+        const sent = fake.requests[0]
+        const reason = refusals.find((words) => text.includes(words))
+        if (sent?.status === 200) expect(answer.status).toBe(200)
+        else if (sent === undefined && answer.status === 400 && reason !== undefined)
+          count(`of them refused: ${reason}`)
+        else throw new Error(`${text.slice(0, 300)} for ${sent?.bodyText.slice(0, 600)}`)
+      })
+    }
+    expectNoneWrong()
+    expect(counts['own request in the other format']).toBeGreaterThan(1300)
   }, 120_000)
 
   test('the answer says the same to clients of both formats', async () => {

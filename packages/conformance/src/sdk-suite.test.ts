@@ -3,13 +3,15 @@ import type { WireFormat } from './fixtures.ts'
 import { anthropicCases } from './sdk-anthropic.ts'
 import { createSetting, type Setting } from './sdk-context.ts'
 import { openaiCases } from './sdk-openai.ts'
-import { servers } from './servers.ts'
+import { parsingServers, servers } from './servers.ts'
 
 const upstreams: readonly WireFormat[] = ['chat', 'messages']
 const clients = { openai: openaiCases, anthropic: anthropicCases }
 let passed = 0
 
-for (const server of servers)
+const all = [...servers, ...parsingServers]
+
+for (const server of all)
   describe.each(upstreams)(`${server.name}, upstream %s`, (upstream) => {
     let setting: Setting
     beforeAll(async () => {
@@ -40,4 +42,4 @@ test('a host keeps its own routes', async () => {
   }
 })
 
-afterAll(() => console.log(`sdk: ${passed} cases passed over ${servers.length} servers × 2 upstream formats × 2 SDKs`))
+afterAll(() => console.log(`sdk: ${passed} cases passed over ${all.length} servers × 2 upstream formats × 2 SDKs`))

@@ -56,9 +56,10 @@ const overHttp = (name: string, hosted: boolean, listener: (gateway: Gateway) =>
 
 /** Hosts have a route before and a route after the gateway; neither may notice it. */
 const expressApp =
-  (make: typeof express) =>
+  (make: typeof express, ...before: express.RequestHandler[]) =>
   (gateway: Gateway): RequestListener => {
     const app = make()
+    for (const handler of before) app.use(handler)
     app.get('/before', (_req, res) => void res.send('before'))
     app.use(expressMiddleware(gateway))
     app.get('/after', (_req, res) => void res.send('after'))
@@ -108,4 +109,10 @@ export const servers: readonly ServerKind[] = [
       return { origin: 'http://gateway.test', fetch: fetchOf(gateway), close: async () => {} }
     },
   },
+]
+
+/** Hosts that read every body before the gateway sees the request. The bytes are gone then; what they said is not. */
+export const parsingServers: readonly ServerKind[] = [
+  overHttp('Express 5 behind express.json', true, expressApp(express, express.json({ limit: '10mb' }))),
+  overHttp('Express 4 behind express.json', true, expressApp(express4, express4.json({ limit: '10mb' }))),
 ]

@@ -103,7 +103,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
         comments: lines.replaceAll('\n\n', '\n\n: keep-alive\n\n'),
         'ids and retries': lines.replaceAll('\n\n', '\nid: 7\nretry: 100\n\n'),
       })) {
-        for (const cuts of [variant.length * 4, 1]) {
+        for (const cuts of core.has(exchange.path) ? [variant.length * 4, 1] : [variant.length * 4]) {
           const answer = await through(exchange, client, utf8.encode(variant), cuts)
           if (answer.text !== whole.text) expect(answer.text, `${exchange.path}, ${what}`).toBe(whole.text)
           counts.lineEnds++

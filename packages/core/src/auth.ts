@@ -38,14 +38,19 @@ export async function authenticate(
     path: inbound.path,
     header: (name) => inbound.header(name.toLowerCase()),
   }
-  let identity: Identity | null
+  let identity: unknown
   try {
     identity = await auth(credential, request)
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause
     throw new GatewayError('internal', 'The token could not be checked; try again later.', { cause })
   }
-  if (identity === null || identity === undefined)
+  // Falsy, not only null: a function that compares tokens answers false, which must let nobody in.
+  if (!identity)
     throw new GatewayError('authentication', 'Incorrect API key provided: the token is unknown, expired or revoked.')
-  return identity
+  if (typeof identity !== 'object')
+    throw new GatewayError('internal', 'The token could not be checked; try again later.', {
+      cause: new TypeError(`auth returned ${typeof identity}: return an identity such as { id: 'me' }, or null`),
+    })
+  return identity as Identity
 }

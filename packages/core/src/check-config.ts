@@ -13,6 +13,19 @@ export const defaultLimits: Required<Limits> = {
   answerBytes: 64 * 1024 * 1024,
 }
 
+/** Timers take no more; beyond it they fire at once. Nearly 25 days: as good as never. */
+export const longestMs = 2 ** 31 - 1
+
+/** The limits in force. An undefined one is the default, and an endless time is the longest there is. */
+export function limitsOf(limits: Limits = {}): Required<Limits> {
+  const all = { ...defaultLimits }
+  for (const name of Object.keys(defaultLimits) as (keyof Limits)[]) {
+    const value = limits[name]
+    if (value !== undefined) all[name] = name.endsWith('Ms') ? Math.min(value, longestMs) : value
+  }
+  return all
+}
+
 const policies = ['ignore', 'warn', 'reject']
 
 /** Looks at a configuration once, at the start. Throws a TypeError whose message says what to write instead. */

@@ -289,10 +289,18 @@ describe('onFinish', () => {
         throw new Error('y')
       },
     }
-    const { chat, logged } = setUp({ a: asJson(completion) }, { plugins: [bad, worse] })
+    // Query builders return what is no promise, and starts when it is awaited.
+    const lazy = {
+      name: 'lazy',
+      onFinish: () => {
+        const started = (_: unknown, reject: (error: Error) => void): void => reject(new Error('z'))
+        return Object.defineProperty({}, 'then', { value: started }) as Promise<void>
+      },
+    }
+    const { chat, logged } = setUp({ a: asJson(completion) }, { plugins: [bad, worse, lazy] })
     expect((await chat()).status).toBe(200)
     await new Promise((resolve) => setTimeout(resolve))
-    expect(JSON.stringify(logged)).toMatch(/'bad'.*'worse'|'worse'.*'bad'/)
+    for (const { name } of [bad, worse, lazy]) expect(JSON.stringify(logged)).toContain(`'${name}'`)
   })
 
   it('is called once when the client leaves in the middle, and the upstream is aborted', async () => {
@@ -390,6 +398,28 @@ describe('limits', () => {
     expect(text.endsWith(sse.join(''))).toBe(true)
     expect(text.length).toBeGreaterThan(sse.join('').length)
   })
+})
+
+it('several targets share one hold', async () => {
+  const silence = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+  const { chat } = setUp(
+    {
+      a: async () => {
+        await silence(60)
+        return new Response('{}', { status: 500 })
+      },
+      b: async () => {
+        await silence(400)
+        return asStream(sse)({} as Seen, undefined)
+      },
+    },
+    { limits: { holdMs: 120 } },
+  )
+  const startedAt = performance.now()
+  const reply = await chat({ model: 'both', stream: true })
+  // With a hold of its own, the second target would have let the client wait for 180 ms.
+  expect(performance.now() - startedAt).toBeLessThan(175)
+  expect(await reply.text()).toContain('[DONE]')
 })
 
 describe('close', () => {

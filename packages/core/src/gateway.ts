@@ -1,5 +1,5 @@
 import { authenticate } from './auth.ts'
-import { checkConfig, defaultLimits, loggerOf } from './check-config.ts'
+import { checkConfig, limitsOf, loggerOf, longestMs } from './check-config.ts'
 import type { GatewayConfig } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
@@ -11,6 +11,7 @@ import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import { getModel, listModels } from './operations/models.ts'
 import { checkRequiredHeader, readRequest } from './read-request.ts'
+import { lastWordsMs } from './relay.ts'
 import { errorReply, idHeaders, json } from './reply.ts'
 import { createRouter } from './router.ts'
 import { createMatcher, type Match, normalizePath, type Route, routes, upgrades } from './routes.ts'
@@ -47,7 +48,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     router: createRouter(config),
     onLoss: config.onLoss ?? 'warn',
     plugins: config.plugins ?? [],
-    limits: { ...defaultLimits, ...config.limits },
+    limits: limitsOf(config.limits),
     logger: loggerOf(config.logger),
   }
   const ownTransport = config.fetch === undefined ? undefined : fetchTransport(config.fetch)
@@ -155,7 +156,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const request = await readRequest(inbound, codec, shared.limits)
         ledger.model = String(request.value.model)
         ledger.stream = request.value.stream === true
-        return generate({ ...call, shared, codec, request })
+        const { transport, signal, release } = call
+        return generate({ shared, inbound, codec, request, ledger, transport, signal, release })
       }
     }
   }
@@ -166,7 +168,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     routes,
     async fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
       const request = typeof input === 'string' || input instanceof URL || init ? new Request(input, init) : input
-      const response = toResponse(await handle(toInbound(request)), request.method)
+      const response = toResponse(await handle(toInbound(request)), request.method, request.signal)
       // An SDK that calls this in place of `fetch`, and leaves, expects of it what `fetch` does then.
       if (init?.signal?.aborted) throw init.signal.reason
       return response
@@ -179,11 +181,15 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     close({ graceMs = 30_000 } = {}) {
       closing ??= new Promise<void>((resolve) => {
         if (running.size === 0) return resolve()
-        let timer = setTimeout(() => {
-          for (const canceller of running.keys()) canceller.abort(shuttingDown())
-          // Clients that do not even read their error are not waited for.
-          timer = setTimeout(resolve, lastWordsMs)
-        }, graceMs)
+        let timer = setTimeout(
+          () => {
+            for (const canceller of running.keys()) canceller.abort(shuttingDown())
+            // Clients that do not even read their error are not waited for. Their streams were told first, so that all are
+            // settled by then.
+            timer = setTimeout(resolve, lastWordsMs)
+          },
+          Math.min(graceMs, longestMs),
+        )
         allDone = () => {
           clearTimeout(timer)
           resolve()
@@ -194,8 +200,6 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   })
 }
 
-/** How long `close` waits, after its grace, for clients to take their last error. */
-const lastWordsMs = 1000
 const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gateway is shutting down; try again.')
 
 const isStream = (reply: Reply): boolean =>

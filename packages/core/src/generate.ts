@@ -44,6 +44,8 @@ export interface GenerateCall {
 export async function generate(call: GenerateCall): Promise<Reply> {
   const { shared, ledger, request } = call
   const targets = shared.router.plan(ledger.model, ledger.identity)
+  // One hold for all targets: the client's patience does not begin anew with each.
+  const holdUntil = Date.now() + shared.limits.holdMs
   let failure: GatewayError | undefined
   for (const target of targets) {
     let lane: Lane
@@ -69,7 +71,7 @@ export async function generate(call: GenerateCall): Promise<Reply> {
       failure ??= refused
       continue
     }
-    const result = await attempt(attemptOptions(call, target, lane))
+    const result = await attempt(attemptOptions(call, target, lane, holdUntil))
     ledger.attempts.push(result.log)
     if (!('error' in result)) return succeed(call, lane, result)
     failure = (result as AttemptFailure).error
@@ -78,7 +80,7 @@ export async function generate(call: GenerateCall): Promise<Reply> {
   throw failure ?? new GatewayError('model_not_found', `The model '${String(request.value.model)}' has no upstream.`)
 }
 
-function attemptOptions(call: GenerateCall, target: ResolvedTarget, lane: Lane): AttemptOptions {
+function attemptOptions(call: GenerateCall, target: ResolvedTarget, lane: Lane, holdUntil: number): AttemptOptions {
   const { limits } = call.shared
   return {
     target,
@@ -89,7 +91,7 @@ function attemptOptions(call: GenerateCall, target: ResolvedTarget, lane: Lane):
     transport: call.transport,
     signal: call.signal,
     firstByteMs: limits.firstByteMs,
-    holdMs: limits.holdMs,
+    holdMs: Math.max(0, holdUntil - Date.now()),
     answerBytes: limits.answerBytes,
   }
 }

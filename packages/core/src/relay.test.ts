@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { GatewayError } from './errors.ts'
 import type { AnswerStream, StreamState } from './lanes/lane.ts'
 import { createPump } from './pump.ts'
-import { prime, type RelayEnd, relay } from './relay.ts'
+import { lastWordsMs, prime, type RelayEnd, relay } from './relay.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (chunk: Uint8Array | undefined) => (chunk === undefined ? '' : new TextDecoder().decode(chunk))
@@ -168,6 +168,60 @@ describe('relay', () => {
     controller.abort(new GatewayError('overloaded', 'stopping'))
     await reading
     expect(got).toBe('.<overloaded>')
+    expect(ends).toMatchObject([{ outcome: 'failed' }])
+  })
+
+  it('a gateway that must stop adds no error to an answer that is whole', async () => {
+    const ends: RelayEnd[] = []
+    const controller = new AbortController()
+    const stream = toyStream()
+    const pump = createPump(script(['.!']))
+    await prime(pump, stream, 100)
+    const out = relay(pump, stream, { heartbeatMs: 1e6, idleMs: 1e6 }, controller.signal, (end) => ends.push(end))
+    controller.abort(new GatewayError('overloaded', 'stopping'))
+    let got = ''
+    for await (const chunk of out) got += text(chunk)
+    expect(got).toBe('.!')
+    expect(ends).toEqual([{ outcome: 'finished' }])
+    await vi.runAllTimersAsync()
+  })
+
+  it('a gateway that must stop settles streams whose clients do not read, and keeps its last word for them', async () => {
+    const ends: RelayEnd[] = []
+    const controller = new AbortController()
+    const out = relay(
+      createPump(script(['.', Number.POSITIVE_INFINITY])),
+      toyStream(),
+      { heartbeatMs: 1e6, idleMs: 1e6 },
+      controller.signal,
+      (end) => ends.push(end),
+    )[Symbol.asyncIterator]()
+    await out.next()
+    controller.abort(new GatewayError('overloaded', 'stopping'))
+    await vi.advanceTimersByTimeAsync(lastWordsMs)
+    expect(ends).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'overloaded' } } }])
+    expect(text((await out.next()).value)).toBe('<overloaded>')
+    expect((await out.next()).done).toBe(true)
+    expect(ends).toHaveLength(1)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('an encoder that cannot even write the error does not keep the call open', async () => {
+    const ends: RelayEnd[] = []
+    const stream: AnswerStream = {
+      ...toyStream(),
+      fail: () => {
+        throw new Error('broken')
+      },
+    }
+    const { signal } = new AbortController()
+    const out = relay(createPump(script(['.'])), stream, { heartbeatMs: 100, idleMs: 1000 }, signal, (end) =>
+      ends.push(end),
+    )
+    const reading = (async () => {
+      for await (const _ of out);
+    })()
+    await expect(reading).rejects.toThrow('broken')
     expect(ends).toMatchObject([{ outcome: 'failed' }])
   })
 

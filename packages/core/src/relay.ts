@@ -21,6 +21,9 @@ export interface RelayEnd {
 /** An upstream has said its last word but not closed: how long the connection may take to become free again. */
 const drainMs = 1000
 
+/** How long a gateway that stops waits for clients to take their last error. */
+export const lastWordsMs = 1000
+
 /** The upstream's bytes ended before its answer did. A GatewayError is passed on as it is. */
 export const truncated = (cause?: unknown): GatewayError =>
   cause instanceof GatewayError
@@ -76,43 +79,60 @@ export function relay(
   onEnd: (end: RelayEnd) => void,
 ): AsyncIterable<Uint8Array> {
   let over = false
+  let booked = false
   let lastIn = Date.now()
   let lastOut = Date.now()
   let handedOver = Date.now()
 
-  const finish = (end: RelayEnd): void => {
-    if (over) return
-    over = true
+  const closeBooks = (end: RelayEnd): void => {
+    if (booked) return
+    booked = true
+    if (lastWords !== undefined) clearTimeout(lastWords)
     signal.removeEventListener('abort', onAbort)
     if (end.outcome === 'finished') pump.drain(drainMs)
     else pump.close()
     onEnd(end)
   }
+  const finish = (end: RelayEnd): void => {
+    over = true
+    closeBooks(end)
+  }
   // A client that leaves once the whole answer is out has not aborted anything: some always do.
-  const leave = (): void =>
-    finish(
-      stream.state.ended
-        ? { outcome: 'finished' }
-        : stream.state.error
-          ? { outcome: 'failed', error: stream.state.error }
-          : { outcome: 'aborted' },
-    )
+  const endSoFar = (): RelayEnd =>
+    stream.state.ended
+      ? { outcome: 'finished' }
+      : stream.state.error
+        ? { outcome: 'failed', error: stream.state.error }
+        : { outcome: 'aborted' }
+  const leave = (): void => finish(endSoFar())
   // A client that left gets nothing more; a gateway that must stop says so in the client's dialect.
   let stopped: GatewayError | undefined
+  let lastWords: ReturnType<typeof setTimeout> | undefined
   const onAbort = (): void => {
-    if (!(signal.reason instanceof GatewayError)) {
+    const { reason } = signal
+    if (!(reason instanceof GatewayError)) {
       leave()
       return
     }
-    stopped = signal.reason
-    pump.close()
+    // What has come to its end already needs no other one.
+    if (!stream.state.ended && stream.state.error === undefined) {
+      stopped = reason
+      pump.close()
+    }
+    // A client that does not read even this much is not waited for; should it read later, the words are still there.
+    lastWords = setTimeout(
+      () => closeBooks(stopped === undefined ? endSoFar() : { outcome: 'failed', error: stopped }),
+      lastWordsMs,
+    )
   }
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort)
 
   const fail = (error: unknown, out: Uint8Array | undefined): IteratorResult<Uint8Array> => {
+    // First: an encoder that fails as well must not keep the call open.
+    closeBooks({ outcome: 'failed', error })
     const bytes = stream.fail(infoOf(error))
-    finish({ outcome: 'failed', error })
+    over = true
     return { done: false, value: out === undefined ? bytes : concatBytes([out, bytes]) }
   }
 

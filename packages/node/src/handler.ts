@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Gateway, Transport } from '@modelgate/core'
-import { NodeInbound } from './inbound.ts'
+import { NodeInbound, pathOf } from './inbound.ts'
 import { sendReply } from './send-reply.ts'
 import { sharedTransport } from './undici-transport.ts'
 
@@ -36,7 +36,7 @@ export function createNodeHandler(gateway: Gateway, options: NodeOptions = {}): 
   }
   const matches = (req: IncomingMessage, url = req.url ?? '/'): boolean => {
     const mark = url.indexOf('?')
-    return gateway.match(req.method ?? 'GET', mark < 0 ? url : url.slice(0, mark)) !== null
+    return gateway.match(req.method ?? 'GET', pathOf(mark < 0 ? url : url.slice(0, mark))) !== null
   }
   return Object.assign(handle, { matches })
 }

@@ -66,7 +66,7 @@ export class NodeInbound implements Inbound {
 }
 
 /** Clients that take the server for a proxy send the whole address: `POST http://host/v1/…`. */
-function pathOf(target: string): string {
+export function pathOf(target: string): string {
   if (target.startsWith('/')) return target
   const scheme = target.indexOf('://')
   if (scheme < 0) return target

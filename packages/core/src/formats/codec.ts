@@ -30,6 +30,8 @@ export interface CodecContext {
   newId(prefix: string): string
   /** Seconds since 1970. */
   now(): number
+  /** The upstream's format, where it is known: a decoder may then keep what only that format can do. Default: any. */
+  readonly upstream?: Format
 }
 
 /** What the target declares about itself, as data. Codecs read it; nobody branches on a provider's name. */
@@ -60,6 +62,8 @@ export interface Quirks {
   readonly reasoningObject?: boolean
   /** The assistant message's field that takes earlier reasoning back (chat). Default: none, the reasoning is withheld and reported. */
   readonly reasoningField?: 'reasoning_content' | 'reasoning'
+  /** The model's reasoning can be asked for in sealed form (responses). Default: by the model's name, see the codec's table. */
+  readonly sealedReasoning?: boolean
   /** How the model takes a wish for reasoning (messages). Default: by the model's name, see the codec's table. */
   readonly thinking?: 'adaptive' | 'budget' | 'none'
   /** The upstream takes system messages in the middle of a conversation (messages). Default: by the model's name, see the codec's table. */
@@ -92,6 +96,8 @@ export interface StreamTap {
   readonly usage: Usage | undefined
   /** The format's finish word, where one came. */
   readonly finish: string | undefined
+  /** The input is over: formats without a terminal event of their own decide now whether the stream has `ended`. */
+  end?(): void
   /** As for StreamEncoder: heartbeat and error in the stream's own terms (its id, its model). */
   heartbeat(): SseEvent[]
   fail(error: ErrorInfo): SseEvent[]
@@ -128,6 +134,14 @@ export interface Codec {
     requestId: string,
   ): { status: number; headers?: Record<string, string>; body: JsonObject }
 
+  /**
+   * The model and the wish for a stream stand in the URL, not in the body: these are the ends of the URL's path for a whole
+   * answer and for a stream, `{model}` for the model's name. Decoders then expect `model` and `stream` in the body all the
+   * same (whoever reads the URL puts them in), and encoders write neither.
+   */
+  readonly modelInPath?: { readonly whole: string; readonly stream: string }
+  /** Clients of this format break on comments in an event stream: none may be sent. */
+  readonly noComments?: boolean
   /** Wire lane: the edit this body needs, if any, beside the model's name. */
   wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
   /** Wire lane: usage and finish word of a whole answer. May fail; nothing depends on it but accounting. */

@@ -75,6 +75,7 @@ function translatedStream(
     finish: undefined,
   }
   const told = report.losses.length
+  const tellLosses = translation.tellLosses && translation.client.noComments !== true
   let ready = ''
 
   const note = (event: ModelEvent): void => {
@@ -103,7 +104,7 @@ function translatedStream(
       note(event)
       const out = encodeAllSse(encode.push(event))
       // The comment goes in front of the terminal event: after it nobody reads.
-      if (event.type === 'response-end' && translation.tellLosses) ready += lossComment(report, told)
+      if (event.type === 'response-end' && tellLosses) ready += lossComment(report, told)
       ready += out
     }
   }

@@ -19,6 +19,7 @@ export interface RequestBody {
 }
 
 const encoder = new TextEncoder()
+const decoder = new TextDecoder()
 
 /**
  * Client and upstream speak the same format: the body passes as it came but for the model's name and what the codec's
@@ -35,7 +36,8 @@ export function wireLane(
 ): Lane {
   const edit = codec.wireEdit(request.value, target)
   const set: JsonObject = { ...edit?.set }
-  if (request.value.model !== target.model) set.model = target.model
+  // Also where the name stays: of a name given twice, the upstream might read the one that nobody checked.
+  if (request.value.model !== target.model || isRepeated(request.members, 'model')) set.model = target.model
   return {
     kind: 'wire',
     upstreamFormat: codec.format,
@@ -54,11 +56,17 @@ export function wireLane(
   }
 }
 
+function isRepeated(members: readonly Member[], key: string): boolean {
+  let count = 0
+  for (const member of members) if (member.key === key) count++
+  return count > 1
+}
+
 /** An upstream's whole answer as JSON; anything else under a 200 is an unusable answer. */
 export function parseAnswer(bytes: Uint8Array): JsonObject {
   let body: Json
   try {
-    body = JSON.parse(new TextDecoder().decode(bytes)) as Json
+    body = JSON.parse(decoder.decode(bytes)) as Json
   } catch (cause) {
     throw new GatewayError('upstream_bad_response', 'The upstream answered with something that is not JSON.', { cause })
   }
@@ -95,12 +103,15 @@ function passingStream(
       for (const event of events) if (tap.error === undefined) tap.push(event)
       const whole = cutter.push(chunk)
       if (whole !== undefined) ready.push(tap.error === undefined ? whole : untilError(whole, createTap(), redact))
+      // What is no event's data (comments, unknown fields) is not counted by the decoder.
+      else if (cutter.held > maxEventChars) throw tooLarge()
     },
     end() {
       // An event that lacks only its blank line is the client's; half an event is nobody's.
       if (tap.error !== undefined) return
       const events = decoder.end()
       for (const event of events) tap.push(event)
+      tap.end?.()
       const rest = events.length > 0 ? cutter.rest() : undefined
       if (rest === undefined) return
       ready.push(tap.error === undefined ? rest : encoder.encode(redact(new TextDecoder().decode(rest))))
@@ -156,10 +167,12 @@ function editingStream(
     },
     end() {
       const rest = cutter.rest()
-      if (rest === undefined) return
-      const block = text.decode(rest)
-      const events = [...decoder.pushText(block), ...decoder.end()]
-      if (events.length > 0) pass(`${block}\n\n`, events)
+      if (rest !== undefined) {
+        const block = text.decode(rest)
+        const events = [...decoder.pushText(block), ...decoder.end()]
+        if (events.length > 0) pass(`${block}\n\n`, events)
+      }
+      tap.end?.()
     },
     take() {
       if (ready === '') return undefined
@@ -172,7 +185,7 @@ function editingStream(
   }
 }
 
-/** The text cut behind each blank line, whatever the line ends. */
+/** The text cut behind each blank line, whatever the line ends, also mixed ones. */
 function splitBlocks(text: string): string[] {
   if (!text.includes('\r')) {
     const blocks: string[] = []
@@ -184,5 +197,5 @@ function splitBlocks(text: string): string[] {
     if (from < text.length) blocks.push(text.slice(from))
     return blocks
   }
-  return text.split(/(?<=\r\n\r\n|\n\n|\r\r)/)
+  return text.split(/(?<=\n\n|\n\r\n|\r\r\n|[\r\n]\r(?!\n))/)
 }

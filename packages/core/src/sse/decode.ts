@@ -2,6 +2,10 @@ import { createParser } from 'eventsource-parser'
 import { GatewayError } from '../errors.ts'
 import type { SseEvent } from '../formats/codec.ts'
 
+const byteOrderMark = 0xfeff
+const LF = 10
+const CR = 13
+
 /** Bytes in, whole server-sent events out, at any split of the bytes. */
 export interface SseDecoder {
   push(chunk: Uint8Array): SseEvent[]
@@ -17,6 +21,8 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
   const text = new TextDecoder()
   let events: SseEvent[] = []
   let overflow = false
+  let begun = false
+  let afterReturn = false
   const parser = createParser({
     maxBufferSize: maxEventChars,
     onEvent: ({ event, data }) => events.push(event === undefined ? { data } : { event, data }),
@@ -30,15 +36,27 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
     events = []
     return taken
   }
+  /**
+   * The parser gets line feeds only. It takes a byte order mark only as three characters, holds back a line that ends in a
+   * carriage return until more comes (an event too late, where events are judged one by one), and is quadratic on them.
+   */
+  const feed = (piece: string): void => {
+    if (piece === '') return
+    const skip = begun ? afterReturn && piece.charCodeAt(0) === LF : piece.charCodeAt(0) === byteOrderMark
+    begun = true
+    afterReturn = piece.charCodeAt(piece.length - 1) === CR
+    const rest = skip ? piece.slice(1) : piece
+    parser.feed(rest.includes('\r') ? rest.replace(/\r\n?/g, '\n') : rest)
+  }
   const pushText = (piece: string): SseEvent[] => {
-    parser.feed(piece)
+    feed(piece)
     return take()
   }
   return {
     push: (chunk) => pushText(text.decode(chunk, { stream: true })),
     pushText,
     end() {
-      parser.feed(`${text.decode()}\n\n`)
+      feed(`${text.decode()}\n\n`)
       return take().filter(({ data }) => isWhole(data))
     },
   }

@@ -34,6 +34,15 @@ describe('SSE decoding', () => {
     expect(decodeAll([bytes('data: {"a":1}\n\ndata: {"a":')])).toEqual([{ data: '{"a":1}' }])
   })
 
+  it.each(['\n\n', '\r\n\r\n', '\r\r', '\n\r', '\r\n\r'])(
+    'gives an event out with the %j behind it, not later',
+    (blank) => {
+      const decoder = createSseDecoder(1000)
+      for (const data of ['a', 'b']) expect(decoder.push(bytes(`data: ${data}${blank}`))).toEqual([{ data }])
+      expect(decoder.end()).toEqual([])
+    },
+  )
+
   it('refuses an event above the cap', () => {
     const decoder = createSseDecoder(1000)
     expect(() => {

@@ -33,9 +33,15 @@ async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   const reader = request.body.getReader()
   const chunks: Uint8Array[] = []
   let size = 0
+  const { signal } = request
+  // A body made of a stream knows nothing of its request's signal; a read that waits must end with it.
+  const leave = (): void => void reader.cancel(signal.reason).catch(() => {})
+  if (signal.aborted) leave()
+  else signal.addEventListener('abort', leave)
   try {
     for (;;) {
       const { done, value } = await reader.read()
+      if (signal.aborted) throw signal.reason
       if (done) break
       size += value.length
       if (size > limit) {
@@ -47,12 +53,17 @@ async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause
     throw new GatewayError('cancelled', 'The request body broke off.', { cause })
+  } finally {
+    signal.removeEventListener('abort', leave)
   }
   return concatBytes(chunks)
 }
 
-/** A reply as a WHATWG Response. Streams are pulled one chunk at a time: the client's pace is the upstream's. */
-export function toResponse(reply: Reply, method: string): Response {
+/**
+ * A reply as a WHATWG Response. Streams are pulled one chunk at a time: the client's pace is the upstream's. A stream that
+ * `signal` cuts short fails with its reason, as one of `fetch` does: a clean end would look like a whole answer.
+ */
+export function toResponse(reply: Reply, method: string, signal?: AbortSignal): Response {
   const { status, headers, body } = reply
   const init = { status, headers }
   if (body === null || method === 'HEAD') return new Response(null, init)
@@ -62,8 +73,9 @@ export function toResponse(reply: Reply, method: string): Response {
     {
       async pull(controller) {
         const { done, value } = await iterator.next()
-        if (done === true) controller.close()
-        else controller.enqueue(value)
+        if (done !== true) controller.enqueue(value)
+        else if (signal?.aborted) controller.error(signal.reason)
+        else controller.close()
       },
       async cancel() {
         await iterator.return?.()

@@ -29,6 +29,7 @@ export const fieldPointers = {
   'output.modalities': '/modalities',
   'output.audio': '/audio',
   'output.logprobs': '/logprobs',
+  'output.topLogprobs': '/top_logprobs',
   'output.verbosity': '/verbosity',
   'output.includeUsage': '/stream_options/include_usage',
   user: '/user',

@@ -4,13 +4,13 @@ import { inWords, isObject, leftover, takeString, type Unread, unread } from '..
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 
-const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/
+const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/i
 
 /** A URL as a source: data URLs are taken apart, everything else stays a URL. */
 export function sourceOfUrl(url: string): { source: Source; mediaType?: string } {
-  if (!url.startsWith('data:')) return { source: { type: 'url', url } }
+  if (!/^data:/i.test(url.slice(0, 5))) return { source: { type: 'url', url } }
   const match = dataUrl.exec(url.slice(0, 256))
-  if (match === null || !match[2]?.endsWith(';base64')) return { source: { type: 'url', url } }
+  if (match === null || !match[2]?.toLowerCase().endsWith(';base64')) return { source: { type: 'url', url } }
   const data = url.slice(match[0].length)
   return match[1] ? { source: { type: 'base64', data }, mediaType: match[1] } : { source: { type: 'base64', data } }
 }
@@ -76,7 +76,7 @@ function decodePayload(type: string, inner: Unread): MediaPart | undefined {
       kind: 'document',
       ...(data === undefined
         ? { source: { type: 'file', seal: { issuer: 'chat', data: id ?? '' } } as const }
-        : /^(data|https?):/.test(data.slice(0, 8))
+        : /^(data|https?):/i.test(data.slice(0, 8))
           ? sourceOfUrl(data)
           : { source: { type: 'base64', data } as const }),
     }
@@ -86,13 +86,14 @@ function decodePayload(type: string, inner: Unread): MediaPart | undefined {
   return undefined
 }
 
-/** A media part of a user message, or the text that stands for it; undefined (and reported) where chat has no form for it. */
+/** A media part of a user message, or the text that stands for it; undefined (and the call refused) where chat has no form for it. */
 export function encodeMedia(part: MediaPart, context: CodecContext): JsonObject | undefined {
   const { type: _, kind, source, mediaType, name, detail, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = context
   const refuse = (what: string) => {
-    report.add(loss(at, `${what} cannot be sent in a chat message; it was left out`))
+    // A question without what it asks about would be another question.
+    report.add(loss(at, `${what} cannot be sent in a chat message`, 'unsupported', 'fatal'))
     return undefined
   }
   const own = ownExtra(extra, 'chat', at, report)
@@ -127,8 +128,11 @@ export function encodeMedia(part: MediaPart, context: CodecContext): JsonObject 
       // OpenAI itself takes documents only as data; some compatible servers take an address in the same field.
       if (source.type === 'url')
         report.add(loss(at, 'sent by its address, which not every upstream fetches', 'approximated', 'note'))
-      const data = source.type === 'url' ? source.url : base64Data(source.data, mediaType)
-      return wrap('file', { file_data: data, ...(name === undefined ? {} : { filename: name }) })
+      if (source.type === 'url')
+        return wrap('file', { file_data: source.url, ...(name === undefined ? {} : { filename: name }) })
+      if (name === undefined)
+        report.add(loss(at, `a file needs a name: '${nameOf(mediaType)}' was made up`, 'approximated', 'note'))
+      return wrap('file', { file_data: base64Data(source.data, mediaType), filename: name ?? nameOf(mediaType) })
     }
     case 'video':
       return refuse('Video')
@@ -137,6 +141,10 @@ export function encodeMedia(part: MediaPart, context: CodecContext): JsonObject 
       return undefined
   }
 }
+
+/** For documents without a name. OpenAI refuses a file that has data and no name, and complains of a missing `file_id`. */
+const nameOf = (mediaType: string | undefined): string =>
+  mediaType === 'application/pdf' ? 'document.pdf' : mediaType?.startsWith('text/') ? 'document.txt' : 'document'
 
 const base64Data = (data: string, mediaType: string | undefined): string =>
   mediaType === undefined ? data : `data:${mediaType};base64,${data}`

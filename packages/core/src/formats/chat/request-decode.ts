@@ -32,7 +32,7 @@ export function decodeRequest(body: JsonObject, _context: CodecContext): ModelRe
   put(request, 'sampling', filled(decodeSampling(fields, at), 'sampling', at))
   decodeTools(fields, request, at)
   put(request, 'reasoning', filled(decodeReasoningWish(fields, at), 'reasoning', at))
-  put(request, 'output', filled(decodeOutput(fields), 'output', at))
+  put(request, 'output', filled(decodeOutput(fields, at), 'output', at))
   const user: NonNullable<ModelRequest['user']> = {}
   put(user, 'id', takeString(fields, 'user'))
   put(user, 'cacheKey', takeString(fields, 'prompt_cache_key'))
@@ -147,7 +147,7 @@ function takeWord<W extends string>(fields: Unread, key: string, words: readonly
   return take(fields, key, (value): value is W => words.some((word) => word === value))
 }
 
-function decodeOutput(fields: Unread): Output {
+function decodeOutput(fields: Unread, at: Places): Output {
   const output: Output = {}
   decodeFormat(fields, output)
   put(output, 'modalities', take(fields, 'modalities', isStringList))
@@ -155,7 +155,10 @@ function decodeOutput(fields: Unread): Output {
   put(output, 'verbosity', takeWord(fields, 'verbosity', verbosities))
   // Without `logprobs: true` the number alone is an error of the client's, for the upstream to name.
   const wanted = takeBoolean(fields, 'logprobs')
-  if (wanted) output.logprobs = takeNumber(fields, 'top_logprobs') ?? 0
+  if (wanted) {
+    output.logprobs = takeNumber(fields, 'top_logprobs') ?? 0
+    if (output.logprobs > 0) at['output.topLogprobs'] = fieldPointers['output.topLogprobs']
+  }
   const options = takeObject(fields, 'stream_options')
   if (options !== undefined) {
     const inner = unread(options)

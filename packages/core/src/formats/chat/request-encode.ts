@@ -3,6 +3,7 @@ import { effortOfBudget } from '../shared/effort.ts'
 import { isObject } from '../shared/reader.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
+import { fieldPointers } from './fields.ts'
 import { encodeChoice, encodeFunctions, encodeTool, usesFunctions } from './tools.ts'
 import { type EncodeContext, encodeTurns } from './turn-encode.ts'
 
@@ -33,7 +34,7 @@ export function encodeRequest(request: ModelRequest, context: EncodeContext): Js
   if (tools !== undefined) encodeTools(tools, out, request, context)
   if (reasoning !== undefined) encodeReasoningWish(reasoning, out, request, context)
   if (output !== undefined) encodeOutput(output, out, request, context)
-  if (user !== undefined) encodeUserIds(user, out)
+  if (user !== undefined) encodeUserIds(user, out, request, context)
   put(out, 'metadata', metadata)
   put(out, 'service_tier', serviceTier)
   if (stream) {
@@ -190,10 +191,29 @@ function encodeFormat(format: NonNullable<Output['format']>, own: Json | undefin
   return { ...outer, type: 'json_schema', json_schema: inner }
 }
 
-function encodeUserIds(user: NonNullable<ModelRequest['user']>, out: JsonObject): void {
+/** OpenAI refuses longer ids of users. Claude Code's, a JSON text, is about 150 characters long. */
+const longestUserId = 64
+
+function encodeUserIds(
+  user: NonNullable<ModelRequest['user']>,
+  out: JsonObject,
+  request: ModelRequest,
+  context: EncodeContext,
+): void {
   const { id, cacheKey, safetyId, ...rest } = user
   rest satisfies Nothing
-  put(out, 'user', id)
+  const at = fieldPointer('user.id', request.at, undefined)
+  // What a client of this format wrote is between it and its upstream.
+  if (id === undefined || id.length <= longestUserId || at === fieldPointers['user.id']) put(out, 'user', id)
+  else
+    context.report.add(
+      loss(
+        at,
+        `chat takes ids of users up to ${longestUserId} characters; this one has ${id.length} and is not sent`,
+        'unsupported',
+        'note',
+      ),
+    )
   put(out, 'prompt_cache_key', cacheKey)
   put(out, 'safety_identifier', safetyId)
 }

@@ -46,6 +46,24 @@ describe('fields of a foreign request', () => {
     ],
     ['a summary of reasoning', { reasoning: { summary: 'auto' } }, {}, ['note unsupported /reasoning/summary']],
     [
+      "Claude Code's id of the user",
+      { user: { id: 'u'.repeat(65) }, at: { 'user.id': '/metadata/user_id' } },
+      {},
+      ['note unsupported /metadata/user_id'],
+    ],
+    [
+      'an id of the user that chat takes',
+      { user: { id: 'u'.repeat(64) }, at: { 'user.id': '/metadata/user_id' } },
+      { user: 'u'.repeat(64) },
+      [],
+    ],
+    [
+      "a long id that the client's own format allows",
+      { user: { id: 'u'.repeat(65) }, at: { 'user.id': '/user' } },
+      { user: 'u'.repeat(65) },
+      [],
+    ],
+    [
       'a schema without a name',
       { output: { format: { type: 'json', schema: { a: 1 } } } },
       { response_format: { type: 'json_schema', json_schema: { name: 'response', schema: { a: 1 } } } },
@@ -140,9 +158,29 @@ describe('parts of a foreign request', () => {
       'user',
       [{ ...pdf, source: { type: 'file', seal: { issuer: 'messages', data: 'f' } } }],
       [{ role: 'user', content: '' }],
-      ['warn unsupported /p'],
+      ['fatal unsupported /p'],
     ],
-    ['video', 'user', [{ ...png, kind: 'video' }], [{ role: 'user', content: '' }], ['warn unsupported /p']],
+    ['video', 'user', [{ ...png, kind: 'video' }], [{ role: 'user', content: '' }], ['fatal unsupported /p']],
+    [
+      'a document without a name',
+      'user',
+      [
+        {
+          type: 'media',
+          kind: 'document',
+          source: { type: 'base64', data: 'AA' },
+          mediaType: 'application/pdf',
+          at: '/p',
+        },
+      ],
+      [
+        {
+          role: 'user',
+          content: [{ type: 'file', file: { file_data: 'data:application/pdf;base64,AA', filename: 'document.pdf' } }],
+        },
+      ],
+      ['note approximated /p'],
+    ],
     [
       'an image in a system turn',
       'system',

@@ -30,10 +30,12 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
     model: model || context.request.model,
     choices: choices.map((choice, index) => encodeAnswer(choice, index, context)),
   }
-  if (usage !== undefined) out.usage = encodeUsage(usage)
+  if (usage !== undefined) out.usage = encodeUsage(usage, choices.some(reasons))
   put(out, 'service_tier', serviceTier)
   return out
 }
+
+const reasons = ({ parts }: Choice): boolean => parts.some((part) => part.type === 'reasoning')
 
 function encodeAnswer(choice: Choice, index: number, context: ExchangeContext): JsonObject {
   const { parts, finish, logprobs, extra, ...rest } = choice
@@ -43,8 +45,9 @@ function encodeAnswer(choice: Choice, index: number, context: ExchangeContext): 
   if (reason === 'error' || (reason === 'other' && parts.length === 0))
     throw new GatewayError('upstream_error', explanation ?? 'The upstream ended its answer with an error.')
   const at = `/choices/${index}`
-  const { message: ownMessage, ...own } = ownExtra(extra, 'chat', at, context.report) ?? {}
-  ownExtra(finishExtra, 'chat', at, context.report)
+  // What another format says of a choice stands at the root of its answer.
+  const { message: ownMessage, ...own } = ownExtra(extra, 'chat', '', context.report) ?? {}
+  ownExtra(finishExtra, 'chat', '', context.report)
   const held = heldBy(parts)
   const message = encodeMessage(parts, isObject(ownMessage) ? ownMessage : {}, context)
   if (explanation !== undefined && message.refusal === null) {

@@ -324,6 +324,15 @@ describe('answers for chat clients', () => {
     expect(encode([], { reason: 'refusal', explanation: 'unsafe' }).choice.message).toMatchObject({ refusal: 'unsafe' })
   })
 
+  test('name what is lost where the upstream wrote it', () => {
+    const context = testContext({})
+    const extra = { messages: { container: { id: 'c' } } }
+    const finish: Finish = { reason: 'stop', extra: { messages: { stop_details: { type: 'refusal' } } } }
+    const answer = { id: 'a', model: 'm', created: 0, choices: [{ parts: [], finish, extra }] }
+    chatCodec.encodeResponse(answer, context)
+    expect(context.losses.map(({ path }) => path)).toEqual(['/container', '/stop_details'])
+  })
+
   test.each<Finish>([{ reason: 'error' }, { reason: 'other' }])(
     '%j without an answer is an error, not a stop',
     (finish) => {

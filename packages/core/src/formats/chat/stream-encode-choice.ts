@@ -267,8 +267,9 @@ export function createChoiceEncoder(
       if (reason === 'error' || (reason === 'other' && !anything))
         return explanation ?? 'The upstream ended its answer with an error.'
       const at = `/choices/${index}`
-      const { message, ...own } = ownExtra(extra, 'chat', at, context.report) ?? {}
-      ownExtra(finishExtra, 'chat', at, context.report)
+      // What another format says of a choice stands at the root of its answer.
+      const { message, ...own } = ownExtra(extra, 'chat', '', context.report) ?? {}
+      ownExtra(finishExtra, 'chat', '', context.report)
       introduce()
       if (isObject(message)) chunk(message)
       if (annotations.length > 0) chunk({ annotations })

@@ -19,6 +19,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   /** Vendor fields to go out with the next chunk. */
   let beside: JsonObject | undefined
   let usage: Usage | undefined
+  let reasoned = false
   let over = false
   let out: SseEvent[] = []
 
@@ -70,6 +71,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         return
       }
       case 'part-start':
+        reasoned ||= event.value.type === 'reasoning'
         choiceOf(event.choice).start(event.part, event.value)
         return
       case 'part-delta':
@@ -111,7 +113,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   function finish(): void {
     over = true
     if (frame === undefined) start('', '', 0, {})
-    const counted = withUsage && usage !== undefined ? encodeUsage(usage) : undefined
+    const counted = withUsage && usage !== undefined ? encodeUsage(usage, reasoned) : undefined
     if (counted !== undefined || beside !== undefined) {
       // Also takes along what a vendor said after the last choice.
       const fields = { ...beside, ...(withUsage ? { usage: counted ?? null } : {}) }

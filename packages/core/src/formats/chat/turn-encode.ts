@@ -23,12 +23,26 @@ export type EncodeContext = CodecContext & { readonly target: TargetTraits }
 
 export function encodeTurns(turns: readonly Turn[], context: EncodeContext): JsonObject[] {
   const messages: JsonObject[] = []
-  for (const turn of turns) {
+  for (const turn of gatherCalls(turns)) {
     if (turn.role === 'assistant') messages.push(encodeAssistant(turn, context))
     else if (turn.role === 'user') encodeUser(turn, messages, context)
     else messages.push(encodeSystem(turn, context))
   }
   return messages
+}
+
+/** Results must follow calls at once here: calls of several assistant turns in a row become those of one. */
+function gatherCalls(turns: readonly Turn[]): Turn[] {
+  const gathered: Turn[] = []
+  for (const turn of turns) {
+    const last = gathered.at(-1)
+    const calling = last?.role === 'assistant' && last.parts.some(({ type }) => type === 'tool-call')
+    // What a message carries beside its parts would have no place in the other.
+    if (calling && turn.role === 'assistant' && turn.extra === undefined && turn.name === undefined)
+      gathered[gathered.length - 1] = { ...turn, ...last, parts: [...last.parts, ...turn.parts] }
+    else gathered.push(turn)
+  }
+  return gathered
 }
 
 /** What every message of a turn carries beside its content. */

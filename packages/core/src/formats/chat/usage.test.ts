@@ -78,4 +78,15 @@ describe('usage', () => {
       completion_tokens_details: { reasoning_tokens: 1 },
     })
   })
+
+  test('of another format has its details, but no number that nobody counted', () => {
+    const usage: Usage = { input: { total: 10 }, output: { total: 5 } }
+    expect(encodeUsage(usage)).toMatchObject({
+      prompt_tokens_details: { cached_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 0 },
+    })
+    expect(encodeUsage(usage, true)).not.toHaveProperty('completion_tokens_details')
+    const bare = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+    expect(encodeUsage({ ...usage, raw: { format: 'chat', value: bare } })).toEqual(bare)
+  })
 })

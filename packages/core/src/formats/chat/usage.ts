@@ -43,21 +43,26 @@ function wholeOutput(prompt: number, completion: number, reasoning: number | und
   return hidden > 0 && (reasoning === undefined || hidden === reasoning) ? completion + hidden : completion
 }
 
-export function encodeUsage(usage: Usage): JsonObject {
+/**
+ * Clients add up the details without looking whether they are there, so another format's usage gets them too: an answer
+ * that did not `reason` cost no tokens of reasoning; of one that did, an upstream may not say how many.
+ */
+export function encodeUsage(usage: Usage, reasoned = false): JsonObject {
   const { input, output, raw, ...rest } = usage
   rest satisfies Nothing
   const { total: prompt, cacheRead, cacheWrite, cacheWrite1h: _, audio, image, tool: _tool, ...inputRest } = input
   inputRest satisfies Nothing
   const { total: completion, reasoning, audio: spoken, image: drawn, ...outputRest } = output
   outputRest satisfies Nothing
-  const own = raw?.format === 'chat' ? raw.value : {}
+  const foreign = raw?.format !== 'chat'
+  const own = foreign ? {} : raw.value
   const inputDetails: JsonObject = isObject(own.prompt_tokens_details) ? { ...own.prompt_tokens_details } : {}
-  put(inputDetails, 'cached_tokens', cacheRead)
+  put(inputDetails, 'cached_tokens', cacheRead ?? (foreign ? 0 : undefined))
   put(inputDetails, 'cache_write_tokens', cacheWrite)
   put(inputDetails, 'audio_tokens', audio)
   put(inputDetails, 'image_tokens', image)
   const outputDetails: JsonObject = isObject(own.completion_tokens_details) ? { ...own.completion_tokens_details } : {}
-  put(outputDetails, 'reasoning_tokens', reasoning)
+  put(outputDetails, 'reasoning_tokens', reasoning ?? (foreign && !reasoned ? 0 : undefined))
   put(outputDetails, 'audio_tokens', spoken)
   put(outputDetails, 'image_tokens', drawn)
   const out: JsonObject = {

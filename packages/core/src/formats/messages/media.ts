@@ -122,7 +122,9 @@ function encodeSource(
 ): JsonObject | string {
   switch (source.type) {
     case 'url':
-      return { type: 'url', url: source.url }
+      return /^https?:/i.test(source.url)
+        ? { type: 'url', url: source.url }
+        : `${kind === 'image' ? 'an image' : 'a document'} by the address '${source.url.slice(0, 40)}'`
     case 'file':
       return source.seal.issuer === 'messages'
         ? { type: 'file', file_id: source.seal.data }
@@ -130,7 +132,7 @@ function encodeSource(
     case 'text':
       return { type: 'text', media_type: 'text/plain', data: source.text }
     case 'base64': {
-      const type = mediaType ?? sniff(source.data)
+      const type = imageNames.get(mediaType ?? '') ?? mediaType ?? sniff(source.data)
       if (mediaType === undefined)
         context.report.add(
           loss(at, `it came without its media type; ${type ?? 'none'} was found`, 'approximated', 'note'),
@@ -142,13 +144,21 @@ function encodeSource(
           : { type: 'text', media_type: 'text/plain', data: text }
       }
       if (kind === 'document' && type !== 'application/pdf') return `a document of the type ${type ?? 'unknown'}`
-      if (type === undefined) return 'an image of an unknown type'
+      if (type === undefined || (kind === 'image' && !imageTypes.has(type)))
+        return `an image of the type ${type ?? 'unknown'}`
       return { type: 'base64', media_type: type, data: source.data }
     }
     default:
       return source satisfies never
   }
 }
+
+/** All that Anthropic looks at, and what clients call one of them by mistake. */
+const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+const imageNames: ReadonlyMap<string, string> = new Map([
+  ['image/jpg', 'image/jpeg'],
+  ['image/pjpeg', 'image/jpeg'],
+])
 
 /** First characters of base64 data, by what they decode to. */
 const magic: readonly (readonly [start: string, mediaType: string])[] = [

@@ -53,6 +53,9 @@ export function encodeRequest(request: ModelRequest, context: EncodeContext): Js
   const thinks = encodeThinking(request, out, traits, setting, context)
   encodeSampling(sampling, out, traits, thinks, tell)
   if (output !== undefined) encodeOutput(output, out, traits, tell)
+  // Some formats ask for the number of alternatives in a field of its own.
+  if ((output?.logprobs ?? 0) > 0 && at?.['output.topLogprobs'] !== undefined)
+    tell('output.topLogprobs', 'messages gives no log probabilities')
   encodeUser(user, out, tell)
   if (metadata !== undefined) tell('metadata', 'messages keeps no metadata but the user', 'unsupported', 'note')
   if (serviceTier !== undefined) encodeTier(serviceTier, out, tell)
@@ -182,12 +185,22 @@ function encodeFormat(
   out.output_config = { ...config, format: { ...kept, type: 'json_schema', schema } }
 }
 
+/** Bound of `metadata.user_id`. */
+const longestUserId = 512
+
 function encodeUser(user: ModelRequest['user'], out: JsonObject, tell: Tell): void {
   if (user === undefined) return
   const { id, cacheKey, safetyId, ...rest } = user
   rest satisfies Nothing
   const wire = id ?? safetyId
-  if (wire !== undefined) out.metadata = { ...(isObject(out.metadata) ? out.metadata : undefined), user_id: wire }
+  if (wire !== undefined && wire.length > longestUserId)
+    tell(
+      id === undefined ? 'user.safetyId' : 'user.id',
+      `messages takes ids of users up to ${longestUserId} characters; this one has ${wire.length} and is not sent`,
+      'unsupported',
+      'note',
+    )
+  else if (wire !== undefined) out.metadata = { ...(isObject(out.metadata) ? out.metadata : undefined), user_id: wire }
   if (id !== undefined && safetyId !== undefined && id !== safetyId)
     tell('user.safetyId', 'messages knows one id of the user', 'unsupported', 'note')
   if (cacheKey !== undefined) tell('user.cacheKey', 'messages has no key for its cache', 'unsupported', 'note')

@@ -62,6 +62,12 @@ describe('what messages has no word for is reported where it stood', () => {
       ['/user/safetyId unsupported note', '/user/cacheKey unsupported note'],
     ],
     [{ user: { safetyId: 's' } }, { metadata: { user_id: 's' } }, []],
+    [{ user: { id: 'u'.repeat(513) }, at: { 'user.id': '/user' } }, {}, ['/user unsupported note']],
+    [
+      { output: { logprobs: 2 }, at: { 'output.logprobs': '/logprobs', 'output.topLogprobs': '/top_logprobs' } },
+      {},
+      ['/logprobs unsupported warn', '/top_logprobs unsupported warn'],
+    ],
     [{ metadata: { a: 'b' } }, {}, ['/metadata unsupported note']],
     [{ serviceTier: 'flex' }, {}, ['/serviceTier unsupported warn']],
     [{ serviceTier: 'default' }, { service_tier: 'standard_only' }, []],
@@ -137,6 +143,24 @@ describe('media of other formats', () => {
     [
       "another provider's file",
       media({ source: { type: 'file', seal: { issuer: 'chat', data: 'f' } } }),
+      undefined,
+      [' unsupported fatal'],
+    ],
+    [
+      'an image by a common wrong name of its type',
+      media({ kind: 'image', mediaType: 'image/jpg', source: { type: 'base64', data: '/9j/4A==' } }),
+      { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: '/9j/4A==' } },
+      [],
+    ],
+    [
+      'an image that Anthropic does not look at',
+      media({ kind: 'image', mediaType: 'image/svg+xml' }),
+      undefined,
+      [' unsupported fatal'],
+    ],
+    [
+      'an address that is none of the web',
+      media({ kind: 'image', source: { type: 'url', url: 'gs://bucket/a.png' } }),
       undefined,
       [' unsupported fatal'],
     ],

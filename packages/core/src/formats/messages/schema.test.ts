@@ -109,6 +109,18 @@ describe('a request that Anthropic would refuse is refused in its words', () => 
       'messages.0.content.0.source',
     ],
     [
+      'an image without data',
+      withBlock({ type: 'image', source: { type: 'base64', media_type: 'image/png' } }),
+      'messages.0.content.0.image.source.base64.data: Field required',
+      'messages.0.content.0.source.data',
+    ],
+    [
+      'a document without address',
+      withBlock({ type: 'document', source: { type: 'url', url: null } }),
+      'messages.0.content.0.document.source.url.url: Input should be a valid string',
+      'messages.0.content.0.source.url',
+    ],
+    [
       'thinking without signature',
       withMessages({ role: 'assistant', content: [{ type: 'thinking', thinking: 'x' }] }),
       'messages.0.content.0.thinking.signature: Field required',
@@ -172,6 +184,7 @@ describe('what is new, optional or unknown passes as it came', () => {
   test.each<[string, JsonObject]>([
     ['unknown fields', { ...good, speed: 'fast', nested: { a: [1] } }],
     ['unknown blocks', withBlock({ type: 'hologram', depth: 3 })],
+    ['unknown sources', withBlock({ type: 'image', source: { type: 'memory' } })],
     ['unknown tools', { ...good, tools: [{ type: 'browser_20300101', mode: 'x' }] }],
     ['an unknown tool choice', { ...good, tool_choice: { type: 'perhaps' } }],
     ['an unknown kind of thinking', { ...good, thinking: { type: 'between_tools' } }],

@@ -8,11 +8,19 @@ const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
 const object = z.looseObject({})
 const text = z.string()
 
+const source = byType({
+  base64: z.looseObject({ media_type: text, data: text }),
+  text: z.looseObject({ data: text }),
+  url: z.looseObject({ url: text }),
+  file: z.looseObject({ file_id: text }),
+  content: z.looseObject({ content: z.union([text, z.array(object)]) }),
+})
+
 /** Fields that a block of a known type cannot do without. */
 const blocks: Readonly<Record<string, z.ZodType>> = {
   text: z.looseObject({ text }),
-  image: z.looseObject({ source: z.looseObject({ type: text }) }),
-  document: z.looseObject({ source: z.looseObject({ type: text }) }),
+  image: z.looseObject({ source }),
+  document: z.looseObject({ source }),
   tool_use: z.looseObject({ id: text, name: text, input: object }),
   tool_result: z.looseObject({
     tool_use_id: text,

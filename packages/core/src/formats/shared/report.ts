@@ -1,6 +1,7 @@
 import type { Codec } from '../codec.ts'
-import type { Extra, Format, Loss, Report } from '../ir.ts'
+import type { Extra, Format, JsonObject, Loss, Report } from '../ir.ts'
 import { pointer } from './pointer.ts'
+import { isObject } from './reader.ts'
 
 /** Fields whose loss changes no answer (bookkeeping, hints for caches): reported as notes, never a reason to refuse. */
 const harmless = new Set([
@@ -16,6 +17,18 @@ const harmless = new Set([
   'caller',
   'defer_loading',
   'eager_input_streaming',
+  'stream_options',
+  'client_metadata',
+  'prompt_cache_options',
+  'prompt_cache_breakpoint',
+  'internal_chat_message_metadata_passthrough',
+  // names and states of items, and what a lowered tool or call was before: the meaning is carried without them
+  'id',
+  'status',
+  'messageItem',
+  'namespace',
+  'native',
+  'loaded',
   // what vendors of one dialect tell beside their answers
   'system_fingerprint',
   'prompt_filter_results',
@@ -24,7 +37,17 @@ const harmless = new Set([
   'request_id',
   'time_info',
   'usage_breakdown',
+  'avgLogprobs',
+  'createTime',
+  'finishMessage',
+  'labels',
+  'safetyRatings',
+  'tokenCount',
+  'turnToken',
 ])
+
+/** Fields that only hold further fields: what is lost is named one level deeper. */
+const groups = new Set(['generationConfig', 'toolConfig', 'functionCallingConfig', 'thinkingConfig'])
 
 /**
  * Reports every field of `extra` that another format owns: nobody else can read it. Returns the own part, to be written
@@ -35,15 +58,25 @@ export function ownExtra(extra: Extra | undefined, own: Format, at: string, repo
   for (const owner of Object.keys(extra) as Format[]) {
     const fields = extra[owner]
     if (owner === own || fields === undefined) continue
-    for (const key of Object.keys(fields))
-      report.add({
-        path: pointer(at, key),
-        kind: 'unsupported',
-        severity: harmless.has(key) ? 'note' : 'warn',
-        detail: `${key} has no counterpart in the upstream's format`,
-      })
+    reportForeign(fields, at, report)
   }
   return extra[own]
+}
+
+function reportForeign(fields: JsonObject, at: string, report: Report): void {
+  for (const key of Object.keys(fields)) {
+    const value = fields[key]
+    if (groups.has(key) && isObject(value)) {
+      reportForeign(value, pointer(at, key), report)
+      continue
+    }
+    report.add({
+      path: pointer(at, key),
+      kind: 'unsupported',
+      severity: harmless.has(key) ? 'note' : 'warn',
+      detail: `${key} has no counterpart in the upstream's format`,
+    })
+  }
 }
 
 /** Where an IR field stood in the client's body: what the decoder noted, else the client's format's own table. */

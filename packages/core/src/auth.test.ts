@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { authenticate } from './auth.ts'
+import type { Authenticate } from './config.ts'
+import type { Inbound } from './inbound.ts'
+import { routes } from './routes.ts'
+
+const inbound: Inbound = {
+  method: 'POST',
+  path: '/v1/chat/completions',
+  query: '',
+  header: (name) => (name === 'authorization' ? 'Bearer t' : undefined),
+  read: async () => new Uint8Array(0),
+  signal: new AbortController().signal,
+}
+const route = routes[0] as (typeof routes)[number]
+const outcome = (answer: unknown) =>
+  authenticate((() => answer) as unknown as Authenticate, inbound, route).then(
+    (identity) => identity,
+    (error) => error.info.kind,
+  )
+
+it.each([
+  [{ id: 'me' }, { id: 'me' }],
+  [null, 'authentication'],
+  [undefined, 'authentication'],
+  // What a function in plain JavaScript answers that only compares tokens.
+  [false, 'authentication'],
+  ['', 'authentication'],
+  [true, 'internal'],
+  ['me', 'internal'],
+])('auth that answers %o: %o', async (answer, expected) => {
+  expect(await outcome(answer)).toEqual(expected)
+  expect(await outcome(Promise.resolve(answer))).toEqual(expected)
+})

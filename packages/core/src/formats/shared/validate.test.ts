@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { JsonObject } from '../ir.ts'
+import { dotted, validateBody } from './validate.ts'
+
+const check = (schema: z.ZodType) => (body: JsonObject) => {
+  try {
+    return validateBody(schema, body, ({ path, code }) => ({ message: `${dotted(path)}: ${code}` }))
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+const plain = z.looseObject({
+  name: z.string(),
+  size: z.number().min(1).nullish(),
+  tags: z.array(z.string()).optional(),
+})
+
+describe.each([
+  ['a plain schema, which is tried field by field', plain],
+  ['a schema with a rule of its own', plain.superRefine(() => {})],
+])('%s', (_name, schema) => {
+  it.each<[JsonObject, string]>([
+    [{}, 'name: invalid_type'],
+    [{ name: null }, 'name: invalid_type'],
+    [{ name: 1, size: 0 }, 'name: invalid_type'],
+    [{ size: 0, name: 'a' }, 'size: too_small'],
+    [{ name: 'a', tags: ['b', 2] }, 'tags.1: invalid_type'],
+  ])('refuses %j for %s', (body, message) => {
+    expect(check(schema)(body)).toBe(message)
+  })
+
+  it('returns what fits as the same object, unknown fields and nulls with it', () => {
+    const body = JSON.parse('{"name":"a","size":null,"other":{"deep":1},"__proto__":{"name":2}}') as JsonObject
+    expect(check(schema)(body)).toBe(body)
+  })
+})
+
+it.each([
+  ['a rule over several fields', z.looseObject({ a: z.number(), b: z.number() }).refine(({ a, b }) => a < b)],
+  ['a schema that knows no other fields', z.strictObject({ a: z.number() })],
+])('keeps %s', (_name, schema) => {
+  expect(check(schema)({ a: 2, b: 1 })).toMatch(/custom|unrecognized_keys/)
+})

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { answerSide, createReport } from './losses.ts'
+
+const seed = { path: '/seed', kind: 'unsupported', severity: 'warn', detail: 'no seed' } as const
+
+it('keeps the same loss once, and apart what differs in path, kind, side or detail', () => {
+  const report = createReport()
+  const others = [
+    { ...seed, path: '/top_k' },
+    { ...seed, kind: 'clamped' as const },
+    { ...seed, detail: 'other' },
+  ]
+  for (const loss of [seed, seed, ...others, ...others]) report.add(loss)
+  answerSide(report).add(seed)
+  answerSide(report).add(seed)
+  expect(report.losses).toEqual([seed, ...others, { ...seed, side: 'answer' }])
+})
+
+it('takes as many losses as a hostile body has fields', () => {
+  const report = createReport()
+  const count = 100_000
+  // Compared with each other, these would take minutes.
+  for (let i = 0; i < count; i++) report.add({ ...seed, path: `/messages/${i}/odd` })
+  expect(report.losses).toHaveLength(count)
+})
