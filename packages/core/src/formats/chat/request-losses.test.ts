@@ -266,3 +266,13 @@ describe('parts of a foreign request', () => {
     expect(losses).toEqual(['note unsupported /c'])
   })
 })
+
+test('what the system says between calls and their results is put behind the results', () => {
+  const call: Part = { type: 'tool-call', id: 'c1', name: 'f', input: '{}' }
+  const result: Part = { type: 'tool-result', callId: 'c1', parts: [{ type: 'text', text: 'r' }] }
+  const { wire, losses } = encode({
+    turns: [...turn('assistant', call), ...turn('system', { type: 'text', text: 's' }), ...turn('user', result)],
+  })
+  expect((wire.messages as JsonObject[]).map(({ role }) => role)).toEqual(['assistant', 'tool', 'system'])
+  expect(losses).toEqual(['note moved /t'])
+})

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { eachOf } from '../shared/each-of.ts'
 import { efforts } from './fields.ts'
 
 /**
@@ -19,7 +20,7 @@ const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
 const object = z.looseObject({})
 const oneOf = <T extends readonly [z.ZodType, z.ZodType, ...z.ZodType[]]>(what: string, options: T) =>
   z.union(options, { error: what })
-const strings = z.array(z.string(), { error: 'an array of strings' })
+const strings = eachOf(z.string(), 'an array of strings')
 
 const textPart = z.looseObject({ text: z.string() })
 const imagePart = z.looseObject({
@@ -46,7 +47,7 @@ function byType(schemas: Readonly<Record<string, z.ZodType>>, fallback = '') {
   })
 }
 
-const parts = z.array(byType(knownParts), { error: 'one of a string or array of objects' })
+const parts = eachOf(byType(knownParts), 'one of a string or array of objects')
 const content = oneOf('one of a string or array of objects', [z.string(), parts])
 
 const call = byType(
@@ -77,7 +78,7 @@ const assistant = z
     ...named,
     content: optional(content),
     refusal: optional(z.string()),
-    tool_calls: optional(z.array(call)),
+    tool_calls: optional(eachOf(call)),
     function_call: optional(z.looseObject({ name: z.string(), arguments: optional(z.string()) })),
     audio: optional(object),
     reasoning_content: optional(z.string()),
@@ -116,7 +117,7 @@ const tool = byType(
 
 export const requestSchema = z.looseObject({
   model: z.string().min(1),
-  messages: z.array(message, { error: 'an array of objects' }).min(1),
+  messages: eachOf(message, 'an array of objects').min(1),
   temperature: optional(z.number().min(0).max(2)),
   top_p: optional(z.number().min(0).max(1)),
   n: optional(integer.min(1)),
@@ -131,10 +132,10 @@ export const requestSchema = z.looseObject({
   logprobs: optional(z.boolean()),
   top_logprobs: optional(integer.min(0).max(20)),
   user: optional(z.string()),
-  tools: optional(z.array(tool)),
+  tools: optional(eachOf(tool)),
   tool_choice: optional(oneOf('one of a string or an object', [z.string(), object])),
   parallel_tool_calls: optional(z.boolean()),
-  functions: optional(z.array(z.looseObject({ name: z.string(), parameters: optional(object) }))),
+  functions: optional(eachOf(z.looseObject({ name: z.string(), parameters: optional(object) }))),
   function_call: optional(oneOf('one of a string or an object', [z.string(), object])),
   response_format: optional(z.looseObject({ type: z.string() })),
   seed: optional(integer),

@@ -23,7 +23,7 @@ export type EncodeContext = CodecContext & { readonly target: TargetTraits }
 
 export function encodeTurns(turns: readonly Turn[], context: EncodeContext): JsonObject[] {
   const messages: JsonObject[] = []
-  for (const turn of gatherCalls(turns)) {
+  for (const turn of gatherCalls(resultsFirst(turns, context))) {
     if (turn.role === 'assistant') messages.push(encodeAssistant(turn, context))
     else if (turn.role === 'user') encodeUser(turn, messages, context)
     else messages.push(encodeSystem(turn, context))
@@ -31,12 +31,39 @@ export function encodeTurns(turns: readonly Turn[], context: EncodeContext): Jso
   return messages
 }
 
+const isSystem = (turn: Turn | undefined): boolean => turn?.role === 'system' || turn?.role === 'developer'
+const calls = (turn: Turn | undefined): boolean =>
+  turn?.role === 'assistant' && turn.parts.some(({ type }) => type === 'tool-call')
+
+/** Results must follow calls at once here: what the system says in between is put behind them. */
+function resultsFirst(turns: readonly Turn[], context: EncodeContext): readonly Turn[] {
+  if (!turns.some((turn, i) => isSystem(turn) && calls(turns[i - 1]))) return turns
+  const ordered: Turn[] = []
+  let held: Turn[] = []
+  for (const turn of turns) {
+    if (isSystem(turn) && (held.length > 0 || calls(ordered.at(-1)))) {
+      held.push(turn)
+      continue
+    }
+    const results = turn.role === 'user' && turn.parts.some(({ type }) => type === 'tool-result')
+    if (!results) ordered.push(...held)
+    ordered.push(turn)
+    if (!results) held = []
+    else
+      for (const late of held.splice(0)) {
+        context.report.add(loss(late.at ?? '', 'it is put behind the tool results it stood before', 'moved', 'note'))
+        ordered.push(late)
+      }
+  }
+  return [...ordered, ...held]
+}
+
 /** Results must follow calls at once here: calls of several assistant turns in a row become those of one. */
 function gatherCalls(turns: readonly Turn[]): Turn[] {
   const gathered: Turn[] = []
   for (const turn of turns) {
     const last = gathered.at(-1)
-    const calling = last?.role === 'assistant' && last.parts.some(({ type }) => type === 'tool-call')
+    const calling = last?.role === 'assistant' && calls(last)
     // What a message carries beside its parts would have no place in the other.
     if (calling && turn.role === 'assistant' && turn.extra === undefined && turn.name === undefined)
       gathered[gathered.length - 1] = { ...turn, ...last, parts: [...last.parts, ...turn.parts] }

@@ -165,3 +165,8 @@ describe('a conversation of another format', () => {
     expect(losses.map(({ kind }) => kind)).toEqual(['moved', 'moved'])
   })
 })
+
+test('a user message of which nothing can be carried is fatal: the model would answer another question', () => {
+  const { losses } = encode({ turns: [turn('user', [{ type: 'native', format: 'chat', value: { type: 'bogus' } }])] })
+  expect(losses.some((loss) => JSON.stringify(loss).includes('fatal'))).toBe(true)
+})

@@ -90,7 +90,12 @@ function draft(turn: Turn, traits: ModelTraits, context: BlockContext): Draft[] 
     const own = settings(turn, context)
     const blocks = encodeParts(turn, turn.parts, role, context)
     if (blocks.length > 0) return [{ role, blocks, parts: turn.parts, own, at }]
-    context.report.add(loss(at, 'an empty message is not accepted upstream and left out', 'unsupported', 'note'))
+    // A question of which nothing is left would be another question.
+    const emptied = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
+    const detail = emptied
+      ? 'nothing of this message can be carried'
+      : 'an empty message is not accepted upstream and left out'
+    context.report.add(loss(at, detail, 'unsupported', emptied ? 'fatal' : 'note'))
     return []
   }
   const parts = systemPartsOf(turn, context)

@@ -79,7 +79,7 @@ describe('what messages has no word for is reported where it stood', () => {
         ],
       },
       {},
-      ['/messages/0/content/0 unsupported fatal', ' unsupported note', '/messages approximated warn'],
+      ['/messages/0/content/0 unsupported fatal', ' unsupported fatal', '/messages approximated warn'],
     ],
     [
       {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { eachOf } from '../shared/each-of.ts'
 
 /**
  * What a request must have: the specification's required fields and bounds, and the shapes that Anthropic checks. Objects
@@ -13,7 +14,7 @@ const source = byType({
   text: z.looseObject({ data: text }),
   url: z.looseObject({ url: text }),
   file: z.looseObject({ file_id: text }),
-  content: z.looseObject({ content: z.union([text, z.array(object)]) }),
+  content: z.looseObject({ content: z.union([text, eachOf(object)]) }),
 })
 
 /** Fields that a block of a known type cannot do without. */
@@ -24,7 +25,7 @@ const blocks: Readonly<Record<string, z.ZodType>> = {
   tool_use: z.looseObject({ id: text, name: text, input: object }),
   tool_result: z.looseObject({
     tool_use_id: text,
-    content: optional(z.union([text, z.array(z.lazy(() => block))])),
+    content: optional(z.union([text, z.lazy(() => eachOf(block))])),
     is_error: optional(z.boolean()),
   }),
   thinking: z.looseObject({ thinking: text, signature: text }),
@@ -42,7 +43,7 @@ function byType(shapes: Readonly<Record<string, z.ZodType>>, standard?: string) 
 }
 
 const block: z.ZodType = byType(blocks)
-const content = z.union([text, z.array(block)])
+const content = z.union([text, eachOf(block)])
 
 const message = z.looseObject({ role: z.enum(['user', 'assistant', 'system']) }).superRefine((value, check) => {
   // A system message may only set the effort from here on.
@@ -57,15 +58,15 @@ const thinking = byType({ enabled: z.looseObject({ budget_tokens: z.int() }) })
 
 export const requestSchema = z.looseObject({
   model: z.string().min(1),
-  messages: z.array(message).min(1),
+  messages: eachOf(message).min(1),
   max_tokens: z.int().min(1),
   system: optional(content),
   temperature: optional(z.number().min(0).max(1)),
   top_p: optional(z.number()),
   top_k: optional(z.int()),
   stream: optional(z.boolean()),
-  stop_sequences: optional(z.array(text)),
-  tools: optional(z.array(tool)),
+  stop_sequences: optional(eachOf(text)),
+  tools: optional(eachOf(tool)),
   tool_choice: optional(toolChoice),
   thinking: optional(thinking),
   metadata: optional(z.looseObject({ user_id: optional(text) })),

@@ -47,7 +47,16 @@ const harmless = new Set([
 ])
 
 /** Fields that only hold further fields: what is lost is named one level deeper. */
-const groups = new Set(['generationConfig', 'toolConfig', 'functionCallingConfig', 'thinkingConfig'])
+const groups = new Set([
+  'functionCallingConfig',
+  'generationConfig',
+  'output_config',
+  'reasoning',
+  'response_format',
+  'thinking',
+  'thinkingConfig',
+  'toolConfig',
+])
 
 /**
  * Reports every field of `extra` that another format owns: nobody else can read it. Returns the own part, to be written
