@@ -39,7 +39,7 @@ const schema = fc.constantFrom<JsonObject>(
   { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 )
 const sometimes = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
-  fc.option(arbitrary, { nil: undefined, freq: 1 })
+  fc.option(arbitrary, { nil: undefined, freq: 2 })
 
 /** Without the keys that are undefined: wire objects and the IR know only present and absent. */
 type Present<T> = { [K in keyof T]: Exclude<T[K], undefined> }

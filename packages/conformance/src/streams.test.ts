@@ -91,7 +91,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
     expect(counts.oneByte).toBeGreaterThan(2 * 240)
   }, 120_000)
 
-  test('come out the same with other line ends, a byte order mark and comments, for clients of the other format', async () => {
+  test('come out the same with other line ends, a byte order mark and comments; on the wire lane as they came', async () => {
     for (const exchange of all) {
       const client = exchange.format === 'chat' ? 'messages' : 'chat'
       const lines = exchange.answer.replaceAll('\r\n', '\n')
@@ -108,6 +108,11 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
           if (answer.text !== whole.text) expect(answer.text, `${exchange.path}, ${what}`).toBe(whole.text)
           counts.lineEnds++
         }
+        // Behind the terminal event nobody reads on.
+        const untouched = variant.replaceAll(/"created":\d+/g, '"created":0').trimEnd()
+        const { text } = await through(exchange, exchange.format, utf8.encode(variant), 1000)
+        if (!untouched.startsWith(text.trimEnd()) || untouched.length - text.length > 200)
+          expect(text, `${exchange.path}, ${what}, wire`).toBe(untouched)
       }
     }
   }, 120_000)

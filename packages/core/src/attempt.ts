@@ -7,7 +7,7 @@ import { prime, truncated } from './relay.ts'
 import type { ResolvedTarget } from './router.ts'
 import { createCanceller, type Signal } from './signal.ts'
 import type { Transport, TransportResponse } from './transport.ts'
-import { readUpstreamError, toClientError, unreachable } from './upstream-error.ts'
+import { readErrorUnder200, readUpstreamError, toClientError, unreachable } from './upstream-error.ts'
 
 export interface AttemptOptions {
   readonly target: ResolvedTarget
@@ -22,6 +22,7 @@ export interface AttemptOptions {
   readonly signal: Signal
   readonly firstByteMs: number
   readonly holdMs: number
+  readonly idleMs: number
   readonly answerBytes: number
 }
 
@@ -32,6 +33,8 @@ export type AttemptResult =
       readonly pump: Pump
       readonly stream: AnswerStream
       readonly abort: () => void
+      /** Whether the upstream's headers have come. */
+      readonly begun: () => boolean
       readonly log: Attempt
     }
 
@@ -46,30 +49,31 @@ export interface AttemptFailure {
  * what went wrong is a value, so that the caller can go on to the next target.
  */
 export async function attempt(options: AttemptOptions): Promise<AttemptResult | AttemptFailure> {
-  const { target, lane, signal, firstByteMs } = options
+  const { target, signal, firstByteMs } = options
   const canceller = createCanceller()
-  let expired = false
-  const late = setTimeout(() => {
-    expired = true
-    canceller.abort()
-  }, firstByteMs)
+  let expired: GatewayError | undefined
+  const limit = (ms: number, error: () => GatewayError): ReturnType<typeof setTimeout> =>
+    setTimeout(() => {
+      expired = error()
+      canceller.abort()
+    }, ms)
+  let timer = limit(firstByteMs, () => noAnswer(firstByteMs))
   const abort = (): void => {
-    clearTimeout(late)
+    clearTimeout(timer)
     canceller.abort()
   }
   signal.addEventListener('abort', abort)
   /** An I/O failure's true reason: the client, the clock, or what the transport says. */
   const reason = (otherwise: (cause: unknown) => GatewayError) => (cause: unknown) => {
     if (signal.aborted) throw stopReason(signal)
-    if (expired)
-      throw new GatewayError('upstream_timeout', `The upstream did not answer within ${firstByteMs / 1000} s.`)
-    throw otherwise(cause)
+    throw expired ?? otherwise(cause)
   }
   // Filled in as the answer comes, which for a stream may be after this function's end.
   const log: { -readonly [K in keyof Attempt]: Attempt[K] } = { upstream: target.upstreamName, model: target.model }
   const open = async (): Promise<TransportResponse> => {
     if (signal.aborted) throw stopReason(signal)
     const response = await send(options, canceller).catch(reason(unreachable))
+    clearTimeout(timer)
     log.status = response.status
     const id = response.header('x-request-id') ?? response.header('request-id')
     if (id !== undefined) log.upstreamRequestId = id
@@ -78,17 +82,15 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
   }
   try {
     if (options.stream) {
-      const source = laterStream(async () => {
-        const response = await open()
-        clearTimeout(late)
-        return eventStream(response)
-      })
-      return { kind: 'stream', ...(await openStream(source, options)), abort, log }
+      const source = laterStream(async () => eventStream(await open(), options))
+      const begun = (): boolean => log.status !== undefined
+      return { kind: 'stream', ...(await openStream(source, options)), abort, begun, log }
     }
     const response = await open()
+    timer = limit(options.idleMs, fellSilent)
     const bytes = await response.bytes(options.answerBytes).catch(reason(truncated))
-    clearTimeout(late)
-    return { kind: 'whole', answer: lane.answer(bytes), log }
+    clearTimeout(timer)
+    return { kind: 'whole', answer: readAnswer(bytes, options), log }
   } catch (cause) {
     abort()
     const error = classify(cause, options)
@@ -120,11 +122,24 @@ function send({ target, lane, header, transport, stream }: AttemptOptions, signa
   })
 }
 
-function eventStream(response: TransportResponse): AsyncIterable<Uint8Array> {
+/** An error in place of the answer, under a good status, needs the same care as one under an error status. */
+function readAnswer(bytes: Uint8Array, { lane, target }: AttemptOptions): WholeAnswer {
+  try {
+    return lane.answer(bytes)
+  } catch (cause) {
+    if (!(cause instanceof GatewayError)) throw cause
+    const { info } = cause
+    throw toClientError(info, info.status, undefined, target.upstream, cause.cause)
+  }
+}
+
+async function eventStream(response: TransportResponse, options: AttemptOptions): Promise<AsyncIterable<Uint8Array>> {
   const type = response.header('content-type') ?? ''
   if (type.includes('event-stream') || !(type.includes('json') || type.includes('html'))) return response.stream()
-  // A provider may answer a stream request with a JSON error under 200; anything else is no stream.
+  // A provider may answer a stream request with a JSON error under 200.
+  const error = type.includes('json') ? await readErrorUnder200(response, options.codec) : undefined
   response.discard()
+  if (error !== undefined) throw toClientError(error, error.status, undefined, options.target.upstream)
   throw new GatewayError(
     'upstream_bad_response',
     'The upstream answered a streaming request with something that is no event stream.',
@@ -166,7 +181,6 @@ async function openStream(
     await prime(pump, stream, options.holdMs)
   } catch (cause) {
     pump.close()
-    // An error event in place of the answer needs the same care as an error status.
     const { error } = stream.state
     throw error === undefined ? cause : toClientError(error, error.status, undefined, options.target.upstream)
   }
@@ -180,6 +194,11 @@ function classify(cause: unknown, { signal }: AttemptOptions): GatewayError {
     cause,
   })
 }
+
+const noAnswer = (ms: number): GatewayError =>
+  new GatewayError('upstream_timeout', `The upstream did not begin to answer within ${ms / 1000} s.`)
+const fellSilent = (): GatewayError =>
+  new GatewayError('upstream_truncated', 'The upstream fell silent in the middle of its answer.')
 
 /** Why a call was stopped from this side: the gateway's own reason, or the client has left. */
 const stopReason = ({ reason }: Signal): GatewayError =>

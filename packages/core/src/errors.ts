@@ -50,3 +50,7 @@ export class GatewayError extends Error {
     this.headers = headers
   }
 }
+
+/** An error that was read from an answer, as one to throw. */
+export const errorOf = ({ kind, message, ...details }: ErrorInfo): GatewayError =>
+  new GatewayError(kind, message, details)

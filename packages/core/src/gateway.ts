@@ -120,6 +120,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
           `modelgate: upstream '${ledger.upstream}' refused the configured credentials (request ${requestId})`,
         )
       const reply = errorReply(error, codec, requestId)
+      // Each retry of the client would be as many calls upstream again.
+      if (ledger.attempts.length > 1) reply.headers['x-should-retry'] = 'false'
       if (ledger.model !== '')
         settle(
           ledger,

@@ -92,6 +92,7 @@ function attemptOptions(call: GenerateCall, target: ResolvedTarget, lane: Lane, 
     signal: call.signal,
     firstByteMs: limits.firstByteMs,
     holdMs: Math.max(0, holdUntil - Date.now()),
+    idleMs: limits.idleMs,
     answerBytes: limits.answerBytes,
   }
 }
@@ -149,8 +150,9 @@ function succeed(call: GenerateCall, lane: Lane, result: AttemptResult): Reply {
     end({ status: 200, outcome: 'finished' })
     return { status: 200, headers: { 'content-type': json, ...headers }, body: result.answer.body }
   }
-  const { stream, pump, abort } = result
-  const body = relay(pump, stream, shared.limits, call.signal, ({ outcome, error }) => {
+  const { stream, pump, abort, begun } = result
+  const { heartbeatMs, idleMs } = shared.limits
+  const body = relay(pump, stream, { heartbeatMs, idleMs, begun }, call.signal, ({ outcome, error }) => {
     call.release()
     if (outcome !== 'finished') abort()
     if (stream.state.usage !== undefined) ledger.usage = stream.state.usage

@@ -1,5 +1,5 @@
 import { concatBytes } from './bytes.ts'
-import { GatewayError } from './errors.ts'
+import { errorOf, GatewayError } from './errors.ts'
 import type { ErrorInfo } from './formats/ir.ts'
 import type { AnswerStream } from './lanes/lane.ts'
 import type { Pump } from './pump.ts'
@@ -10,6 +10,8 @@ export interface RelayTimes {
   readonly heartbeatMs: number
   /** Silence of the upstream until it is given up. */
   readonly idleMs: number
+  /** Whether the upstream has begun to answer: until then the limit for that, not the one for silence, holds. Default: it has. */
+  readonly begun?: () => boolean
 }
 
 /** How a relayed stream ended, for the books. */
@@ -61,8 +63,6 @@ export async function prime(pump: Pump, stream: AnswerStream, holdMs: number): P
     if (stream.state.error !== undefined && !stream.state.started) throw errorOf(stream.state.error)
   }
 }
-
-const errorOf = ({ kind, message, ...details }: ErrorInfo): GatewayError => new GatewayError(kind, message, details)
 
 /**
  * The client's bytes, pulled no faster than the client reads. Nothing ends well here that did not end well upstream: a
@@ -164,6 +164,7 @@ export function relay(
         if (stopped !== undefined) continue
         if (item === 'tick') {
           const ticked = Date.now()
+          if (times.begun?.() === false) lastIn = ticked
           if (ticked - lastIn >= times.idleMs)
             return fail(
               new GatewayError('upstream_timeout', 'The upstream fell silent in the middle of the answer.'),

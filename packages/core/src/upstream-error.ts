@@ -1,11 +1,13 @@
 import { GatewayError, statusOf } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
 import type { ErrorInfo, ErrorKind, Json } from './formats/ir.ts'
+import { isObject } from './formats/shared/reader.ts'
 import type { TransportResponse } from './transport.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
 const messageChars = 2000
 const errorBodyBytes = 256 * 1024
+const errorBodyMs = 5000
 
 /** Kinds that another target may not share; everything else would fail there just the same. */
 const elsewhere: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
@@ -38,13 +40,22 @@ export async function readUpstreamError(
     response.discard()
     return new GatewayError('upstream_bad_response', 'The upstream answered with a redirect, which is not followed.')
   }
-  const text = await response.bytes(errorBodyBytes).then(
-    (bytes) => new TextDecoder().decode(bytes),
-    () => '',
-  )
+  const text = await errorText(response)
   const info = codec.decodeError(status, parseLoose(text))
   const waits = retryAfterSeconds(response.header('retry-after'))
   return toClientError(info, status, waits, upstream)
+}
+
+/** The body of an error; empty where it breaks off or does not come in time. The status alone then says enough. */
+async function errorText(response: TransportResponse): Promise<string> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), errorBodyMs)
+  })
+  const bytes = await Promise.race([response.bytes(errorBodyBytes).catch(() => undefined), late])
+  clearTimeout(timer)
+  if (bytes === undefined) response.discard()
+  return new TextDecoder().decode(bytes)
 }
 
 /** Makes an upstream's error fit to be shown: secrets and hosts out, our own credentials' trouble renamed. */
@@ -53,6 +64,7 @@ export function toClientError(
   status: number,
   retryAfter: number | undefined,
   upstream: Upstream,
+  cause?: unknown,
 ): GatewayError {
   if (status === 401 || status === 403 || info.kind === 'authentication' || info.kind === 'permission')
     return new GatewayError(
@@ -70,7 +82,14 @@ export function toClientError(
     status: statusOf[kind],
     ...(safeRaw === undefined ? {} : { raw: safeRaw }),
     ...(wait === undefined ? {} : { retryAfter: wait }),
+    ...(cause === undefined ? {} : { cause }),
   })
+}
+
+/** The error that a whole JSON body under a good status is, or undefined if it is none. */
+export async function readErrorUnder200(response: TransportResponse, codec: Codec): Promise<ErrorInfo | undefined> {
+  const body = parseLoose(await errorText(response))
+  return isObject(body) ? codec.tapResponse(body).error : undefined
 }
 
 /** A failure to get any answer. Its cause names hosts and addresses, so it stays in the process. */

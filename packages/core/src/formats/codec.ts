@@ -83,6 +83,14 @@ export interface StreamEncoder extends Machine<ModelEvent, SseEvent> {
   heartbeat(): SseEvent[]
 }
 
+/** What the wire lane learns of a whole answer. */
+export interface ResponseTap {
+  usage?: Usage
+  finish?: string
+  /** The body is an error, though it came under a good status. */
+  error?: ErrorInfo
+}
+
 /** Watches a stream of the codec's own format pass by on the wire lane. Cheap, and never alters the bytes by itself. */
 export interface StreamTap {
   /** Sees one event. `false`: the event is only there because the gateway asked for it, and must be withheld. */
@@ -145,7 +153,7 @@ export interface Codec {
   /** Wire lane: the edit this body needs, if any, beside the model's name. */
   wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
   /** Wire lane: usage and finish word of a whole answer. May fail; nothing depends on it but accounting. */
-  tapResponse(body: JsonObject): { usage?: Usage; finish?: string }
+  tapResponse(body: JsonObject): ResponseTap
   tapStream(options: { withholdUsage: boolean; target: TargetTraits }): StreamTap
 
   /** The model list (`GET /v1/models`) as this format's clients know it, and one entry of it. */

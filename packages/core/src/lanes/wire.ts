@@ -1,6 +1,6 @@
 import { concatBytes } from '../bytes.ts'
-import { GatewayError } from '../errors.ts'
-import type { Codec, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
+import { errorOf, GatewayError } from '../errors.ts'
+import type { Codec, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import type { Member } from '../json/scan.ts'
 import { spliceJson } from '../json/splice.ts'
@@ -36,16 +36,18 @@ export function wireLane(
 ): Lane {
   const edit = codec.wireEdit(request.value, target)
   const set: JsonObject = { ...edit?.set }
-  // Also where the name stays: of a name given twice, the upstream might read the one that nobody checked.
-  if (request.value.model !== target.model || isRepeated(request.members, 'model')) set.model = target.model
+  // Also where the name stays: of a name given twice, in whatever case, the upstream might read the one that nobody checked.
+  const named = request.members.filter(({ key }) => key.toLowerCase() === 'model')
+  if (request.value.model !== target.model || named.length > 1) for (const { key } of named) set[key] = target.model
   return {
     kind: 'wire',
     upstreamFormat: codec.format,
     body: Object.keys(set).length === 0 ? request.bytes : spliceJson(request.text, request.members, set),
     report: createReport(),
     answer(bytes) {
-      const body = parseAnswer(bytes)
-      return { body: bytes, ...tapQuietly(codec, body) }
+      const { error, ...tapped } = tapQuietly(codec, parseAnswer(bytes))
+      if (error !== undefined) throw errorOf(error)
+      return { body: bytes, ...tapped }
     },
     openStream: () => {
       const createTap = (): StreamTap => codec.tapStream({ withholdUsage: edit !== undefined, target })
@@ -54,12 +56,6 @@ export function wireLane(
         : editingStream(createTap(), edit.erase, maxEventChars, redact)
     },
   }
-}
-
-function isRepeated(members: readonly Member[], key: string): boolean {
-  let count = 0
-  for (const member of members) if (member.key === key) count++
-  return count > 1
 }
 
 /** An upstream's whole answer as JSON; anything else under a 200 is an unusable answer. */
@@ -76,7 +72,7 @@ export function parseAnswer(bytes: Uint8Array): JsonObject {
 }
 
 /** Accounting must never break an answer that the client could read. */
-function tapQuietly(codec: Codec, body: JsonObject): ReturnType<Codec['tapResponse']> {
+function tapQuietly(codec: Codec, body: JsonObject): ResponseTap {
   try {
     return codec.tapResponse(body)
   } catch {

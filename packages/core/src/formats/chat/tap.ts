@@ -1,4 +1,4 @@
-import type { SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
+import type { ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { comment, errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
@@ -14,9 +14,10 @@ export function wireEdit(body: JsonObject, target: TargetTraits): WireEdit | und
   return { set: { stream_options: { ...options, include_usage: true } }, erase: ',"usage":null' }
 }
 
-export function tapResponse(body: JsonObject): { usage?: Usage; finish?: string } {
-  const out: { usage?: Usage; finish?: string } = {}
+export function tapResponse(body: JsonObject): ResponseTap {
+  const out: ResponseTap = {}
   const choices = Array.isArray(body.choices) ? body.choices : []
+  if (choices.length === 0 && isObject(body.error)) return { error: decodeError(200, body) }
   const usage = decodeUsage(body.usage ?? groqUsage(body) ?? lastChoiceUsage(choices))
   if (usage !== undefined) out.usage = usage
   const [first] = choices

@@ -1,11 +1,12 @@
-import type { SseEvent, StreamTap } from '../codec.ts'
-import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
+import type { ResponseTap, SseEvent, StreamTap } from '../codec.ts'
+import type { ErrorInfo, JsonObject } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { decodeError } from './error.ts'
 import { errorEvent, ping } from './stream-encode.ts'
 import { decodeUsage, mergeUsage } from './usage.ts'
 
-export function tapResponse(body: JsonObject): { usage?: Usage; finish?: string } {
+export function tapResponse(body: JsonObject): ResponseTap {
+  if (body.type !== 'message' && isObject(body.error)) return { error: decodeError(200, body) }
   const usage = decodeUsage(body.usage)
   const finish = body.stop_reason
   return { ...(usage && { usage }), ...(typeof finish === 'string' && { finish }) }

@@ -53,6 +53,7 @@ const groups = new Set([
   'output_config',
   'reasoning',
   'response_format',
+  'text',
   'thinking',
   'thinkingConfig',
   'toolConfig',

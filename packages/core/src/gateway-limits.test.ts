@@ -1,0 +1,244 @@
+import { describe, expect, it } from 'vitest'
+import type { GatewayConfig } from './config.ts'
+import { type Answer, asJson, asStream, completion, type Seen, setUp, sse } from './gateway.test-support.ts'
+import { createGateway } from './gateway.ts'
+import { openai } from './upstreams/openai.ts'
+
+describe('limits', () => {
+  it.each<[string, string, number, RegExp]>([
+    ['a body above the limit', JSON.stringify({ model: 'x'.repeat(5000) }), 413, /larger/],
+    ['a deep body', `{"model":"real","messages":${'['.repeat(200)}${']'.repeat(200)}}`, 400, /nests deeper/],
+    ['broken JSON', '{"model":', 400, /not valid JSON/],
+    ['an empty body', '', 400, /no body/],
+    ['an array', '[]', 400, /./],
+  ])('%s', async (_, body, status, words) => {
+    const { post, seen } = setUp({}, { limits: { bodyBytes: 4000 } })
+    for (const [path, dialect] of [
+      ['/v1/chat/completions', 'error.message'],
+      ['/v1/messages', 'error.type'],
+    ] as const) {
+      const reply = await post(path, body, { 'anthropic-version': '2023-06-01' })
+      expect(reply.status).toBe(status)
+      const answer = (await reply.json()) as { error: { message: string } }
+      expect(answer.error.message).toMatch(words)
+      expect(answer).toHaveProperty(dialect)
+    }
+    expect(seen).toHaveLength(0)
+  })
+
+  it('an upstream that does not begin is given up', async () => {
+    const { chat } = setUp(
+      {
+        a: (_, signal) =>
+          new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+      },
+      { limits: { firstByteMs: 20 } },
+    )
+    const reply = await chat()
+    expect(reply.status).toBe(504)
+    expect(await reply.json()).toMatchObject({ error: { message: expect.stringContaining('0.02 s') } })
+  })
+
+  it('a silent stream is answered after the hold, with heartbeats', async () => {
+    const { chat } = setUp(
+      {
+        a: () =>
+          new Response(
+            new ReadableStream({
+              async start(controller) {
+                await new Promise((resolve) => setTimeout(resolve, 150))
+                controller.enqueue(new TextEncoder().encode(sse.join('')))
+                controller.close()
+              },
+            }),
+            { headers: { 'content-type': 'text/event-stream' } },
+          ),
+      },
+      { limits: { holdMs: 20, heartbeatMs: 40 } },
+    )
+    const reply = await chat({ stream: true, stream_options: { include_usage: true } })
+    expect(reply.headers.get('cache-control')).toBe('no-cache, no-transform')
+    const text = await reply.text()
+    expect(text.endsWith(sse.join(''))).toBe(true)
+    expect(text.length).toBeGreaterThan(sse.join('').length)
+  })
+})
+
+it('several targets share one hold', async () => {
+  const silence = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+  const { chat } = setUp(
+    {
+      a: async () => {
+        await silence(60)
+        return new Response('{}', { status: 500 })
+      },
+      b: async () => {
+        await silence(400)
+        return asStream(sse)({} as Seen, undefined)
+      },
+    },
+    { limits: { holdMs: 120 } },
+  )
+  const startedAt = performance.now()
+  const reply = await chat({ model: 'both', stream: true })
+  // With a hold of its own, the second target would have let the client wait for 180 ms.
+  expect(performance.now() - startedAt).toBeLessThan(175)
+  expect(await reply.text()).toContain('[DONE]')
+})
+
+describe('close', () => {
+  it('lets running calls finish, refuses new ones, then resolves', async () => {
+    let answer: ((response: Response) => void) | undefined
+    const { chat, gateway } = setUp({
+      a: () =>
+        new Promise((resolve) => {
+          answer = resolve
+        }),
+    })
+    const running = chat()
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    let closed = false
+    const closing = gateway.close().then(() => {
+      closed = true
+    })
+    expect((await chat()).status).toBe(503)
+    expect(closed).toBe(false)
+    answer?.(new Response(JSON.stringify(completion)))
+    expect((await running).status).toBe(200)
+    await closing
+  })
+
+  it('after the grace, streams end with an error in their dialect', async () => {
+    const { chat, gateway } = setUp({
+      a: () =>
+        new Response(
+          new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(sse[1])) }),
+          { headers: { 'content-type': 'text/event-stream' } },
+        ),
+    })
+    const reply = await chat({ stream: true, stream_options: { include_usage: true } })
+    const text = reply.text()
+    await gateway.close({ graceMs: 20 })
+    expect(await text).toMatch(/data: \{"error":.*shutting down/)
+  })
+})
+
+describe('configuration', () => {
+  const good = { auth: 'none', upstreams: { a: openai() }, models: { m: 'a' } } as const
+  it.each<[object, RegExp]>([
+    [{ auth: undefined }, /auth is required/],
+    [{ upstreams: {} }, /upstreams is empty/],
+    [{ upstreams: { a: {} } }, /upstreams\.a is no upstream/],
+    [{ models: {} }, /models is empty/],
+    [{ models: { m: 'b' } }, /names the upstream 'b'/],
+    [{ models: { 'a*b': 'a' } }, /only stand at the end/],
+    [{ models: { m: [] } }, /empty list/],
+    [{ onLoss: 'shout' }, /onLoss is 'shout'/],
+    [{ limits: { bodybytes: 1 } }, /limits\.bodybytes is unknown/],
+    [{ limits: { bodyBytes: 0 } }, /greater than 0/],
+    [{ basePath: 'ai/' }, /basePath/],
+  ])('%o is refused with the fix', (change, words) => {
+    expect(() => createGateway({ ...good, ...change } as GatewayConfig)).toThrow(words)
+  })
+
+  it('a misspelled upstream in models does not compile', () => {
+    const upstreams = { openai: openai() }
+    // @ts-expect-error 'opnai' is not among the upstreams
+    expect(() => createGateway({ auth: 'none', upstreams, models: { m: 'opnai' } })).toThrow()
+    // @ts-expect-error likewise in a list
+    expect(() => createGateway({ auth: 'none', upstreams, models: { m: [{ upstream: 'opnai' }] } })).toThrow()
+  })
+
+  it('basePath is stripped before matching', async () => {
+    const gateway = createGateway({ ...good, basePath: '/ai' })
+    expect(gateway.match('POST', '/ai/v1/messages')?.route.format).toBe('messages')
+    expect(gateway.match('POST', '/v1/messages')).toBeNull()
+    expect(gateway.match('POST', '/aix/v1/messages')).toBeNull()
+  })
+
+  it('the gateway is frozen', () => expect(Object.isFrozen(createGateway(good))).toBe(true))
+})
+
+describe('upgrades', () => {
+  it.each([
+    ['/v1/responses', 426],
+    ['/v1/v1/responses', 426],
+    ['/v1/realtime', 501],
+    ['/elsewhere', 404],
+  ])('%s is answered %i', async (path, status) => {
+    const { gateway } = setUp({})
+    expect((await gateway.upgrade(new Request(`http://gw${path}`))).status).toBe(status)
+  })
+})
+
+describe('errors under a good status', () => {
+  const quota = {
+    error: {
+      message: 'no money at http://a/v1 for sk-canary-aaaaaaaa',
+      code: 'insufficient_quota',
+      type: 'x',
+      param: null,
+    },
+  }
+
+  it.each([false, true])('a JSON error under 200 is an error of its kind (stream: %s)', async (stream) => {
+    const { chat, finished } = setUp({ a: asJson(quota) })
+    const reply = await chat({ stream })
+    expect(reply.status).toBe(429)
+    expect(reply.headers.get('x-should-retry')).toBe('false')
+    const text = await reply.text()
+    expect(text).toContain('insufficient_quota')
+    expect(text).not.toMatch(/canary|http:/)
+    expect(finished).toMatchObject([{ outcome: 'failed', status: 429 }])
+  })
+
+  it('the next target is tried', async () => {
+    const { chat } = setUp({ a: asJson(quota), b: asJson(completion) })
+    expect((await chat({ model: 'both' })).status).toBe(200)
+  })
+
+  it('after several targets the client is told not to multiply them', async () => {
+    const { chat, seen } = setUp({ a: asJson({}, { status: 503 }), b: asJson({}, { status: 500 }) })
+    const reply = await chat({ model: 'both' })
+    expect(seen).toHaveLength(2)
+    expect(reply.headers.get('x-should-retry')).toBe('false')
+  })
+})
+
+describe('an upstream that stalls', () => {
+  const stalling =
+    (start: string, init?: ResponseInit): Answer =>
+    (_, signal) => {
+      const body = new ReadableStream({
+        start(controller) {
+          controller.enqueue(new TextEncoder().encode(start))
+          signal?.addEventListener('abort', () => controller.error(signal.reason))
+        },
+      })
+      return new Response(body, { headers: { 'content-type': 'application/json' }, ...init })
+    }
+
+  it('in the middle of a JSON answer: 502 at the idle limit', async () => {
+    const { chat } = setUp({ a: stalling('{"id":') }, { limits: { idleMs: 30 } })
+    const reply = await chat()
+    expect(reply.status).toBe(502)
+    expect(await reply.json()).toMatchObject({ error: { message: expect.stringContaining('fell silent') } })
+  })
+
+  it('before a stream’s headers: the limit is that of the first byte, and the hold does not hide it', async () => {
+    const never: Answer = (_, signal) =>
+      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+    const { chat } = setUp({ a: never }, { limits: { holdMs: 10, idleMs: 20, heartbeatMs: 20, firstByteMs: 150 } })
+    const text = await (await chat({ stream: true, stream_options: { include_usage: true } })).text()
+    expect(text).toContain('did not begin to answer within 0.15 s')
+    expect(text).not.toContain('[DONE]')
+  })
+})
+
+describe('names given twice', () => {
+  it.each(['{"model":"real","MODEL":"other"', '{"mod\\u0065l":"other","model":"real"'])('%s…', async (start) => {
+    const { post, seen } = setUp({ a: asJson(completion) })
+    await post('/v1/chat/completions', `${start},"messages":[{"role":"user","content":"hi"}]}`)
+    expect(seen[0]?.body).not.toContain('other')
+  })
+})
