@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { codecOf, codecs } from '../../core/src/formats/index.ts'
-import type { JsonObject } from '../../core/src/formats/ir.ts'
+import type { JsonObject, ModelRequest } from '../../core/src/formats/ir.ts'
 import { scanJson } from '../../core/src/json/scan.ts'
 import { spliceJson } from '../../core/src/json/splice.ts'
 import { createSseDecoder } from '../../core/src/sse/decode.ts'
@@ -28,6 +28,10 @@ const runs = { numRuns: 150, seed: 20261121 }
 const pieces = fc.integer({ min: 1, max: 5 })
 let agreeing = 0
 
+/** Several calls at once are what every format does unasked, and where none are allowed their number means nothing. */
+const saysNothing = ({ tools }: ModelRequest, field: string): boolean =>
+  field === 'tools.parallel' && (tools?.parallel === true || tools?.choice === 'none')
+
 describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of $format', ({ codec }) => {
   const encode = (request: Parameters<typeof codec.encodeRequest>[0], context = createContext()) =>
     codec.encodeRequest(request, context)
@@ -53,12 +57,10 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
         const back = codec.decodeRequest(encode(request, context), createContext())
         const reported = context.report.losses.map(({ path }) => path)
         for (const field of fieldsOf(request)) {
+          if (saysNothing(request, field)) continue
           if (reported.some((path) => path === `/${field}` || path.startsWith(`/${field}/`))) continue
           const value = fieldAt(request, field)
-          if (field === 'tools.list') {
-            const names = (list: unknown): unknown => (list as { name: string }[]).map((tool) => tool.name)
-            expect(names(fieldAt(back, field))).toEqual(names(value))
-          } else expect([field, fieldAt(back, field)]).toMatchObject([field, value])
+          expect([field, fieldAt(back, field)]).toMatchObject([field, value])
         }
       }),
       runs,

@@ -78,7 +78,13 @@ const requestOf = ({ method, request }: Exchange): JsonObject | undefined =>
   method === 'POST' && isObject(request) ? request : undefined
 
 /** What one format can say and the other cannot at all: such calls are refused before any upstream sees them. */
-const refusals = ['messages gives one answer', 'audio cannot be sent', 'file that another provider stores']
+const refusals = [
+  'messages gives one answer',
+  'audio cannot be sent',
+  'file that another provider stores',
+  // a question of nothing but one vendor's own parts
+  'nothing of this message can be carried',
+]
 
 const counts: Record<string, number> = {}
 const count = (what: string): void => {

@@ -20,9 +20,14 @@ export function sendStream(
     res.end()
     return
   }
-  // The status leaves at once: clients give up on silent headers long before they give up on silent bodies.
-  res.flushHeaders()
+  // The status leaves at once: clients give up on silent headers long before they give up on silent bodies. But what is
+  // here in the same turn of the loop goes along in one write.
+  setImmediate(flushHeaders, res)
   void pump(res, iterator)
+}
+
+function flushHeaders(res: ServerResponse): void {
+  if (!res.destroyed && !res.writableEnded) res.flushHeaders()
 }
 
 async function pump(res: ServerResponse, iterator: AsyncIterator<Uint8Array>): Promise<void> {

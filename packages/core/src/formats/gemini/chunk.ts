@@ -1,0 +1,29 @@
+import { statusOf } from '../../errors.ts'
+import type { SseEvent } from '../codec.ts'
+import type { ErrorInfo, JsonObject } from '../ir.ts'
+import { errorObject } from './error.ts'
+
+/** A stream's error event: nothing follows it. */
+export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: JSON.stringify({ error: errorObject(error) }) })
+
+export const truncated: ErrorInfo = {
+  kind: 'upstream_truncated',
+  status: statusOf.upstream_truncated,
+  message: 'The upstream ended its stream before the answer was complete.',
+}
+
+/** What all chunks of a stream share. */
+export interface Frame {
+  id: string
+  model: string
+}
+
+/**
+ * Keeps a stream alive: a chunk whose text is empty. Comments are no way, Gemini CLI breaks on them; nor are chunks without
+ * a part, Google's SDK drops the whole answer from a chat's history for one of those.
+ */
+export const heartbeatEvent = (frame: Frame | undefined): SseEvent => {
+  const chunk: JsonObject = { candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] }
+  if (frame !== undefined) Object.assign(chunk, { modelVersion: frame.model, responseId: frame.id })
+  return { data: JSON.stringify(chunk) }
+}

@@ -1,0 +1,35 @@
+import type { Codec } from '../codec.ts'
+import { validateRequest } from './complaint.ts'
+import { decodeError, encodeError } from './error.ts'
+import { efforts, fieldPointers } from './fields.ts'
+import { encodeModel, encodeModelList } from './model-list.ts'
+import { decodeRequest } from './request-decode.ts'
+import { encodeRequest } from './request-encode.ts'
+import { decodeResponse } from './response-decode.ts'
+import { encodeResponse } from './response-encode.ts'
+import { decodeStream } from './stream-decode.ts'
+import { encodeStream } from './stream-encode.ts'
+import { tapResponse, tapStream, wireEdit } from './tap.ts'
+
+/** Google's generateContent, as the Gemini API and Vertex speak it. */
+export const geminiCodec: Codec = {
+  format: 'gemini',
+  modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
+  noComments: true,
+  validateRequest,
+  decodeRequest,
+  encodeRequest,
+  decodeResponse,
+  encodeResponse,
+  decodeStream,
+  encodeStream,
+  decodeError,
+  encodeError,
+  wireEdit,
+  tapResponse,
+  tapStream,
+  encodeModelList,
+  encodeModel,
+  fieldPointers,
+  efforts,
+}

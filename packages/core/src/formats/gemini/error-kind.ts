@@ -1,0 +1,111 @@
+import type { ErrorKind, Json } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+
+/** An error's words, wherever in the body they stood. */
+export interface ErrorWords {
+  message: string
+  /** `RESOURCE_EXHAUSTED`, or another vendor's type. */
+  word?: string
+  code?: string
+  /** A status that stands in the body. */
+  status?: number
+  details?: Json
+}
+
+/** Reasons in Google's `details` say most precisely what happened. */
+const byReason: Readonly<Record<string, ErrorKind>> = {
+  API_KEY_INVALID: 'authentication',
+  API_KEY_EXPIRED: 'authentication',
+  API_KEY_SERVICE_BLOCKED: 'permission',
+  ACCESS_TOKEN_EXPIRED: 'authentication',
+  SERVICE_DISABLED: 'permission',
+  IAM_PERMISSION_DENIED: 'permission',
+  CONSUMER_INVALID: 'permission',
+  BILLING_DISABLED: 'quota_exceeded',
+  RATE_LIMIT_EXCEEDED: 'rate_limited',
+}
+
+const byWord: Readonly<Record<string, ErrorKind>> = {
+  unauthenticated: 'authentication',
+  permission_denied: 'permission',
+  resource_exhausted: 'rate_limited',
+  unavailable: 'overloaded',
+  deadline_exceeded: 'upstream_timeout',
+  aborted: 'conflict',
+  already_exists: 'conflict',
+  unimplemented: 'upstream_error',
+  internal: 'upstream_error',
+  unknown: 'upstream_error',
+  data_loss: 'upstream_error',
+  cancelled: 'upstream_error',
+  insufficient_quota: 'quota_exceeded',
+  rate_limit_exceeded: 'rate_limited',
+  rate_limit_error: 'rate_limited',
+  overloaded_error: 'overloaded',
+  authentication_error: 'authentication',
+  permission_error: 'permission',
+  invalid_api_key: 'authentication',
+  context_length_exceeded: 'context_length_exceeded',
+  model_not_found: 'model_not_found',
+}
+
+/** Vaguer words: they decide only where no status does, as in a stream. */
+const byVagueWord: Readonly<Record<string, ErrorKind>> = {
+  invalid_argument: 'invalid_request',
+  failed_precondition: 'invalid_request',
+  out_of_range: 'invalid_request',
+  invalid_request_error: 'invalid_request',
+  not_found: 'not_found',
+}
+
+const byStatus: Readonly<Record<number, ErrorKind>> = {
+  401: 'authentication',
+  402: 'quota_exceeded',
+  403: 'permission',
+  404: 'not_found',
+  405: 'upstream_error',
+  408: 'upstream_timeout',
+  409: 'conflict',
+  413: 'request_too_large',
+  415: 'upstream_error',
+  429: 'rate_limited',
+  499: 'upstream_error',
+  503: 'overloaded',
+  504: 'upstream_timeout',
+  529: 'overloaded',
+}
+
+const tooLong = /token count.*exceeds|exceeds the maximum number of tokens|context (length|window)|prompt is too long/i
+const spent = /check your plan and billing|per ?day|daily limit|billing/i
+
+export function classifyError(status: number, words: ErrorWords): ErrorKind {
+  const { message, details } = words
+  const reason = lookUp(byReason, reasonIn(details))
+  const real = status >= 400 ? status : (words.status ?? 0)
+  const kind =
+    reason ??
+    lookUp(byWord, words.code?.toLowerCase()) ??
+    lookUp(byWord, words.word?.toLowerCase()) ??
+    byStatus[real] ??
+    lookUp(byVagueWord, words.word?.toLowerCase()) ??
+    (real >= 400 && real < 500 ? 'invalid_request' : 'upstream_error')
+  if (kind === 'invalid_request' && tooLong.test(message)) return 'context_length_exceeded'
+  if (kind === 'invalid_request' && /api key (not valid|expired)/i.test(message)) return 'authentication'
+  if (kind === 'not_found' && /\bmodels?\b/i.test(message)) return 'model_not_found'
+  // A quota that only a day or a payment renews says so in its text, beside a delay of a minute.
+  if (kind === 'rate_limited' && spent.test(message) && /quota/i.test(message) && !hasDelay(details))
+    return 'quota_exceeded'
+  return kind
+}
+
+const lookUp = (table: Readonly<Record<string, ErrorKind>>, word: string | undefined): ErrorKind | undefined =>
+  word !== undefined && Object.hasOwn(table, word) ? table[word] : undefined
+
+function reasonIn(details: Json | undefined): string | undefined {
+  if (!Array.isArray(details)) return undefined
+  for (const detail of details) if (isObject(detail) && typeof detail.reason === 'string') return detail.reason
+  return undefined
+}
+
+const hasDelay = (details: Json | undefined): boolean =>
+  Array.isArray(details) && details.some((detail) => isObject(detail) && detail.retryDelay !== undefined)

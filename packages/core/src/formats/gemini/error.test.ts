@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest'
+import { statusOf } from '../../errors.ts'
+import type { ErrorInfo, ErrorKind, Json } from '../ir.ts'
+import { geminiCodec } from './index.ts'
+
+const google = (code: number, status: string, message: string, details?: Json): Json => ({
+  error: { code, message, status, ...(details === undefined ? {} : { details }) },
+})
+const reason = (word: string): Json => [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: word }]
+
+describe('errors of upstreams', () => {
+  test.each<[string, number, Json, ErrorKind]>([
+    [
+      'a bad key',
+      400,
+      google(400, 'INVALID_ARGUMENT', 'API key not valid.', reason('API_KEY_INVALID')),
+      'authentication',
+    ],
+    [
+      'a bad key without details',
+      400,
+      google(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'),
+      'authentication',
+    ],
+    ['a bad token', 401, google(401, 'UNAUTHENTICATED', 'x'), 'authentication'],
+    ['a disabled service', 403, google(403, 'PERMISSION_DENIED', 'x', reason('SERVICE_DISABLED')), 'permission'],
+    ['a bad request', 400, google(400, 'INVALID_ARGUMENT', 'x'), 'invalid_request'],
+    [
+      'a failed condition',
+      400,
+      google(400, 'FAILED_PRECONDITION', 'User location is not supported'),
+      'invalid_request',
+    ],
+    [
+      'too long a prompt',
+      400,
+      google(400, 'INVALID_ARGUMENT', 'The input token count (2) exceeds the maximum number of tokens allowed (1).'),
+      'context_length_exceeded',
+    ],
+    [
+      'an unknown model',
+      404,
+      google(404, 'NOT_FOUND', 'models/x is not found for API version v1beta'),
+      'model_not_found',
+    ],
+    ['an unknown file', 404, google(404, 'NOT_FOUND', 'file x'), 'not_found'],
+    [
+      'too many calls',
+      429,
+      google(429, 'RESOURCE_EXHAUSTED', 'Quota exceeded per minute', reason('RATE_LIMIT_EXCEEDED')),
+      'rate_limited',
+    ],
+    [
+      'a spent quota',
+      429,
+      google(429, 'RESOURCE_EXHAUSTED', 'You exceeded your current quota, please check your plan and billing details.'),
+      'quota_exceeded',
+    ],
+    ['a server in need', 503, google(503, 'UNAVAILABLE', 'overloaded'), 'overloaded'],
+    ['a fault', 500, google(500, 'INTERNAL', 'x'), 'upstream_error'],
+    ['a late answer', 504, google(504, 'DEADLINE_EXCEEDED', 'x'), 'upstream_timeout'],
+    ['a list', 400, [google(400, 'INVALID_ARGUMENT', 'x')], 'invalid_request'],
+    ['an error in a stream', 200, google(429, 'RESOURCE_EXHAUSTED', 'x'), 'rate_limited'],
+    [
+      'OpenAI’s words',
+      404,
+      { error: { message: 'x', type: 'invalid_request_error', code: 'model_not_found' } },
+      'model_not_found',
+    ],
+    ['a text', 502, '<html>bad gateway</html>', 'upstream_error'],
+    ['nothing', 413, null, 'request_too_large'],
+  ])('%s', (_, status, body, kind) => {
+    const info = geminiCodec.decodeError(status, body)
+    expect(info).toMatchObject({ kind, status: statusOf[kind] })
+    expect(info.message).not.toContain('<')
+  })
+
+  test('say when to try again, and which field is at fault', () => {
+    const details = [
+      { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '16.2s' },
+      {
+        '@type': 'type.googleapis.com/google.rpc.BadRequest',
+        fieldViolations: [{ field: 'contents', description: 'x' }],
+      },
+    ]
+    const body = google(429, 'RESOURCE_EXHAUSTED', 'current quota, check your plan and billing', details)
+    expect(geminiCodec.decodeError(429, body)).toMatchObject({
+      kind: 'rate_limited',
+      retryAfter: 17,
+      param: 'contents',
+      code: 'RESOURCE_EXHAUSTED',
+    })
+  })
+})
+
+const info = (kind: ErrorKind, rest: Partial<ErrorInfo> = {}): ErrorInfo => ({
+  kind,
+  status: statusOf[kind],
+  message: 'm',
+  ...rest,
+})
+
+describe('errors told to clients', () => {
+  test.each<[ErrorKind, number, string]>([
+    ['invalid_request', 400, 'INVALID_ARGUMENT'],
+    ['authentication', 400, 'INVALID_ARGUMENT'],
+    ['permission', 403, 'PERMISSION_DENIED'],
+    ['model_not_found', 404, 'NOT_FOUND'],
+    ['request_too_large', 413, 'INVALID_ARGUMENT'],
+    ['rate_limited', 429, 'RESOURCE_EXHAUSTED'],
+    ['quota_exceeded', 429, 'RESOURCE_EXHAUSTED'],
+    ['overloaded', 503, 'UNAVAILABLE'],
+    ['upstream_auth', 502, 'INTERNAL'],
+    ['upstream_timeout', 504, 'DEADLINE_EXCEEDED'],
+    ['cancelled', 499, 'CANCELLED'],
+    ['internal', 500, 'INTERNAL'],
+  ])('%s', (kind, status, word) => {
+    const { status: sent, body } = geminiCodec.encodeError(info(kind), 'id')
+    expect(sent).toBe(status)
+    expect(body).toMatchObject({ error: { code: status, message: 'm', status: word } })
+  })
+
+  test('a bad key is told as Google tells it', () => {
+    expect(geminiCodec.encodeError(info('authentication'), '').body).toEqual({
+      error: {
+        code: 400,
+        message: 'm',
+        status: 'INVALID_ARGUMENT',
+        details: [
+          { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'googleapis.com' },
+        ],
+      },
+    })
+  })
+
+  test('details name the field and the delay', () => {
+    expect(geminiCodec.encodeError(info('rate_limited', { param: 'contents', retryAfter: 3 }), '').body).toMatchObject({
+      error: {
+        details: [
+          { fieldViolations: [{ field: 'contents', description: 'm' }] },
+          { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '3s' },
+        ],
+      },
+    })
+  })
+
+  test('Google’s own details are kept where they are about the request, but not what it says to its developers', () => {
+    const kept = { '@type': 'type.googleapis.com/google.rpc.Help', links: [] }
+    const debug = { '@type': 'type.googleapis.com/google.rpc.DebugInfo', detail: 'host 10.0.0.1' }
+    const raw: NonNullable<ErrorInfo['raw']> = {
+      format: 'gemini',
+      value: { code: 400, message: 'm', status: 'FAILED_PRECONDITION', details: [kept, debug] },
+    }
+    expect(geminiCodec.encodeError(info('invalid_request', { raw }), '').body).toEqual({
+      error: { code: 400, message: 'm', status: 'FAILED_PRECONDITION', details: [kept] },
+    })
+    expect(geminiCodec.encodeError(info('upstream_auth', { raw }), '').body).toEqual({
+      error: { code: 502, message: 'm', status: 'INTERNAL' },
+    })
+  })
+})
+
+test('models are listed under their resource names', () => {
+  expect(geminiCodec.encodeModelList(['a', 'b/c'])).toMatchObject({
+    models: [
+      { name: 'models/a', displayName: 'a', supportedGenerationMethods: ['generateContent', 'streamGenerateContent'] },
+      { name: 'models/b/c' },
+    ],
+  })
+  expect(geminiCodec.encodeModel('a')).toMatchObject({ name: 'models/a' })
+})

@@ -1,0 +1,44 @@
+import type { Effort } from '../ir.ts'
+
+/** Where the IR's request fields stand in a generateContent body. The model and the wish for a stream stand in the URL. */
+export const fieldPointers = {
+  model: '/model',
+  turns: '/contents',
+  stream: '/stream',
+  'sampling.temperature': '/generationConfig/temperature',
+  'sampling.topP': '/generationConfig/topP',
+  'sampling.topK': '/generationConfig/topK',
+  'sampling.seed': '/generationConfig/seed',
+  'sampling.presencePenalty': '/generationConfig/presencePenalty',
+  'sampling.frequencyPenalty': '/generationConfig/frequencyPenalty',
+  'sampling.stop': '/generationConfig/stopSequences',
+  'sampling.maxTokens': '/generationConfig/maxOutputTokens',
+  'sampling.choices': '/generationConfig/candidateCount',
+  tools: '/tools',
+  'tools.list': '/tools',
+  'tools.choice': '/toolConfig/functionCallingConfig',
+  reasoning: '/generationConfig/thinkingConfig',
+  'reasoning.effort': '/generationConfig/thinkingConfig/thinkingLevel',
+  'reasoning.budgetTokens': '/generationConfig/thinkingConfig/thinkingBudget',
+  'reasoning.adaptive': '/generationConfig/thinkingConfig/thinkingBudget',
+  'reasoning.off': '/generationConfig/thinkingConfig/thinkingBudget',
+  'reasoning.summary': '/generationConfig/thinkingConfig/includeThoughts',
+  'output.format': '/generationConfig/responseMimeType',
+  'output.modalities': '/generationConfig/responseModalities',
+  'output.logprobs': '/generationConfig/logprobs',
+  serviceTier: '/serviceTier',
+} as const satisfies Readonly<Record<string, string>>
+
+export type FieldName = keyof typeof fieldPointers
+
+/** Levels of thinking that clients of this format can ask for. */
+export const efforts = ['minimal', 'low', 'medium', 'high'] as const satisfies readonly Effort[]
+export type Level = (typeof efforts)[number]
+
+export const levelOf = (value: string): Level | undefined => efforts.find((effort) => effort === value.toLowerCase())
+
+/** `auto` and `default` are both what happens without the field. */
+const tiers: Readonly<Record<string, string>> = { standard: 'default', flex: 'flex', priority: 'priority' }
+export const decodeTier = (tier: string): string => tiers[tier.toLowerCase()] ?? tier
+export const encodeTier = (tier: string): string | undefined =>
+  Object.keys(tiers).find((word) => tiers[word] === tier || word === tier)

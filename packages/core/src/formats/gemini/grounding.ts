@@ -1,0 +1,248 @@
+import type { CodecContext } from '../codec.ts'
+import type { Citation, Json, JsonObject } from '../ir.ts'
+import { isObject, leftover, takeArray, takeNumber, takeString, unread } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+
+/**
+ * Sources of an answer stand beside its content: chunks (the sources), and supports that say which bytes of which part
+ * rest on which chunks. In the IR they are citations of the text part. What has no source that can be named stays as it is.
+ */
+
+/** The sources of one candidate, by the text part they belong to; takes them out of `fields`. */
+export interface Sources {
+  /** Citations of the text part at this index among the content's parts. */
+  readonly of: ReadonlyMap<number, Citation[]>
+}
+
+/** A text of the answer, to turn byte offsets into characters. */
+export type TextAt = (part: number) => string | undefined
+
+export function decodeSources(fields: JsonObject, textAt: TextAt): Sources {
+  const of = new Map<number, Citation[]>()
+  const add = (part: number, citation: Citation): void => {
+    const list = of.get(part)
+    if (list === undefined) of.set(part, [citation])
+    else list.push(citation)
+  }
+  decodeGrounding(fields, textAt, add)
+  decodeRecitations(fields, textAt, add)
+  return { of }
+}
+
+function decodeGrounding(fields: JsonObject, textAt: TextAt, add: (part: number, citation: Citation) => void): void {
+  if (!isObject(fields.groundingMetadata)) return
+  const meta = unread(fields.groundingMetadata)
+  const chunks = takeArray(meta, 'groundingChunks') ?? []
+  const supports = takeArray(meta, 'groundingSupports') ?? []
+  const used = new Set<number>()
+  const kept: Json[] = []
+  for (const support of supports) {
+    const citations = isObject(support) ? decodeSupport(support, chunks, textAt) : undefined
+    if (citations === undefined) {
+      kept.push(support)
+      continue
+    }
+    for (const { part, chunk, citation } of citations) {
+      used.add(chunk)
+      add(part, citation)
+    }
+  }
+  // Supports point to chunks by number: if one of them stays, so must all chunks.
+  const left = kept.length > 0 ? chunks : chunks.filter((_, index) => !used.has(index))
+  if (kept.length > 0) meta.groundingSupports = kept
+  if (left.length > 0) meta.groundingChunks = left
+  if (leftover(meta) === undefined) delete fields.groundingMetadata
+  else fields.groundingMetadata = meta
+}
+
+function decodeSupport(
+  support: JsonObject,
+  chunks: readonly Json[],
+  textAt: TextAt,
+): { part: number; chunk: number; citation: Citation }[] | undefined {
+  const fields = unread(support)
+  const segment = isObject(fields.segment) ? unread(fields.segment) : undefined
+  const indices = takeArray(fields, 'groundingChunkIndices') ?? []
+  if (segment === undefined || indices.length === 0) return undefined
+  const scores = takeArray(fields, 'confidenceScores')
+  delete fields.segment
+  const part = takeNumber(segment, 'partIndex') ?? 0
+  const text = textAt(part)
+  if (text === undefined) return undefined
+  const cited = takeString(segment, 'text')
+  const end = takeNumber(segment, 'endIndex')
+  const start = takeNumber(segment, 'startIndex') ?? (end === undefined ? undefined : 0)
+  const rest = leftover(segment)
+  if (rest !== undefined) fields.segment = rest
+  const out: { part: number; chunk: number; citation: Citation }[] = []
+  for (const [position, index] of indices.entries()) {
+    const chunk = typeof index === 'number' ? chunks[index] : undefined
+    if (typeof index !== 'number' || !isObject(chunk) || leftover(chunk) === undefined) return undefined
+    const citation = decodeChunk(chunk)
+    put(citation, 'text', cited)
+    if (start !== undefined) citation.start = charOf(text, start)
+    if (end !== undefined) citation.end = charOf(text, end)
+    const own: JsonObject = { ...citation.extra?.gemini, ...fields }
+    const score = scores?.[position]
+    if (score !== undefined) own.confidenceScore = score
+    if (Object.keys(own).length > 0) citation.extra = { gemini: own }
+    out.push({ part, chunk: index, citation })
+  }
+  return out
+}
+
+/** A source: a page, or something of Google's own (`retrievedContext`, `maps`, `image`), which names its kind in `extra`. */
+function decodeChunk(chunk: JsonObject): Citation {
+  const citation: Citation = {}
+  const [kind = ''] = Object.keys(chunk)
+  const source = chunk[kind]
+  if (!isObject(source)) return { extra: { gemini: { chunk } } }
+  const fields = unread(source)
+  put(citation, 'url', takeString(fields, 'uri'))
+  put(citation, 'title', takeString(fields, 'title'))
+  const others = { ...chunk }
+  if (kind === 'web' && leftover(fields) === undefined) delete others[kind]
+  else others[kind] = fields
+  if (Object.keys(others).length > 0) citation.extra = { gemini: { chunk: others } }
+  return citation
+}
+
+/** Where the model recited its training data: offsets into the whole text, and a licence. */
+function decodeRecitations(fields: JsonObject, textAt: TextAt, add: (part: number, citation: Citation) => void): void {
+  if (!isObject(fields.citationMetadata)) return
+  const meta = unread(fields.citationMetadata)
+  const list = takeArray(meta, 'citationSources') ?? takeArray(meta, 'citations')
+  const text = textAt(0)
+  if (list === undefined || text === undefined || !list.every(isObject)) return
+  for (const source of list) {
+    const inner = unread(source)
+    const citation: Citation = {}
+    put(citation, 'url', takeString(inner, 'uri'))
+    put(citation, 'title', takeString(inner, 'title'))
+    const end = takeNumber(inner, 'endIndex')
+    const start = takeNumber(inner, 'startIndex') ?? (end === undefined ? undefined : 0)
+    if (start !== undefined) citation.start = charOf(text, start)
+    if (end !== undefined) citation.end = charOf(text, end)
+    citation.extra = { gemini: { recitation: inner } }
+    add(0, citation)
+  }
+  if (leftover(meta) === undefined) delete fields.citationMetadata
+  else fields.citationMetadata = meta
+}
+
+/** The other way round: a candidate's `groundingMetadata` and `citationMetadata`, merged into what stands in `out`. */
+export function encodeSources(
+  cited: readonly { part: number; text: string; citations: readonly Citation[]; at: string }[],
+  out: JsonObject,
+  context: CodecContext,
+): void {
+  const meta: JsonObject = isObject(out.groundingMetadata) ? { ...out.groundingMetadata } : {}
+  const chunks: Json[] = Array.isArray(meta.groundingChunks) ? [...meta.groundingChunks] : []
+  const supports = Array.isArray(meta.groundingSupports) ? [...meta.groundingSupports] : []
+  const before = supports.length
+  const keys = new Map<string, number>(chunks.map((chunk, index) => [keyOf(chunk), index]))
+  const segments = new Map<string, JsonObject>()
+  const recitations: JsonObject[] = []
+  for (const { part, text, citations, at } of cited)
+    for (const citation of citations) {
+      const { url, title, text: quote, start, end, extra, ...rest } = citation
+      rest satisfies Nothing
+      const { gemini: own, ...foreign } = extra ?? {}
+      if (Object.keys(foreign).length > 0)
+        context.report.add(
+          loss(at, 'a citation here has an address, a title, a text and a place', 'approximated', 'note'),
+        )
+      const range: JsonObject = {}
+      if (start !== undefined && start > 0) range.startIndex = byteOf(text, start)
+      if (end !== undefined) range.endIndex = byteOf(text, end)
+      if (isObject(own?.recitation)) {
+        const source: JsonObject = { ...own.recitation, ...range }
+        put(source, 'uri', url)
+        put(source, 'title', title)
+        recitations.push(source)
+        continue
+      }
+      const { chunk: kind, confidenceScore: score, ...beside } = own ?? {}
+      const chunk = encodeChunk(url, title, isObject(kind) ? kind : {})
+      if (chunk === undefined) {
+        context.report.add(loss(at, `a citation without a source has no form in generateContent: ${quote ?? ''}`))
+        continue
+      }
+      const key = keyOf(chunk)
+      let index = keys.get(key)
+      if (index === undefined) {
+        index = chunks.push(chunk) - 1
+        keys.set(key, index)
+      }
+      const segment: JsonObject = { ...range }
+      if (part > 0) segment.partIndex = part
+      put(segment, 'text', quote)
+      addSupport(segment, index, score, beside, segments, supports)
+    }
+  if (chunks.length > 0) meta.groundingChunks = chunks
+  if (supports.length > before) meta.groundingSupports = supports
+  if (Object.keys(meta).length > 0) out.groundingMetadata = meta
+  if (recitations.length > 0)
+    out.citationMetadata = {
+      ...(isObject(out.citationMetadata) ? out.citationMetadata : undefined),
+      citationSources: recitations,
+    }
+}
+
+/** One support for each stretch of text, with all chunks it rests on. */
+function addSupport(
+  segment: JsonObject,
+  chunk: number,
+  score: Json | undefined,
+  beside: JsonObject,
+  segments: Map<string, JsonObject>,
+  supports: Json[],
+): void {
+  const key = JSON.stringify([segment, beside])
+  let support = segments.get(key)
+  if (support === undefined) {
+    support = {
+      ...beside,
+      segment: isObject(beside.segment) ? { ...beside.segment, ...segment } : segment,
+      groundingChunkIndices: [],
+    }
+    segments.set(key, support)
+    supports.push(support)
+  }
+  ;(support.groundingChunkIndices as Json[]).push(chunk)
+  if (score !== undefined)
+    support.confidenceScores = [...(Array.isArray(support.confidenceScores) ? support.confidenceScores : []), score]
+}
+
+/** Two chunks of the same key are the same source. */
+const keyOf = (chunk: Json): string =>
+  JSON.stringify(chunk, (_, value) =>
+    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
+  )
+
+function encodeChunk(url: string | undefined, title: string | undefined, kind: JsonObject): JsonObject | undefined {
+  const [name = 'web'] = Object.keys(kind)
+  const own = kind[name]
+  const source: JsonObject = { ...(isObject(own) ? own : undefined) }
+  put(source, 'uri', url)
+  put(source, 'title', title)
+  if (Object.keys(source).length === 0) return undefined
+  return { ...kind, [name]: source }
+}
+
+const encoder = new TextEncoder()
+
+/** The character at a byte offset of the text's UTF-8. */
+function charOf(text: string, bytes: number): number {
+  let left = bytes
+  let index = 0
+  while (left > 0 && index < text.length) {
+    const code = text.codePointAt(index) as number
+    left -= code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
+    index += code < 0x10000 ? 1 : 2
+  }
+  return index
+}
+
+const byteOf = (text: string, chars: number): number => encoder.encode(text.slice(0, chars)).length

@@ -1,0 +1,1 @@
+export { geminiCodec } from './codec.ts'

@@ -1,0 +1,139 @@
+import type { CodecContext } from '../codec.ts'
+import type { JsonObject, MediaPart, Source } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject, leftover, takeString, type Unread } from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { toBase64 } from './signature.ts'
+import { respell } from './spelling.ts'
+
+type Kind = MediaPart['kind']
+
+export function kindOf(mediaType: string | undefined, uri: string): Kind {
+  const type = mediaType ?? typeOfAddress(uri)
+  const main = type?.slice(0, type.indexOf('/'))
+  if (main === 'image' || main === 'audio' || main === 'video') return main
+  return type === undefined && /^https?:\/\/(www\.)?(youtube\.com|youtu\.be)\//.test(uri) ? 'video' : 'document'
+}
+
+const types: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  heic: 'image/heic',
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+  ogg: 'audio/ogg',
+  flac: 'audio/flac',
+  mp4: 'video/mp4',
+  mov: 'video/quicktime',
+  webm: 'video/webm',
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+}
+function typeOfAddress(uri: string): string | undefined {
+  const ending = /\.([a-z0-9]+)(?:[?#]|$)/i.exec(uri)?.[1]?.toLowerCase()
+  return ending === undefined || !Object.hasOwn(types, ending) ? undefined : types[ending]
+}
+
+/** Files that Google keeps can be read by nobody else; any other address can. */
+const stored = /^(gs:|files\/|https?:\/\/generativelanguage\.googleapis\.com\/)/
+const sourceOfUri = (uri: string): Source =>
+  /^https?:/.test(uri) && !stored.test(uri)
+    ? { type: 'url', url: uri }
+    : { type: 'file', seal: { issuer: 'gemini', data: uri } }
+
+/**
+ * Reads `inlineData` or `fileData` out of a part. Undefined: it has neither, or not in a shape that can be read. What is
+ * left in `fields` belongs to the part's `extra`.
+ */
+export function decodeMedia(fields: Unread, at: string): MediaPart | undefined {
+  for (const key of ['inlineData', 'fileData'] as const) {
+    const payload = fields[key]
+    if (!isObject(payload)) continue
+    const inner = respell(payload)
+    const data = takeString(inner, key === 'inlineData' ? 'data' : 'fileUri')
+    if (data === undefined) continue
+    const mediaType = takeString(inner, 'mimeType')
+    const inline = key === 'inlineData'
+    const part: MediaPart = {
+      type: 'media',
+      kind: kindOf(mediaType, inline ? '' : data),
+      source: inline ? { type: 'base64', data } : sourceOfUri(data),
+      at,
+    }
+    put(part, 'mediaType', mediaType)
+    const rest = leftover(inner)
+    if (rest === undefined) delete fields[key]
+    else fields[key] = rest
+    return part
+  }
+  return undefined
+}
+
+const assumed: Readonly<Record<Kind, string>> = {
+  image: 'image/png',
+  audio: 'audio/wav',
+  video: 'video/mp4',
+  document: 'application/pdf',
+}
+
+/**
+ * A media part as `inlineData` or `fileData`; undefined, and reported, where there is no form for it. Towards an upstream
+ * that is `fatal`: without what it is about, the question is another.
+ */
+export function encodeMedia(
+  part: MediaPart,
+  context: CodecContext,
+  towards: 'client' | 'upstream',
+): JsonObject | undefined {
+  const { type: _, kind, source, mediaType, name, detail, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const { report } = context
+  const severity = towards === 'upstream' ? 'fatal' : 'warn'
+  const own = ownExtra(extra, 'gemini', at, report)
+  const wrap = (key: 'inlineData' | 'fileData', payload: JsonObject): JsonObject => {
+    const inner = own?.[key]
+    return { ...own, [key]: isObject(inner) ? { ...inner, ...payload } : payload }
+  }
+  if (name !== undefined)
+    report.add(loss(pointer(at, 'name'), 'a file has no name in generateContent', 'unsupported', 'note'))
+  if (detail !== undefined)
+    report.add(loss(pointer(at, 'detail'), 'how closely to look cannot be said here', 'unsupported', 'note'))
+  switch (source.type) {
+    case 'base64': {
+      if (mediaType === undefined)
+        report.add(loss(at, `it came without its media type; ${assumed[kind]} was assumed`, 'approximated'))
+      return wrap('inlineData', { mimeType: mediaType ?? assumed[kind], data: source.data })
+    }
+    case 'text':
+      return wrap('inlineData', { mimeType: 'text/plain', data: toBase64(source.text) })
+    case 'url': {
+      const dataUrl = /^data:([^;,]*)[^,]*,/.exec(source.url)
+      if (dataUrl !== null) {
+        report.add(loss(at, 'data of this kind cannot be sent; it was left out', 'unsupported', severity))
+        return undefined
+      }
+      if (!stored.test(source.url) && kind !== 'video')
+        report.add(loss(at, 'sent by its address, which not every model fetches', 'approximated', 'note'))
+      const payload: JsonObject = { fileUri: source.url }
+      put(payload, 'mimeType', mediaType ?? typeOfAddress(source.url))
+      return wrap('fileData', payload)
+    }
+    case 'file': {
+      if (source.seal.issuer !== 'gemini') {
+        report.add(
+          loss(at, 'a file that another provider stores cannot be sent; it was left out', 'unsupported', severity),
+        )
+        return undefined
+      }
+      const payload: JsonObject = { fileUri: source.seal.data }
+      put(payload, 'mimeType', mediaType)
+      return wrap('fileData', payload)
+    }
+    default:
+      return source satisfies never
+  }
+}

@@ -1,0 +1,155 @@
+import type { CodecContext } from '../codec.ts'
+import type { JsonObject, Part, ReasoningPart, TextPart, ToolCallPart } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject } from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import type { Nothing } from '../shared/strict.ts'
+import { isMinted } from './call-ids.ts'
+import { encodeMedia } from './media.ts'
+import { signed, thoughtSignature, writeSignature } from './signature.ts'
+import { argsOf } from './tool-input.ts'
+import { encodeResult, nameOfPart, type ResultScope } from './tool-result.ts'
+
+/** To a client foreign seals are shown, in their wrapping; from Google's own models they are withheld. */
+export type EncodeScope = ResultScope
+
+/** All parts of a turn or an answer, signatures on the parts they came with. */
+export function encodeParts(parts: readonly Part[], scope: EncodeScope): JsonObject[] {
+  const out: JsonObject[] = []
+  const moved: JsonObject[] = []
+  /** Signatures that came before the part they belong to: other dialects keep reasoning in front. */
+  const early: { kind: 'text' | 'empty' | 'media'; signature: string; at: string }[] = []
+  for (const part of parts) {
+    reportHints(part, scope)
+    if (part.type === 'tool-result') {
+      const result = encodeResult(part, scope)
+      out.push({ functionResponse: result.response })
+      moved.push(...result.moved)
+      continue
+    }
+    const mark = part.type === 'reasoning' ? signed(part) : undefined
+    if (mark === undefined) {
+      const encoded = encodePart(part, scope)
+      if (encoded !== undefined) out.push(encoded)
+      continue
+    }
+    const before = out.at(-1)
+    if (mark.kind === 'empty' && before !== undefined && before.thought !== true)
+      out.push({ text: '', thoughtSignature: mark.signature })
+    else if (before !== undefined && takes(before, mark.kind)) before.thoughtSignature = mark.signature
+    else early.push({ ...mark, at: part.at ?? '' })
+  }
+  for (const { kind, signature, at } of early) {
+    const home = out.findLast((part) => takes(part, kind))
+    if (home !== undefined) home.thoughtSignature = signature
+    else if (kind !== 'media') out.push({ text: '', thoughtSignature: signature })
+    else scope.context.report.add(loss(at, 'the picture that this signature belongs to is gone', 'unsupported', 'note'))
+  }
+  return [...out, ...moved]
+}
+
+function takes(part: JsonObject, kind: 'text' | 'empty' | 'media'): boolean {
+  if (part.thoughtSignature !== undefined) return false
+  if (kind === 'media') return part.inlineData !== undefined || part.fileData !== undefined
+  return typeof part.text === 'string' && part.text !== '' && part.thought !== true
+}
+
+/** One part by itself; undefined, and reported, where this format has no form for it. */
+export function encodePart(part: Exclude<Part, { type: 'tool-result' }>, scope: EncodeScope): JsonObject | undefined {
+  const { context } = scope
+  switch (part.type) {
+    case 'text':
+      return encodeText(part, context)
+    case 'refusal': {
+      const { type: _, text, cache: _cache, extra, at = '', ...rest } = part
+      rest satisfies Nothing
+      context.report.add(loss(at, 'a refusal is plain text in generateContent', 'approximated', 'note'))
+      return { ...ownExtra(extra, 'gemini', at, context.report), text }
+    }
+    case 'reasoning':
+      return encodeThought(part, scope)
+    case 'media':
+      return encodeMedia(part, context, scope.towards)
+    case 'tool-call':
+      return encodeCall(part, scope)
+    case 'native': {
+      const { type: _, format, value, incidental, cache: _cache, extra, at = '', ...rest } = part
+      rest satisfies Nothing
+      ownExtra(extra, 'gemini', at, context.report)
+      if (format === 'gemini') return value
+      context.report.add(
+        loss(
+          at,
+          `${nameOfPart(part)} has no counterpart in generateContent`,
+          'unsupported',
+          incidental ? 'note' : 'warn',
+        ),
+      )
+      return undefined
+    }
+    default:
+      return part satisfies never
+  }
+}
+
+/** An answer's citations are written beside its content; see grounding.ts. */
+function encodeText(part: TextPart, context: CodecContext): JsonObject {
+  const { type: _, text, citations: _citations, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  return { ...ownExtra(extra, 'gemini', at, context.report), text }
+}
+
+function encodeThought(part: ReasoningPart, scope: EncodeScope): JsonObject | undefined {
+  const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const { report } = scope.context
+  const mark = signed(part)
+  if (mark !== undefined) return { text: '', thoughtSignature: mark.signature }
+  const own = ownExtra(extra, 'gemini', at, report)
+  const foreign = seal !== undefined && seal.issuer !== 'gemini'
+  const withheld = foreign && scope.towards === 'upstream'
+  if (withheld) reportWithheld(at, redacted ? 'redacted reasoning' : 'the signature of reasoning', scope)
+  if (text === '' && (seal === undefined || withheld) && own === undefined) return undefined
+  const out: JsonObject = { ...own }
+  if (text !== '' || scope.towards === 'client') out.text = text
+  out.thought = true
+  const signature = withheld ? undefined : thoughtSignature(part)
+  if (signature !== undefined) out.thoughtSignature = signature
+  return out
+}
+
+function encodeCall(part: ToolCallPart, scope: EncodeScope): JsonObject {
+  const { type: _, id, name, input, custom: _custom, seal, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const { context, towards } = scope
+  const own = ownExtra(extra, 'gemini', at, context.report)
+  const call: JsonObject = { ...(isObject(own?.functionCall) ? own.functionCall : undefined) }
+  if (id !== '' && !isMinted(id)) call.id = id
+  call.name = name
+  // Clients parse `args` without asking whether it is there.
+  if (input !== '' || towards === 'client') call.args = argsOf(part, context)
+  const out: JsonObject = { ...own, functionCall: call }
+  if (seal === undefined) return out
+  if (seal.issuer === 'gemini' || towards === 'client') out.thoughtSignature = writeSignature(seal)
+  else reportWithheld(at, 'the signature of a tool call', scope)
+  return out
+}
+
+function reportWithheld(at: string, what: string, { context }: EncodeScope): void {
+  context.report.add(loss(at, `${what} can be read by its issuer only and was withheld`, 'unsupported', 'note'))
+}
+
+/** What hangs on any part and has no place here. */
+function reportHints(part: Part, { context, towards }: EncodeScope): void {
+  if (part.cache !== undefined) reportCache(part.at, context)
+  if (towards === 'upstream' && part.type === 'text' && part.citations !== undefined && part.citations.length > 0) {
+    const detail = 'citations of an earlier answer have no place in a request'
+    context.report.add(loss(pointer(part.at ?? '', 'citations'), detail, 'unsupported', 'note'))
+  }
+}
+
+/** Google caches by itself, or by a name that the client makes first. */
+export function reportCache(at: string | undefined, context: CodecContext): void {
+  const detail = 'a cache hint has no form in generateContent'
+  context.report.add(loss(pointer(at ?? '', 'cache_control'), detail, 'unsupported', 'note'))
+}

@@ -1,0 +1,403 @@
+import { describe, expect, test } from 'vitest'
+import { testContext } from '../chat/context.test-support.ts'
+import type { JsonObject, ModelRequest } from '../ir.ts'
+import { geminiCodec } from './index.ts'
+
+const decode = (body: JsonObject): ModelRequest => geminiCodec.decodeRequest(structuredClone(body), testContext())
+function roundTrip(body: JsonObject, model = 'm') {
+  const context = { ...testContext(), target: { model, quirks: {} } }
+  const wire = geminiCodec.encodeRequest(geminiCodec.decodeRequest(structuredClone(body), context), context)
+  return { wire, losses: context.losses.map(({ path, kind, severity }) => `${severity} ${kind} ${path}`) }
+}
+const ask = (...parts: JsonObject[]): JsonObject => ({ contents: [{ role: 'user', parts }] })
+const text = { text: 'hi' }
+
+const gSchema: JsonObject = {
+  type: 'object',
+  properties: { x: { $ref: '#/$defs/x' } },
+  $defs: { x: { type: 'string' } },
+  additionalProperties: false,
+}
+
+/** Everything a client can say, in the form in which it comes back unchanged. */
+const rich: JsonObject = {
+  systemInstruction: { parts: [{ text: 'be brief' }, { text: 'be kind' }] },
+  contents: [
+    {
+      role: 'user',
+      parts: [
+        { text: 'look' },
+        { inlineData: { mimeType: 'image/png', data: 'AAAA' } },
+        { inlineData: { mimeType: 'audio/mpeg', data: 'BBBB', displayName: 'a.mp3' } },
+        {
+          fileData: { mimeType: 'video/mp4', fileUri: 'gs://bucket/a.mp4' },
+          videoMetadata: { fps: 2, startOffset: '1s' },
+        },
+        { fileData: { fileUri: 'https://generativelanguage.googleapis.com/v1beta/files/abc' } },
+        {
+          fileData: { mimeType: 'application/pdf', fileUri: 'https://example.com/a.pdf' },
+          mediaResolution: { level: 'X' },
+        },
+      ],
+    },
+    {
+      role: 'model',
+      parts: [
+        { text: 'hm', thought: true },
+        { text: 'so', thought: true, thoughtSignature: 'S1' },
+        { text: 'I will', thoughtSignature: 'S2' },
+        { text: 'call' },
+        { text: '', thoughtSignature: 'S3' },
+        {
+          functionCall: { id: 'a', name: 'f', args: { some_key: 1, nested: { snake_case: [1] } } },
+          thoughtSignature: 'S4',
+        },
+        { functionCall: { name: 'f', args: {} } },
+        { functionCall: { name: 'f' } },
+        { inlineData: { mimeType: 'image/png', data: 'CCCC' }, thoughtSignature: 'S5' },
+        { executableCode: { language: 'PYTHON', code: 'print(1)' }, thoughtSignature: 'S6' },
+        { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1' } },
+        { toolCall: { id: 't', toolType: 'GOOGLE_SEARCH_WEB', args: { my_query: 'x' } } },
+      ],
+    },
+    {
+      role: 'user',
+      parts: [
+        { functionResponse: { id: 'a', name: 'f', response: { output: 'plain' } } },
+        { functionResponse: { name: 'f', response: { error: 'no' }, scheduling: 'SILENT' } },
+        {
+          functionResponse: {
+            name: 'f',
+            response: { snake_key: { a: 1 } },
+            parts: [{ inlineData: { mimeType: 'image/png', data: 'DDDD' } }],
+          },
+        },
+        { text: 'go on' },
+      ],
+    },
+  ],
+  tools: [
+    {
+      functionDeclarations: [
+        {
+          name: 'f',
+          description: 'does f',
+          parameters: {
+            type: 'OBJECT',
+            properties: {
+              some_key: { type: 'INTEGER', format: 'int32', minimum: 1 },
+              kind: { type: 'STRING', enum: ['a', 'b'], nullable: true },
+              list: { type: 'ARRAY', items: { type: 'STRING' }, minItems: 1 },
+            },
+            required: ['some_key'],
+            propertyOrdering: ['some_key', 'kind'],
+          },
+          behavior: 'NON_BLOCKING',
+          response: { type: 'OBJECT' },
+        },
+        {
+          name: 'g',
+          parametersJsonSchema: gSchema,
+        },
+        { name: 'h' },
+      ],
+    },
+    { googleSearch: {} },
+    { urlContext: {} },
+    { codeExecution: {} },
+  ],
+  toolConfig: {
+    functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['f', 'g'], streamFunctionCallArguments: true },
+    retrievalConfig: { languageCode: 'en' },
+  },
+  generationConfig: {
+    temperature: 0.5,
+    topP: 0.9,
+    topK: 40,
+    candidateCount: 2,
+    maxOutputTokens: 99,
+    stopSequences: ['a', 'b'],
+    seed: 7,
+    presencePenalty: 1,
+    frequencyPenalty: -1,
+    responseLogprobs: true,
+    logprobs: 3,
+    responseMimeType: 'application/json',
+    responseSchema: { type: 'OBJECT', properties: { a: { type: 'STRING' } } },
+    responseModalities: ['TEXT', 'IMAGE'],
+    thinkingConfig: { includeThoughts: true, thinkingLevel: 'high', newField: 1 },
+    speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } },
+    imageConfig: { aspectRatio: '1:1' },
+    mediaResolution: 'MEDIA_RESOLUTION_LOW',
+  },
+  safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
+  cachedContent: 'cachedContents/x',
+  labels: { team_name: 'a' },
+  serviceTier: 'flex',
+  store: false,
+}
+
+/** The same body as other clients spell it; user data keeps its keys. */
+const data = new Set([
+  'args',
+  'response',
+  'properties',
+  '$defs',
+  'labels',
+  'speechConfig',
+  'imageConfig',
+  'videoMetadata',
+  'toolCall',
+  'retrievalConfig',
+])
+function snaked(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snaked)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      data.has(key) ? inner : snaked(inner),
+    ]),
+  )
+}
+
+describe('a request of this format', () => {
+  test('comes back from the IR as it was, field by field', () => {
+    const { wire, losses } = roundTrip(rich)
+    expect(wire).toEqual(rich)
+    expect(losses.filter((loss) => loss.startsWith('warn'))).toEqual([])
+  })
+
+  test('is read in snake_case too, and only where the format has fields', () => {
+    const body = snaked(rich) as JsonObject
+    const declarations = (body.tools as JsonObject[])[0]?.function_declarations as JsonObject[]
+    // A JSON Schema is data: its keywords have one spelling.
+    declarations[1] = { name: 'g', parameters_json_schema: gSchema }
+    expect(roundTrip(body).wire).toEqual(rich)
+    const { at } = decode(body)
+    expect(at?.['sampling.maxTokens']).toBe('/generation_config/max_output_tokens')
+    expect(at?.['tools.choice']).toBe('/tool_config/function_calling_config')
+  })
+
+  test.each<[string, JsonObject, JsonObject]>([
+    ['a text', { contents: 'hi' }, ask(text)],
+    ['a list of texts', { contents: ['hi'] }, ask(text)],
+    ['a single content', { contents: { parts: [text] } }, ask(text)],
+    ['a single part', { contents: [{ role: 'user', parts: text }] }, ask(text)],
+    ['bare parts', { contents: [text] }, ask(text)],
+    ['neighbours of one role', { contents: [{ role: 'user', parts: [text] }, { parts: [text] }] }, ask(text, text)],
+    ['the role function', { contents: [{ role: 'function', parts: [text] }] }, ask(text)],
+    [
+      'an instruction as text',
+      { ...ask(text), systemInstruction: 'x' },
+      { ...ask(text), systemInstruction: { parts: [{ text: 'x' }] } },
+    ],
+    [
+      'an instruction of the user’s',
+      { ...ask(text), system_instruction: { role: 'user', parts: { text: 'x' } } },
+      { ...ask(text), systemInstruction: { parts: [{ text: 'x' }] } },
+    ],
+    ['a single tool', { ...ask(text), tools: { googleSearch: {} } }, { ...ask(text), tools: [{ googleSearch: {} }] }],
+    ['no tools', { ...ask(text), tools: [] }, ask(text)],
+    ['an empty config', { ...ask(text), generationConfig: {} }, ask(text)],
+    [
+      'a level in upper case',
+      { ...ask(text), generationConfig: { thinkingConfig: { thinkingLevel: 'LOW', includeThoughts: false } } },
+      { ...ask(text), generationConfig: { thinkingConfig: { thinkingLevel: 'low' } } },
+    ],
+    [
+      'no level',
+      { ...ask(text), generationConfig: { thinkingConfig: { thinkingLevel: 'THINKING_LEVEL_UNSPECIFIED' } } },
+      ask(text),
+    ],
+    ...([0, -1, 500].map((thinkingBudget) => [
+      `a budget of ${thinkingBudget}`,
+      { ...ask(text), generationConfig: { thinkingConfig: { thinkingBudget } } },
+      { ...ask(text), generationConfig: { thinkingConfig: { thinkingBudget } } },
+    ]) as [string, JsonObject, JsonObject][]),
+    ...(['AUTO', 'NONE', 'ANY', 'VALIDATED'].map((mode) => [
+      `the mode ${mode}`,
+      {
+        ...ask(text),
+        tools: [{ googleSearch: {} }],
+        toolConfig: { functionCallingConfig: { mode: mode.toLowerCase() } },
+      },
+      { ...ask(text), tools: [{ googleSearch: {} }], toolConfig: { functionCallingConfig: { mode } } },
+    ]) as [string, JsonObject, JsonObject][]),
+    [
+      'an unknown mode',
+      { ...ask(text), toolConfig: { functionCallingConfig: { mode: 'X' } } },
+      { ...ask(text), toolConfig: { functionCallingConfig: { mode: 'X' } } },
+    ],
+    ['the model in the body', { ...ask(text), model: 'models/x', stream: true }, ask(text)],
+    [
+      'unknown fields anywhere',
+      { ...ask({ text: 'hi', new: 1 }), other: [1] },
+      { ...ask({ text: 'hi', new: 1 }), other: [1] },
+    ],
+  ])('%s', (_, body, expected) => {
+    const { wire, losses } = roundTrip(body)
+    expect(wire).toEqual(expected)
+    expect(losses.filter((loss) => loss.startsWith('warn'))).toEqual([])
+  })
+})
+
+describe('what a request means to others', () => {
+  test('model and stream come from the URL, by the body', () => {
+    expect(decode({ ...ask(text), model: 'publishers/x/y', stream: true })).toMatchObject({
+      model: 'publishers/x/y',
+      stream: true,
+    })
+    expect(decode({ ...ask(text), model: 'models/x' }).model).toBe('x')
+  })
+
+  test.each<[string, JsonObject, Partial<ModelRequest>]>([
+    ['effort', { thinkingConfig: { thinkingLevel: 'MINIMAL' } }, { reasoning: { effort: 'minimal', summary: 'none' } }],
+    ['shown thoughts', { thinkingConfig: { includeThoughts: true } }, { reasoning: { summary: 'auto' } }],
+    ['hidden thoughts', { thinkingConfig: { includeThoughts: false } }, {}],
+    ['no thinking', { thinkingConfig: { thinkingBudget: 0 } }, { reasoning: { off: true, summary: 'none' } }],
+    ['free thinking', { thinkingConfig: { thinkingBudget: -1 } }, { reasoning: { adaptive: true, summary: 'none' } }],
+    ['a budget', { thinkingConfig: { thinkingBudget: 9 } }, { reasoning: { budgetTokens: 9, summary: 'none' } }],
+    ['text', { responseMimeType: 'text/plain' }, { output: { format: { type: 'text' } } }],
+    ['JSON', { responseMimeType: 'application/json' }, { output: { format: { type: 'json' } } }],
+    [
+      'a schema without its type of text',
+      { responseJsonSchema: { type: 'OBJECT', properties: { type: { type: 'STRING' } } } },
+      { output: { format: { type: 'json', schema: { type: 'object', properties: { type: { type: 'string' } } } } } },
+    ],
+    ['log probabilities', { responseLogprobs: true }, { output: { logprobs: 0 } }],
+    ['modalities', { responseModalities: ['TEXT', 'Audio'] }, { output: { modalities: ['text', 'audio'] } }],
+  ])('%s', (_, generationConfig, expected) => {
+    const { reasoning, output, extra } = decode({ ...ask(text), generationConfig })
+    expect({ reasoning, output, extra }).toEqual({
+      reasoning: undefined,
+      output: undefined,
+      extra: undefined,
+      ...expected,
+    })
+  })
+
+  test('an enum type stays Google’s own', () => {
+    const generationConfig = { responseMimeType: 'text/x.enum', responseSchema: { type: 'STRING', enum: ['a'] } }
+    expect(decode({ ...ask(text), generationConfig }).extra?.gemini).toEqual({ generationConfig })
+    expect(roundTrip({ ...ask(text), generationConfig }).wire.generationConfig).toEqual(generationConfig)
+  })
+})
+
+describe('a streamed answer that a chat kept chunk by chunk', () => {
+  const chunk = (part: JsonObject): JsonObject => ({ role: 'model', parts: [part] })
+  const call = (id: string): JsonObject => ({ functionCall: { id, name: 'f', args: {} } })
+  const back = (...parts: JsonObject[]): unknown[] =>
+    (roundTrip({ contents: parts.map(chunk) }).wire.contents as JsonObject[]).map(({ parts: wire }) => wire)
+
+  test.each<[string, JsonObject[], JsonObject[]]>([
+    ['text goes on', [{ text: 'a ' }, { text: '' }, { text: 'b' }, { text: '' }], [{ text: 'a b' }]],
+    ['calls are one step', [{ text: 'a' }, call('x'), call('y')], [{ text: 'a' }, call('x'), call('y')]],
+    [
+      'a thought goes on to its signature',
+      [
+        { text: 'a', thought: true },
+        { text: 'b', thought: true },
+        { text: '', thought: true, thoughtSignature: 'S' },
+        { text: 'c', thought: true },
+      ],
+      [
+        { text: 'ab', thought: true, thoughtSignature: 'S' },
+        { text: 'c', thought: true },
+      ],
+    ],
+    [
+      'a signed text stays by itself',
+      [{ text: 'a' }, { text: 'b', thoughtSignature: 'S' }, { text: 'c' }],
+      [{ text: 'a' }, { text: 'b', thoughtSignature: 'S' }, { text: 'c' }],
+    ],
+    [
+      'a signed end stays',
+      [{ text: 'a' }, { text: '', thoughtSignature: 'S' }],
+      [{ text: 'a' }, { text: '', thoughtSignature: 'S' }],
+    ],
+  ])('%s', (_, chunks, parts) => {
+    expect(back(...chunks)).toEqual([parts])
+  })
+})
+
+describe('calls and their responses', () => {
+  const call = (name: string, id?: string): JsonObject => ({ functionCall: { name, args: {}, ...(id ? { id } : {}) } })
+  const response = (name: string, id?: string): JsonObject => ({
+    functionResponse: { name, response: { output: name }, ...(id ? { id } : {}) },
+  })
+  const idsOf = (contents: JsonObject[]): string[] =>
+    decode({ contents }).turns.flatMap(({ parts }) =>
+      parts.flatMap((part) =>
+        part.type === 'tool-call' ? [part.id] : part.type === 'tool-result' ? [part.callId] : [],
+      ),
+    )
+  const model = (...parts: JsonObject[]): JsonObject => ({ role: 'model', parts })
+  const user = (...parts: JsonObject[]): JsonObject => ({ role: 'user', parts })
+
+  test.each<[string, JsonObject[], string[]]>([
+    [
+      'by id',
+      [model(call('f', 'a'), call('f', 'b')), user(response('f', 'b'), response('f', 'a'))],
+      ['a', 'b', 'b', 'a'],
+    ],
+    [
+      'by name and order',
+      [model(call('f'), call('g'), call('f')), user(response('g'), response('f'), response('f'))],
+      ['call_g0_0', 'call_g0_1', 'call_g0_2', 'call_g0_1', 'call_g0_0', 'call_g0_2'],
+    ],
+    [
+      'in every turn anew',
+      [model(call('f')), user(response('f')), model(call('f')), user(response('f'))],
+      ['call_g0_0', 'call_g0_0', 'call_g2_0', 'call_g2_0'],
+    ],
+    ['by order where the name is wrong', [model(call('f')), user(response('x'))], ['call_g0_0', 'call_g0_0']],
+    [
+      'by name where only the response has an id',
+      [model(call('f')), user(response('f', 'z'))],
+      ['call_g0_0', 'call_g0_0'],
+    ],
+    ['to nobody', [user(response('f'))], ['call_g0_0']],
+  ])('match %s', (_, contents, ids) => {
+    expect(idsOf(contents)).toEqual(ids)
+  })
+
+  test('keep the ids of earlier turns when the conversation goes on', () => {
+    const start = [model(call('f'), call('f')), user(response('f'), response('f'))]
+    const more = [...start, model(text), user(text)]
+    expect(idsOf(more).slice(0, 4)).toEqual(idsOf(start))
+  })
+
+  test('responses of one turn in several contents become one turn', () => {
+    const { turns } = decode({
+      contents: [model(call('f'), call('g')), user(response('f')), user(response('g')), user(text)],
+    })
+    expect(turns.map(({ parts }) => parts.length)).toEqual([2, 2, 1])
+  })
+
+  test.each<[string, JsonObject, string | undefined, boolean | undefined]>([
+    ['a plain text', { output: 'x' }, 'x', undefined],
+    ['an empty text', { output: '' }, undefined, undefined],
+    ['a fault', { error: 'x' }, 'x', true],
+    ['a fault that is an object', { error: { code: 1 } }, '{"code":1}', true],
+    ['an object', { a: 1 }, '{"a":1}', undefined],
+    ['nothing', {}, '{}', undefined],
+    ['a text that is an object', { output: '{"a":1}' }, '{"output":"{\\"a\\":1}"}', undefined],
+    ['a key of the client’s', { result: 'x' }, '{"result":"x"}', undefined],
+    ['a list', { output: [1] }, '{"output":[1]}', undefined],
+    ['text beside a fault', { error: 'x', output: 'y' }, '{"error":"x","output":"y"}', undefined],
+  ])('a response of %s', (_, wire, said, isError) => {
+    const body = {
+      contents: [model(call('f', 'a')), user({ functionResponse: { id: 'a', name: 'f', response: wire } })],
+    }
+    const [, turn] = decode(body).turns
+    const [part] = turn?.parts ?? []
+    expect(part).toMatchObject({ type: 'tool-result', callId: 'a', name: 'f' })
+    if (part?.type !== 'tool-result') return
+    expect(part.isError).toBe(isError)
+    expect(part.parts.map((inner) => (inner.type === 'text' ? inner.text : inner.type))).toEqual(
+      said === undefined ? [] : [said],
+    )
+    expect(roundTrip(body).wire).toEqual(body)
+  })
+})

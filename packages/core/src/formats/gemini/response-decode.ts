@@ -1,0 +1,137 @@
+import { GatewayError } from '../../errors.ts'
+import type { ExchangeContext } from '../codec.ts'
+import type { Choice, Json, JsonObject, ModelResponse, Part, TextPart } from '../ir.ts'
+import { isObject, leftover, takeAny, takeObject, takeString, type Unread } from '../shared/reader.ts'
+import { put } from '../shared/strict.ts'
+import { decodeError } from './error.ts'
+import { decodeBlock, decodeFinish, holdsCall } from './finish.ts'
+import { decodeSources } from './grounding.ts'
+import { decodeLogprobs } from './logprobs.ts'
+import { decodePart, type PartScope } from './parts-decode.ts'
+import { respell } from './spelling.ts'
+import { decodeUsage, tierIn } from './usage.ts'
+
+/** Takes whatever servers send, as far as it goes. An `error` in a 200 is an error; so is an answer without a candidate or a reason. */
+export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
+  const source = Array.isArray(body) && body.length === 1 ? body[0] : body
+  if (isObject(source) && source.error) throw toThrow(source)
+  if (!isObject(source) || !isAnswer(source))
+    throw new GatewayError(
+      'upstream_bad_response',
+      'The upstream answered 200 with something that is no generateContent answer.',
+    )
+  const fields = respell(source)
+  const usage = takeAny(fields, 'usageMetadata')
+  const candidates = takeAny(fields, 'candidates')
+  const response: ModelResponse = {
+    id: takeString(fields, 'responseId') ?? '',
+    model: takeString(fields, 'modelVersion') ?? '',
+    created: 0,
+    choices: (Array.isArray(candidates) ? candidates : [])
+      .filter(isObject)
+      .map((candidate, position) => ({
+        index: typeof candidate.index === 'number' ? candidate.index : position,
+        candidate,
+      }))
+      .sort((a, b) => a.index - b.index)
+      .map(({ candidate, index }) => decodeCandidate(candidate, index, context)),
+  }
+  if (response.choices.length === 0) response.choices.push(unanswered(fields))
+  put(response, 'usage', decodeUsage(usage))
+  put(response, 'serviceTier', tierIn(usage))
+  const extra = substance(fields)
+  if (extra !== undefined) response.extra = { gemini: extra }
+  return response
+}
+
+function toThrow(body: JsonObject): GatewayError {
+  const { kind, message, ...details } = decodeError(200, body)
+  return new GatewayError(kind, message, details)
+}
+
+const answerKeys = ['candidates', 'promptFeedback', 'prompt_feedback', 'usageMetadata', 'usage_metadata'] as const
+export const isAnswer = (body: JsonObject): boolean => answerKeys.some((key) => body[key] !== undefined)
+
+/** No candidate: the prompt was blocked, or the upstream said nothing at all. */
+function unanswered(fields: Unread): Choice {
+  const block = takeBlock(fields)
+  return block ?? { parts: [], finish: { reason: 'other', raw: { format: 'gemini', value: '' } } }
+}
+
+/** Why a prompt was blocked; what else the feedback says goes with the choice, so that it can be written again. */
+export function takeBlock(fields: Unread): Choice | undefined {
+  const feedback = isObject(fields.promptFeedback) ? fields.promptFeedback : undefined
+  const reason = feedback?.blockReason
+  if (feedback === undefined || reason === undefined || reason === null || reason === 'BLOCK_REASON_UNSPECIFIED')
+    return undefined
+  delete fields.promptFeedback
+  const finish = decodeBlock(reason, feedback.blockReasonMessage)
+  finish.extra = { gemini: { promptFeedback: feedback } }
+  return { parts: [], finish }
+}
+
+/** Ids for calls that came without one, and the asker's free-text tools. */
+export function answerScope(context: ExchangeContext): PartScope {
+  const calls: { id: string; name: string }[] = []
+  return {
+    callId(id, name) {
+      const call = { id: id ?? context.newId('call_'), name }
+      calls.push(call)
+      return call.id
+    },
+    responseId: (id, name) => id ?? calls.find((call) => call.name === name)?.id ?? '',
+    request: context.request,
+  }
+}
+
+function decodeCandidate(candidate: JsonObject, index: number, context: ExchangeContext): Choice {
+  const fields = respell(candidate)
+  delete fields.index
+  const content = takeObject(fields, 'content')
+  const inner = content === undefined ? {} : respell(content)
+  delete inner.role
+  const wire = Array.isArray(inner.parts) ? inner.parts : isObject(inner.parts) ? [inner.parts] : []
+  delete inner.parts
+  const scope = answerScope(context)
+  const parts: Part[] = []
+  const texts = new Map<number, TextPart>()
+  for (const [position, part] of wire.entries()) {
+    if (!isObject(part)) continue
+    const decoded = decodePart(part, `/candidates/${index}/content/parts/${position}`, position, scope)
+    for (const one of decoded) if (one.type === 'text' && one.text !== '') texts.set(position, one)
+    // A text that says nothing is how streams and thinkers fill up.
+    parts.push(...decoded.filter((one) => one.type !== 'text' || one.text !== '' || one.extra !== undefined))
+  }
+  // A source that names no part means the first; thoughts may stand before the first text.
+  const home = (part: number) => texts.get(part) ?? (part === 0 ? texts.values().next().value : undefined)
+  const { of } = decodeSources(fields, (part) => home(part)?.text)
+  for (const [position, citations] of of) {
+    const part = home(position)
+    if (part !== undefined) part.citations = [...(part.citations ?? []), ...citations]
+  }
+  const finish = decodeFinish(takeAny(fields, 'finishReason'), takeAny(fields, 'finishMessage'), holdsCall(parts))
+  const choice: Choice = { parts, finish }
+  const logprobs = takeLogprobs(fields)
+  if (logprobs !== undefined) choice.logprobs = logprobs
+  const rest = leftover(inner)
+  if (rest !== undefined) fields.content = rest
+  const extra = substance(fields)
+  if (extra !== undefined) choice.extra = { gemini: extra }
+  return choice
+}
+
+/** The log probabilities of a candidate; the sum, which follows from them, is dropped. */
+export function takeLogprobs(fields: Unread): JsonObject | undefined {
+  const decoded = decodeLogprobs(fields.logprobsResult)
+  if (decoded !== undefined) delete fields.logprobsResult
+  return decoded
+}
+
+/** Fields that say something: no nulls, no empty texts and lists. */
+export function substance(fields: Unread): JsonObject | undefined {
+  for (const key of Object.keys(fields)) {
+    const value = fields[key]
+    if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) delete fields[key]
+  }
+  return leftover(fields)
+}

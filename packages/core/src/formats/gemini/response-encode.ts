@@ -1,0 +1,111 @@
+import { GatewayError } from '../../errors.ts'
+import type { ExchangeContext } from '../codec.ts'
+import type { Choice, Citation, JsonObject, ModelResponse, Part } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { encodeFinish } from './finish.ts'
+import { encodeSources } from './grounding.ts'
+import { encodeLogprobs } from './logprobs.ts'
+import { type EncodeScope, encodeParts } from './parts-encode.ts'
+import { encodeUsage } from './usage.ts'
+
+/** How parts are written for a client: foreign seals are shown to it, so that it can send them back. */
+export const clientScope = (context: ExchangeContext): EncodeScope => ({
+  context,
+  towards: 'client',
+  mediaInside: true,
+  nameOf: () => undefined,
+})
+
+export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
+  const { id, model, created: _created, choices, usage, serviceTier, extra, ...rest } = response
+  rest satisfies Nothing
+  const out: JsonObject = { ...ownExtra(extra, 'gemini', '', context.report) }
+  const feedback = blockOf(choices)
+  if (feedback !== undefined) out.promptFeedback = feedback
+  else out.candidates = choices.map((choice, index) => encodeCandidate(choice, index, context))
+  const counted = usage === undefined ? undefined : encodeUsage(usage)
+  if (counted !== undefined) out.usageMetadata = withTier(counted, serviceTier)
+  out.modelVersion = model || context.request.model
+  out.responseId = id || context.newId('')
+  return out
+}
+
+/** The tier stands in the usage; one of another vendor's words is left out there. */
+export function withTier(usage: JsonObject, tier: string | undefined): JsonObject {
+  if (tier === undefined || usage.serviceTier !== undefined) return usage
+  const word = tier === 'default' ? 'standard' : tier
+  return ['standard', 'flex', 'priority'].includes(word) ? { ...usage, serviceTier: word } : usage
+}
+
+/** A prompt that Google blocked is told in Google's own way: without a candidate. */
+function blockOf(choices: readonly Choice[]): JsonObject | undefined {
+  const [only, second] = choices
+  const feedback = second === undefined ? only?.finish.extra?.gemini?.promptFeedback : undefined
+  return isObject(feedback) && only?.parts.length === 0 ? feedback : undefined
+}
+
+function encodeCandidate(choice: Choice, index: number, context: ExchangeContext): JsonObject {
+  const { parts, finish, logprobs, extra, ...rest } = choice
+  rest satisfies Nothing
+  const at = `/choices/${index}`
+  const ending = encodeEnding(finish, parts.length > 0, at, context)
+  if (ending === undefined)
+    throw new GatewayError('upstream_error', finish.explanation ?? 'The upstream ended its answer with an error.')
+  const { content: ownContent, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
+  const wire = encodeParts(parts, clientScope(context))
+  const out: JsonObject = {
+    content: { ...(isObject(ownContent) ? ownContent : undefined), parts: wire, role: 'model' },
+    ...ending,
+    index,
+    ...own,
+  }
+  encodeSources(citedIn(parts, wire), out, context)
+  put(out, 'logprobsResult', encodeLogprobs(logprobs))
+  return out
+}
+
+/** `finishReason` and what goes with it; undefined if only an error can tell how the answer ended. */
+export function encodeEnding(
+  finish: Choice['finish'],
+  said: boolean,
+  at: string,
+  context: ExchangeContext,
+): JsonObject | undefined {
+  const { reason: _reason, sequence, raw: _raw, explanation, extra, ...rest } = finish
+  rest satisfies Nothing
+  const word = encodeFinish(finish, said)
+  if (word === undefined) return undefined
+  const { promptFeedback: _feedback, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
+  if (sequence !== undefined)
+    context.report.add(loss(at, `which stop sequence was hit is not said here: ${sequence}`, 'unsupported', 'note'))
+  const out: JsonObject = { finishReason: word, ...own }
+  put(out, 'finishMessage', explanation)
+  return out
+}
+
+/** The cited texts, and the place of each among the parts as written. */
+function citedIn(
+  parts: readonly Part[],
+  wire: readonly JsonObject[],
+): { part: number; text: string; citations: readonly Citation[]; at: string }[] {
+  const out: { part: number; text: string; citations: readonly Citation[]; at: string }[] = []
+  let from = 0
+  let first: number | undefined
+  for (const part of parts) {
+    if (part.type !== 'text') continue
+    const place = wire.findIndex((one, index) => index >= from && one.text === part.text && one.thought !== true)
+    if (place >= 0) from = place + 1
+    first ??= place
+    if (part.citations !== undefined && part.citations.length > 0)
+      // Google names no part for the first text, whatever stands before it.
+      out.push({
+        part: place === first ? 0 : Math.max(0, place),
+        text: part.text,
+        citations: part.citations,
+        at: part.at ?? '',
+      })
+  }
+  return out
+}

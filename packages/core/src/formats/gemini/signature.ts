@@ -1,0 +1,82 @@
+import type { ReasoningPart, Sealed } from '../ir.ts'
+import { readSeal, sealPrefix, sealPrefixBase64, writeSeal } from '../shared/seals.ts'
+
+/**
+ * Seals in this dialect. A `thoughtSignature` is bytes, and typed SDKs decode it as base64 before anyone can ask: so a
+ * foreign seal is written as base64 of its usual form. Google's own travels bare.
+ */
+const urlSafe: Readonly<Record<string, string>> = { '-': '+', _: '/' }
+
+export const writeSignature = (seal: Sealed): string =>
+  seal.issuer === 'gemini' ? seal.data : toBase64(writeSeal(seal, 'gemini'))
+
+export function readSignature(signature: string): Sealed {
+  if (!signature.startsWith(sealPrefixBase64)) return { issuer: 'gemini', data: signature }
+  const text = fromBase64(signature)
+  return text?.startsWith(sealPrefix) ? readSeal(text, 'gemini') : { issuer: 'gemini', data: signature }
+}
+
+export function toBase64(text: string): string {
+  let binary = ''
+  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte)
+  return btoa(binary)
+}
+
+function fromBase64(text: string): string | undefined {
+  try {
+    const binary = atob(text.replace(/[-_]/g, (sign) => urlSafe[sign] ?? sign).replace(/=+$/, ''))
+    return new TextDecoder().decode(Uint8Array.from(binary, (char) => char.charCodeAt(0)))
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Google also signs texts and images, and wants the signature back on the very part. Other dialects have no place for a
+ * seal there, but all carry reasoning: so it becomes a piece of reasoning without text, marked with what it belongs to.
+ * `empty` is a signature on a text part that says nothing, as streams end with.
+ */
+export type SignedKind = 'text' | 'empty' | 'media'
+const marks = { text: '@text:', empty: '@empty:', media: '@media:' } as const satisfies Record<SignedKind, string>
+
+export const signatureOf = (kind: SignedKind, signature: string, at: string): ReasoningPart => ({
+  type: 'reasoning',
+  text: '',
+  seal: { issuer: 'gemini', data: marks[kind] + signature },
+  at,
+})
+
+/** What a marked seal belongs to, and the bare signature; undefined for reasoning's own. */
+export function signed(part: ReasoningPart): { kind: SignedKind; signature: string } | undefined {
+  const { seal, text } = part
+  if (seal?.issuer !== 'gemini' || text !== '' || !seal.data.startsWith('@')) return undefined
+  for (const kind of ['text', 'empty', 'media'] as const)
+    if (seal.data.startsWith(marks[kind])) return { kind, signature: seal.data.slice(marks[kind].length) }
+  return undefined
+}
+
+/** What a thought part cannot say about foreign reasoning stands in front of its seal. */
+const redactedMark = '@redacted:'
+const summaryMark = '@summary:'
+
+export function thoughtSignature(part: ReasoningPart): string | undefined {
+  const { seal } = part
+  if (seal === undefined) return undefined
+  if (seal.issuer === 'gemini') return seal.data
+  const mark = part.redacted ? redactedMark : part.summary ? summaryMark : ''
+  return writeSignature({ issuer: seal.issuer, data: mark + seal.data })
+}
+
+/** Reads a thought part's signature into the part. */
+export function unsealThought(part: ReasoningPart, signature: string): void {
+  const seal = readSignature(signature)
+  let { data } = seal
+  if (seal.issuer !== 'gemini' && data.startsWith(redactedMark)) {
+    part.redacted = true
+    data = data.slice(redactedMark.length)
+  } else if (seal.issuer !== 'gemini' && data.startsWith(summaryMark)) {
+    part.summary = true
+    data = data.slice(summaryMark.length)
+  }
+  part.seal = { issuer: seal.issuer, data }
+}

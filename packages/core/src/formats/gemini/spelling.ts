@@ -1,0 +1,26 @@
+import type { JsonObject } from '../ir.ts'
+import type { Unread } from '../shared/reader.ts'
+
+const joint = /(?<=[A-Za-z0-9])_([a-z0-9])/g
+const camel = (key: string): string =>
+  key.includes('_') ? key.replace(joint, (_, letter: string) => letter.toUpperCase()) : key
+
+/**
+ * Google's servers read every field in camelCase and in snake_case, and clients write both. A copy of the object in
+ * camelCase, to be taken apart. This object's keys only: what lies deeper may be the user's own data.
+ */
+export function respell(source: JsonObject): Unread {
+  const out: Unread = {}
+  for (const key of Object.keys(source)) {
+    const name = camel(key)
+    if (name === key || source[name] === undefined) out[name] = source[key] ?? null
+  }
+  return out
+}
+
+/** The client's own spelling of a field, for pointers into its body. */
+export function spelt(source: JsonObject, name: string): string {
+  if (source[name] !== undefined) return name
+  for (const key of Object.keys(source)) if (camel(key) === name) return key
+  return name
+}

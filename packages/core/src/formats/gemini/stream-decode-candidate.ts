@@ -1,0 +1,215 @@
+import type { ExchangeContext } from '../codec.ts'
+import type { Json, JsonObject, ModelEvent, Part, ReasoningPart, TextPart } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { decodeFinish, finishWord } from './finish.ts'
+import { decodeSources } from './grounding.ts'
+import { joinLogprobs } from './logprobs.ts'
+import { type PartialCall, startPartialCall } from './partial-args.ts'
+import { decodePart } from './parts-decode.ts'
+import { answerScope, substance, takeLogprobs } from './response-decode.ts'
+import { signed } from './signature.ts'
+import { respell } from './spelling.ts'
+
+/** One candidate of a stream, chunk by chunk. */
+export interface CandidateDecoder {
+  push(candidate: JsonObject, out: ModelEvent[]): void
+  /** Closes what is open and tells how the candidate finished. Called once, at the end of the stream. */
+  end(out: ModelEvent[]): void
+  readonly finished: boolean
+}
+
+const candidateFields: readonly string[] = ['content', 'finishReason', 'finishMessage', 'index']
+
+export function createCandidateDecoder(index: number, context: ExchangeContext): CandidateDecoder {
+  const scope = answerScope(context)
+  let out: ModelEvent[] = []
+  let next = 0
+  /** The text or the thought that still grows. */
+  let open: { type: 'text' | 'reasoning'; part: number } | undefined
+  /** The text said last, all of it: sources name their place in it. */
+  let text = ''
+  let partial: PartialCall | undefined
+  let held: ReasoningPart[] = []
+  let reason: Json | undefined
+  let message: Json | undefined
+  let calls = false
+  /** Log probabilities of chunks without text. */
+  let loose: JsonObject | undefined
+  const extra: JsonObject = {}
+
+  function start(value: Part): number {
+    out.push({ type: 'part-start', choice: index, part: next, value })
+    return next++
+  }
+  const end = (part: number): void => {
+    out.push({ type: 'part-end', choice: index, part })
+  }
+  function close(): void {
+    if (open !== undefined) end(open.part)
+    open = undefined
+  }
+  function begin(type: 'text' | 'reasoning', value: Part): number {
+    if (open?.type !== type) {
+      close()
+      open = { type, part: start(value) }
+      if (type === 'text') text = ''
+    }
+    return open.part
+  }
+
+  function readText(part: TextPart, logprobs: JsonObject | undefined): void {
+    if (part.text === '' && part.extra === undefined) {
+      loose = joinLogprobs(loose, logprobs)
+      return
+    }
+    release()
+    // What else stands on a part makes it a part of its own.
+    if (part.extra !== undefined) close()
+    const number = begin('text', { ...part, text: '' })
+    text += part.text
+    out.push({
+      type: 'part-delta',
+      choice: index,
+      part: number,
+      delta: logprobs === undefined ? { type: 'text', text: part.text } : { type: 'text', text: part.text, logprobs },
+    })
+  }
+
+  function readThought(part: ReasoningPart): void {
+    if (signed(part) !== undefined) {
+      held.push(part)
+      return
+    }
+    const { seal, ...unsealed } = part
+    if (part.text === '' && seal === undefined) return
+    release()
+    if (part.redacted) {
+      close()
+      end(start(part))
+      return
+    }
+    const number = begin('reasoning', { ...unsealed, text: '' })
+    if (part.text !== '')
+      out.push({ type: 'part-delta', choice: index, part: number, delta: { type: 'reasoning', text: part.text } })
+    if (seal === undefined) return
+    out.push({ type: 'part-delta', choice: index, part: number, delta: { type: 'seal', seal } })
+    close()
+  }
+
+  /** Signatures of what came before. They wait, because sources that belong to the text too may come in a later chunk. */
+  function release(): void {
+    if (held.length > 0) close()
+    for (const signature of held) end(start(signature))
+    held = []
+  }
+
+  function readPart(source: JsonObject, logprobs: JsonObject | undefined): void {
+    const whole = gather(source)
+    if (whole === undefined) return
+    for (const part of decodePart(whole, '', next, scope)) {
+      delete part.at
+      if (part.type === 'text') readText(part, logprobs)
+      else if (part.type === 'reasoning') readThought(part)
+      else if (part.type === 'tool-call') {
+        calls = true
+        release()
+        close()
+        const number = start({ ...part, input: '' })
+        if (part.input !== '')
+          out.push({ type: 'part-delta', choice: index, part: number, delta: { type: 'input', text: part.input } })
+        end(number)
+      } else {
+        release()
+        close()
+        end(start(part))
+      }
+    }
+  }
+
+  /** A call whose arguments come in pieces is told when it is whole; every other part at once. */
+  function gather(source: JsonObject): JsonObject | undefined {
+    const part = respell(source)
+    const call = isObject(part.functionCall) ? respell(part.functionCall) : undefined
+    if (call === undefined) return part
+    const more = call.willContinue === true
+    if (partial === undefined) {
+      if (!more && call.partialArgs === undefined) return part
+      partial = startPartialCall(part)
+    }
+    partial.add(call.partialArgs)
+    if (more) return undefined
+    const whole = partial.whole()
+    partial = undefined
+    return whole
+  }
+
+  function cite(fields: JsonObject): void {
+    const current = open?.type === 'text' ? open.part : undefined
+    // In a stream all of the text so far is one part.
+    const { of } = decodeSources(fields, () => (current === undefined ? undefined : text))
+    for (const citations of of.values())
+      for (const citation of citations)
+        if (current !== undefined)
+          out.push({ type: 'part-delta', choice: index, part: current, delta: { type: 'citation', citation } })
+  }
+
+  return {
+    push(candidate, into) {
+      out = into
+      const fields = respell(candidate)
+      const logprobs = takeLogprobs(fields)
+      const content = isObject(fields.content) ? respell(fields.content) : {}
+      const parts = Array.isArray(content.parts)
+        ? content.parts.filter(isObject)
+        : isObject(content.parts)
+          ? [content.parts]
+          : []
+      // They belong to the chunk's text; where it has none, to the answer.
+      const speaking = parts.findIndex(
+        (part) => typeof part.text === 'string' && part.text !== '' && part.thought !== true,
+      )
+      if (speaking < 0) loose = joinLogprobs(loose, logprobs)
+      for (const [position, part] of parts.entries()) readPart(part, position === speaking ? logprobs : undefined)
+      if (finishWord(fields.finishReason) !== undefined) reason = fields.finishReason
+      if (typeof fields.finishMessage === 'string') message = fields.finishMessage
+      cite(fields)
+      for (const key of candidateFields) delete fields[key]
+      merge(extra, substance(fields) ?? {})
+    },
+    end(into) {
+      out = into
+      if (partial !== undefined) {
+        const left = partial.whole()
+        partial = undefined
+        readPart(left, undefined)
+      }
+      release()
+      close()
+      out.push({
+        type: 'choice-end',
+        choice: index,
+        finish: decodeFinish(reason, message, calls),
+        ...(loose === undefined ? {} : { logprobs: loose }),
+        ...(Object.keys(extra).length === 0 ? {} : { extra: { gemini: extra } }),
+      })
+    },
+    get finished() {
+      return reason !== undefined
+    },
+  }
+}
+
+/** Later chunks add to what earlier ones said: lists grow, texts and numbers are replaced. */
+function merge(into: JsonObject, later: JsonObject): void {
+  for (const key of Object.keys(later)) {
+    const before = into[key]
+    const value = later[key] ?? null
+    if (isObject(before) && isObject(value)) {
+      const both = { ...before }
+      merge(both, value)
+      into[key] = both
+    } else
+      into[key] =
+        Array.isArray(before) && Array.isArray(value) && key.startsWith('grounding') ? [...before, ...value] : value
+  }
+}

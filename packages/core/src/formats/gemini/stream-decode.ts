@@ -1,0 +1,128 @@
+import { statusOf } from '../../errors.ts'
+import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
+import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { put } from '../shared/strict.ts'
+import { truncated } from './chunk.ts'
+import { decodeError } from './error.ts'
+import { isAnswer, substance, takeBlock } from './response-decode.ts'
+import { respell } from './spelling.ts'
+import { type CandidateDecoder, createCandidateDecoder } from './stream-decode-candidate.ts'
+import { decodeUsage, tierIn } from './usage.ts'
+
+export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
+
+/** Fields of a chunk that are read here. */
+const readFields: readonly string[] = ['candidates', 'usageMetadata', 'modelVersion', 'responseId', 'error']
+
+/**
+ * Chunks in, events out. Each chunk is a whole answer of its own. The format has no terminal event: a stream is over when
+ * its input is, and it ended well if every candidate said why it finished, or the prompt was blocked.
+ */
+export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
+  const candidates = new Map<number, CandidateDecoder>()
+  const top: JsonObject = {}
+  let out: ModelEvent[] = []
+  let started = false
+  let blocked = false
+  let over = false
+
+  const fail = (error: ErrorInfo): void => {
+    over = true
+    out.push({ type: 'error', error })
+  }
+  const failWith = (kind: ErrorInfo['kind'], message: string): void => fail({ kind, status: statusOf[kind], message })
+
+  function start(chunk: JsonObject): void {
+    started = true
+    const event: ModelEvent = {
+      type: 'response-start',
+      id: textOf(chunk.responseId),
+      model: textOf(chunk.modelVersion),
+      created: 0,
+    }
+    put(event, 'serviceTier', tierIn(chunk.usageMetadata))
+    put(event, 'extra', Object.keys(top).length === 0 ? undefined : { gemini: { ...top } })
+    out.push(event)
+  }
+
+  /** What stands beside the candidates (`promptFeedback`, `createTime`): new or changed values only. */
+  function noteTop(chunk: JsonObject): void {
+    const fields = { ...chunk }
+    for (const key of readFields) delete fields[key]
+    const rest = substance(fields)
+    if (rest === undefined) return
+    const fresh: JsonObject = {}
+    for (const key of Object.keys(rest)) {
+      const value = rest[key] as Json
+      if (key in top && JSON.stringify(value) === JSON.stringify(top[key])) continue
+      fresh[key] = value
+      top[key] = value
+    }
+    if (started && Object.keys(fresh).length > 0) out.push({ type: 'native', format: 'gemini', value: fresh })
+  }
+
+  function readChunk(source: JsonObject): void {
+    const chunk = respell(source)
+    const list = Array.isArray(chunk.candidates) ? chunk.candidates : []
+    const block = list.length === 0 && candidates.size === 0 && !blocked ? takeBlock(chunk) : undefined
+    noteTop(chunk)
+    if (!started && (list.length > 0 || block !== undefined)) start(chunk)
+    for (const [position, candidate] of list.entries()) {
+      if (!isObject(candidate)) continue
+      const index = typeof candidate.index === 'number' ? candidate.index : position
+      let decoder = candidates.get(index)
+      if (decoder === undefined) {
+        decoder = createCandidateDecoder(index, context)
+        candidates.set(index, decoder)
+      }
+      decoder.push(candidate, out)
+    }
+    if (block !== undefined) {
+      blocked = true
+      out.push({ type: 'choice-end', choice: 0, finish: block.finish })
+    }
+    const usage = decodeUsage(chunk.usageMetadata)
+    if (usage !== undefined) out.push({ type: 'usage', usage })
+  }
+
+  const drain = (): ModelEvent[] => {
+    const events = out
+    out = []
+    return events
+  }
+
+  return {
+    push(event) {
+      if (over) return []
+      const data = event.data.trim()
+      if (data === '') return []
+      let parsed: unknown
+      try {
+        parsed = JSON.parse(data)
+      } catch {
+        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
+        return drain()
+      }
+      const [only] = Array.isArray(parsed) ? parsed : [parsed]
+      const chunk: unknown = only
+      if (isObject(chunk) && (chunk.error || event.event === 'error')) fail(decodeError(200, chunk))
+      else if (isObject(chunk) && (isAnswer(chunk) || started)) readChunk(chunk)
+      else failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no chunk of an answer.')
+      return drain()
+    },
+    end() {
+      if (over) return []
+      const whole =
+        blocked || (candidates.size > 0 && [...candidates.values()].every((candidate) => candidate.finished))
+      if (whole) {
+        for (const [, candidate] of [...candidates].sort(([a], [b]) => a - b)) candidate.end(out)
+        out.push({ type: 'response-end' })
+      } else fail(truncated)
+      over = true
+      return drain()
+    },
+  }
+}
+
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')

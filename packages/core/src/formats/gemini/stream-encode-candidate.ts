@@ -1,0 +1,190 @@
+import type { ExchangeContext } from '../codec.ts'
+import type { Citation, Delta, Extra, Finish, Json, JsonObject, MediaPart, Part, Sealed } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { ownExtra } from '../shared/report.ts'
+import { put } from '../shared/strict.ts'
+import { encodeSources } from './grounding.ts'
+import { encodeLogprobs } from './logprobs.ts'
+import { type EncodeScope, encodePart, reportCache } from './parts-encode.ts'
+import { clientScope, encodeEnding } from './response-encode.ts'
+import { encodeResult } from './tool-result.ts'
+
+/** How a candidate ended: as a candidate of the last chunk, as a blocked prompt, or in a fault that only an error can tell. */
+export type Ending = { candidate: JsonObject } | { feedback: JsonObject } | { error: string }
+
+/** Writes one candidate of a stream, part by part. */
+export interface CandidateEncoder {
+  start(part: number, value: Part): void
+  delta(part: number, delta: Delta): void
+  end(part: number): void
+  finish(finish: Finish, logprobs: Json | undefined, extra: Extra | undefined): Ending
+}
+
+/** A part on its way. Calls, media and blocks are told whole at their end; texts and thoughts as they come. */
+interface OpenPart {
+  value: Part
+  /** All of its text, input or data so far. */
+  text: string
+  seal: Sealed | undefined
+  citations: Citation[]
+  /** A text or thought of which nothing has been sent: what else stands on it goes with the first piece. */
+  fresh: boolean
+}
+
+export function createCandidateEncoder(
+  index: number,
+  context: ExchangeContext,
+  send: (part: JsonObject, logprobs: JsonObject | undefined) => void,
+): CandidateEncoder {
+  const scope: EncodeScope = clientScope(context)
+  const open = new Map<number, OpenPart>()
+  const cited: { part: number; text: string; citations: Citation[]; at: string }[] = []
+  let anything = false
+
+  /** A piece of text or thought. The first carries what else stands on the part. */
+  function write(part: OpenPart, text: string, logprobs: Json | undefined): void {
+    const { value } = part
+    part.text += text
+    if (text === '' && logprobs === undefined) return
+    const result = logprobs === undefined ? undefined : encodeLogprobs(logprobs)
+    if (value.type === 'text' || value.type === 'refusal') {
+      send(part.fresh ? (encodePart({ ...value, text }, scope) ?? { text }) : { text }, result)
+      part.fresh = false
+    } else if (value.type === 'reasoning') {
+      const { seal: _, ...bare } = value
+      send(part.fresh ? (encodePart({ ...bare, text }, scope) ?? { text }) : { text, thought: true }, result)
+      part.fresh = false
+    }
+  }
+
+  function endMedia(part: OpenPart, media: MediaPart): void {
+    const source =
+      media.source.type === 'base64' ? { ...media.source, data: media.source.data + part.text } : media.source
+    sendWhole({ ...media, source })
+  }
+
+  function sendWhole(value: Part): void {
+    const encoded =
+      value.type === 'tool-result'
+        ? { functionResponse: encodeResult(value, scope).response }
+        : encodePart(value, scope)
+    if (encoded !== undefined) send(encoded, undefined)
+  }
+
+  function close(number: number, part: OpenPart): void {
+    open.delete(number)
+    const { value, seal } = part
+    switch (value.type) {
+      case 'text':
+        if (part.citations.length > 0)
+          cited.push({ part: 0, text: part.text, citations: part.citations, at: value.at ?? '' })
+        return
+      case 'refusal':
+        return
+      case 'reasoning': {
+        // The signature closes the thought, on a part of its own as Google's models send it.
+        const last = seal ?? value.seal
+        if (last !== undefined) sendWhole({ ...value, text: '', seal: last })
+        return
+      }
+      case 'tool-call': {
+        const call = { ...value, input: part.text }
+        sendWhole(seal === undefined ? call : { ...call, seal })
+        return
+      }
+      case 'media':
+        endMedia(part, value)
+        return
+      case 'native':
+      case 'tool-result':
+        sendWhole(value)
+        return
+      default:
+        value satisfies never
+    }
+  }
+
+  return {
+    start(number, value) {
+      anything = true
+      if (value.cache !== undefined) reportCache(value.at, context)
+      const part: OpenPart = { value, text: '', seal: undefined, citations: [], fresh: true }
+      open.set(number, part)
+      if (value.type === 'tool-call') part.text = value.input
+      else if ('text' in value) write(part, value.text, undefined)
+      if (value.type === 'text') part.citations.push(...(value.citations ?? []))
+    },
+    delta(number, delta) {
+      const part = open.get(number)
+      if (part === undefined) return
+      switch (delta.type) {
+        case 'text':
+        case 'reasoning':
+        case 'refusal':
+          write(part, delta.text, delta.logprobs)
+          return
+        case 'input':
+          part.text += delta.text
+          return
+        case 'seal':
+          part.seal = delta.seal
+          return
+        case 'citation':
+          part.citations.push(delta.citation)
+          return
+        case 'media':
+          part.text += delta.data
+          ownExtra(delta.extra, 'gemini', '', context.report)
+          return
+        default:
+          delta satisfies never
+      }
+    },
+    end(number) {
+      const part = open.get(number)
+      if (part !== undefined) close(number, part)
+    },
+    finish(finish, logprobs, extra) {
+      for (const [number, part] of [...open]) close(number, part)
+      const at = `/choices/${index}`
+      const feedback = finish.extra?.gemini?.promptFeedback
+      if (isObject(feedback) && !anything) return { feedback }
+      const ending = encodeEnding(finish, anything, at, context)
+      if (ending === undefined) return { error: finish.explanation ?? 'The upstream ended its answer with an error.' }
+      const { content, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
+      // Clients read the first part of every chunk without asking whether there is one.
+      const candidate: JsonObject = {
+        content: { ...(isObject(content) ? content : undefined), parts: [{ text: '' }], role: 'model' },
+        ...ending,
+        index,
+        ...own,
+      }
+      const several = cited.length > 1
+      encodeSources(several ? joined(cited) : cited, candidate, context)
+      put(candidate, 'logprobsResult', encodeLogprobs(logprobs))
+      return { candidate }
+    },
+  }
+}
+
+/** To who adds up a stream, all its text is one: places in later texts move on by what came before. */
+function joined(
+  cited: readonly { part: number; text: string; citations: Citation[]; at: string }[],
+): { part: number; text: string; citations: Citation[]; at: string }[] {
+  const text = cited.map((one) => one.text).join('')
+  let offset = 0
+  return cited.map(({ citations, at, text: own }) => {
+    const from = offset
+    offset += own.length
+    return {
+      part: 0,
+      text,
+      at,
+      citations: citations.map((citation) => ({
+        ...citation,
+        ...(citation.start === undefined ? {} : { start: citation.start + from }),
+        ...(citation.end === undefined ? {} : { end: citation.end + from }),
+      })),
+    }
+  })
+}

@@ -1,0 +1,124 @@
+import type { SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
+import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
+import { decodeError } from './error.ts'
+import { finishWord } from './finish.ts'
+import { respell } from './spelling.ts'
+import { decodeUsage } from './usage.ts'
+
+/** Usage comes with every stream, and the model stands in the URL: nothing in the body needs an edit. */
+export const wireEdit = (_body: JsonObject, _target: TargetTraits): WireEdit | undefined => undefined
+
+export function tapResponse(body: JsonObject): { usage?: Usage; finish?: string } {
+  const out: { usage?: Usage; finish?: string } = {}
+  const fields = respell(body)
+  const usage = decodeUsage(fields.usageMetadata)
+  if (usage !== undefined) out.usage = usage
+  const finish = finishOf(fields)
+  if (finish !== undefined) out.finish = finish
+  return out
+}
+
+/** The first candidate's word, or why the prompt was blocked. */
+function finishOf(fields: JsonObject): string | undefined {
+  const [first] = Array.isArray(fields.candidates) ? fields.candidates : []
+  if (isObject(first)) return finishWord(respell(first).finishReason)
+  const block = isObject(fields.promptFeedback) ? respell(fields.promptFeedback).blockReason : undefined
+  return block === undefined || block === null ? undefined : String(block)
+}
+
+/**
+ * Chunks are looked at as text. Usage is cumulative, so only the last that holds any is parsed, and only when someone asks.
+ * There is no terminal event: the stream has ended when its input is over (`end`) and a chunk said why.
+ */
+export function tapStream(_options: { withholdUsage: boolean; target: TargetTraits }): StreamTap {
+  let frame: Frame | undefined
+  let started = false
+  let ended = false
+  let error: ErrorInfo | undefined
+  let finish: string | undefined
+  let last: string | undefined
+  let usage: Usage | undefined
+
+  function counted(): Usage | undefined {
+    if (last !== undefined) {
+      usage = decodeUsage(respell(parse(last) ?? {}).usageMetadata) ?? usage
+      last = undefined
+    }
+    return usage
+  }
+
+  function look(event: SseEvent): void {
+    const { data } = event
+    if (data.includes('"error"') || event.event === 'error') {
+      const chunk = parse(data)
+      if (chunk !== undefined && (chunk.error || event.event === 'error')) {
+        error = decodeError(200, chunk)
+        return
+      }
+    }
+    if (!started && (data.includes('"candidates"') || data.includes('lockReason"') || data.includes('lock_reason"'))) {
+      const chunk = respell(parse(data) ?? {})
+      started = isReal(chunk)
+      if (started) frame = { id: textOf(chunk.responseId), model: textOf(chunk.modelVersion) }
+    }
+    if (mayFinish(data)) finish = finishOf(respell(parse(data) ?? {})) ?? finish
+    if (data.includes('TokenCount"') || data.includes('_token_count"')) last = data
+  }
+
+  return {
+    push(event) {
+      if (event.event !== ':') look(event)
+      return true
+    },
+    end() {
+      ended = error === undefined && finish !== undefined
+    },
+    get started() {
+      return started
+    },
+    get ended() {
+      return ended
+    },
+    get error() {
+      return error
+    },
+    get usage() {
+      return counted()
+    },
+    get finish() {
+      return finish
+    },
+    heartbeat: () => [heartbeatEvent(frame)],
+    fail: (info) => [errorEvent(info)],
+  }
+}
+
+/** Whether a chunk says something: an empty text is how servers fill up. */
+function isReal(chunk: JsonObject): boolean {
+  if (finishOf(chunk) !== undefined) return true
+  const [first] = Array.isArray(chunk.candidates) ? chunk.candidates : []
+  const content = isObject(first) ? first.content : undefined
+  const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : []
+  return parts.some((part) => isObject(part) && (part.text !== '' || Object.keys(part).length > 1))
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** A quoted name within a JSON text has its quotes escaped, so these matches are real keys (or short string values). */
+const mayFinish = (data: string): boolean =>
+  data.includes('"finishReason"') ||
+  data.includes('"blockReason"') ||
+  data.includes('"finish_reason"') ||
+  data.includes('"block_reason"')
+
+function parse(data: string): JsonObject | undefined {
+  try {
+    const chunk: unknown = JSON.parse(data)
+    const [only] = Array.isArray(chunk) ? (chunk as unknown[]) : [chunk]
+    return isObject(only) ? only : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,236 @@
+import type { CodecContext } from '../codec.ts'
+import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject, leftover, take, takeArray, takeObject, takeString, type Unread } from '../shared/reader.ts'
+import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { fromOpenApi, lowerTypes, toOpenApi, unenforcedIn } from './json-schema.ts'
+import { reportCache } from './parts-encode.ts'
+import { respell, spelt } from './spelling.ts'
+import { customProperty } from './tool-input.ts'
+
+type Tools = NonNullable<ModelRequest['tools']>
+
+/** Reads `tools` and the choice in `toolConfig`; what else that holds stays in `fields`. */
+export function decodeTools(fields: Unread, body: JsonObject): Tools | undefined {
+  const place = `/${spelt(body, 'tools')}`
+  const wire = fields.tools
+  delete fields.tools
+  const list = Array.isArray(wire) ? wire : isObject(wire) ? [wire] : undefined
+  const choice = decodeChoice(fields)
+  if (list === undefined && choice === undefined) return undefined
+  const tools: Tools = {
+    list: (list ?? []).flatMap((tool, index) => decodeTool(tool, Array.isArray(wire) ? pointer(place, index) : place)),
+  }
+  put(tools, 'choice', choice)
+  return tools
+}
+
+/** One entry of the list holds any number of functions, and beside them what Google runs itself. */
+function decodeTool(source: Json, at: string): Tool[] {
+  if (!isObject(source)) return [{ type: 'native', format: 'gemini', value: { value: source }, at }]
+  const fields = respell(source)
+  const place = pointer(at, spelt(source, 'functionDeclarations'))
+  const functions = (takeArray(fields, 'functionDeclarations') ?? []).flatMap((item, index) =>
+    isObject(item) ? [decodeFunction(item, pointer(place, index))] : [],
+  )
+  const own = Object.keys(fields).map(
+    (key): Tool => ({
+      type: 'native',
+      format: 'gemini',
+      value: { [key]: fields[key] ?? null },
+      at: pointer(at, spelt(source, key)),
+    }),
+  )
+  return [...functions, ...own]
+}
+
+function decodeFunction(source: JsonObject, at: string): Tool {
+  const fields = respell(source)
+  const tool: Tool = { type: 'function', name: takeString(fields, 'name') ?? '', at }
+  put(tool, 'description', takeString(fields, 'description'))
+  const schema = takeObject(fields, 'parametersJsonSchema')
+  if (schema !== undefined) tool.schema = lowerTypes(schema)
+  else {
+    const subset = takeObject(fields, 'parameters')
+    if (subset !== undefined) tool.schema = fromOpenApi(subset)
+  }
+  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
+  const rest = leftover(fields)
+  if (rest !== undefined) tool.extra = { gemini: rest }
+  return tool
+}
+
+const isStrings = (value: Json): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
+
+function decodeChoice(fields: Unread): ToolChoice | undefined {
+  const config = takeObject(fields, 'toolConfig')
+  if (config === undefined) return undefined
+  const outer = respell(config)
+  const calling = takeObject(outer, 'functionCallingConfig')
+  let choice: ToolChoice | undefined
+  if (calling !== undefined) {
+    const inner = respell(calling)
+    const mode = typeof inner.mode === 'string' ? inner.mode.toUpperCase() : ''
+    const names = take(inner, 'allowedFunctionNames', isStrings)
+    choice = choiceOf(mode, names)
+    if (choice === undefined) {
+      if (names !== undefined) inner.allowedFunctionNames = names
+    } else if (mode === 'VALIDATED')
+      inner.mode = mode // also asks for calls that fit their schemas
+    else delete inner.mode
+    const rest = leftover(inner)
+    if (rest !== undefined) outer.functionCallingConfig = rest
+  }
+  const rest = leftover(outer)
+  if (rest !== undefined) fields.toolConfig = rest
+  return choice
+}
+
+function choiceOf(mode: string, names: string[] | undefined): ToolChoice | undefined {
+  const [only, second] = names ?? []
+  switch (mode) {
+    case 'NONE':
+      return 'none'
+    case 'ANY':
+      if (names === undefined || only === undefined) return 'required'
+      return second === undefined ? { name: only } : { allowed: names, mode: 'required' }
+    case 'AUTO':
+    case 'VALIDATED':
+      return names === undefined || only === undefined ? 'auto' : { allowed: names, mode: 'auto' }
+    default:
+      return undefined
+  }
+}
+
+/** Writes `tools` and `toolConfig`. */
+export function encodeTools(tools: Tools, out: JsonObject, request: ModelRequest, context: CodecContext): void {
+  const { list, choice, parallel, ...rest } = tools
+  rest satisfies Nothing
+  const functions: JsonObject[] = []
+  const wire: JsonObject[] = []
+  for (const tool of list) {
+    const encoded = encodeTool(tool, context)
+    if (encoded === undefined) continue
+    if (tool.type === 'native') wire.push(encoded)
+    else {
+      if (functions.length === 0) wire.push({ functionDeclarations: functions })
+      functions.push(encoded)
+    }
+  }
+  if (wire.length > 0) out.tools = wire
+  if (parallel === false)
+    context.report.add(
+      loss(
+        fieldPointer('tools.parallel', request.at, undefined),
+        'parallel calls cannot be ruled out in generateContent',
+      ),
+    )
+  if (choice !== undefined) encodeChoice(choice, wire.length > 0, out, request, context)
+}
+
+function encodeTool(tool: Tool, context: CodecContext): JsonObject | undefined {
+  const at = tool.at ?? ''
+  const { report } = context
+  const own = ownExtra(tool.extra, 'gemini', at, report)
+  if (tool.cache !== undefined) reportCache(at, context)
+  switch (tool.type) {
+    case 'function': {
+      const { type: _, name, description, schema, strict, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      rest satisfies Nothing
+      const out: JsonObject = { ...own, name }
+      put(out, 'description', description)
+      if (schema !== undefined) writeSchema(schema, out, 'parameters', 'parametersJsonSchema', at, context)
+      if (strict)
+        report.add(
+          loss(pointer(at, 'strict'), 'calls are not held to their schema one tool at a time', 'unsupported', 'note'),
+        )
+      return out
+    }
+    case 'custom': {
+      const { type: _, name, description, grammar, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      rest satisfies Nothing
+      const told = grammar === undefined ? '' : '; its grammar is only told, not enforced'
+      report.add(loss(at, `the free-text tool '${name}' is offered as a function with one text${told}`, 'approximated'))
+      const out: JsonObject = { ...own, name }
+      put(out, 'description', description)
+      out.parameters = {
+        type: 'OBJECT',
+        properties: { [customProperty]: { type: 'STRING', description: describeText(grammar) } },
+        required: [customProperty],
+      }
+      return out
+    }
+    case 'native': {
+      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      rest satisfies Nothing
+      if (format === 'gemini') return value
+      report.add(loss(at, `the tool '${String(value.name ?? value.type)}' has no counterpart in generateContent`))
+      return undefined
+    }
+    default:
+      return tool satisfies never
+  }
+}
+
+/** Writes a schema in the dialect that keeps its meaning. */
+export function writeSchema(
+  schema: JsonObject,
+  out: JsonObject,
+  subsetKey: string,
+  fullKey: string,
+  at: string,
+  context: CodecContext,
+): void {
+  const subset = toOpenApi(schema)
+  if (subset !== undefined) {
+    out[subsetKey] = subset
+    return
+  }
+  out[fullKey] = schema
+  const ignored = unenforcedIn(schema)
+  if (ignored.size > 0)
+    context.report.add(
+      loss(at, `parts of the schema are sent but not enforced: ${[...ignored].join(', ')}`, 'approximated', 'note'),
+    )
+}
+
+function describeText(grammar: JsonObject | undefined): string {
+  if (grammar === undefined) return 'The whole input, as raw text.'
+  const { syntax, definition } = grammar
+  const rules = typeof definition === 'string' ? definition : JSON.stringify(grammar)
+  return `The whole input, as raw text that matches this grammar (${String(syntax ?? 'grammar')}):\n${rules}`
+}
+
+function encodeChoice(
+  choice: ToolChoice,
+  offered: boolean,
+  out: JsonObject,
+  request: ModelRequest,
+  context: CodecContext,
+): void {
+  const at = fieldPointer('tools.choice', request.at, undefined)
+  const config = isObject(out.toolConfig) ? out.toolConfig : {}
+  const kept = isObject(config.functionCallingConfig) ? config.functionCallingConfig : {}
+  const forced = choice === 'required' || (typeof choice === 'object' && !('mode' in choice && choice.mode === 'auto'))
+  if (!offered && request.tools?.list.length !== 0) {
+    if (forced) context.report.add(loss(at, 'no tool is left that could be chosen'))
+    if (forced || choice === 'auto') return
+  }
+  const calling: JsonObject = { ...kept }
+  if (choice === 'auto') calling.mode = kept.mode ?? 'AUTO'
+  else if (choice === 'none') calling.mode = 'NONE'
+  else if (choice === 'required') calling.mode = 'ANY'
+  else if ('name' in choice) Object.assign(calling, { mode: 'ANY', allowedFunctionNames: [choice.name] })
+  else {
+    // Names go with ANY and VALIDATED only; the latter leaves it to the model whether to call at all.
+    if (choice.mode === 'auto' && kept.mode === undefined)
+      context.report.add(loss(at, "the allowed tools are sent with the mode 'VALIDATED'", 'approximated', 'note'))
+    Object.assign(calling, {
+      mode: choice.mode === 'auto' ? 'VALIDATED' : 'ANY',
+      allowedFunctionNames: choice.allowed,
+    })
+  }
+  out.toolConfig = { ...config, functionCallingConfig: calling }
+}

@@ -1,0 +1,36 @@
+import { encodeModel, encodeModelList } from '../chat/model-list.ts'
+import type { Codec } from '../codec.ts'
+import { validateBody } from '../shared/validate.ts'
+import { complain } from './complaint.ts'
+import { decodeError, encodeError } from './error.ts'
+import { efforts, fieldPointers } from './fields.ts'
+import { decodeRequest } from './request-decode.ts'
+import { encodeRequest } from './request-encode.ts'
+import { decodeResponse } from './response-decode.ts'
+import { encodeResponse } from './response-encode.ts'
+import { inputSchema, requestSchema } from './schema.ts'
+import { decodeStream } from './stream-decode.ts'
+import { encodeStream } from './stream-encode.ts'
+import { tapResponse, tapStream } from './tap.ts'
+
+/** OpenAI's Responses, as OpenAI, xAI and the Open Responses servers speak them; without state of its own. */
+export const responsesCodec: Codec = {
+  format: 'responses',
+  validateRequest: (body) => validateBody(inputSchema, validateBody(requestSchema, body, complain), complain),
+  decodeRequest,
+  encodeRequest,
+  decodeResponse,
+  encodeResponse,
+  decodeStream,
+  encodeStream,
+  decodeError,
+  encodeError,
+  // Usage comes with every terminal event: nothing has to be asked for.
+  wireEdit: () => undefined,
+  tapResponse,
+  tapStream,
+  encodeModelList,
+  encodeModel,
+  fieldPointers,
+  efforts,
+}

@@ -1,0 +1,104 @@
+import type { CodecContext } from '../codec.ts'
+import type { Json, JsonObject, Part, TextPart } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject, leftover, takeArray, takeString, type Unread, unread } from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import type { Nothing } from '../shared/strict.ts'
+import { decodeAnnotations, encodeCitation } from './citations.ts'
+import { decodeMedia, encodeMedia, partName } from './media.ts'
+
+/** Content of a message or of a tool's result: a string, or a list of parts. */
+export function decodeContent(content: Json | undefined, at: string): Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }]
+  if (!Array.isArray(content)) return []
+  return content.map((part, index) => decodePart(part, pointer(at, index)))
+}
+
+function decodePart(source: Json, at: string): Part {
+  if (typeof source === 'string') return { type: 'text', text: source, at }
+  if (!isObject(source)) return { type: 'native', format: 'responses', value: { value: source }, at }
+  const fields = unread(source)
+  const type = takeString(fields, 'type') ?? ''
+  const part = decodeText(type, fields) ?? decodeMedia(type, fields)
+  if (part === undefined) return { type: 'native', format: 'responses', value: source, at }
+  part.at = at
+  const rest = substance(fields)
+  if (rest !== undefined) part.extra = { responses: rest }
+  return part
+}
+
+const textTypes: readonly string[] = ['input_text', 'output_text', 'text']
+
+function decodeText(type: string, fields: Unread): Part | undefined {
+  if (type === 'refusal') {
+    const text = takeString(fields, 'refusal')
+    return text === undefined ? undefined : { type, text }
+  }
+  if (!textTypes.includes(type)) return undefined
+  const text = takeString(fields, 'text')
+  if (text === undefined) return undefined
+  const part: TextPart = { type: 'text', text }
+  const citations = decodeAnnotations(takeArray(fields, 'annotations'))
+  if (citations.length > 0) part.citations = citations
+  return part
+}
+
+/** What nobody read and says something: answers sent back are full of nulls and empty lists. */
+export function substance(fields: Unread): JsonObject | undefined {
+  for (const key of Object.keys(fields)) {
+    const value = fields[key]
+    if (value === null || (Array.isArray(value) && value.length === 0)) delete fields[key]
+  }
+  return leftover(fields)
+}
+
+export function reportCache(part: Part, context: CodecContext): void {
+  if (part.cache !== undefined)
+    context.report.add(
+      loss(pointer(part.at ?? '', 'cache_control'), 'the cache hint has no form in responses', 'unsupported', 'note'),
+    )
+}
+
+/** A part of a system, developer or user message, or of a tool's result; undefined (and reported) if it cannot be one. */
+export function encodeInput(part: Part, within: 'message' | 'result', context: CodecContext): JsonObject | undefined {
+  reportCache(part, context)
+  if (part.type === 'text') {
+    const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
+    rest satisfies Nothing
+    if (citations !== undefined && citations.length > 0)
+      context.report.add(loss(pointer(at, 'citations'), 'input text carries no citations', 'unsupported', 'note'))
+    return { ...ownExtra(extra, 'responses', at, context.report), type: 'input_text', text }
+  }
+  if (part.type === 'media') return encodeMedia(part, within, context)
+  if (part.type === 'native' && part.format === 'responses') return part.value
+  return leaveOut(part, within === 'message' ? 'a message cannot hold it' : 'a result cannot hold it', context)
+}
+
+export function leaveOut(part: Part, why: string, context: CodecContext): undefined {
+  const severity = part.type === 'native' && part.incidental ? 'note' : 'warn'
+  context.report.add(loss(part.at ?? '', `${partName(part)} left out: ${why}`, 'unsupported', severity))
+  return undefined
+}
+
+/** A plain text as a string, which every server takes; else the list. */
+export function collapse(content: JsonObject[]): string | JsonObject[] {
+  const [first, second] = content
+  if (first === undefined) return ''
+  const plain = first.type === 'input_text' && Object.keys(first).length === 2
+  return second === undefined && plain && typeof first.text === 'string' ? first.text : content
+}
+
+/** Text or a refusal as an answer's message holds it. */
+export function encodeOutput(part: Part & { type: 'text' | 'refusal' }, context: CodecContext): JsonObject {
+  const { at = '' } = part
+  const { messageItem: _, ...own } = ownExtra(part.extra, 'responses', at, context.report) ?? {}
+  if (part.type === 'refusal') {
+    const { type, text, cache: _cache, extra: _extra, at: _at, ...rest } = part
+    rest satisfies Nothing
+    return { ...own, type, refusal: text }
+  }
+  const { type: _type, text, citations, cache: _cache, extra: _extra, at: _at, ...rest } = part
+  rest satisfies Nothing
+  const annotations = (citations ?? []).flatMap((citation) => encodeCitation(citation, text.length, at, context) ?? [])
+  return { type: 'output_text', text, ...own, annotations }
+}

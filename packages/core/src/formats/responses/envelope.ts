@@ -1,0 +1,94 @@
+import { createReport } from '../../losses.ts'
+import type { ExchangeContext } from '../codec.ts'
+import type { JsonObject, ModelRequest } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { put } from '../shared/strict.ts'
+import { isOwnClient } from './fields.ts'
+import { encodeChoice } from './tool-choice.ts'
+import { encodeTools } from './tools.ts'
+
+/** What changes from one response to the next, and from its beginning to its end. */
+export interface Frame {
+  id: string
+  model: string
+  createdAt: number
+}
+
+/**
+ * A response without its output: every key that clients insist on, the request's settings among them. `own` are the
+ * settings an upstream of this format repeated itself: they win.
+ */
+export function encodeEnvelope(frame: Frame, own: JsonObject | undefined, context: ExchangeContext): JsonObject {
+  return {
+    ...encodeSettings(context),
+    ...own,
+    id: frame.id,
+    object: 'response',
+    created_at: frame.createdAt,
+    status: 'in_progress',
+    completed_at: null,
+    error: null,
+    incomplete_details: null,
+    model: frame.model,
+    output: [],
+    usage: null,
+  }
+}
+
+function encodeSettings(context: ExchangeContext): JsonObject {
+  const { request } = context
+  const { sampling, reasoning, output, tools, user } = request
+  const asked = isOwnClient(request) ? (request.extra?.responses ?? {}) : {}
+  const quiet = { ...context, report: createReport() }
+  const out: JsonObject = {
+    background: false,
+    frequency_penalty: sampling?.frequencyPenalty ?? 0,
+    instructions: instructionsOf(request),
+    max_output_tokens: sampling?.maxTokens ?? null,
+    max_tool_calls: asked.max_tool_calls ?? null,
+    metadata: request.metadata ?? (isObject(asked.metadata) ? asked.metadata : {}),
+    parallel_tool_calls: tools?.parallel ?? true,
+    presence_penalty: sampling?.presencePenalty ?? 0,
+    previous_response_id: null,
+    prompt_cache_key: user?.cacheKey ?? null,
+    reasoning: { effort: reasoning?.off ? 'none' : (reasoning?.effort ?? null), summary: reasoning?.summary ?? null },
+    safety_identifier: user?.safetyId ?? null,
+    service_tier: request.serviceTier ?? 'default',
+    // Whatever was asked: nothing can be fetched again later.
+    store: false,
+    temperature: sampling?.temperature ?? 1,
+    text: encodeText(output),
+    tool_choice: asked.tool_choice ?? (tools?.choice === undefined ? 'auto' : encodeChoice(tools.choice, tools)),
+    tools: tools === undefined ? [] : encodeTools(tools.list, true, quiet),
+    top_logprobs: output?.logprobs ?? asked.top_logprobs ?? 0,
+    top_p: sampling?.topP ?? 1,
+    truncation: asked.truncation ?? 'disabled',
+  }
+  put(out, 'user', user?.id)
+  return out
+}
+
+function instructionsOf({ turns }: ModelRequest): string | null {
+  const [first] = turns
+  const [part] = first?.parts ?? []
+  return first?.at === '/instructions' && part?.type === 'text' ? part.text : null
+}
+
+function encodeText(output: ModelRequest['output']): JsonObject {
+  const { format, verbosity } = output ?? {}
+  const text: JsonObject = { format: { type: 'text' } }
+  if (format?.type === 'json') {
+    const { schema, name, description, strict } = format
+    if (schema === undefined) text.format = { type: 'json_object' }
+    else
+      text.format = {
+        type: 'json_schema',
+        name: name ?? 'response',
+        description: description ?? null,
+        schema,
+        strict: strict ?? false,
+      }
+  }
+  put(text, 'verbosity', verbosity)
+  return text
+}

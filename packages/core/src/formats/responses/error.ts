@@ -1,0 +1,57 @@
+import {
+  errorObject as chatObject,
+  decodeError as decodeChatError,
+  encodeError as encodeChatError,
+} from '../chat/error.ts'
+import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+
+/**
+ * Over HTTP the dialect is that of chat, word for word. What an upstream of either said is shown as it was said.
+ * Unknown models are a 404 here too: OpenAI answers 400, but clients act on the 404.
+ */
+const asChat = (error: ErrorInfo): ErrorInfo => {
+  const named = error.kind === 'model_not_found' && error.param === undefined ? { ...error, param: 'model' } : error
+  return named.raw?.format === 'responses' ? { ...named, raw: { ...named.raw, format: 'chat' } } : named
+}
+
+/** As chat's, and the nested and the flat form of a stream's `error` event, and `response.failed`. */
+export function decodeError(status: number, body: Json): ErrorInfo {
+  const info = decodeChatError(status, unwrap(body))
+  return info.raw === undefined ? info : { ...info, raw: { ...info.raw, format: 'responses' } }
+}
+
+function unwrap(body: Json): Json {
+  if (!isObject(body)) return body
+  if (isObject(body.response) && isObject(body.response.error)) return { error: body.response.error }
+  if (body.type !== 'error' || isObject(body.error)) return body
+  const { type: _, sequence_number: _number, ...error } = body
+  return { error }
+}
+
+export const encodeError = (error: ErrorInfo, requestId: string): ReturnType<typeof encodeChatError> =>
+  encodeChatError(asChat(error), requestId)
+
+/** The object of a stream's `error` event. */
+export const errorObject = (error: ErrorInfo): JsonObject => chatObject(asChat(error))
+
+/** What `response.error.code` says in a stream. Agents decide by it whether to try again. */
+const codes: Readonly<Partial<Record<ErrorKind, string>>> = {
+  invalid_request: 'invalid_prompt',
+  request_too_large: 'context_length_exceeded',
+  context_length_exceeded: 'context_length_exceeded',
+  not_found: 'invalid_prompt',
+  model_not_found: 'model_not_found',
+  rate_limited: 'rate_limit_exceeded',
+  quota_exceeded: 'insufficient_quota',
+  overloaded: 'server_is_overloaded',
+}
+
+/** The `error` of a response that failed. */
+export function failureObject(error: ErrorInfo): JsonObject {
+  const own = error.raw?.format === 'responses' && typeof error.raw.value.code === 'string' ? error.raw.value.code : ''
+  return {
+    code: codes[error.kind] ?? (error.kind === 'upstream_error' && own ? own : 'server_error'),
+    message: error.message,
+  }
+}

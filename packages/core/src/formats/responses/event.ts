@@ -1,0 +1,40 @@
+import { statusOf } from '../../errors.ts'
+import type { SseEvent } from '../codec.ts'
+import type { ErrorInfo, JsonObject } from '../ir.ts'
+import { errorObject, failureObject } from './error.ts'
+
+/** Every event names itself twice: for readers of the stream's `event` lines, and for those of its data. */
+export const namedEvent = (type: string, number: number, fields: JsonObject): SseEvent => ({
+  event: type,
+  data: JSON.stringify({ type, sequence_number: number, ...fields }),
+})
+
+/** Follows a good ending. Its servers disagree whether it must be there; no client minds it. */
+export const doneEvent: SseEvent = { data: '[DONE]' }
+
+/** Keeps a stream alive that has not begun. */
+export const comment: SseEvent = { event: ':', data: 'keep-alive' }
+
+/** The one event that all clients take at any time, and that resets their idle timers. */
+export const keepalive = (number: number): SseEvent => namedEvent('keepalive', number, {})
+
+/**
+ * A stream that broke says so twice. Some clients throw at `error` and swallow `response.failed`, others know only the
+ * latter. The first holds the error both flat, as it is documented, and nested, as it is sent.
+ */
+export function errorEvents(error: ErrorInfo, response: JsonObject, number: number): SseEvent[] {
+  const object = errorObject(error)
+  const { code = null, message = '', param = null } = object
+  return [
+    namedEvent('error', number, { code, message, param, error: object }),
+    namedEvent('response.failed', number + 1, {
+      response: { output: [], ...response, status: 'failed', error: failureObject(error) },
+    }),
+  ]
+}
+
+export const truncated: ErrorInfo = {
+  kind: 'upstream_truncated',
+  status: statusOf.upstream_truncated,
+  message: 'The upstream ended its stream before the answer was complete.',
+}

@@ -1,0 +1,63 @@
+import type { ModelRequest } from '../ir.ts'
+
+export { efforts, isEffort, verbosities } from '../chat/fields.ts'
+
+/** Where the IR's request fields stand in a responses body. */
+export const fieldPointers = {
+  model: '/model',
+  turns: '/input',
+  stream: '/stream',
+  'sampling.temperature': '/temperature',
+  'sampling.topP': '/top_p',
+  'sampling.topK': '/top_k',
+  'sampling.seed': '/seed',
+  'sampling.logitBias': '/logit_bias',
+  'sampling.presencePenalty': '/presence_penalty',
+  'sampling.frequencyPenalty': '/frequency_penalty',
+  'sampling.stop': '/stop',
+  'sampling.maxTokens': '/max_output_tokens',
+  'sampling.choices': '/n',
+  tools: '/tools',
+  'tools.list': '/tools',
+  'tools.choice': '/tool_choice',
+  'tools.parallel': '/parallel_tool_calls',
+  reasoning: '/reasoning',
+  'reasoning.effort': '/reasoning/effort',
+  'reasoning.budgetTokens': '/reasoning/max_tokens',
+  'reasoning.adaptive': '/reasoning',
+  'reasoning.off': '/reasoning/effort',
+  'reasoning.summary': '/reasoning/summary',
+  output: '/text',
+  'output.format': '/text/format',
+  'output.modalities': '/modalities',
+  'output.audio': '/audio',
+  'output.logprobs': '/include',
+  'output.topLogprobs': '/top_logprobs',
+  'output.verbosity': '/text/verbosity',
+  'output.includeUsage': '/stream_options',
+  user: '/user',
+  'user.id': '/user',
+  'user.cacheKey': '/prompt_cache_key',
+  'user.safetyId': '/safety_identifier',
+  metadata: '/metadata',
+  serviceTier: '/service_tier',
+} as const satisfies Readonly<Record<string, string>>
+
+/** Summaries of the reasoning that can be asked for. */
+export const summaries = ['auto', 'concise', 'detailed'] as const
+
+/** Entries of `include` that have a meaning in the IR. */
+export const includes = {
+  /** Reasoning comes sealed, so that a client can send it back to a server that stores nothing. */
+  sealedReasoning: 'reasoning.encrypted_content',
+  logprobs: 'message.output_text.logprobs',
+} as const
+
+/** Noted in `ModelRequest.at` where a client asks for sealed reasoning: it gets the seals anyway, so no IR field says so. */
+export const sealsPlace = 'reasoning.seals'
+
+/**
+ * The client speaks this format. Only then do item ids, states and echoed settings of an answer mean anything to it; all
+ * other dialects name calls by their call id, and nothing else.
+ */
+export const isOwnClient = (request: ModelRequest): boolean => request.at?.turns === fieldPointers.turns

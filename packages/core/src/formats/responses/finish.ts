@@ -1,0 +1,80 @@
+import type { Finish, Json, JsonObject, Part } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+
+/** What an answer held, as far as its ending depends on it. */
+export interface Held {
+  calls: boolean
+  refusal: boolean
+  text: boolean
+  /** Anything at all but reasoning. */
+  any: boolean
+}
+
+export const nothingHeld = (): Held => ({ calls: false, refusal: false, text: false, any: false })
+
+export function note(held: Held, part: Part): void {
+  if (part.type === 'tool-call') held.calls = true
+  else if (part.type === 'refusal') held.refusal = true
+  else if (part.type === 'text') held.text = true
+  if (part.type !== 'reasoning') held.any = true
+}
+
+export function heldBy(parts: readonly Part[]): Held {
+  const held = nothingHeld()
+  for (const part of parts) if (part.type !== 'text' || part.text !== '') note(held, part)
+  return held
+}
+
+const reasons: Readonly<Record<string, Finish['reason']>> = {
+  max_output_tokens: 'length',
+  max_tokens: 'length',
+  content_filter: 'content-filter',
+  max_tool_calls: 'pause',
+}
+/** States of a response that is not over: it goes on at its server. */
+const unfinished: readonly string[] = ['queued', 'in_progress', 'cancelled']
+
+/** The state and, where it says why it is incomplete, the reason. New words of either never fail. */
+export function decodeFinish(response: JsonObject, held: Held): Finish {
+  const status = typeof response.status === 'string' ? response.status : ''
+  const details = isObject(response.incomplete_details) ? response.incomplete_details : {}
+  const why = typeof details.reason === 'string' ? details.reason : ''
+  if (status === 'incomplete' || why !== '') {
+    const reason = (Object.hasOwn(reasons, why) ? reasons[why] : undefined) ?? 'other'
+    return { reason, raw: { format: 'responses', value: why || status } }
+  }
+  const raw = { format: 'responses', value: status } as const
+  if (status === 'failed') return { reason: 'error', raw }
+  if (unfinished.includes(status)) return { reason: 'other', raw }
+  return { reason: held.calls ? 'tool-calls' : held.refusal && !held.text ? 'refusal' : 'stop', raw }
+}
+
+export interface Ending {
+  status: string
+  incompleteDetails: Json
+}
+
+const completed: Ending = { status: 'completed', incompleteDetails: null }
+const incomplete = (reason: string): Ending => ({ status: 'incomplete', incompleteDetails: { reason } })
+
+/** Agents repeat the turn in a hot loop after any ending they do not know: everything else is `completed`. */
+export function encodeFinish(finish: Finish, held: Held): Ending {
+  const own = finish.raw?.format === 'responses' ? finish.raw.value : undefined
+  if (own !== undefined && own !== '') {
+    if (unfinished.includes(own)) return { status: own, incompleteDetails: null }
+    if (own === 'completed' || own === 'complete') return completed
+    if (own !== 'failed') return own === 'incomplete' ? { status: own, incompleteDetails: null } : incomplete(own)
+  }
+  switch (finish.reason) {
+    case 'length':
+    case 'context-length':
+      return incomplete('max_output_tokens')
+    case 'content-filter':
+      return incomplete('content_filter')
+    case 'refusal':
+      // A model that declines in words has finished; one that was stopped has not.
+      return held.refusal && finish.raw?.value === 'stop' ? completed : incomplete('content_filter')
+    default:
+      return completed
+  }
+}

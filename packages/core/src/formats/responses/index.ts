@@ -1,0 +1,1 @@
+export { responsesCodec } from './codec.ts'

@@ -1,0 +1,191 @@
+import type { Json, JsonObject, Part, Tool, ToolResultPart, Turn } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject, takeString, unread } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
+import { beside, decodeAnswerItem, type ItemScope, nativeItem, typeOf } from './answer-items.ts'
+import { decodeContent } from './content.ts'
+import { attachCallSeals } from './reasoning.ts'
+import { reportStateItem } from './state.ts'
+import { decodeTools } from './tools.ts'
+
+/** What a client, or a tool of the client's, adds to a conversation, among the items only this format knows. */
+const saidByClient: ReadonlySet<string> = new Set([
+  'computer_call_output',
+  'local_shell_call_output',
+  'shell_call_output',
+  'apply_patch_call_output',
+  'mcp_approval_response',
+  'tool_search_output',
+  'additional_tools',
+  'compaction_trigger',
+])
+const results: ReadonlySet<string> = new Set(['function_call_output', 'custom_tool_call_output'])
+
+export interface Conversation {
+  turns: Turn[]
+  /** Tools that the conversation brought along. */
+  loaded: Tool[]
+}
+
+/**
+ * Items as turns. What the assistant said and did between two words of the client is one turn, in order; adjacent
+ * results of tools are one user turn.
+ */
+export function decodeInput(input: Json | undefined, scope: ItemScope): Conversation {
+  const at = '/input'
+  const conversation: Conversation = { turns: [], loaded: [] }
+  if (typeof input === 'string')
+    conversation.turns.push({ role: 'user', parts: input === '' ? [] : [{ type: 'text', text: input, at }], at })
+  if (!Array.isArray(input)) return conversation
+  const customCalls = new Set<string>()
+  for (const [index, item] of input.entries())
+    if (isObject(item)) addItem(item, pointer(at, index), conversation, customCalls, scope)
+  for (const turn of conversation.turns)
+    if (turn.role === 'assistant') turn.parts = attachCallSeals(turn.parts, scope.context)
+  // A turn of nothing but carriers whose calls are gone says nothing.
+  conversation.turns = conversation.turns.filter(
+    ({ role, parts, extra, at: place }) =>
+      role !== 'assistant' || parts.length > 0 || extra !== undefined || !sealed(place, input),
+  )
+  return conversation
+}
+
+function sealed(at: string | undefined, input: readonly Json[]): boolean {
+  const item = input[Number(at?.slice('/input/'.length))]
+  return isObject(item) && item.type === 'reasoning'
+}
+
+function addItem(
+  item: JsonObject,
+  at: string,
+  { turns, loaded }: Conversation,
+  customCalls: Set<string>,
+  scope: ItemScope,
+): void {
+  const type = typeOf(item)
+  reportStateItem(type, at, scope.context)
+  if (type === 'message' && item.role !== 'assistant') {
+    turns.push(decodeMessage(item, at, scope))
+    return
+  }
+  if (results.has(type)) {
+    resultTurn(turns, at).parts.push(decodeResult(item, type, at, customCalls, scope))
+    return
+  }
+  if (saidByClient.has(type)) {
+    const tools = Array.isArray(item.tools) ? decodeTools(item.tools, pointer(at, 'tools')) : []
+    loaded.push(...tools)
+    clientTurn(turns, at).parts.push(decodeClientItem(item, type, at, tools))
+    return
+  }
+  if (type === 'custom_tool_call' && typeof item.call_id === 'string') customCalls.add(item.call_id)
+  const parts = decodeAnswerItem(item, at, scope)
+  const turn = assistantTurn(turns, parts, at)
+  turn.parts.push(...parts)
+  if (parts.length === 0) {
+    const { content: _, role: _role, type: _type, ...rest } = item
+    const extra = beside(rest, scope)
+    if (extra !== undefined) turn.extra = { responses: extra }
+  }
+}
+
+function decodeMessage(item: JsonObject, at: string, scope: ItemScope): Turn {
+  const fields = unread(item)
+  const role = takeString(fields, 'role')
+  const turn: Turn = { role: role === 'system' || role === 'developer' ? role : 'user', parts: [], at }
+  turn.parts = decodeContent(fields.content, pointer(at, 'content'))
+  delete fields.content
+  const rest = beside(fields, scope)
+  if (rest !== undefined) turn.extra = { responses: rest }
+  return turn
+}
+
+function decodeResult(
+  item: JsonObject,
+  type: string,
+  at: string,
+  customCalls: ReadonlySet<string>,
+  scope: ItemScope,
+): ToolResultPart {
+  const fields = unread(item)
+  const part: ToolResultPart = {
+    type: 'tool-result',
+    callId: takeString(fields, 'call_id') ?? '',
+    parts: decodeContent(fields.output, pointer(at, 'output')),
+    at,
+  }
+  delete fields.output
+  if (part.callId === '')
+    scope.context.report.add(loss(pointer(at, 'call_id'), 'the result names no call', 'approximated', 'note'))
+  // Which kind it is follows from its call; only a result whose call is missing has to say so itself.
+  const stray = type === 'custom_tool_call_output' && !customCalls.has(part.callId)
+  const rest = stray ? { ...beside(fields, scope), type } : beside(fields, scope)
+  if (rest !== undefined) part.extra = { responses: rest }
+  return part
+}
+
+/** The tools that a search found are offered with the others; the text tells the model which they are. */
+function decodeClientItem(item: JsonObject, type: string, at: string, tools: readonly Tool[]): Part {
+  if (type === 'tool_search_output' && item.execution === 'client' && typeof item.call_id === 'string')
+    return {
+      type: 'tool-result',
+      callId: item.call_id,
+      parts: [{ type: 'text', text: describeFound(tools), at }],
+      extra: { responses: { native: item } },
+      at,
+    }
+  const part = nativeItem(item, at)
+  // Its tools are offered all the same.
+  return type === 'additional_tools' && part.type === 'native' ? { ...part, incidental: true } : part
+}
+
+const describeFound = (tools: readonly Tool[]): string => {
+  const names = tools.flatMap((tool) => (tool.type === 'native' ? [] : [tool.name]))
+  return names.length === 0 ? 'No tools found.' : `Tools found, ready to be called: ${names.join(', ')}`
+}
+
+function resultTurn(turns: Turn[], at: string): Turn {
+  const last = turns.at(-1)
+  // Results after results, or after other things a client's tools sent; a user's own words are a turn of their own.
+  if (last?.role === 'user' && last.parts.length > 0 && last.parts.every(isFromTool)) return last
+  return open(turns, 'user', at)
+}
+const isFromTool = (part: Part): boolean =>
+  part.type === 'tool-result' || (part.type === 'native' && saidByClient.has(String(part.value.type)))
+
+function clientTurn(turns: Turn[], at: string): Turn {
+  const last = turns.at(-1)
+  return last === undefined || last.role === 'assistant' ? open(turns, 'user', at) : last
+}
+
+/**
+ * The open assistant turn. Two messages in a row that say the same beside their content, or nothing, could not be told
+ * apart within one turn: the second opens another.
+ */
+function assistantTurn(turns: Turn[], parts: readonly Part[], at: string): Turn {
+  const last = turns.at(-1)
+  const [first] = parts
+  if (last === undefined || last.role !== 'assistant' || first === undefined || last.parts.length === 0)
+    return open(turns, 'assistant', at)
+  const before = last.parts.at(-1)
+  return before !== undefined && isWords(before) && isWords(first) && sameMessage(before, first)
+    ? open(turns, 'assistant', at)
+    : last
+}
+
+export const isWords = (part: Part): part is Part & { type: 'text' | 'refusal' } =>
+  part.type === 'text' || part.type === 'refusal'
+
+/** Whether two neighbouring parts stand in one message. */
+export const sameMessage = (a: Part, b: Part): boolean =>
+  messageOf(a) === messageOf(b) || JSON.stringify(messageOf(a)) === JSON.stringify(messageOf(b))
+export const messageOf = (part: Part): JsonObject | undefined => {
+  const message = part.extra?.responses?.messageItem
+  return isObject(message) ? message : undefined
+}
+
+function open(turns: Turn[], role: 'user' | 'assistant', at: string): Turn {
+  const turn: Turn = { role, parts: [], at }
+  turns.push(turn)
+  return turn
+}

@@ -1,0 +1,145 @@
+import type { CodecContext } from '../codec.ts'
+import type { Json, JsonObject, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject, takeArray, takeString, unread } from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { readSeal, writeSeal } from '../shared/seals.ts'
+import type { Nothing } from '../shared/strict.ts'
+import { substance } from './content.ts'
+
+/**
+ * Seals in this dialect stand in `encrypted_content`, which clients send back untouched. A foreign one says in front of
+ * its data what it seals: withheld reasoning, or a tool call (then an item without text carries it). Reasoning of another
+ * format that nobody sealed gets an empty seal: no server of this format may take it for its own when it comes back.
+ */
+const redactedMark = '@redacted:'
+const callMark = '@call:'
+const unsigned = writeSeal({ issuer: 'chat', data: '' }, 'responses')
+
+/** One reasoning item as the parts of its summary and its content, in this order; its seal is on the last of them. */
+export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
+  const fields = unread(item)
+  delete fields.type
+  const parts: ReasoningPart[] = [
+    ...entries(takeArray(fields, 'summary'), pointer(at, 'summary'), true),
+    ...entries(takeArray(fields, 'content'), pointer(at, 'content'), false),
+  ]
+  const sealed = takeString(fields, 'encrypted_content')
+  const seal = sealed === undefined ? undefined : readSeal(sealed, 'responses')
+  const silent = parts.length === 0
+  if (silent) parts.push({ type: 'reasoning', text: '', at })
+  const last = parts[parts.length - 1]
+  if (seal !== undefined && seal.issuer !== 'responses') {
+    if (last !== undefined) openForeign(last, seal)
+    return parts // the item's id was made here: it names nothing at any server
+  }
+  if (seal !== undefined && last !== undefined) {
+    last.seal = seal
+    if (silent) last.redacted = true
+  }
+  const rest = substance(fields)
+  if (rest !== undefined) for (const part of parts) part.extra = { responses: { ...part.extra?.responses, ...rest } }
+  return parts
+}
+
+function entries(list: readonly Json[] | undefined, at: string, summary: boolean): ReasoningPart[] {
+  return (list ?? []).filter(isObject).map((entry, index) => {
+    const fields = unread(entry)
+    delete fields.type
+    const part: ReasoningPart = {
+      type: 'reasoning',
+      text: takeString(fields, 'text') ?? '',
+      summary,
+      at: pointer(at, index),
+    }
+    const rest = substance(fields)
+    if (rest !== undefined) part.extra = { responses: { entry: rest } }
+    return part
+  })
+}
+
+function openForeign(part: ReasoningPart, { issuer, data }: Sealed): void {
+  if (data === '') return
+  if (!data.startsWith(redactedMark)) part.seal = { issuer, data }
+  else {
+    part.seal = { issuer, data: data.slice(redactedMark.length) }
+    part.redacted = true
+  }
+}
+
+/** Puts carried seals back onto their calls, and takes their carriers out. */
+export function attachCallSeals(parts: Part[], context: CodecContext): Part[] {
+  if (!parts.some(isCarrier)) return parts
+  const calls = new Map<string, ToolCallPart>()
+  for (const part of parts) if (part.type === 'tool-call') calls.set(encodeURIComponent(part.id), part)
+  return parts.filter((part) => {
+    if (!isCarrier(part)) return true
+    const { issuer, data } = part.seal
+    const colon = data.indexOf(':', callMark.length)
+    const call = calls.get(data.slice(callMark.length, colon))
+    if (call === undefined)
+      context.report.add(loss(part.at ?? '', 'the tool call that this seal belongs to is gone', 'unsupported', 'note'))
+    else call.seal = { issuer, data: data.slice(colon + 1) }
+    return false
+  })
+}
+
+const isCarrier = (part: Part): part is ReasoningPart & { seal: Sealed } =>
+  part.type === 'reasoning' && part.seal !== undefined && part.seal.data.startsWith(callMark)
+
+/** The item that carries a call's seal through a client. */
+export const carrierOf = (call: Pick<ToolCallPart, 'id'>, { issuer, data }: Sealed, id: string): JsonObject => ({
+  id,
+  type: 'reasoning',
+  summary: [],
+  encrypted_content: writeSeal({ issuer, data: `${callMark}${encodeURIComponent(call.id)}:${data}` }, 'responses'),
+})
+
+const itemId = (part: ReasoningPart): Json | undefined => part.extra?.responses?.id
+
+/** A seal ends an item. Without one, parts belong together unless they name different items. */
+export const joins = (previous: ReasoningPart, next: ReasoningPart): boolean =>
+  itemId(previous) === itemId(next) && (previous.seal === undefined || itemId(previous) !== undefined)
+
+/** The reasoning parts as the items they make up. */
+export function groupReasoning(parts: readonly ReasoningPart[]): ReasoningPart[][] {
+  const groups: ReasoningPart[][] = []
+  for (const part of parts) {
+    const group = groups.at(-1)
+    const previous = group?.at(-1)
+    if (group !== undefined && previous !== undefined && joins(previous, part)) group.push(part)
+    else groups.push([part])
+  }
+  return groups
+}
+
+/** Whether a server of this format wrote the item: nobody else's reasoning is taken back. */
+export const isOwn = (group: readonly ReasoningPart[]): boolean =>
+  group.some(
+    ({ seal, extra }) => seal?.issuer === 'responses' || (seal === undefined && extra?.responses !== undefined),
+  )
+
+/** One item of parts that belong together, without an id if it has none of its own. */
+export function encodeReasoning(group: readonly ReasoningPart[], context: CodecContext): JsonObject {
+  const out: JsonObject = { type: 'reasoning', summary: [] }
+  const summary: JsonObject[] = []
+  const content: JsonObject[] = []
+  for (const part of group) {
+    const { type: _, text, summary: isSummary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
+    rest satisfies Nothing
+    const { entry: kept, ...own } = ownExtra(extra, 'responses', at, context.report) ?? {}
+    Object.assign(out, own)
+    const raw = isSummary === false
+    const entry = { ...(isObject(kept) ? kept : undefined), type: raw ? 'reasoning_text' : 'summary_text', text }
+    if (text !== '' || isSummary !== undefined) (raw ? content : summary).push(entry)
+    if (seal !== undefined) out.encrypted_content = sealText(seal, redacted)
+  }
+  out.summary = summary
+  if (content.length > 0) out.content = content
+  if (out.encrypted_content === undefined && !isOwn(group)) out.encrypted_content = unsigned
+  return out
+}
+
+export const sealText = ({ issuer, data }: Sealed, redacted: boolean | undefined): string =>
+  writeSeal({ issuer, data: issuer !== 'responses' && redacted ? `${redactedMark}${data}` : data }, 'responses')
+export { unsigned }

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { chatCodec } from '../chat/index.ts'
+import type { Codec } from '../codec.ts'
+import type { ModelResponse, Part } from '../ir.ts'
+import { messagesCodec } from '../messages/index.ts'
+import { foldEvents } from '../shared/fold.test-support.ts'
+import { checkGrammar } from './grammar.test-support.ts'
+import { responsesCodec } from './index.ts'
+import { contextFor, eventsOf, isStream, parsed, present, readExchanges, run } from './recorded.test-support.ts'
+
+/** Recorded answers of other formats, as a client of this one is told them. */
+
+const said = ({ choices }: ModelResponse) => {
+  const parts = choices[0]?.parts ?? []
+  const texts = (type: Part['type']): string =>
+    parts.map((part) => (part.type === type && 'text' in part ? part.text : '')).join('')
+  return {
+    text: texts('text'),
+    refusal: texts('refusal'),
+    reasoning: texts('reasoning'),
+    seals: parts.flatMap((part) => (part.type === 'reasoning' && part.seal ? [part.seal] : [])),
+    calls: parts.flatMap((part) =>
+      part.type === 'tool-call' ? [[part.id, part.name, part.custom ? part.input : part.input || '{}']] : [],
+    ),
+  }
+}
+/** One answer is told, and endings in a fault are errors. */
+const tellable = ({ choices }: ModelResponse): boolean => choices.length === 1 && choices[0]?.finish.reason !== 'error'
+
+describe.skipIf(!present).each([
+  ['openai-chat', chatCodec, 700, 120],
+  ['anthropic-messages', messagesCodec, 250, 70],
+] as [string, Codec, number, number][])('recorded answers of %s', (format, upstream, wholes, streams) => {
+  const exchanges = present ? readExchanges(format).filter(({ response }) => response.status === 200) : []
+
+  test('say the same to a client of responses', () => {
+    let count = 0
+    for (const { path, response } of exchanges) {
+      const body = isStream(response.body) ? undefined : parsed(response.body)
+      if (body === undefined) continue
+      let answer: ModelResponse
+      try {
+        answer = upstream.decodeResponse(body, contextFor({}, false))
+      } catch {
+        continue // an error in place of an answer
+      }
+      if (!tellable(answer) || (answer.choices[0]?.parts.length === 0 && answer.choices[0].finish.reason === 'other'))
+        continue
+      const wire = responsesCodec.encodeResponse(answer, contextFor())
+      const again = responsesCodec.decodeResponse(structuredClone(wire), contextFor({}, false))
+      const { explanation } = answer.choices[0]?.finish ?? {}
+      const expected = said(answer)
+      if (expected.refusal === '' && explanation !== undefined) expected.refusal = said(again).refusal
+      // Reasoning that only stands for its seal comes back through an item of its own.
+      expect(said(responsesReturned(again)), path).toEqual(expected)
+      count++
+    }
+    expect(count).toBeGreaterThan(wholes)
+  })
+
+  test('stream by the grammar, and say the same', () => {
+    let count = 0
+    for (const { path, response, features } of exchanges) {
+      if (!isStream(response.body) || features.includes('concatenated_streams')) continue
+      const { upstream: _, ...context } = contextFor({}, false)
+      const decoder = { ...context, target: { model: 'm', quirks: { doneOptional: true } } }
+      const events = run(upstream.decodeStream(decoder), eventsOf(response.body))
+      const sent = run(responsesCodec.encodeStream(contextFor({ stream: true })), events)
+      checkGrammar(sent, path)
+      const folded = foldEvents(events.filter((event) => !('choice' in event) || event.choice === 0))
+      if (events.at(-1)?.type !== 'response-end' || !tellable(folded)) continue
+      const again = foldEvents(run(responsesCodec.decodeStream(contextFor({}, false)), sent))
+      const expected = said(folded)
+      if (expected.refusal === '' && folded.choices[0]?.finish.explanation) expected.refusal = said(again).refusal
+      expect(said(responsesReturned(again)), path).toEqual(expected)
+      expect(again.usage?.input.total, path).toBe(folded.usage?.input.total ?? 0)
+      count++
+    }
+    expect(count).toBeGreaterThan(streams)
+  })
+})
+
+/** The answer as it comes back within a request: there seals are opened for calls too. */
+function responsesReturned(response: ModelResponse): ModelResponse {
+  const wire = responsesCodec.encodeResponse(response, contextFor({}, false))
+  const body = { model: 'm', input: wire.output ?? [] }
+  const { turns } = responsesCodec.decodeRequest(structuredClone(body), contextFor({}, false))
+  return { ...response, choices: [{ parts: turns.flatMap(({ parts }) => parts), finish: { reason: 'stop' } }] }
+}

@@ -1,0 +1,169 @@
+// biome-ignore-all lint/correctness/noNodejsModules: only tests read this
+// biome-ignore-all lint/style/noRestrictedGlobals: only tests read this
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { createParser } from 'eventsource-parser'
+import { createReport } from '../../losses.ts'
+import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
+import type { Json, JsonObject, ModelRequest, Report } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { fieldPointers } from './fields.ts'
+import { isStrictSchema } from './strict-schema.ts'
+
+/** Recorded traffic, where it is beside the checkout. */
+const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../../shared', import.meta.url))
+export const present = existsSync(`${shared}/fixtures/INDEX.tsv`)
+// biome-ignore lint/suspicious/noConsole: one clear line about what is skipped
+if (!present) console.log('Recorded responses traffic is not beside the checkout (or in MODELGATE_SHARED): skipped.')
+
+export interface Exchange {
+  path: string
+  request: { url: string; body: Json }
+  response: { status: number; body: string }
+  features: readonly string[]
+}
+
+export function readExchanges(format = 'openai-responses'): Exchange[] {
+  if (!present) return []
+  return readFileSync(`${shared}/fixtures/INDEX.tsv`, 'utf8')
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split('\t'))
+    .filter((columns) => columns[6] === format)
+    .map((columns) => {
+      const [path = ''] = columns
+      const { request, response } = JSON.parse(readFileSync(`${shared}/fixtures/${path}`, 'utf8'))
+      const features = (columns[11] ?? '').split(',')
+      return { path, request, response: { ...response, body: String(response.body) }, features }
+    })
+}
+
+/** Bodies that real clients sent to `/responses`. */
+export function readClientRequests(): { path: string; body: JsonObject }[] {
+  if (!present) return []
+  const folder = `${shared}/client-requests`
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) => {
+      const { requests = [] } = JSON.parse(readFileSync(`${folder}/${name}`, 'utf8'))
+      return (requests as JsonObject[]).flatMap(({ path, url, body }) => {
+        const place = String(path ?? url ?? '').replace(/\?.*/, '')
+        return place.endsWith('/responses') && isObject(body) && body.model !== undefined ? [{ path: name, body }] : []
+      })
+    })
+}
+
+export const target = (model = 'm'): TargetTraits => ({ model, quirks: {} })
+
+/** `own`: the client speaks responses, and so does the upstream. */
+export function contextFor(
+  request: Partial<ModelRequest> = {},
+  own = true,
+): ExchangeContext & { report: Report; target: TargetTraits } {
+  let ids = 0
+  return {
+    report: createReport(),
+    newId: (prefix) => `${prefix}${++ids}`,
+    now: () => 1_700_000_000,
+    request: { model: 'm', turns: [], stream: false, ...(own ? { at: fieldPointers } : {}), ...request },
+    target: target(),
+    ...(own ? { upstream: 'responses' } : {}),
+  }
+}
+
+export const isStream = (body: string): boolean => /^\s*(:|data:|event:)/.test(body)
+export function eventsOf(text: string): SseEvent[] {
+  const events: SseEvent[] = []
+  const parser = createParser({ onEvent: ({ event, data }) => events.push({ event, data }) })
+  parser.feed(`${text.replace(/^\s+/, '')}\n\n`)
+  return events
+}
+export const run = <In, Out>(machine: Machine<In, Out>, inputs: readonly In[]): Out[] => [
+  ...inputs.flatMap((input) => machine.push(input)),
+  ...machine.end(),
+]
+export function parsed(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The normal form in which a request comes back: defaults and nulls that say nothing are gone, messages name their type, a
+ * single plain text is a string, an answer's text has its annotations, functions say how strict they are where their
+ * schema allows it, the oldest name of `summary` is the new one.
+ */
+export function normalised(body: JsonObject): JsonObject {
+  const out = withoutNulls(structuredClone(body))
+  for (const key of ['stream', 'background']) if (out[key] === false) delete out[key]
+  if (out.truncation === 'disabled') delete out.truncation
+  if (out.instructions === '') delete out.instructions
+  if (Array.isArray(out.tools)) out.tools = out.tools.map((tool) => (isObject(tool) ? normalTool(tool) : tool))
+  if (isObject(out.reasoning)) {
+    const { generate_summary: old, ...reasoning } = withoutNulls(out.reasoning)
+    out.reasoning = old === undefined ? reasoning : { summary: old, ...reasoning }
+  }
+  if (isObject(out.text)) {
+    const text = withoutNulls(out.text)
+    out.text = isObject(text.format) ? { ...text, format: withoutNulls(text.format) } : text
+  }
+  for (const key of ['tools', 'include', 'reasoning', 'text'])
+    if (isObject(out[key]) || Array.isArray(out[key])) if (Object.keys(out[key] as object).length === 0) delete out[key]
+  if (Array.isArray(out.include)) out.include.sort((a, b) => rank(a) - rank(b))
+  if (isObject(out.tool_choice) && Array.isArray(out.tool_choice.tools)) out.tool_choice.type ??= 'allowed_tools'
+  if (Array.isArray(out.input)) out.input = out.input.map((item) => (isObject(item) ? normalItem(item) : item))
+  return out
+}
+
+const rank = (entry: Json): number =>
+  entry === 'reasoning.encrypted_content' ? 0 : entry === 'message.output_text.logprobs' ? 2 : 1
+
+function withoutNulls(node: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(node).filter(([, value]) => value !== null))
+}
+
+function normalTool(tool: JsonObject): JsonObject {
+  if (tool.type === 'namespace' && Array.isArray(tool.tools))
+    return { ...tool, tools: tool.tools.map((inner) => (isObject(inner) ? normalTool(inner) : inner)) }
+  if (tool.type !== 'function') return tool
+  const out = withoutNulls(tool)
+  if (out.strict === undefined && isStrictSchema(out.parameters)) out.strict = true
+  return out
+}
+
+function normalItem(item: JsonObject): JsonObject {
+  const out = withoutNulls(item)
+  if (out.role !== undefined) out.type ??= 'message'
+  if (out.type === 'reasoning') {
+    if (Array.isArray(out.content) && out.content.length === 0) delete out.content
+    return out
+  }
+  const isMessage = out.type === 'message'
+  if (!isMessage && out.type !== 'function_call_output' && out.type !== 'custom_tool_call_output') return item
+  const key = isMessage ? 'content' : 'output'
+  const content = out[key]
+  if (Array.isArray(content)) {
+    const parts = content.map((part) => (isObject(part) ? normalPart(part) : part))
+    const [only, second] = parts
+    const plain = isObject(only) && second === undefined && isPlain(only, out)
+    out[key] = plain ? (only.text ?? '') : parts
+  } else if (out.role === 'assistant' && out.id !== undefined)
+    out[key] = [{ type: 'output_text', text: content ?? '', annotations: [] }]
+  return out
+}
+
+function normalPart(part: JsonObject): JsonObject {
+  if (part.type !== 'output_text') return part
+  const { logprobs, ...rest } = part
+  const kept = Array.isArray(logprobs) && logprobs.length > 0 ? { logprobs } : {}
+  return { ...rest, ...kept, annotations: rest.annotations ?? [] }
+}
+
+const isPlain = (part: JsonObject, item: JsonObject): boolean =>
+  part.type === 'output_text'
+    ? item.id === undefined && Object.keys(part).length === 3 && (part.annotations as Json[]).length === 0
+    : part.type === 'input_text' && Object.keys(part).length === 2

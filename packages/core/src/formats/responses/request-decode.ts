@@ -1,0 +1,188 @@
+import type { CodecContext } from '../codec.ts'
+import type { Json, JsonObject, ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import {
+  isObject,
+  leftover,
+  take,
+  takeArray,
+  takeBoolean,
+  takeNumber,
+  takeObject,
+  takeString,
+  type Unread,
+  unread,
+} from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
+import { put } from '../shared/strict.ts'
+import { substance } from './content.ts'
+import { fieldPointers, includes, isEffort, sealsPlace, summaries, verbosities } from './fields.ts'
+import { decodeInput } from './input-decode.ts'
+import { reportState } from './state.ts'
+import { decodeChoice } from './tool-choice.ts'
+import { addLoaded, decodeTools } from './tools.ts'
+
+/** Notes where a field stood, for reports by codecs that do not know this format. */
+type Places = { [irField: string]: string }
+
+export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
+  reportState(body, context)
+  const fields = unread(body)
+  const at: Places = { turns: fieldPointers.turns }
+  const request: ModelRequest = {
+    model: takeString(fields, 'model') ?? '',
+    turns: [],
+    stream: takeBoolean(fields, 'stream') ?? false,
+    at,
+  }
+  decodeToolFields(fields, request)
+  decodeTurns(fields, request, context)
+  put(request, 'sampling', filled(decodeSampling(fields)))
+  put(request, 'reasoning', filled(decodeReasoning(fields, at)))
+  put(request, 'output', filled(decodeOutput(fields, at)))
+  const user: NonNullable<ModelRequest['user']> = {}
+  put(user, 'id', takeString(fields, 'user'))
+  put(user, 'cacheKey', takeString(fields, 'prompt_cache_key'))
+  put(user, 'safetyId', takeString(fields, 'safety_identifier'))
+  put(request, 'user', filled(user))
+  put(request, 'metadata', take(fields, 'metadata', isStrings))
+  put(request, 'serviceTier', takeString(fields, 'service_tier'))
+  dropDefaults(fields)
+  const extra = leftover(fields)
+  if (extra !== undefined) request.extra = { responses: extra }
+  return request
+}
+
+const isStrings = (value: Json): value is Record<string, string> =>
+  isObject(value) && Object.values(value).every((item) => typeof item === 'string')
+
+const filled = <T extends object>(group: T): T | undefined => (Object.keys(group).length === 0 ? undefined : group)
+
+/** What says the same as nothing. */
+function dropDefaults(fields: Unread): void {
+  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
+  if (fields.background === false) delete fields.background
+  if (fields.truncation === 'disabled') delete fields.truncation
+  if (fields.top_logprobs === 0) delete fields.top_logprobs
+}
+
+/** The instructions are a system turn in front of all others; where it stood says how to write it. */
+function decodeTurns(fields: Unread, request: ModelRequest, context: CodecContext): void {
+  const named = context.upstream === undefined || context.upstream === 'responses'
+  if (!named) reportNames(fields.input, context)
+  const scope = { context, tools: request.tools, keepIds: named, keepStates: named }
+  const { turns, loaded } = decodeInput(fields.input, scope)
+  delete fields.input
+  addLoaded(request, loaded)
+  const instructions = takeString(fields, 'instructions')
+  const at = pointer('', 'instructions')
+  if (instructions !== undefined && instructions !== '')
+    turns.unshift({ role: 'system', parts: [{ type: 'text', text: instructions, at }], at })
+  request.turns = turns
+}
+
+/** Agents name every item of a long conversation: where no name means anything, that is said once. */
+function reportNames(input: Json | undefined, { report }: CodecContext): void {
+  if (!Array.isArray(input)) return
+  for (const key of ['id', 'status']) {
+    const first = input.findIndex((item) => isObject(item) && item[key] !== undefined && item.type !== 'item_reference')
+    if (first >= 0)
+      report.add(
+        loss(`/input/${first}/${key}`, `an item's ${key} means nothing to the upstream`, 'unsupported', 'note'),
+      )
+  }
+}
+
+function decodeSampling(fields: Unread): Sampling {
+  const sampling: Sampling = {}
+  put(sampling, 'maxTokens', takeNumber(fields, 'max_output_tokens'))
+  put(sampling, 'temperature', takeNumber(fields, 'temperature'))
+  put(sampling, 'topP', takeNumber(fields, 'top_p'))
+  // Not in the specification, but its servers' answers name them.
+  put(sampling, 'presencePenalty', takeNumber(fields, 'presence_penalty'))
+  put(sampling, 'frequencyPenalty', takeNumber(fields, 'frequency_penalty'))
+  return sampling
+}
+
+function decodeToolFields(fields: Unread, request: ModelRequest): void {
+  const list = takeArray(fields, 'tools')
+  const choice = fields.tool_choice == null ? undefined : decodeChoice(fields.tool_choice)
+  if (choice !== undefined) delete fields.tool_choice
+  const parallel = takeBoolean(fields, 'parallel_tool_calls')
+  if (list === undefined && choice === undefined && parallel === undefined) return
+  const tools: NonNullable<ModelRequest['tools']> = { list: decodeTools(list ?? [], '/tools') }
+  put(tools, 'choice', choice)
+  put(tools, 'parallel', parallel)
+  request.tools = tools
+}
+
+function decodeReasoning(fields: Unread, at: Places): Reasoning {
+  const reasoning: Reasoning = {}
+  const source = takeObject(fields, 'reasoning')
+  if (source === undefined) return reasoning
+  const inner = unread(source)
+  put(reasoning, 'effort', take(inner, 'effort', isEffort))
+  const summary = take(inner, 'summary', isSummary)
+  const old = take(inner, 'generate_summary', isSummary)
+  put(reasoning, 'summary', summary ?? old)
+  if (summary === undefined && old !== undefined) at['reasoning.summary'] = '/reasoning/generate_summary'
+  else if (old !== undefined && old !== summary) inner.generate_summary = old
+  const rest = substance(inner)
+  if (rest !== undefined) fields.reasoning = rest
+  return reasoning
+}
+
+const isSummary = (value: Json): value is (typeof summaries)[number] => summaries.some((word) => word === value)
+const isVerbosity = (value: Json): value is (typeof verbosities)[number] => verbosities.some((word) => word === value)
+
+function decodeOutput(fields: Unread, at: Places): Output {
+  const output: Output = {}
+  const text = takeObject(fields, 'text')
+  if (text !== undefined) {
+    const inner = unread(text)
+    decodeFormat(inner, output)
+    put(output, 'verbosity', take(inner, 'verbosity', isVerbosity))
+    const rest = substance(inner)
+    if (rest !== undefined) fields.text = rest
+  }
+  decodeInclude(fields, output, at)
+  return output
+}
+
+function decodeFormat(text: Unread, output: Output): void {
+  const format = takeObject(text, 'format')
+  if (format === undefined) return
+  const fields = unread(format)
+  const type = takeString(fields, 'type')
+  if (type === 'text') output.format = { type }
+  else if (type === 'json_object') output.format = { type: 'json' }
+  else if (type === 'json_schema') {
+    const json: Extract<NonNullable<Output['format']>, { type: 'json' }> = { type: 'json' }
+    put(json, 'name', takeString(fields, 'name'))
+    put(json, 'description', takeString(fields, 'description'))
+    put(json, 'schema', takeObject(fields, 'schema'))
+    put(json, 'strict', takeBoolean(fields, 'strict'))
+    output.format = json
+  } else {
+    text.format = format
+    return
+  }
+  const rest = substance(fields)
+  if (rest !== undefined) text.format = rest
+}
+
+/** `include` asks for more in the answer. What every client gets anyway is taken out; the rest is this format's own. */
+function decodeInclude(fields: Unread, output: Output, at: Places): void {
+  const list = takeArray(fields, 'include')
+  if (list === undefined) return
+  const rest = list.filter((entry, index) => {
+    if (entry === includes.sealedReasoning) at[sealsPlace] = pointer('/include', index)
+    else if (entry === includes.logprobs) {
+      output.logprobs = takeNumber(fields, 'top_logprobs') ?? 0
+      at['output.logprobs'] = pointer('/include', index)
+      if (output.logprobs > 0) at['output.topLogprobs'] = fieldPointers['output.topLogprobs']
+    } else return true
+    return false
+  })
+  if (rest.length > 0) fields.include = rest
+}

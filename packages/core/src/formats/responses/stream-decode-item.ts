@@ -1,0 +1,257 @@
+import type { ExchangeContext } from '../codec.ts'
+import type { Delta, Json, JsonObject, Part, ReasoningPart } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject } from '../shared/reader.ts'
+import { type ItemScope, typeOf } from './answer-items.ts'
+import { decodeAnnotation } from './citations.ts'
+import { decodeItem, scopeOf } from './response-decode.ts'
+
+/** Hands out the numbers of an answer's parts, and writes their events. */
+export interface PartWriter {
+  start(value: Part): number
+  delta(part: number, delta: Delta): void
+  end(part: number): void
+  /** Passes an event on that only a client of this format understands. */
+  progress(event: JsonObject): void
+}
+
+/** One item of a stream. */
+export interface ItemDecoder {
+  read(type: string, event: JsonObject): void
+  /** The item as it is in the end; what of it has not been told yet is told now. */
+  done(item: JsonObject): void
+  /** Ends what is open. */
+  close(): void
+  /** Its id, where it has said one. */
+  readonly id: Json | undefined
+}
+
+/** One entry of an item that becomes a part: a text, a refusal, a piece of reasoning, the input of a call. */
+interface Entry {
+  part: number
+  kind: 'text' | 'refusal' | 'reasoning' | 'input'
+  told: string
+  citations: number
+  open: boolean
+}
+
+export function createItemDecoder(index: number, writer: PartWriter, context: ExchangeContext): ItemDecoder {
+  const at = pointer('/output', index)
+  const scope: ItemScope = scopeOf(context)
+  /** By `content 0`, `summary 1`, `input`. */
+  const entries = new Map<string, Entry>()
+  let frame: JsonObject = {}
+  let type = ''
+  let over = false
+
+  /** The part that an entry begins with: the item as far as known, with this entry alone. */
+  function blank(key: string, kind: Entry['kind']): Part | undefined {
+    const shell: JsonObject = { ...frame, type: type || (kind === 'reasoning' ? 'reasoning' : 'message') }
+    // The seal comes with the item's end; what stands there at its beginning is not the whole of it.
+    delete shell.encrypted_content
+    if (kind === 'reasoning') {
+      const list = key.startsWith('summary') ? 'summary' : 'content'
+      Object.assign(shell, { summary: [], content: [], [list]: [{ type: list, text: '' }] })
+    } else if (kind === 'refusal') shell.content = [{ type: 'refusal', refusal: '' }]
+    else if (kind === 'text') shell.content = [{ type: 'output_text', text: '' }]
+    else if (type === '') return undefined
+    return partsOf(shell)[0]
+  }
+
+  const partsOf = (item: JsonObject): Part[] => decodeStreamed(item, at, scope)
+
+  function begin(key: string, kind: Entry['kind']): Entry | undefined {
+    const known = entries.get(key)
+    if (known !== undefined) return known
+    const value = blank(key, kind)
+    if (value === undefined) return undefined
+    // Pieces of reasoning follow each other; the last stays open for the seal.
+    if (kind === 'reasoning') close()
+    const start = value.type === 'tool-call' ? { ...value, input: '' } : value
+    const entry: Entry = { part: writer.start(unplaced(start)), kind, told: '', citations: 0, open: true }
+    entries.set(key, entry)
+    return entry
+  }
+
+  function say(key: string, kind: Entry['kind'], text: Json | undefined, logprobs?: Json): void {
+    const entry = begin(key, kind)
+    if (entry === undefined || typeof text !== 'string' || !entry.open) return
+    const probable = Array.isArray(logprobs) && logprobs.length > 0
+    if (text === '' && !probable) return
+    entry.told += text
+    const delta: Delta = { type: kind, text }
+    writer.delta(entry.part, probable ? { ...delta, logprobs: { content: logprobs, refusal: null } } : delta)
+  }
+
+  /** The whole text, which repeats what was streamed, or is all there is. */
+  function whole(key: string, kind: Entry['kind'], text: Json | undefined, logprobs?: Json): void {
+    if (typeof text !== 'string') return
+    const { told = '' } = entries.get(key) ?? {}
+    if (text.startsWith(told)) say(key, kind, text.slice(told.length), told === '' ? logprobs : undefined)
+  }
+
+  function cite(key: string, annotation: Json | undefined): void {
+    const entry = begin(key, 'text')
+    if (entry === undefined || !entry.open || !isObject(annotation)) return
+    entry.citations++
+    writer.delta(entry.part, { type: 'citation', citation: decodeAnnotation(annotation) })
+  }
+
+  function end(key: string): void {
+    const entry = entries.get(key)
+    if (entry === undefined || !entry.open) return
+    entry.open = false
+    writer.end(entry.part)
+  }
+
+  function close(): void {
+    for (const key of entries.keys()) end(key)
+  }
+
+  function wholeContent(part: JsonObject, key: string): void {
+    if (part.type === 'refusal') whole(key, 'refusal', part.refusal)
+    else if (part.type === 'reasoning_text') whole(key, 'reasoning', part.text)
+    else {
+      begin(key, 'text')
+      whole(key, 'text', part.text, part.logprobs)
+      const { citations = 0 } = entries.get(key) ?? {}
+      for (const annotation of listOf(part.annotations).slice(citations)) cite(key, annotation)
+    }
+  }
+
+  function done(item: JsonObject): void {
+    if (over) return
+    over = true
+    type = typeOf(item)
+    frame = { ...frame, ...item }
+    if (type === 'message') {
+      for (const [position, part] of listOf(item.content).entries())
+        if (isObject(part)) wholeContent(part, `content ${position}`)
+    } else if (type === 'reasoning') doneReasoning(item)
+    else if (type === 'function_call' || type === 'custom_tool_call') {
+      const text = type === 'function_call' ? item.arguments : item.input
+      begin('input', 'input')
+      whole('input', 'input', typeof text === 'string' || text == null ? (text ?? '') : JSON.stringify(text))
+    } else for (const part of partsOf(item)) writer.end(writer.start(unplaced(part)))
+    close()
+  }
+
+  function doneReasoning(item: JsonObject): void {
+    for (const list of ['summary', 'content'])
+      for (const [position, entry] of listOf(item[list]).entries())
+        if (isObject(entry)) whole(`${list} ${position}`, 'reasoning', entry.text)
+    const last = partsOf(item).findLast((part): part is ReasoningPart => part.type === 'reasoning')
+    const open = [...entries.values()].find((entry) => entry.open)
+    if (open === undefined && entries.size === 0) {
+      // Nothing but a seal, or nothing but an id.
+      if (last !== undefined) writer.end(writer.start(unplaced(last)))
+    } else if (open !== undefined && last?.seal !== undefined)
+      writer.delta(open.part, { type: 'seal', seal: last.seal })
+  }
+
+  return {
+    read(name, event) {
+      if (over) return
+      const content = `content ${numberOf(event.content_index)}`
+      const summary = `summary ${numberOf(event.summary_index)}`
+      switch (name) {
+        case 'response.output_item.added':
+          if (!isObject(event.item)) return
+          frame = event.item
+          type = typeOf(frame)
+          if (type === 'function_call' || type === 'custom_tool_call') begin('input', 'input')
+          // A search's call id changes until it is done, and nothing happens in between.
+          else if (!['message', 'reasoning', 'tool_search_call'].includes(type)) writer.progress(event)
+          return
+        case 'response.output_item.done':
+          if (isObject(event.item)) done(event.item)
+          return
+        case 'response.content_part.added':
+          if (isObject(event.part)) beginContent(event.part, content)
+          return
+        case 'response.content_part.done':
+          if (!isObject(event.part)) return
+          wholeContent(event.part, content)
+          if (event.part.type !== 'reasoning_text') end(content)
+          return
+        case 'response.output_text.delta':
+          say(content, 'text', event.delta, event.logprobs)
+          return
+        case 'response.output_text.done':
+          whole(content, 'text', event.text)
+          return
+        case 'response.output_text.annotation.added':
+          cite(content, event.annotation)
+          return
+        case 'response.refusal.delta':
+          say(content, 'refusal', event.delta)
+          return
+        case 'response.refusal.done':
+          whole(content, 'refusal', event.refusal)
+          return
+        case 'response.reasoning_text.delta':
+        case 'response.reasoning.delta':
+          say(content, 'reasoning', event.delta)
+          return
+        case 'response.reasoning_text.done':
+        case 'response.reasoning.done':
+          whole(content, 'reasoning', event.text)
+          return
+        case 'response.reasoning_summary_part.added':
+          begin(summary, 'reasoning')
+          return
+        case 'response.reasoning_summary_part.done':
+          if (isObject(event.part)) whole(summary, 'reasoning', event.part.text)
+          return
+        case 'response.reasoning_summary_text.delta':
+        case 'response.reasoning_summary.delta':
+          say(summary, 'reasoning', event.delta)
+          return
+        case 'response.reasoning_summary_text.done':
+        case 'response.reasoning_summary.done':
+          whole(summary, 'reasoning', event.text)
+          return
+        case 'response.function_call_arguments.delta':
+        case 'response.custom_tool_call_input.delta':
+          say('input', 'input', event.delta)
+          return
+        case 'response.function_call_arguments.done':
+          whole('input', 'input', event.arguments)
+          return
+        case 'response.custom_tool_call_input.done':
+          whole('input', 'input', event.input)
+          return
+        default:
+          // The steps of a server's own tools, its code, its pictures as they become clear: told whole at the item's end.
+          writer.progress(event)
+      }
+    },
+    done,
+    close,
+    get id() {
+      return frame.id
+    },
+  }
+
+  function beginContent(part: JsonObject, key: string): void {
+    begin(key, part.type === 'refusal' ? 'refusal' : part.type === 'reasoning_text' ? 'reasoning' : 'text')
+    wholeContent(part, key)
+  }
+}
+
+/** As in a whole answer, except that a message without content still makes the part its content will stand in. */
+const decodeStreamed = (item: JsonObject, at: string, scope: ItemScope): Part[] => {
+  const parts = decodeItem(item, at, scope)
+  if (parts.length > 0 || item.type !== 'reasoning') return parts
+  const list = listOf(item.summary).length > 0 ? true : listOf(item.content).length > 0 ? false : undefined
+  return list === undefined ? [] : [{ type: 'reasoning', text: '', summary: list }]
+}
+
+/** A stream has no body for a part to stand in. */
+function unplaced(part: Part): Part {
+  const { at: _, ...rest } = part
+  return rest
+}
+
+const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
+const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)

@@ -1,0 +1,180 @@
+import { statusOf } from '../../errors.ts'
+import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
+import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
+import { isObject, unread } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
+import { put } from '../shared/strict.ts'
+import { decodeError } from './error.ts'
+import { isOwnClient } from './fields.ts'
+import { decodeFinish, type Held, note, nothingHeld } from './finish.ts'
+import { settings } from './response-decode.ts'
+import { createItemDecoder, type ItemDecoder } from './stream-decode-item.ts'
+import { decodeUsage } from './usage.ts'
+
+export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
+
+/** Events of the response as a whole. The last three end it. */
+const beginnings: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress'])
+const endings: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.done'])
+const failures: ReadonlySet<string> = new Set(['response.failed', 'response.cancelled', 'error', 'response.error'])
+/** Events without a meaning: they only keep the line open, or count a limit. */
+const silent: ReadonlySet<string> = new Set(['keepalive', 'ping', 'response.rate_limits.updated', 'codex.rate_limits'])
+
+/**
+ * Events in, events out. Items are known by their place in the output: their ids change on the way with some servers, and
+ * are missing with others. Only the response's own terminal event ends the stream; `[DONE]` says nothing.
+ */
+export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
+  const items = new Map<number, ItemDecoder>()
+  const held: Held = nothingHeld()
+  const ownClient = isOwnClient(context.request)
+  let out: ModelEvent[] = []
+  let parts = 0
+  let started = false
+  let over = false
+
+  const fail = (error: ErrorInfo): void => {
+    over = true
+    out.push({ type: 'error', error })
+  }
+  const failWith = (kind: ErrorInfo['kind'], message: string): void => fail({ kind, status: statusOf[kind], message })
+
+  const writer = {
+    start(value: Extract<ModelEvent, { type: 'part-start' }>['value']): number {
+      // What holds nothing yet is counted when it does.
+      if (value.type !== 'text') note(held, value)
+      if (value.type === 'text' && value.text !== '') held.text = true
+      held.any = held.any || value.type !== 'reasoning'
+      out.push({ type: 'part-start', choice: 0, part: parts, value })
+      return parts++
+    },
+    delta(part: number, delta: Extract<ModelEvent, { type: 'part-delta' }>['delta']): void {
+      if (delta.type === 'text') held.text = true
+      out.push({ type: 'part-delta', choice: 0, part, delta })
+    },
+    end: (part: number): void => void out.push({ type: 'part-end', choice: 0, part }),
+    progress: (event: JsonObject): void =>
+      void (ownClient && out.push({ type: 'native', format: 'responses', value: event })),
+  }
+
+  function start(response: JsonObject): void {
+    if (started) return
+    started = true
+    const event: ModelEvent = {
+      type: 'response-start',
+      id: textOf(response.id),
+      model: textOf(response.model),
+      created: typeof response.created_at === 'number' ? Math.floor(response.created_at) : 0,
+    }
+    const tier = textOf(response.service_tier)
+    if (tier !== '') event.serviceTier = tier
+    const fields = unread(response)
+    delete fields.service_tier
+    const own = settings(fields, context)
+    put(event, 'extra', own === undefined ? undefined : { responses: own })
+    out.push(event)
+  }
+
+  function finish(response: JsonObject): void {
+    start(response)
+    finishItems((Array.isArray(response.output) ? response.output : []).filter(isObject))
+    const usage = decodeUsage(response.usage)
+    if (usage !== undefined) out.push({ type: 'usage', usage })
+    const fields = unread(response)
+    const own = settings(fields, context)
+    out.push({
+      type: 'choice-end',
+      choice: 0,
+      finish: decodeFinish(response, held),
+      ...(own === undefined ? {} : { extra: { responses: own } }),
+    })
+    over = true
+    out.push({ type: 'response-end' })
+  }
+
+  /** Some servers end items, or tell them at all, only with the response. Its list may leave items out, and rename them. */
+  function finishItems(output: readonly JsonObject[]): void {
+    const known = [...items.values()]
+    for (const [index, item] of output.entries()) {
+      const same = known.find((one) => one.id !== undefined && one.id === item.id)
+      if (same !== undefined) same.done(item)
+      else if (known.length < output.length) itemAt(items.has(index) ? items.size + index : index).done(item)
+    }
+    for (const item of inOrder(items)) item.close()
+  }
+
+  function itemAt(index: number): ItemDecoder {
+    let item = items.get(index)
+    if (item === undefined) {
+      item = createItemDecoder(index, writer, context)
+      items.set(index, item)
+    }
+    return item
+  }
+
+  function read(type: string, event: JsonObject): void {
+    const response = isObject(event.response) ? event.response : undefined
+    if (beginnings.has(type)) {
+      start(response ?? {})
+      return
+    }
+    if (endings.has(type)) {
+      if (response?.error || response?.status === 'failed') fail(decodeError(200, event))
+      else finish(response ?? {})
+      return
+    }
+    if (failures.has(type) || event.error) {
+      fail(type === 'response.cancelled' ? cancelled : decodeError(200, event))
+      return
+    }
+    if (silent.has(type)) return
+    const index = typeof event.output_index === 'number' ? event.output_index : undefined
+    if (index !== undefined) {
+      if (!started) start({})
+      itemAt(index).read(type, event)
+      return
+    }
+    if (ownClient) writer.progress(event)
+    else context.report.add(loss('', `the event ${type} has no counterpart`, 'unknown', 'note'))
+  }
+
+  const drain = (): ModelEvent[] => {
+    const events = out
+    out = []
+    return events
+  }
+
+  return {
+    push(event) {
+      if (over) return []
+      const data = event.data.trim()
+      if (data === '' || data === '[DONE]') return []
+      let value: unknown
+      try {
+        value = JSON.parse(data)
+      } catch {
+        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
+        return drain()
+      }
+      if (!isObject(value))
+        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no event of a response.')
+      else read(typeof value.type === 'string' ? value.type : (event.event ?? ''), value)
+      return drain()
+    },
+    end() {
+      if (over) return []
+      failWith('upstream_truncated', 'The upstream ended its stream before the answer was complete.')
+      return drain()
+    },
+  }
+}
+
+const cancelled: ErrorInfo = {
+  kind: 'upstream_error',
+  status: statusOf.upstream_error,
+  message: 'The upstream cancelled its answer.',
+}
+
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
+const inOrder = (items: ReadonlyMap<number, ItemDecoder>): ItemDecoder[] =>
+  [...items.entries()].sort(([a], [b]) => a - b).map(([, item]) => item)

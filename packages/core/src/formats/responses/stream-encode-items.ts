@@ -1,0 +1,258 @@
+import type { ExchangeContext } from '../codec.ts'
+import type { Citation, Delta, Json, JsonObject, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { encodeCitation } from './citations.ts'
+import { sameMessage } from './input-decode.ts'
+import { callItem, contentPart, messageItem, reasoningItem, type Words } from './output-items.ts'
+import { carrierOf, joins } from './reasoning.ts'
+import type { Sender } from './stream-encode-output.ts'
+
+/** Writes one item, part by part. */
+export interface ItemWriter {
+  /** Whether the part belongs to this item. */
+  takes(value: Part): boolean
+  start(value: Part): void
+  delta(delta: Delta): void
+  end(): void
+  /** The item as it is in the end. */
+  close(status: string): JsonObject
+  /** An item that has to follow it. */
+  after?(): JsonObject | undefined
+}
+
+interface Place {
+  readonly context: ExchangeContext
+  readonly sender: Sender
+  /** The item's place in the output. */
+  readonly index: number
+  add(item: JsonObject): void
+  /** Writes another item that is there all at once. */
+  addWhole(item: JsonObject): void
+}
+
+/** The beginning of a delta event, up to the text itself. */
+const deltaHead = (id: string, index: number, more: string): string =>
+  `"item_id":${JSON.stringify(id)},"output_index":${index},${more}"delta":`
+
+/** Parts whose text counts only up to their first delta: what they began with. */
+const textAtStart = (value: Part): string => ('text' in value ? value.text : '')
+
+/** A message: texts and refusals, each a content part. */
+export function createWordsWriter(first: Words, { context, sender, index, add }: Place): ItemWriter {
+  const item = messageItem(first, context)
+  const id = String(item.id)
+  const content: JsonObject[] = []
+  let value: Words = first
+  let last: Words = first
+  let text = ''
+  let head = ''
+  let citations: Citation[] = []
+  let annotations: JsonObject[] = []
+  let logprobs: Json[] = []
+  let open = false
+  add({ ...item, status: 'in_progress', content: [] })
+
+  const place = (): JsonObject => ({ item_id: id, output_index: index, content_index: content.length })
+
+  function cite(citation: Citation): void {
+    const annotation = encodeCitation(citation, text.length, value.at ?? '', context)
+    if (annotation === undefined) return
+    sender.send('response.output_text.annotation.added', {
+      ...place(),
+      annotation_index: annotations.length,
+      annotation,
+    })
+    annotations.push(annotation)
+  }
+
+  function write(more: string, probable: Json | undefined): void {
+    text += more
+    const tokens = isObject(probable) && Array.isArray(probable.content) ? probable.content : []
+    logprobs.push(...tokens)
+    if (more === '' && tokens.length === 0) return
+    const tail =
+      value.type === 'refusal'
+        ? '}'
+        : tokens.length === 0
+          ? ',"logprobs":[]}'
+          : `,"logprobs":${JSON.stringify(tokens)}}`
+    sender.sendText(
+      `response.${value.type === 'refusal' ? 'refusal' : 'output_text'}.delta`,
+      head + JSON.stringify(more) + tail,
+    )
+  }
+
+  return {
+    takes: (next) => (next.type === 'text' || next.type === 'refusal') && sameMessage(last, next),
+    start(part) {
+      if (part.type !== 'text' && part.type !== 'refusal') return
+      value = part
+      last = part
+      text = ''
+      citations = []
+      annotations = []
+      logprobs = []
+      open = true
+      head = deltaHead(id, index, `"content_index":${content.length},`)
+      const blank =
+        part.type === 'refusal'
+          ? { type: 'refusal', refusal: '' }
+          : { type: 'output_text', text: '', annotations: [], logprobs: [] }
+      sender.send('response.content_part.added', { ...place(), part: blank })
+      write(textAtStart(part), undefined)
+      for (const citation of (part.type === 'text' ? part.citations : undefined) ?? []) citations.push(citation)
+    },
+    delta(delta) {
+      if (delta.type === 'text' || delta.type === 'refusal') write(delta.text, delta.logprobs)
+      // One that names no place supports the whole text, whose length is known at its end.
+      else if (delta.type === 'citation') {
+        if (delta.citation.end === undefined) citations.push(delta.citation)
+        else cite(delta.citation)
+      }
+    },
+    end() {
+      if (!open) return
+      open = false
+      for (const citation of citations) cite(citation)
+      const { citations: _, ...bare } = value as Words & { citations?: Citation[] }
+      const part = contentPart({ ...bare, text } as Words, context)
+      if (value.type === 'text') {
+        Object.assign(part, { annotations, logprobs })
+        sender.send('response.output_text.done', { ...place(), text, logprobs })
+      } else sender.send('response.refusal.done', { ...place(), refusal: text })
+      sender.send('response.content_part.done', { ...place(), part })
+      content.push(part)
+    },
+    close(status) {
+      this.end()
+      return { ...item, status, content }
+    },
+  }
+}
+
+/** A reasoning item: pieces of a summary, or of the reasoning itself. */
+export function createReasoningWriter(first: ReasoningPart, { context, sender, index, add }: Place): ItemWriter {
+  const item = reasoningItem([{ ...first, text: '' }], context)
+  const id = String(item.id)
+  const parts: ReasoningPart[] = []
+  let value: ReasoningPart = first
+  let text = ''
+  let head = ''
+  /** Reasoning that says nothing has no entry: only its seal counts. */
+  let said = false
+  let open = false
+  const count = { summary: 0, content: 0 }
+  const { encrypted_content: _, content: _content, ...blank } = item
+  add({ ...blank, summary: [] })
+
+  const raw = (): boolean => value.summary === false
+  const place = (): JsonObject =>
+    raw()
+      ? { item_id: id, output_index: index, content_index: count.content }
+      : { item_id: id, output_index: index, summary_index: count.summary }
+  const entry = (of: string): JsonObject => ({ type: raw() ? 'reasoning_text' : 'summary_text', text: of })
+
+  function write(more: string): void {
+    if (more === '') return
+    if (!said) {
+      said = true
+      head = deltaHead(id, index, raw() ? `"content_index":${count.content},` : `"summary_index":${count.summary},`)
+      sender.send(raw() ? 'response.content_part.added' : 'response.reasoning_summary_part.added', {
+        ...place(),
+        part: entry(''),
+      })
+    }
+    text += more
+    const type = raw() ? 'response.reasoning_text.delta' : 'response.reasoning_summary_text.delta'
+    sender.sendText(type, `${head}${JSON.stringify(more)}}`)
+  }
+
+  return {
+    takes(next) {
+      const previous = parts.at(-1)
+      return next.type === 'reasoning' && previous !== undefined && joins(previous, next)
+    },
+    start(part) {
+      if (part.type !== 'reasoning') return
+      value = part
+      text = ''
+      said = false
+      open = true
+      write(part.text)
+    },
+    delta(delta) {
+      if (delta.type === 'reasoning') write(delta.text)
+      else if (delta.type === 'seal') value = { ...value, seal: delta.seal }
+    },
+    end() {
+      if (!open) return
+      open = false
+      parts.push({ ...value, text })
+      if (!said) return
+      const name = raw() ? 'response.reasoning_text.done' : 'response.reasoning_summary_text.done'
+      sender.send(name, { ...place(), text })
+      sender.send(raw() ? 'response.content_part.done' : 'response.reasoning_summary_part.done', {
+        ...place(),
+        part: entry(text),
+      })
+      count[raw() ? 'content' : 'summary']++
+    },
+    close() {
+      this.end()
+      return { ...reasoningItem(parts, context), id }
+    },
+  }
+}
+
+/** A call. Its seal, if it has one, travels in an item of its own: before it where it is known in time, else behind it. */
+export function createCallWriter(call: ToolCallPart, place: Place & { indexNow(): number }): ItemWriter {
+  const { context, sender } = place
+  const frame = callItem({ ...call, input: '' }, '', context)
+  const carrier = (seal: Sealed): JsonObject => carrierOf({ id: String(frame.call_id) }, seal, context.newId('rs_'))
+  if (call.seal !== undefined) place.addWhole(carrier(call.seal))
+  let late: Sealed | undefined
+  const index = place.indexNow()
+  const id = String(frame.id)
+  const custom = frame.type === 'custom_tool_call'
+  /** Calls of the format's own tools come whole. */
+  const streamed = custom || frame.type === 'function_call'
+  const head = deltaHead(id, index, '')
+  let input = ''
+  let open = false
+  const key = custom ? 'input' : 'arguments'
+  const name = custom ? 'response.custom_tool_call_input' : 'response.function_call_arguments'
+  place.add({ ...frame, status: 'in_progress', ...(streamed ? { [key]: '' } : {}) })
+
+  function write(more: string): void {
+    if (more === '') return
+    input += more
+    if (streamed) sender.sendText(`${name}.delta`, `${head}${JSON.stringify(more)}}`)
+  }
+
+  return {
+    takes: () => false,
+    start(value) {
+      open = true
+      if (value.type === 'tool-call') write(value.input)
+    },
+    delta(delta) {
+      if (delta.type === 'input') write(delta.text)
+      else if (delta.type === 'seal') late = delta.seal
+    },
+    end() {
+      if (!open) return
+      open = false
+      // A call without arguments: '' is no JSON, and clients parse it.
+      if (!custom && input === '') write('{}')
+      if (!streamed) return
+      const bare = frame.name ?? ''
+      sender.send(`${name}.done`, { item_id: id, output_index: index, ...(custom ? {} : { name: bare }), [key]: input })
+    },
+    close(status) {
+      this.end()
+      const whole = callItem({ ...call, id: String(frame.call_id) }, input, context)
+      return { ...whole, id, status }
+    },
+    after: () => (late === undefined ? undefined : carrier(late)),
+  }
+}

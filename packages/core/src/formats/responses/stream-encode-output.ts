@@ -1,0 +1,201 @@
+import type { ExchangeContext } from '../codec.ts'
+import type { Delta, Json, JsonObject, Part } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+import { reportCache } from './content.ts'
+import { type Held, note, nothingHeld } from './finish.ts'
+import { isWords } from './input-decode.ts'
+import { callItem, otherItem } from './output-items.ts'
+import { emptyMessage } from './response-encode.ts'
+import { createCallWriter, createReasoningWriter, createWordsWriter, type ItemWriter } from './stream-encode-items.ts'
+
+/** How events leave. `sendText`: the fields as JSON without the first brace. */
+export interface Sender {
+  send(type: string, fields: JsonObject): void
+  sendText(type: string, fields: string): void
+}
+
+/** The output of a streamed response. */
+export interface Output {
+  readonly held: Held
+  start(part: number, value: Part): void
+  delta(part: number, delta: Delta): void
+  end(part: number): void
+  /** An event of a server of this format, about an item that has not been told yet. */
+  progress(event: JsonObject): void
+  /** Says why the answer was refused. */
+  refuse(explanation: string): void
+  /** Ends every item; the last has the response's own state. */
+  finish(status: string): void
+  /** An answer of nothing has an empty message. */
+  fill(): void
+  /** All items that are done. */
+  items(): JsonObject[]
+}
+
+/** A part that cannot be told yet: items come strictly one after another. */
+interface Waiting {
+  readonly value: Part
+  readonly deltas: Delta[]
+  ended: boolean
+}
+
+export function createOutput(context: ExchangeContext, sender: Sender): Output {
+  const held = nothingHeld()
+  const done: JsonObject[] = []
+  /** Parts in the order of their start; the first is being told. */
+  const queue = new Map<number, Waiting>()
+  let current: number | undefined
+  let item: ItemWriter | undefined
+  /** An item that a server of this format has begun: until it is there, nothing else is told. */
+  let announced: JsonObject | undefined
+  let announcedAt: Json | undefined
+
+  function closeItem(status = 'completed'): void {
+    if (item === undefined) return
+    const finished = item.close(status)
+    done.push(finished)
+    sender.send('response.output_item.done', { output_index: done.length - 1, item: finished })
+    const after = item.after?.()
+    item = undefined
+    addWhole(after)
+  }
+
+  function addWhole(whole: JsonObject | undefined): void {
+    if (whole === undefined) return
+    const told = whole.id === undefined ? { ...whole, id: context.newId('item_') } : whole
+    if (announced === undefined) addItem({ ...told, ...('status' in told ? { status: 'in_progress' } : {}) })
+    announced = undefined
+    done.push(told)
+    sender.send('response.output_item.done', { output_index: done.length - 1, item: told })
+  }
+
+  /** The item a part stands for, if it is one that comes whole. */
+  function wholeItem(value: Part): JsonObject | undefined {
+    if (value.type === 'tool-call') return callItem(value, value.input, context)
+    return isWords(value) || value.type === 'reasoning' ? undefined : otherItem(value, context)
+  }
+
+  const addItem = (begun: JsonObject): void =>
+    sender.send('response.output_item.added', { output_index: done.length, item: begun })
+
+  /** The writer that takes the part: the open item's, if the part belongs to it. */
+  function writerFor(value: Part): ItemWriter | undefined {
+    if (item?.takes(value)) return item
+    closeItem()
+    const place = { context, sender, index: done.length, add: addItem, addWhole }
+    if (isWords(value)) item = createWordsWriter(value, place)
+    else if (value.type === 'reasoning') item = createReasoningWriter(value, place)
+    else if (value.type === 'tool-call') item = createCallWriter(value, { ...place, indexNow: () => done.length })
+    return item
+  }
+
+  function open(waiting: Waiting): void {
+    const { value } = waiting
+    reportCache(value, context)
+    if (isWords(value) || value.type === 'reasoning' || value.type === 'tool-call') writerFor(value)?.start(value)
+    else if (value.type === 'media')
+      return // whole at its end
+    else {
+      closeItem()
+      addWhole(otherItem(value, context))
+    }
+  }
+
+  function write({ value, deltas }: Waiting, delta: Delta): void {
+    if (delta.type === 'text' && delta.text !== '') held.text = true
+    if (value.type === 'media') deltas.push(delta)
+    else item?.delta(delta)
+  }
+
+  function close(waiting: Waiting): void {
+    const { value, deltas } = waiting
+    if (value.type !== 'media') {
+      item?.end()
+      return
+    }
+    closeItem()
+    const more = deltas.map((delta) => (delta.type === 'media' ? delta.data : '')).join('')
+    const { source } = value
+    const whole = source.type === 'base64' ? { ...value, source: { ...source, data: source.data + more } } : value
+    addWhole(otherItem(whole, context))
+  }
+
+  /** Tells what can be told: the current part, and every one behind it that has already ended. */
+  function advance(): void {
+    if (announced !== undefined) return
+    for (const [number, waiting] of queue) {
+      if (current !== number) {
+        current = number
+        const { deltas } = waiting
+        const heard = deltas.splice(0)
+        open(waiting)
+        for (const delta of heard) write(waiting, delta)
+      }
+      if (!waiting.ended) return
+      close(waiting)
+      queue.delete(number)
+      current = undefined
+    }
+  }
+
+  return {
+    held,
+    start(part, value) {
+      if (value.type !== 'text' || value.text !== '') note(held, value)
+      held.any = held.any || value.type !== 'reasoning'
+      if (announced === undefined || itemIdOf(value) !== announced.id)
+        queue.set(part, { value, deltas: [], ended: false })
+      else addWhole(wholeItem(value) ?? announced)
+      advance()
+    },
+    delta(part, delta) {
+      const waiting = queue.get(part)
+      if (waiting === undefined) return
+      if (current === part) write(waiting, delta)
+      else waiting.deltas.push(delta)
+    },
+    end(part) {
+      const waiting = queue.get(part)
+      if (waiting === undefined) return
+      waiting.ended = true
+      advance()
+    },
+    progress(event) {
+      const { item: begun, output_index: place, type, sequence_number: _number, ...fields } = event
+      if (typeof type !== 'string') return
+      const begins = type === 'response.output_item.added' && isObject(begun) && begun.id !== undefined
+      if (begins && announced === undefined && queue.size === 0) {
+        closeItem()
+        announced = begun
+        announcedAt = place
+        addItem(begun)
+      } else if (announced !== undefined && !begins && place === announcedAt)
+        sender.send(type, { ...fields, output_index: done.length })
+      // Of an item that has to wait its turn, the whole is told when it comes.
+    },
+    refuse(explanation) {
+      const value: Part = { type: 'refusal', text: explanation }
+      held.refusal = true
+      writerFor(value)?.start(value)
+      item?.end()
+    },
+    finish(status) {
+      if (announced !== undefined) addWhole({ ...announced, status: 'incomplete' })
+      for (const waiting of queue.values()) waiting.ended = true
+      advance()
+      closeItem(status === 'incomplete' ? 'incomplete' : 'completed')
+    },
+    fill() {
+      if (done.length > 0 || item !== undefined) return
+      addWhole(emptyMessage(context))
+    },
+    items: () => [...done],
+  }
+}
+
+/** The id of the item that a part of this format was. */
+function itemIdOf(value: Part): Json | undefined {
+  const own = value.extra?.responses
+  if (value.type === 'native') return value.value.id
+  return isObject(own?.native) ? own.native.id : own?.id
+}

@@ -1,0 +1,178 @@
+import { statusOf } from '../../errors.ts'
+import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
+import type { ErrorInfo, Finish, JsonObject, ModelEvent, Usage } from '../ir.ts'
+import { inWords } from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import type { Nothing } from '../shared/strict.ts'
+import { encodeEnvelope } from './envelope.ts'
+import { doneEvent, errorEvents, keepalive, truncated } from './event.ts'
+import { type Ending, encodeFinish } from './finish.ts'
+import { brokenEnding, countOrNothing, reportExplanation, reportSequence } from './response-encode.ts'
+import { createOutput } from './stream-encode-output.ts'
+import { encodeUsage } from './usage.ts'
+
+/**
+ * Events in, events out, numbered from 0. The response's own terminal event is written for `response-end` only: a stream
+ * that breaks ends in `error` and `response.failed`.
+ */
+export function encodeStream(context: ExchangeContext): StreamEncoder {
+  let number = 0
+  let response: JsonObject | undefined
+  let own: JsonObject = {}
+  let finish: Finish | undefined
+  let usage: Usage | undefined
+  let over = false
+  let out: SseEvent[] = []
+
+  /** `fields`: the event's own, as JSON without its first brace. */
+  const sendText = (type: string, fields: string): void => {
+    out.push({ event: type, data: `{"type":"${type}","sequence_number":${number++},${fields}` })
+  }
+  const send = (type: string, fields: JsonObject): void => sendText(type, JSON.stringify(fields).slice(1))
+  const output = createOutput(context, { send, sendText })
+
+  function start(id: string, model: string, created: number, settings?: JsonObject): JsonObject {
+    if (response !== undefined) return response
+    const frame = {
+      id: id || context.newId('resp_'),
+      model: model || context.request.model,
+      createdAt: created || context.now(),
+    }
+    response = encodeEnvelope(frame, settings, context)
+    const fields = JSON.stringify({ response }).slice(1)
+    sendText('response.created', fields)
+    sendText('response.in_progress', fields)
+    return response
+  }
+
+  function fail(error: ErrorInfo): void {
+    over = true
+    const frame = response ?? {
+      id: context.newId('resp_'),
+      object: 'response',
+      created_at: context.now(),
+      model: context.request.model,
+    }
+    out.push(...errorEvents(error, { ...frame, output: output.items() }, number))
+  }
+
+  function endChoice(event: Extract<ModelEvent, { type: 'choice-end' }>): void {
+    const { type: _, choice, finish: ending, logprobs: _logprobs, extra, ...rest } = event
+    rest satisfies Nothing
+    if (choice !== 0) return
+    const { explanation, reason, sequence, extra: finishExtra } = ending
+    finish = ending
+    own = {
+      ...ownExtra(extra, 'responses', '/choices/0', context.report),
+      ...ownExtra(finishExtra, 'responses', '/choices/0', context.report),
+    }
+    if (sequence !== undefined) reportSequence(context)
+    const told = brokenEnding(ending, output.held.any)
+    if (told !== undefined) {
+      fail({ kind: 'upstream_error', status: statusOf.upstream_error, message: told })
+      return
+    }
+    if (explanation !== undefined && !output.held.refusal) {
+      if (reason === 'refusal' || reason === 'content-filter') output.refuse(explanation)
+      else reportExplanation(explanation, context)
+    }
+    output.finish(endingOf(ending).status)
+  }
+
+  const endingOf = (ending: Finish): Ending => encodeFinish(ending, output.held)
+
+  function end(): void {
+    const frame = start('', '', 0)
+    const ending = endingOf(finish ?? { reason: 'stop' })
+    if (finish?.raw?.format !== 'responses') output.fill()
+    output.finish(ending.status)
+    const { status, incompleteDetails } = ending
+    const final: JsonObject = {
+      ...frame,
+      ...own,
+      status,
+      incomplete_details: incompleteDetails,
+      output: output.items(),
+      usage: encodeUsage(countOrNothing(usage, context)),
+    }
+    if (status === 'completed') final.completed_at = own.completed_at ?? context.now()
+    over = true
+    send(status === 'incomplete' ? 'response.incomplete' : 'response.completed', { response: final })
+    out.push(doneEvent)
+  }
+
+  function read(event: ModelEvent): void {
+    switch (event.type) {
+      case 'response-start': {
+        const { type: _, id, model, created, serviceTier, extra, ...rest } = event
+        rest satisfies Nothing
+        const settings: JsonObject = { ...ownExtra(extra, 'responses', '', context.report) }
+        if (serviceTier !== undefined) settings.service_tier = serviceTier
+        start(id, model, created, settings)
+        return
+      }
+      case 'part-start':
+      case 'part-delta':
+      case 'part-end':
+        if (event.choice !== 0) {
+          context.report.add(loss('/choices/1', 'responses gives one answer; the others were left out'))
+          return
+        }
+        start('', '', 0)
+        if (event.type === 'part-start') output.start(event.part, event.value)
+        else if (event.type === 'part-delta') output.delta(event.part, event.delta)
+        else output.end(event.part)
+        return
+      case 'choice-end':
+        start('', '', 0)
+        endChoice(event)
+        return
+      case 'usage':
+        usage = event.usage
+        return
+      case 'native':
+        if (event.format === 'responses') {
+          start('', '', 0)
+          output.progress(event.value)
+        } else
+          context.report.add(
+            loss('', `${inWords(event.value.type ?? 'an event')} has no form in responses`, 'unsupported', 'note'),
+          )
+        return
+      case 'error':
+        fail(event.error)
+        return
+      case 'response-end':
+        end()
+        return
+      default:
+        event satisfies never
+    }
+  }
+
+  const drain = (): SseEvent[] => {
+    const events = out
+    out = []
+    return events
+  }
+
+  return {
+    push(event) {
+      if (over) return []
+      read(event)
+      return drain()
+    },
+    end() {
+      if (over) return []
+      fail(truncated)
+      return drain()
+    },
+    heartbeat() {
+      if (over) return []
+      // Clients want the response's own first event before any other, and idle timers count no comments.
+      if (response === undefined) start('', '', 0)
+      else out.push(keepalive(number++))
+      return drain()
+    },
+  }
+}

@@ -1,0 +1,179 @@
+import type { CodecContext } from '../codec.ts'
+import type { Json, JsonObject, ModelRequest, Tool } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import {
+  inWords,
+  isObject,
+  leftover,
+  takeBoolean,
+  takeObject,
+  takeString,
+  type Unread,
+  unread,
+} from '../shared/reader.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { type Nothing, put } from '../shared/strict.ts'
+import { isStrictSchema } from './strict-schema.ts'
+import { findTool, keepMember, loweredName, memberOf } from './tool-names.ts'
+
+type NamedTool = Exclude<Tool, { type: 'native' }>
+
+export function decodeTools(tools: readonly Json[], at: string): Tool[] {
+  return tools.flatMap((tool, index) => decodeTool(tool, pointer(at, index)))
+}
+
+/**
+ * The tools of a namespace become tools of their own. A tool search that the client runs becomes a function of that
+ * name; what it was is kept beside it, and restored for its own format.
+ */
+function decodeTool(source: Json, at: string): Tool[] {
+  if (!isObject(source)) return [{ type: 'native', format: 'responses', value: { value: source }, at }]
+  if (source.type === 'namespace') return decodeNamespace(source, at)
+  if (isClientSearch(source)) {
+    const tool: Tool = { type: 'function', name: searchName, at, extra: { responses: { native: source } } }
+    if (typeof source.description === 'string') tool.description = source.description
+    if (isObject(source.parameters)) tool.schema = source.parameters
+    return [tool]
+  }
+  return [decodePlain(source, at) ?? { type: 'native', format: 'responses', value: source, at }]
+}
+
+export const searchName = 'tool_search'
+const isClientSearch = (tool: JsonObject): boolean => tool.type === 'tool_search' && tool.execution === 'client'
+
+/** Undefined: a tool that only this format knows. */
+function decodePlain(source: JsonObject, at: string): NamedTool | undefined {
+  if ((source.type !== 'function' && source.type !== 'custom') || typeof source.name !== 'string') return undefined
+  const fields = unread(source)
+  delete fields.type
+  const tool = source.type === 'function' ? decodeFunction(fields, at) : decodeCustom(fields, at)
+  put(tool, 'description', takeString(fields, 'description'))
+  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
+  const rest = leftover(fields)
+  if (rest !== undefined) tool.extra = { responses: rest }
+  return tool
+}
+
+function decodeFunction(fields: Unread, at: string): NamedTool {
+  const tool: Extract<Tool, { type: 'function' }> = { type: 'function', name: takeString(fields, 'name') ?? '', at }
+  put(tool, 'schema', takeObject(fields, 'parameters'))
+  // Functions are strict here unless they say otherwise, as far as their schema allows it. Elsewhere they are not.
+  put(tool, 'strict', takeBoolean(fields, 'strict') ?? (isStrictSchema(tool.schema) ? true : undefined))
+  return tool
+}
+
+function decodeCustom(fields: Unread, at: string): NamedTool {
+  const tool: Extract<Tool, { type: 'custom' }> = { type: 'custom', name: takeString(fields, 'name') ?? '', at }
+  const { format } = fields
+  if (isObject(format) && format.type === 'grammar') {
+    const { type: _, ...grammar } = format
+    tool.grammar = grammar
+    delete fields.format
+  } else if (isObject(format) && format.type === 'text') delete fields.format // what a custom tool is anyway
+  return tool
+}
+
+function decodeNamespace(source: JsonObject, at: string): Tool[] {
+  const { type: _, name, tools, ...others } = source
+  const kept: Tool[] = [{ type: 'native', format: 'responses', value: source, at }]
+  if (typeof name !== 'string' || !Array.isArray(tools) || tools.length === 0) return kept
+  const members: Tool[] = []
+  for (const [index, inner] of tools.entries()) {
+    const tool = isObject(inner) ? decodePlain(inner, pointer(pointer(at, 'tools'), index)) : undefined
+    if (tool === undefined) return kept
+    const member = { namespace: name, name: tool.name }
+    members.push({
+      ...tool,
+      name: loweredName(member),
+      extra: { responses: { ...tool.extra?.responses, namespace: keepMember(member, others) } },
+    })
+  }
+  return members
+}
+
+/** The tools with which an answer can be told: those of another format only are reported, and left out. */
+export function encodeTools(list: readonly Tool[], ownClient: boolean, context: CodecContext): JsonObject[] {
+  const out: JsonObject[] = []
+  let open: { name: string; tools: JsonObject[] } | undefined
+  for (const tool of list) {
+    if (tool.extra?.responses?.loaded === true) continue // stands in the conversation, where the client put it
+    const encoded = encodeTool(tool, ownClient, context)
+    if (encoded === undefined) continue
+    const namespace = tool.extra?.responses?.namespace
+    const member = memberOf(tool)
+    if (member === undefined || !isObject(namespace)) {
+      open = undefined
+      out.push(encoded)
+      continue
+    }
+    if (open?.name !== member.namespace) {
+      const { name: _, member: _member, ...others } = namespace
+      open = { name: member.namespace, tools: [] }
+      out.push({ ...others, type: 'namespace', name: member.namespace, tools: open.tools })
+    }
+    open.tools.push({ ...encoded, name: member.name })
+  }
+  return out
+}
+
+function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): JsonObject | undefined {
+  const at = tool.at ?? ''
+  const {
+    native,
+    namespace: _namespace,
+    loaded: _loaded,
+    ...own
+  } = ownExtra(tool.extra, 'responses', at, context.report) ?? {}
+  if (tool.cache !== undefined)
+    context.report.add(loss(at, 'a cache hint on a tool has no form in responses', 'unsupported', 'note'))
+  switch (tool.type) {
+    case 'function': {
+      const { type, name, description, schema, strict, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      rest satisfies Nothing
+      if (isObject(native)) return native
+      const out: JsonObject = { ...own, type, name }
+      put(out, 'description', description)
+      out.parameters = schema ?? { type: 'object', properties: {} }
+      // Elsewhere a function that says nothing is not strict; here it would be.
+      put(out, 'strict', strict ?? (ownClient ? undefined : false))
+      return out
+    }
+    case 'custom': {
+      const { type, name, description, grammar, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      rest satisfies Nothing
+      const out: JsonObject = { ...own, type, name }
+      put(out, 'description', description)
+      if (grammar !== undefined) out.format = { type: 'grammar', ...grammar }
+      return out
+    }
+    case 'native': {
+      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      rest satisfies Nothing
+      if (format === 'responses') return value
+      context.report.add(loss(at, `the tool '${inWords(value.name ?? value.type)}' has no counterpart in responses`))
+      return undefined
+    }
+    default:
+      return tool satisfies never
+  }
+}
+
+/** The tools a conversation brings along: they are offered like the others, and written where they stand. */
+export function addLoaded(request: ModelRequest, loaded: readonly Tool[]): void {
+  if (loaded.length === 0) return
+  const tools = request.tools ?? { list: [] }
+  const known = new Set(tools.list.map((tool) => (tool.type === 'native' ? '' : tool.name)))
+  const news: Tool[] = []
+  for (const tool of loaded) {
+    if (tool.type === 'native' || known.has(tool.name)) continue
+    known.add(tool.name)
+    news.push({ ...tool, extra: { responses: { ...tool.extra?.responses, loaded: true } } })
+  }
+  request.tools = { ...tools, list: [...tools.list, ...news] }
+}
+
+/** The tool of this format that a tool of the request stands for; it is raised again when it is called. */
+export function nativeOf(name: string, tools: ModelRequest['tools']): JsonObject | undefined {
+  const native = findTool(name, tools)?.extra?.responses?.native
+  return isObject(native) ? native : undefined
+}
