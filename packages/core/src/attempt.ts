@@ -8,6 +8,7 @@ import type { ResolvedTarget } from './router.ts'
 import { createCanceller, type Signal } from './signal.ts'
 import type { Transport, TransportResponse } from './transport.ts'
 import { readErrorUnder200, readUpstreamError, toClientError, unreachable } from './upstream-error.ts'
+import type { Upstream } from './upstreams/upstream.ts'
 
 export interface AttemptOptions {
   readonly target: ResolvedTarget
@@ -52,12 +53,19 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
   const { target, signal, firstByteMs } = options
   const canceller = createCanceller()
   let expired: GatewayError | undefined
-  const limit = (ms: number, error: () => GatewayError): ReturnType<typeof setTimeout> =>
-    setTimeout(() => {
-      expired = error()
-      canceller.abort()
-    }, ms)
-  let timer = limit(firstByteMs, () => noAnswer(firstByteMs))
+  // One timer for both limits, moved when it rings: making two for each call would be felt.
+  let deadline = Date.now() + firstByteMs
+  let onLate = (): GatewayError => noAnswer(firstByteMs)
+  const ring = (): void => {
+    const left = deadline - Date.now()
+    if (left > 0) {
+      timer = setTimeout(ring, left)
+      return
+    }
+    expired = onLate()
+    canceller.abort()
+  }
+  let timer = setTimeout(ring, options.stream ? firstByteMs : Math.min(firstByteMs, options.idleMs))
   const abort = (): void => {
     clearTimeout(timer)
     canceller.abort()
@@ -73,7 +81,9 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
   const open = async (): Promise<TransportResponse> => {
     if (signal.aborted) throw stopReason(signal)
     const response = await send(options, canceller).catch(reason(unreachable))
-    clearTimeout(timer)
+    if (options.stream) clearTimeout(timer)
+    deadline = Date.now() + options.idleMs
+    onLate = fellSilent
     log.status = response.status
     const id = response.header('x-request-id') ?? response.header('request-id')
     if (id !== undefined) log.upstreamRequestId = id
@@ -87,7 +97,6 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
       return { kind: 'stream', ...(await openStream(source, options)), abort, begun, log }
     }
     const response = await open()
-    timer = limit(options.idleMs, fellSilent)
     const bytes = await response.bytes(options.answerBytes).catch(reason(truncated))
     clearTimeout(timer)
     return { kind: 'whole', answer: readAnswer(bytes, options), log }
@@ -104,14 +113,10 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
 
 function send({ target, lane, header, transport, stream }: AttemptOptions, signal: Signal): Promise<TransportResponse> {
   const { upstream } = target
-  const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    accept: stream ? 'text/event-stream' : 'application/json',
-  }
-  for (const [name, value] of Object.entries(upstream.headers)) headers[name.toLowerCase()] = value
+  let headers = baseHeaders(upstream, stream)
   for (const name of upstream.passHeaders) {
     const value = header(name)
-    if (value !== undefined) headers[name] = value
+    if (value !== undefined) headers = { ...headers, [name]: value }
   }
   return transport({
     method: 'POST',
@@ -120,6 +125,25 @@ function send({ target, lane, header, transport, stream }: AttemptOptions, signa
     body: lane.body,
     signal,
   })
+}
+
+const prepared = new WeakMap<Upstream, { readonly whole: Headers; readonly stream: Headers }>()
+type Headers = Readonly<Record<string, string>>
+
+/** The headers that every call to an upstream has, made once. */
+function baseHeaders(upstream: Upstream, stream: boolean): Headers {
+  let both = prepared.get(upstream)
+  if (both === undefined) {
+    const own = Object.fromEntries(Object.entries(upstream.headers).map(([name, value]) => [name.toLowerCase(), value]))
+    // Compression saves nothing between data centres and holds back events.
+    const shared = { 'content-type': 'application/json', 'accept-encoding': 'identity' }
+    both = {
+      whole: { ...shared, ...own },
+      stream: { ...shared, accept: 'text/event-stream', ...own },
+    }
+    prepared.set(upstream, both)
+  }
+  return stream ? both.stream : both.whole
 }
 
 /** An error in place of the answer, under a good status, needs the same care as one under an error status. */

@@ -14,7 +14,7 @@ const inbound: Inbound = {
 }
 const route = routes[0] as (typeof routes)[number]
 const outcome = (answer: unknown) =>
-  authenticate((() => answer) as unknown as Authenticate, inbound, route).then(
+  (async () => authenticate((() => answer) as unknown as Authenticate, inbound, route))().then(
     (identity) => identity,
     (error) => error.info.kind,
   )

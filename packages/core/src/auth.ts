@@ -20,12 +20,15 @@ export function readCredential(inbound: Inbound, route: Route): string | undefin
   return undefined
 }
 
-/** The caller, or a 401 GatewayError. With `auth: 'none'` there is nobody to know: null. */
-export async function authenticate(
+/**
+ * The caller, or a 401 GatewayError. With `auth: 'none'` there is nobody to know: null. A promise only where `auth`
+ * makes one; throws or rejects alike.
+ */
+export function authenticate(
   auth: Authenticate | 'none',
   inbound: Inbound,
   route: Route,
-): Promise<Identity | null> {
+): Identity | null | Promise<Identity> {
   if (auth === 'none') return null
   const credential = readCredential(inbound, route)
   if (credential === undefined)
@@ -38,19 +41,31 @@ export async function authenticate(
     path: inbound.path,
     header: (name) => inbound.header(name.toLowerCase()),
   }
-  let identity: unknown
+  let found: unknown
   try {
-    identity = await auth(credential, request)
+    found = auth(credential, request)
   } catch (cause) {
-    if (cause instanceof GatewayError) throw cause
-    throw new GatewayError('internal', 'The token could not be checked; try again later.', { cause })
+    throw failed(cause)
   }
+  if (!isThenable(found)) return checked(found)
+  return Promise.resolve(found).then(checked, (cause: unknown) => {
+    throw failed(cause)
+  })
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+
+function failed(cause: unknown): GatewayError {
+  if (cause instanceof GatewayError) return cause
+  return new GatewayError('internal', 'The token could not be checked; try again later.', { cause })
+}
+
+function checked(identity: unknown): Identity {
   // Falsy, not only null: a function that compares tokens answers false, which must let nobody in.
   if (!identity)
     throw new GatewayError('authentication', 'Incorrect API key provided: the token is unknown, expired or revoked.')
   if (typeof identity !== 'object')
-    throw new GatewayError('internal', 'The token could not be checked; try again later.', {
-      cause: new TypeError(`auth returned ${typeof identity}: return an identity such as { id: 'me' }, or null`),
-    })
+    throw failed(new TypeError(`auth returned ${typeof identity}: return an identity such as { id: 'me' }, or null`))
   return identity as Identity
 }

@@ -25,8 +25,8 @@ describe('the wire lane', () => {
     const reply = await chat({}, { 'x-api-key': 'good', cookie: 'c=1', 'openai-organization': 'o' })
     expect(JSON.stringify([...reply.headers])).not.toContain('canary')
     expect(Object.fromEntries(seen[0]?.headers ?? [])).toEqual({
-      accept: 'application/json',
       authorization: 'Bearer sk-canary-aaaaaaaa',
+      'accept-encoding': 'identity',
       'content-type': 'application/json',
     })
   })

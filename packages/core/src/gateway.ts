@@ -140,7 +140,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       throw new GatewayError('method_not_allowed', `${inbound.method} is not allowed on this path: use ${allow}.`, {
         headers: { allow },
       })
-    ledger.identity = await authenticate(auth, inbound, route)
+    const identity = authenticate(auth, inbound, route)
+    // Not awaited needlessly: most functions answer at once.
+    ledger.identity = identity instanceof Promise ? await identity : identity
     const sendJson = (body: JsonObject): Reply => ({
       status: 200,
       headers: { 'content-type': json, ...idHeaders(ledger.requestId) },
@@ -159,7 +161,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         ledger.model = String(request.value.model)
         ledger.stream = request.value.stream === true
         const { transport, signal, release } = call
-        return generate({ shared, inbound, codec, request, ledger, transport, signal, release })
+        // Awaited here: a promise returned from an async function costs three turns of the queue.
+        return await generate({ shared, inbound, codec, request, ledger, transport, signal, release })
       }
     }
   }
@@ -210,7 +213,8 @@ const isStream = (reply: Reply): boolean =>
 /** The dialect to answer in: the route's, unless a header tells another family of clients. */
 function codecFor(found: Match | null, inbound: Inbound): Codec {
   const route = found?.route ?? (listRoute as Route)
-  for (const [header, format] of Object.entries(route.formatByHeader ?? {}))
+  if (route.formatByHeader === undefined) return codecOf(route.format)
+  for (const [header, format] of Object.entries(route.formatByHeader))
     if (inbound.header(header) !== undefined) return codecOf(format)
   return codecOf(route.format)
 }

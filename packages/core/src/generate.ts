@@ -59,13 +59,11 @@ export async function generate(call: GenerateCall): Promise<Reply> {
           : new GatewayError('internal', 'The request could not be translated.', { cause: error })
       continue
     }
-    Object.assign(ledger, {
-      upstream: target.upstreamName,
-      upstreamModel: target.model,
-      upstreamFormat: lane.upstreamFormat,
-      lane: lane.kind,
-      losses: lane.report.losses,
-    })
+    ledger.upstream = target.upstreamName
+    ledger.upstreamModel = target.model
+    ledger.upstreamFormat = lane.upstreamFormat
+    ledger.lane = lane.kind
+    ledger.losses = lane.report.losses
     const refused = refusal(lane.report.losses, shared.onLoss)
     if (refused !== undefined) {
       failure ??= refused
@@ -142,13 +140,15 @@ function refusal(losses: readonly Loss[], onLoss: Shared['onLoss']): GatewayErro
 function succeed(call: GenerateCall, lane: Lane, result: AttemptResult): Reply {
   const { shared, ledger } = call
   const losses = shared.onLoss === 'ignore' ? undefined : lossHeader(lane.report.losses)
-  const headers = { ...idHeaders(ledger.requestId), ...(losses === undefined ? {} : { 'modelgate-loss': losses }) }
+  const headers: Record<string, string> = idHeaders(ledger.requestId)
+  if (losses !== undefined) headers['modelgate-loss'] = losses
   const end = (ending: Parameters<typeof settle>[1]): void => settle(ledger, ending, shared.plugins, shared.logger)
   ledger.firstEventAt = performance.now()
   if (result.kind === 'whole') {
     if (result.answer.usage !== undefined) ledger.usage = result.answer.usage
     end({ status: 200, outcome: 'finished' })
-    return { status: 200, headers: { 'content-type': json, ...headers }, body: result.answer.body }
+    headers['content-type'] = json
+    return { status: 200, headers, body: result.answer.body }
   }
   const { stream, pump, abort, begun } = result
   const { heartbeatMs, idleMs } = shared.limits

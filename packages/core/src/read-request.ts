@@ -45,6 +45,7 @@ export async function readRequest(
 }
 
 function isJson(contentType: string): boolean {
+  if (contentType === 'application/json') return true
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   return type === 'application/json' || type.endsWith('+json')
 }

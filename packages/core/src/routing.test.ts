@@ -109,7 +109,7 @@ describe('auth', () => {
     ['a good one', async () => ({ id: 'a' }), { 'x-api-key': 'x' }, 'none'],
     ["the word 'none'", 'none', {}, 'none'],
   ])('%s', async (_, auth, headers, kind) => {
-    expect(await kindOf(authenticate(auth, inbound(headers), plain))).toBe(kind)
+    expect(await kindOf((async () => authenticate(auth, inbound(headers), plain))())).toBe(kind)
   })
 })
 

@@ -4,7 +4,7 @@ import type { Signal } from './signal.ts'
 export interface TransportRequest {
   readonly url: string
   readonly method: string
-  readonly headers: Record<string, string>
+  readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array | undefined
   /** Aborting it closes the upstream connection at once, before the headers and in mid-body. */
   readonly signal: Signal

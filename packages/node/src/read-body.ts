@@ -11,14 +11,19 @@ import { guardPace } from './slow-body.ts'
  * encoded bodies also once the decoded size exceeds the limit), `unsupported_media_type` (an encoding we cannot undo),
  * `timeout` (the body stopped coming), `cancelled` (the client left).
  */
-export async function readBody(req: IncomingMessage, limit: number): Promise<Uint8Array> {
-  const parsed = parsedBody(req)
-  if (parsed !== undefined) {
-    if (parsed.length > limit) throw tooLarge(limit)
-    return parsed
+export function readBody(req: IncomingMessage, limit: number): Promise<Uint8Array> {
+  let parsed: Uint8Array | undefined
+  try {
+    parsed = parsedBody(req)
+  } catch (error) {
+    return Promise.reject(error)
   }
+  if (parsed !== undefined) return parsed.length > limit ? Promise.reject(tooLarge(limit)) : Promise.resolve(parsed)
   const encoding = req.headers['content-encoding']
-  if (!isEncoded(encoding)) return readStream(req, limit)
+  return isEncoded(encoding) ? readEncoded(req, limit, encoding) : readStream(req, limit)
+}
+
+async function readEncoded(req: IncomingMessage, limit: number, encoding: string): Promise<Uint8Array> {
   // Said before the body is read: nothing of it could be used.
   const decode = decodeBody(encoding, limit)
   return decode(await readStream(req, limit))
