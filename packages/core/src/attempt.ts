@@ -12,7 +12,8 @@ import type { Upstream } from './upstreams/upstream.ts'
 
 export interface AttemptOptions {
   readonly target: ResolvedTarget
-  readonly lane: Lane
+  readonly lane: Pick<Lane, 'body' | 'answer' | 'openStream'>
+  readonly url: string
   /** The codec of the upstream's format: it reads the upstream's errors. */
   readonly codec: Codec
   readonly stream: boolean
@@ -111,20 +112,31 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
   }
 }
 
-function send({ target, lane, header, transport, stream }: AttemptOptions, signal: Signal): Promise<TransportResponse> {
-  const { upstream } = target
+function send(
+  { target, lane, url, header, transport, stream }: AttemptOptions,
+  signal: Signal,
+): Promise<TransportResponse> {
+  return transport({
+    method: 'POST',
+    url,
+    headers: headersTo(target.upstream, stream, header),
+    body: lane.body,
+    signal,
+  })
+}
+
+/** The headers of one call: the upstream's own, and those of the client that it passes on. */
+export function headersTo(
+  upstream: Upstream,
+  stream: boolean,
+  header: (name: string) => string | undefined,
+): Readonly<Record<string, string>> {
   let headers = baseHeaders(upstream, stream)
   for (const name of upstream.passHeaders) {
     const value = header(name)
     if (value !== undefined) headers = { ...headers, [name]: value }
   }
-  return transport({
-    method: 'POST',
-    url: upstream.baseURL + upstream.formats[lane.upstreamFormat],
-    headers,
-    body: lane.body,
-    signal,
-  })
+  return headers
 }
 
 const prepared = new WeakMap<Upstream, { readonly whole: Headers; readonly stream: Headers }>()

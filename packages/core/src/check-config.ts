@@ -1,6 +1,7 @@
-import type { GatewayConfig, Limits, Logger } from './config.ts'
+import type { GatewayConfig, Limits, Logger, OnLoss } from './config.ts'
 import { hasCodec } from './formats/index.ts'
 import type { Format } from './formats/ir.ts'
+import { policies } from './loss-policy.ts'
 import { targetsOf } from './router.ts'
 
 export const defaultLimits: Required<Limits> = {
@@ -26,11 +27,14 @@ export function limitsOf(limits: Limits = {}): Required<Limits> {
   return all
 }
 
-const policies = ['ignore', 'warn', 'reject']
+function checkPolicy(value: unknown, where: string): void {
+  if (value !== undefined && !policies.includes(value as OnLoss))
+    throw new TypeError(`${where} is '${String(value)}': write 'ignore', 'warn' or 'reject'`)
+}
 
 /** Looks at a configuration once, at the start. Throws a TypeError whose message says what to write instead. */
 export function checkConfig(config: GatewayConfig): void {
-  const { auth, upstreams, models, onLoss, limits = {}, basePath } = config
+  const { auth, upstreams, models, onLoss, explain, limits = {}, basePath } = config
   if (auth !== 'none' && typeof auth !== 'function')
     throw new TypeError(
       "auth is required: give a function (credential) => identity | null, or the word 'none' to let every call in",
@@ -52,14 +56,17 @@ export function checkConfig(config: GatewayConfig): void {
     if (star >= 0 && star < model.length - 1) throw new TypeError(`models['${model}']: a * may only stand at the end`)
     const targets = targetsOf(route)
     if (targets.length === 0) throw new TypeError(`models['${model}'] is an empty list: name an upstream`)
-    for (const { upstream } of targets)
+    for (const { upstream, onLoss } of targets) {
       if (!Object.hasOwn(upstreams, upstream))
         throw new TypeError(
           `models['${model}'] names the upstream '${upstream}', which is not among upstreams (${names.join(', ')})`,
         )
+      checkPolicy(onLoss, `models['${model}'].onLoss`)
+    }
   }
-  if (onLoss !== undefined && !policies.includes(onLoss))
-    throw new TypeError(`onLoss is '${onLoss}': write 'ignore', 'warn' or 'reject'`)
+  checkPolicy(onLoss, 'onLoss')
+  if (explain !== undefined && typeof explain !== 'boolean' && typeof explain !== 'function')
+    throw new TypeError('explain is neither a boolean nor a function (identity) => boolean')
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(defaultLimits, name))
       throw new TypeError(`limits.${name} is unknown: the limits are ${Object.keys(defaultLimits).join(', ')}`)

@@ -2,12 +2,20 @@ import type { Format, Loss, Usage } from './formats/ir.ts'
 import type { Transport } from './transport.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
+/** What happens when a request cannot be carried whole: nothing, a report in `modelgate-loss`, or a 400. */
+export type OnLoss = 'ignore' | 'warn' | 'reject'
+
 /** Who calls: what `auth` returns for a good credential. */
 export interface Identity {
   /** Stable id of the caller, for metering. */
   readonly id: string
   /** Model names this caller may use (`name` or `prefix*`). Default: all. */
   readonly models?: readonly string[]
+  /**
+   * What this caller may ask for with the header `modelgate-on-loss`, call by call. Default: what is configured and
+   * everything stricter.
+   */
+  readonly onLoss?: readonly OnLoss[]
   readonly [key: string]: unknown
 }
 
@@ -26,6 +34,8 @@ export interface Target<U extends string = string> {
   upstream: U
   /** The model's name at the upstream. Default: the name the client asked for. */
   model?: string
+  /** As `onLoss` of the gateway, for calls to this target. */
+  onLoss?: OnLoss
 }
 /** An upstream's name (same model name there), a target, or a list of targets tried in order. */
 export type ModelRoute<U extends string = string> = U | Target<U> | readonly (U | Target<U>)[]
@@ -101,7 +111,12 @@ export interface GatewayConfig<U extends string = string> {
   /** What a client may ask for: exact names and `prefix*`. Exact names win, then the longest prefix. */
   models: Readonly<Record<string, ModelRoute<NoInfer<U>>>>
   /** What happens when a request cannot be carried whole: `'warn'` (default) says so in the `modelgate-loss` header, `'reject'` answers 400, `'ignore'` only tells onFinish. */
-  onLoss?: 'ignore' | 'warn' | 'reject'
+  onLoss?: OnLoss
+  /**
+   * Who may ask, with `?modelgate=explain` on a generation path, what would be sent upstream and what would be lost, without
+   * a call being made. The answer holds upstream names and paths, no secrets. Default false; `gateway.explain` always works.
+   */
+  explain?: boolean | ((identity: Identity | null) => boolean)
   plugins?: readonly Plugin[]
   limits?: Limits
   /** Path prefix under which the host serves the gateway (`/ai`); stripped before matching. */

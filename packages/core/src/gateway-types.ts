@@ -1,3 +1,4 @@
+import type { Explanation } from './explain.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import type { Match, Route } from './routes.ts'
 import type { Transport } from './transport.ts'
@@ -14,6 +15,12 @@ export interface Gateway {
   match(method: string, path: string): Match | null
   /** Answers a WebSocket upgrade with a plain response: 426 where the same path takes POST, 501 on realtime, 404 elsewhere. */
   upgrade(request: Request): Promise<Response>
+  /**
+   * What a generation request would do: the targets in order, the request each would be sent with secrets masked, and what
+   * would be lost. Nobody is called. Rejects with the GatewayError that the call would be refused with. The credential is
+   * checked as for the call itself.
+   */
+  explain(input: Request | URL | string, init?: RequestInit): Promise<Explanation>
   /** Every method and path answered, for printing. */
   readonly routes: readonly Route[]
   /** Refuses new calls (503), waits up to `graceMs` (default 30,000) for the running ones, then aborts them. */

@@ -1,7 +1,8 @@
 import { authenticate } from './auth.ts'
 import { checkConfig, limitsOf, loggerOf, longestMs } from './check-config.ts'
-import type { GatewayConfig } from './config.ts'
+import type { GatewayConfig, Identity } from './config.ts'
 import { GatewayError } from './errors.ts'
+import { type Explanation, explain } from './explain.ts'
 import type { Codec } from './formats/codec.ts'
 import { codecOf } from './formats/index.ts'
 import type { JsonObject } from './formats/ir.ts'
@@ -9,6 +10,7 @@ import type { Gateway } from './gateway-types.ts'
 import { generate, type Shared } from './generate.ts'
 import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
+import type { RequestBody } from './lanes/wire.ts'
 import { getModel, listModels } from './operations/models.ts'
 import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { lastWordsMs } from './relay.ts'
@@ -134,8 +136,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   }
 
   /** The way of a request: authenticate → read → plan → attempt… → relay → settle. */
-  async function answer({ route, params, allow }: Match, codec: Codec, call: Call): Promise<Reply> {
+  async function answer(found: Match, codec: Codec, call: Call): Promise<Reply> {
     const { inbound, ledger } = call
+    const { route, params, allow } = found
     if (allow !== undefined)
       throw new GatewayError('method_not_allowed', `${inbound.method} is not allowed on this path: use ${allow}.`, {
         headers: { allow },
@@ -155,16 +158,37 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const name = params.model ?? ''
         return sendJson(getModel(codec, name, shared.router.has(name, ledger.identity)))
       }
+      case 'count-tokens':
+        throw new GatewayError('not_implemented', 'Counting tokens is not implemented.')
       case 'generate': {
-        if (route.requires !== undefined) checkRequiredHeader(inbound, route.requires)
-        const request = await readRequest(inbound, codec, shared.limits)
+        const request = await read(found, codec, inbound)
         ledger.model = String(request.value.model)
         ledger.stream = request.value.stream === true
+        if (asksToExplain(inbound)) {
+          // Nothing is called and nothing is billed: no model, no entry in the books.
+          const { model, stream, identity } = ledger
+          ledger.model = ''
+          if (!mayExplain(config.explain, identity))
+            throw new GatewayError(
+              'permission',
+              'modelgate=explain: this gateway does not explain calls to this token.',
+            )
+          const told = explain({ shared, inbound, codec, request, model, stream, identity })
+          return sendJson(told as unknown as JsonObject)
+        }
         const { transport, signal, release } = call
+        const jsonArray = ledger.stream && wantsArray(route, inbound)
         // Awaited here: a promise returned from an async function costs three turns of the queue.
-        return await generate({ shared, inbound, codec, request, ledger, transport, signal, release })
+        return await generate({ shared, inbound, codec, request, ledger, transport, signal, release, jsonArray })
       }
     }
+  }
+
+  const read = ({ route, params }: Match, codec: Codec, inbound: Inbound): Promise<RequestBody> => {
+    if (route.requires !== undefined) checkRequiredHeader(inbound, route.requires)
+    const { model } = params
+    const fromPath = model === undefined ? undefined : { model, stream: route.stream === true }
+    return readRequest(inbound, codec.validateRequest, shared.limits, fromPath)
   }
 
   return Object.freeze({
@@ -177,6 +201,22 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       // An SDK that calls this in place of `fetch`, and leaves, expects of it what `fetch` does then.
       if (init?.signal?.aborted) throw init.signal.reason
       return response
+    },
+    async explain(input: Request | URL | string, init?: RequestInit): Promise<Explanation> {
+      const inbound = toInbound(
+        typeof input === 'string' || input instanceof URL || init ? new Request(input, init) : input,
+      )
+      const found = match(inbound.method, inbound.path)
+      if (found?.route.operation !== 'generate' || found.allow !== undefined)
+        throw new GatewayError(
+          'not_found',
+          `${inbound.method} ${inbound.path} is no generation: there is nothing to explain.`,
+        )
+      const codec = codecFor(found, inbound)
+      const identity = await authenticate(auth, inbound, found.route)
+      const request = await read(found, codec, inbound)
+      const { model, stream } = request.value
+      return explain({ shared, inbound, codec, request, identity, model: String(model), stream: stream === true })
     },
     async upgrade(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url)
@@ -206,6 +246,16 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
 }
 
 const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gateway is shutting down; try again.')
+
+/** `?modelgate=explain` on a generation path. */
+const asksToExplain = ({ query }: Inbound): boolean =>
+  query.includes('modelgate=') && new URLSearchParams(query).get('modelgate') === 'explain'
+
+const mayExplain = (allowed: GatewayConfig['explain'], identity: Identity | null): boolean =>
+  typeof allowed === 'function' ? allowed(identity) === true : allowed === true
+
+const wantsArray = ({ eventsIf }: Route, { query }: Inbound): boolean =>
+  eventsIf !== undefined && new URLSearchParams(query).get(eventsIf.name) !== eventsIf.value
 
 const isStream = (reply: Reply): boolean =>
   typeof reply.body === 'object' && reply.body !== null && Symbol.asyncIterator in reply.body

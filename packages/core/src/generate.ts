@@ -1,15 +1,14 @@
 import { type AttemptFailure, type AttemptOptions, type AttemptResult, attempt } from './attempt.ts'
-import type { GatewayConfig, Limits, Logger } from './config.ts'
+import type { GatewayConfig, Limits, Logger, OnLoss } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
 import { codecOf } from './formats/index.ts'
-import type { Format, Loss } from './formats/ir.ts'
-import { mayHoldSeals } from './formats/shared/seals.ts'
-import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
+import { chooseLane } from './lanes/choose.ts'
+import { asJsonArray } from './lanes/json-array.ts'
 import type { Lane } from './lanes/lane.ts'
-import { translateLane } from './lanes/translate.ts'
-import { type RequestBody, wireLane } from './lanes/wire.ts'
+import type { RequestBody } from './lanes/wire.ts'
+import { askedPolicy, policyFor, refusal } from './loss-policy.ts'
 import { lossHeader } from './losses.ts'
 import { relay } from './relay.ts'
 import { idHeaders, json, streamHeaders } from './reply.ts'
@@ -17,12 +16,13 @@ import type { ResolvedTarget, Router } from './router.ts'
 import { type Ledger, settle } from './settle.ts'
 import type { Signal } from './signal.ts'
 import type { Transport } from './transport.ts'
-import { redact, toClientError, worthAnotherTarget } from './upstream-error.ts'
+import { worthAnotherTarget } from './upstream-error.ts'
+import { callUrl } from './upstreams/call-url.ts'
 
 /** What one gateway's calls share. */
 export interface Shared {
   readonly router: Router
-  readonly onLoss: NonNullable<GatewayConfig['onLoss']>
+  readonly onLoss: OnLoss
   readonly plugins: NonNullable<GatewayConfig['plugins']>
   readonly limits: Required<Limits>
   readonly logger: Logger
@@ -38,25 +38,28 @@ export interface GenerateCall {
   readonly signal: Signal
   /** Called when a streamed answer is over. */
   readonly release: () => void
+  /** A streamed answer is framed as one JSON array instead of events. */
+  readonly jsonArray: boolean
 }
 
 /** Chat generation in any format: plan, then one attempt after another until one answers. Throws GatewayError. */
 export async function generate(call: GenerateCall): Promise<Reply> {
-  const { shared, ledger, request } = call
+  const { shared, ledger, request, codec } = call
+  const asked = askedPolicy(call.inbound)
   const targets = shared.router.plan(ledger.model, ledger.identity)
   // One hold for all targets: the client's patience does not begin anew with each.
   const holdUntil = Date.now() + shared.limits.holdMs
   let failure: GatewayError | undefined
   for (const target of targets) {
+    const policy = policyFor(asked, target.onLoss ?? shared.onLoss, ledger.identity)
     let lane: Lane
+    let url: string
     try {
-      lane = chooseLane(call, target)
+      lane = chooseLane({ codec, request, target, limits: shared.limits, tellLosses: policy !== 'ignore' })
+      url = urlOf(target, lane, ledger.stream)
     } catch (error) {
       // A codec that cannot write this request for this target; another target's may.
-      failure ??=
-        error instanceof GatewayError
-          ? error
-          : new GatewayError('internal', 'The request could not be translated.', { cause: error })
+      failure ??= untranslatable(error)
       continue
     }
     ledger.upstream = target.upstreamName
@@ -64,25 +67,44 @@ export async function generate(call: GenerateCall): Promise<Reply> {
     ledger.upstreamFormat = lane.upstreamFormat
     ledger.lane = lane.kind
     ledger.losses = lane.report.losses
-    const refused = refusal(lane.report.losses, shared.onLoss)
+    const refused = refusal(lane.report.losses, policy)
     if (refused !== undefined) {
       failure ??= refused
       continue
     }
-    const result = await attempt(attemptOptions(call, target, lane, holdUntil))
+    const result = await attempt(attemptOptions(call, target, lane, url, holdUntil))
     ledger.attempts.push(result.log)
-    if (!('error' in result)) return succeed(call, lane, result)
+    if (!('error' in result)) return succeed(call, lane, policy, result)
     failure = (result as AttemptFailure).error
     if (!worthAnotherTarget(failure)) break
   }
-  throw failure ?? new GatewayError('model_not_found', `The model '${String(request.value.model)}' has no upstream.`)
+  throw failure ?? new GatewayError('model_not_found', `The model '${ledger.model}' has no upstream.`)
 }
 
-function attemptOptions(call: GenerateCall, target: ResolvedTarget, lane: Lane, holdUntil: number): AttemptOptions {
+/** Where a lane's request goes. */
+export function urlOf({ upstream, model }: ResolvedTarget, { upstreamFormat }: Lane, stream: boolean): string {
+  const ends = codecOf(upstreamFormat).modelInPath
+  const end = stream ? ends?.stream : ends?.whole
+  return callUrl(upstream, upstream.formats[upstreamFormat] as string, end, model)
+}
+
+export const untranslatable = (error: unknown): GatewayError =>
+  error instanceof GatewayError
+    ? error
+    : new GatewayError('internal', 'The request could not be translated.', { cause: error })
+
+function attemptOptions(
+  call: GenerateCall,
+  target: ResolvedTarget,
+  lane: Lane,
+  url: string,
+  holdUntil: number,
+): AttemptOptions {
   const { limits } = call.shared
   return {
     target,
     lane,
+    url,
     codec: codecOf(lane.upstreamFormat),
     stream: call.ledger.stream,
     header: (name) => call.inbound.header(name),
@@ -95,51 +117,9 @@ function attemptOptions(call: GenerateCall, target: ResolvedTarget, lane: Lane, 
   }
 }
 
-/**
- * Same format: the wire. But a body that holds another vendor's seals is rewritten even then: its issuer must not be
- * impersonated, and the upstream would refuse it.
- */
-function chooseLane({ codec, request, shared }: GenerateCall, { upstream, model }: ResolvedTarget): Lane {
-  const traits = { model, quirks: upstream.quirks }
-  const { answerBytes } = shared.limits
-  if (upstream.formats[codec.format] !== undefined && !mayHoldSeals(request.text))
-    return wireLane(codec, request, traits, answerBytes, (text) => redact(text, upstream))
-  const format =
-    upstream.formats[codec.format] === undefined ? (Object.keys(upstream.formats)[0] as Format) : codec.format
-  return translateLane({
-    client: codec,
-    upstream: codecOf(format),
-    request,
-    target: traits,
-    newId,
-    now: () => Math.floor(Date.now() / 1000),
-    maxEventChars: answerBytes,
-    maxDepth: 1000,
-    clean: (error) => toClientError(error, error.status, undefined, upstream).info,
-    tellLosses: shared.onLoss !== 'ignore',
-  })
-}
-
-/** The 400 that a loss calls for: always for a fatal one, for a warning where the configuration says so. */
-function refusal(losses: readonly Loss[], onLoss: Shared['onLoss']): GatewayError | undefined {
-  const worst =
-    losses.find(({ severity }) => severity === 'fatal') ??
-    (onLoss === 'reject' ? losses.find(({ severity }) => severity === 'warn') : undefined)
-  if (worst === undefined) return undefined
-  const param = worst.path.slice(1).replaceAll('/', '.')
-  return new GatewayError(
-    'invalid_request',
-    `${param}: ${worst.detail}. The model asked for cannot be given this part of the request.`,
-    {
-      param,
-      code: 'unsupported_parameter',
-    },
-  )
-}
-
-function succeed(call: GenerateCall, lane: Lane, result: AttemptResult): Reply {
+function succeed(call: GenerateCall, lane: Lane, policy: OnLoss, result: AttemptResult): Reply {
   const { shared, ledger } = call
-  const losses = shared.onLoss === 'ignore' ? undefined : lossHeader(lane.report.losses)
+  const losses = policy === 'ignore' ? undefined : lossHeader(lane.report.losses)
   const headers: Record<string, string> = idHeaders(ledger.requestId)
   if (losses !== undefined) headers['modelgate-loss'] = losses
   const end = (ending: Parameters<typeof settle>[1]): void => settle(ledger, ending, shared.plugins, shared.logger)
@@ -150,7 +130,8 @@ function succeed(call: GenerateCall, lane: Lane, result: AttemptResult): Reply {
     headers['content-type'] = json
     return { status: 200, headers, body: result.answer.body }
   }
-  const { stream, pump, abort, begun } = result
+  const { pump, abort, begun } = result
+  const stream = call.jsonArray ? asJsonArray(result.stream) : result.stream
   const { heartbeatMs, idleMs } = shared.limits
   const body = relay(pump, stream, { heartbeatMs, idleMs, begun }, call.signal, ({ outcome, error }) => {
     call.release()
@@ -158,5 +139,6 @@ function succeed(call: GenerateCall, lane: Lane, result: AttemptResult): Reply {
     if (stream.state.usage !== undefined) ledger.usage = stream.state.usage
     end({ status: 200, outcome, ...(error === undefined ? {} : { error }) })
   })
+  if (call.jsonArray) headers['content-type'] = json
   return { status: 200, headers: { ...streamHeaders, ...headers }, body }
 }

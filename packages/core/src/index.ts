@@ -8,10 +8,12 @@ export type {
   Limits,
   Logger,
   ModelRoute,
+  OnLoss,
   Plugin,
   Target,
 } from './config.ts'
 export { GatewayError } from './errors.ts'
+export type { ExplainedRequest, ExplainedTarget, Explanation } from './explain.ts'
 export type { Quirks } from './formats/codec.ts'
 export type { ErrorInfo, ErrorKind, Format, Loss, Usage } from './formats/ir.ts'
 export { createGateway } from './gateway.ts'
@@ -22,6 +24,6 @@ export { abortSignalOf, type Canceller, createCanceller, type Signal, type Signa
 export type { Transport, TransportRequest, TransportResponse } from './transport.ts'
 export { anthropic } from './upstreams/anthropic.ts'
 export { gemini } from './upstreams/gemini.ts'
-export { openai } from './upstreams/openai.ts'
+export { type OpenAIOptions, openai } from './upstreams/openai.ts'
 export { type CompatibleOptions, openaiCompatible } from './upstreams/openai-compatible.ts'
 export type { Upstream, UpstreamOptions } from './upstreams/upstream.ts'

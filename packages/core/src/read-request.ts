@@ -1,6 +1,7 @@
 import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
 import type { Json } from './formats/ir.ts'
+import { isObject } from './formats/shared/reader.ts'
 import type { Inbound } from './inbound.ts'
 import { scanJson } from './json/scan.ts'
 import type { RequestBody } from './lanes/wire.ts'
@@ -11,11 +12,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 /**
  * Reads and checks a JSON body: content type (415), size (413), UTF-8, nesting and syntax (400), then the format's own
  * schema. The depth is scanned on the text first: parsers take millions of levels that everything after them dies of.
+ *
+ * @param fromPath what the path says in place of the body, for formats that have it there
  */
 export async function readRequest(
   inbound: Inbound,
-  codec: Codec,
+  validate: Codec['validateRequest'],
   limits: { bodyBytes: number; depth: number },
+  fromPath?: { readonly model: string; readonly stream: boolean },
 ): Promise<RequestBody> {
   const type = inbound.header('content-type')
   if (type !== undefined && !isJson(type))
@@ -39,9 +43,28 @@ export async function readRequest(
   } catch {
     throw new GatewayError('invalid_request', 'We could not parse the JSON body of your request: it is not valid JSON.')
   }
-  const value = codec.validateRequest(body)
+  const value = validate(fromPath === undefined ? body : withPath(body, fromPath))
   // A byte order mark is gone from the text; sending the bytes on would bring it back.
   return { bytes: bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes, text, members, value }
+}
+
+/** What the path says, put where every format's codec looks for it. The path was checked; a body that says otherwise is refused. */
+function withPath(body: Json, { model, stream }: { readonly model: string; readonly stream: boolean }): Json {
+  if (!isObject(body)) return body
+  const own = body.model
+  if (own !== undefined && own !== null && own !== model && !(typeof own === 'string' && own.endsWith(`/${model}`)))
+    throw new GatewayError('invalid_request', `model: the body names another model than the path ('${model}').`, {
+      param: 'model',
+    })
+  if (Object.hasOwn(body, 'stream'))
+    throw new GatewayError(
+      'invalid_request',
+      'Invalid JSON payload received. Unknown name "stream": Cannot find field.',
+      {
+        param: 'stream',
+      },
+    )
+  return { ...body, model, stream }
 }
 
 function isJson(contentType: string): boolean {

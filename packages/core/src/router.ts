@@ -1,4 +1,4 @@
-import type { GatewayConfig, Identity, ModelRoute, Target } from './config.ts'
+import type { GatewayConfig, Identity, ModelRoute, OnLoss, Target } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
@@ -8,6 +8,7 @@ export interface ResolvedTarget {
   readonly upstream: Upstream
   /** The model's name at the upstream. */
   readonly model: string
+  readonly onLoss?: OnLoss | undefined
 }
 
 /** Model names to targets. No regular expressions: names come from clients. */
@@ -51,6 +52,7 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams'>
       return hit.targets.map((target) => ({
         upstreamName: target.upstream,
         upstream: config.upstreams[target.upstream] as Upstream,
+        onLoss: target.onLoss,
         model:
           target.model === undefined
             ? model

@@ -1,7 +1,7 @@
 import type { Format } from './formats/ir.ts'
 
 /** What a route does. Chat generation is `generate`, whatever the format. */
-export type Operation = 'generate' | 'list-models' | 'get-model'
+export type Operation = 'generate' | 'count-tokens' | 'list-models' | 'get-model'
 
 /** A header a route insists on: one of `names`, first wins, holding a date (`2023-06-01`). */
 export interface RequiredHeader {
@@ -12,7 +12,10 @@ export interface RequiredHeader {
 /** One line of the table of routes. */
 export interface Route {
   readonly method: 'GET' | 'POST'
-  /** `/v1/models/{model}`: a name in braces stands for the rest of the path, slashes included. */
+  /**
+   * `/v1/models/{model}`: a name in braces stands for the rest of the path, slashes included, up to what follows the
+   * braces (`{model}:generateContent`).
+   */
   readonly path: string
   readonly operation: Operation
   /** The dialect of requests, answers and errors. */
@@ -24,23 +27,57 @@ export interface Route {
   /** The credential may stand in the query, as `?key=`. */
   readonly queryKey?: boolean
   readonly requires?: RequiredHeader
+  /** Where the path names the model: it also says whether the answer is to be streamed. */
+  readonly stream?: boolean
+  /** A stream is one JSON array of its events unless the query says otherwise (`alt=sse`). */
+  readonly eventsIf?: { readonly name: string; readonly value: string }
 }
 
-const listDialects = { 'anthropic-version': 'messages', 'vendor-version': 'messages' } as const
+/** One path for the model lists of three families: their own headers tell them apart. */
+const listDialects = {
+  'anthropic-version': 'messages',
+  'vendor-version': 'messages',
+  'x-goog-api-key': 'gemini',
+} as const
+const dated = { names: ['anthropic-version', 'vendor-version'], shape: 'date' } as const
+
+/** What can be asked of a model that the path names. */
+const modelActions = (prefix: string): readonly Route[] =>
+  (
+    [
+      { path: `${prefix}/{model}:generateContent`, operation: 'generate' },
+      {
+        path: `${prefix}/{model}:streamGenerateContent`,
+        operation: 'generate',
+        stream: true,
+        eventsIf: { name: 'alt', value: 'sse' },
+      },
+      { path: `${prefix}/{model}:countTokens`, operation: 'count-tokens' },
+    ] as const
+  ).map((route) => ({ method: 'POST', format: 'gemini', queryKey: true, ...route }))
 
 /** Every path of the gateway (SPECIFICATION, Endpoints). The first that fits answers. */
 export const routes: readonly Route[] = [
   { method: 'POST', path: '/v1/chat/completions', operation: 'generate', format: 'chat', bare: true },
+  { method: 'POST', path: '/v1/messages', operation: 'generate', format: 'messages', bare: true, requires: dated },
   {
     method: 'POST',
-    path: '/v1/messages',
-    operation: 'generate',
+    path: '/v1/messages/count_tokens',
+    operation: 'count-tokens',
     format: 'messages',
     bare: true,
-    requires: { names: ['anthropic-version', 'vendor-version'], shape: 'date' },
+    requires: dated,
   },
+  { method: 'POST', path: '/v1/responses', operation: 'generate', format: 'responses', bare: true },
+  { method: 'POST', path: '/v1/responses/input_tokens', operation: 'count-tokens', format: 'responses', bare: true },
+  ...modelActions('/v1beta/models'),
+  // Newer SDKs ask under /v1, those of the cloud platform below its own prefix.
+  ...modelActions('/v1/models'),
+  ...modelActions('/v1beta1/publishers/google/models'),
   { method: 'GET', path: '/v1/models', operation: 'list-models', format: 'chat', formatByHeader: listDialects },
   { method: 'GET', path: '/v1/models/{model}', operation: 'get-model', format: 'chat', formatByHeader: listDialects },
+  { method: 'GET', path: '/v1beta/models', operation: 'list-models', format: 'gemini', queryKey: true },
+  { method: 'GET', path: '/v1beta/models/{model}', operation: 'get-model', format: 'gemini', queryKey: true },
 ]
 
 /**
@@ -75,31 +112,37 @@ export function normalizePath(path: string): string {
 /** Compiles the table once; looking up an exact path is one map access. */
 export function createMatcher(table: readonly Route[]): (method: string, path: string) => Match | null {
   const exact = new Map<string, Route[]>()
-  const open: { prefix: string; name: string; route: Route }[] = []
+  const open: { prefix: string; name: string; suffix: string; route: Route }[] = []
   const add = (path: string, route: Route): void => {
     const known = exact.get(path)
     if (known === undefined) exact.set(path, [route])
     else known.push(route)
   }
   for (const route of table) {
-    const brace = route.path.indexOf('{')
-    if (brace >= 0) open.push({ prefix: route.path.slice(0, brace), name: route.path.slice(brace + 1, -1), route })
+    const [prefix = '', name, suffix = ''] = route.path.split(/[{}]/)
+    if (name !== undefined) open.push({ prefix, name, suffix, route })
     else {
       add(route.path, route)
       if (route.bare === true) add(route.path.slice(route.path.indexOf('/', 1)), route)
     }
   }
+  // An action behind the name is no part of the name.
+  open.sort((a, b) => b.suffix.length - a.suffix.length)
 
   return (method, path) => {
     const clean = normalizePath(path)
     let candidates = exact.get(clean)
     let params: Record<string, string> = {}
     if (candidates === undefined) {
-      const fits = open.filter(({ prefix }) => clean.startsWith(prefix) && clean.length > prefix.length)
+      const fits = open.filter(
+        ({ prefix, suffix }) =>
+          clean.length > prefix.length + suffix.length && clean.startsWith(prefix) && clean.endsWith(suffix),
+      )
       const first = fits[0]
       if (first === undefined) return null
-      candidates = fits.filter(({ prefix }) => prefix === first.prefix).map(({ route }) => route)
-      params = { [first.name]: decode(clean.slice(first.prefix.length)) }
+      const { prefix, name, suffix } = first
+      candidates = fits.filter((fit) => fit.prefix === prefix && fit.suffix === suffix).map(({ route }) => route)
+      params = { [name]: decode(clean.slice(prefix.length, clean.length - suffix.length)) }
     }
     const wanted = method === 'HEAD' ? 'GET' : method
     const route = candidates.find((candidate) => candidate.method === wanted)

@@ -129,5 +129,16 @@ export function redact(text: string, upstream: Upstream): string {
   return host.includes('.') || host.includes(':') ? clean.replaceAll(host, '[upstream]') : clean
 }
 
+/** Headers of a call, fit to be shown: everything but what is known to be public is masked. */
+export const maskHeaders = (
+  headers: Readonly<Record<string, string>>,
+  upstream: Upstream,
+): Readonly<Record<string, string>> => {
+  const own = new Set(Object.keys(upstream.headers).map((name) => name.toLowerCase()))
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, own.has(name) && secretHeader(name) ? '***' : value]),
+  )
+}
+
 const publicHeaders = new Set(['anthropic-version', 'anthropic-beta', 'content-type', 'accept', 'user-agent'])
 const secretHeader = (name: string): boolean => !publicHeaders.has(name.toLowerCase())

@@ -1,10 +1,12 @@
 import { chatCodec } from './chat/index.ts'
 import type { Codec } from './codec.ts'
+import { geminiCodec } from './gemini/index.ts'
 import type { Format } from './ir.ts'
 import { messagesCodec } from './messages/index.ts'
+import { responsesCodec } from './responses/index.ts'
 
 /** Every format the gateway speaks. A new one adds itself here, and the laws in the tests hold for it too. */
-export const codecs: readonly Codec[] = [chatCodec, messagesCodec]
+export const codecs: readonly Codec[] = [chatCodec, messagesCodec, geminiCodec, responsesCodec]
 
 const byFormat = new Map<Format, Codec>(codecs.map((codec) => [codec.format, codec]))
 

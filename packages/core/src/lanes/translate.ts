@@ -30,7 +30,7 @@ const encoder = new TextEncoder()
 export function translateLane(translation: Translation): Lane {
   const { client, upstream, request, target, newId, now } = translation
   const report = createReport()
-  const context: CodecContext = { report, newId, now }
+  const context: CodecContext = { report, newId, now, upstream: upstream.format }
   const decoded = client.decodeRequest(request.value, context)
   // Encoders name a lost field by where it stood in the client's body: its own table, and what the decoder noted beyond.
   const model: ModelRequest = { ...decoded, at: { ...client.fieldPointers, ...decoded.at } }

@@ -38,7 +38,9 @@ export function wireLane(
   const set: JsonObject = { ...edit?.set }
   // Also where the name stays: of a name given twice, in whatever case, the upstream might read the one that nobody checked.
   const named = request.members.filter(({ key }) => key.toLowerCase() === 'model')
-  if (request.value.model !== target.model || named.length > 1) for (const { key } of named) set[key] = target.model
+  const { model } = request.value
+  if (model !== target.model || named.length > 1)
+    for (const { key, start, end } of named) set[key] = renamed(request.text.slice(start, end), model, target.model)
   return {
     kind: 'wire',
     upstreamFormat: codec.format,
@@ -56,6 +58,14 @@ export function wireLane(
         : editingStream(createTap(), edit.erase, maxEventChars, redact)
     },
   }
+}
+
+/** A format that names the model in its path may name it in the body too, with a collection in front (`models/x`). */
+function renamed(written: string, asked: Json | undefined, name: string): string {
+  const own: unknown = JSON.parse(written)
+  return typeof own === 'string' && typeof asked === 'string' && own.endsWith(`/${asked}`)
+    ? own.slice(0, own.length - asked.length) + name
+    : name
 }
 
 /** An upstream's whole answer as JSON; anything else under a 200 is an unusable answer. */

@@ -1,10 +1,7 @@
 import { cleanBaseURL } from './base-url.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
-/**
- * Google Gemini, by its OpenAI-compatible endpoint. `baseURL` defaults to `https://generativelanguage.googleapis.com`,
- * with or without `/v1beta`.
- */
+/** Google's Gemini API. `baseURL` defaults to `https://generativelanguage.googleapis.com`, with or without `/v1beta`. */
 export function gemini({
   apiKey,
   baseURL = 'https://generativelanguage.googleapis.com',
@@ -12,9 +9,9 @@ export function gemini({
 }: UpstreamOptions = {}): Upstream {
   return {
     baseURL: cleanBaseURL(baseURL, '/v1beta'),
-    formats: { chat: '/v1beta/openai/chat/completions' },
-    headers: { ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
+    formats: { gemini: '/v1beta/models' },
+    headers: { ...(apiKey === undefined ? {} : { 'x-goog-api-key': apiKey }), ...headers },
     passHeaders: [],
-    quirks: { developerRole: 'system' },
+    quirks: {},
   }
 }

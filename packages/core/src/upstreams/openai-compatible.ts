@@ -7,12 +7,16 @@ export interface CompatibleOptions extends UpstreamOptions {
   /** Address up to and including the version, as its docs give it (`http://localhost:11434/v1`). */
   baseURL: string
   /** Formats the server speaks natively, best first. Default `['chat']`. */
-  formats?: readonly ('chat' | 'messages')[]
+  formats?: readonly ('chat' | 'messages' | 'responses')[]
   /** Where the server departs from the format. Default: `max_tokens` and the `system` role, which every such server knows. */
   quirks?: Quirks
 }
 
-const paths: { readonly [F in Format]?: string } = { chat: '/chat/completions', messages: '/messages' }
+const paths: { readonly [F in Format]?: string } = {
+  chat: '/chat/completions',
+  messages: '/messages',
+  responses: '/responses',
+}
 
 /** Any server that speaks OpenAI's chat completions (or Anthropic's messages): Ollama, vLLM, OpenRouter, Groq, DeepSeek … */
 export function openaiCompatible({

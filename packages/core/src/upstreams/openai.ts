@@ -1,15 +1,23 @@
 import { cleanBaseURL } from './base-url.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
+export interface OpenAIOptions extends UpstreamOptions {
+  /** Formats to speak with it, best first: the first is spoken to clients of other formats. Default `['chat', 'responses']`. */
+  formats?: readonly ('chat' | 'responses')[]
+}
+
+const paths = { chat: '/chat/completions', responses: '/responses' } as const
+
 /** OpenAI. `baseURL` defaults to `https://api.openai.com/v1`. */
 export function openai({
   apiKey,
   baseURL = 'https://api.openai.com/v1',
   headers = {},
-}: UpstreamOptions = {}): Upstream {
+  formats = ['chat', 'responses'],
+}: OpenAIOptions = {}): Upstream {
   return {
     baseURL: cleanBaseURL(baseURL),
-    formats: { chat: '/chat/completions' },
+    formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
     headers: { ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
     passHeaders: [],
     quirks: {},

@@ -5,7 +5,10 @@ import type { Format } from '../formats/ir.ts'
 export interface Upstream {
   /** Origin and path prefix, without a trailing slash. */
   readonly baseURL: string
-  /** The chat formats it speaks natively, best first, each with its path below `baseURL`. */
+  /**
+   * The chat formats it speaks natively, best first, each with its path below `baseURL`; for a format that names the model
+   * in the path, the path up to the name.
+   */
   readonly formats: { readonly [F in Format]?: string }
   /** Headers of every call: credentials and version. They never reach a client. */
   readonly headers: Readonly<Record<string, string>>

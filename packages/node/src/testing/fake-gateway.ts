@@ -133,6 +133,7 @@ export function createFakeGateway(): FakeGateway {
             headers: { 'content-type': 'application/json' },
           })
         : new Response('', { status: 404 }),
+    explain: async () => ({ format: 'chat', model: '', stream: false, plan: [] }),
     close: async () => {},
   }
   return gateway

@@ -1,0 +1,79 @@
+import type { Limits } from '../config.ts'
+import type { Codec } from '../formats/codec.ts'
+import { codecOf } from '../formats/index.ts'
+import type { Format } from '../formats/ir.ts'
+import { mayHoldSeals } from '../formats/shared/seals.ts'
+import { newId } from '../ids.ts'
+import type { ResolvedTarget } from '../router.ts'
+import { redact, toClientError } from '../upstream-error.ts'
+import type { Lane } from './lane.ts'
+import { translateLane } from './translate.ts'
+import { type RequestBody, wireLane } from './wire.ts'
+
+/** What a lane is chosen by. */
+export interface LaneChoice {
+  /** The client's. */
+  readonly codec: Codec
+  readonly request: RequestBody
+  readonly target: ResolvedTarget
+  readonly limits: Required<Limits>
+  /** Losses found after the headers left may be told in a comment. */
+  readonly tellLosses: boolean
+}
+
+/**
+ * Same format: the wire. But a body that holds another vendor's seals is rewritten even then: its issuer must not be
+ * impersonated, and the upstream would refuse it. Other formats: the upstream's first, unless that loses something and
+ * another of its formats loses less.
+ */
+export function chooseLane(choice: LaneChoice): Lane {
+  const { codec, request, target, limits } = choice
+  const { upstream, model } = target
+  const spoken = Object.keys(upstream.formats) as Format[]
+  if (!spoken.includes(codec.format)) return leastLoss(choice, spoken)
+  if (mayHoldSeals(request.text)) return translate(choice, codec.format)
+  return wireLane(codec, request, { model, quirks: upstream.quirks }, limits.answerBytes, (text) =>
+    redact(text, upstream),
+  )
+}
+
+function leastLoss(choice: LaneChoice, formats: readonly Format[]): Lane {
+  let best: Lane | undefined
+  let failure: unknown
+  for (const format of formats) {
+    let lane: Lane
+    try {
+      lane = translate(choice, format)
+    } catch (error) {
+      failure ??= error
+      continue
+    }
+    if (best === undefined || weightOf(lane) < weightOf(best)) best = lane
+    if (weightOf(best) === 0) break
+  }
+  if (best === undefined) throw failure
+  return best
+}
+
+/** One fatal loss outweighs any number of others; notes weigh nothing. */
+function weightOf({ report }: Lane): number {
+  let weight = 0
+  for (const { severity } of report.losses) weight += severity === 'fatal' ? 1e6 : severity === 'warn' ? 1 : 0
+  return weight
+}
+
+function translate({ codec, request, target, limits, tellLosses }: LaneChoice, format: Format): Lane {
+  const { upstream, model } = target
+  return translateLane({
+    client: codec,
+    upstream: codecOf(format),
+    request,
+    target: { model, quirks: upstream.quirks },
+    newId,
+    now: () => Math.floor(Date.now() / 1000),
+    maxEventChars: limits.answerBytes,
+    maxDepth: 1000,
+    clean: (error) => toClientError(error, error.status, undefined, upstream).info,
+    tellLosses,
+  })
+}

@@ -1,0 +1,45 @@
+import { concatBytes } from '../bytes.ts'
+import { createSseDecoder } from '../sse/decode.ts'
+import type { AnswerStream } from './lane.ts'
+
+const encoder = new TextEncoder()
+const between = ',\r\n'
+
+/**
+ * The same stream as one JSON array, an element for each event's data. White space between the elements keeps it alive; an
+ * error is its last element.
+ */
+export function asJsonArray(stream: AnswerStream): AnswerStream {
+  const decoder = createSseDecoder(Number.POSITIVE_INFINITY)
+  let opened = false
+  let closed = false
+
+  const elements = (bytes: Uint8Array): string => {
+    let out = ''
+    for (const { data } of decoder.push(bytes)) {
+      if (data === '') continue
+      out += (opened ? between : '[') + data
+      opened = true
+    }
+    return out
+  }
+  const close = (): string => {
+    if (closed) return ''
+    closed = true
+    return opened ? '\n]' : '[]'
+  }
+
+  return {
+    state: stream.state,
+    push: stream.push,
+    end: stream.end,
+    take() {
+      const bytes = stream.take()
+      let out = bytes === undefined ? '' : elements(bytes)
+      if (stream.state.ended || stream.state.error !== undefined) out += close()
+      return out === '' ? undefined : encoder.encode(out)
+    },
+    heartbeat: () => encoder.encode(opened ? '\n' : ' '),
+    fail: (error) => concatBytes([encoder.encode(elements(stream.fail(error))), encoder.encode(close())]),
+  }
+}
