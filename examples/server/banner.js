@@ -7,16 +7,24 @@ export function rootUrl(host, port) {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-/** Three calls that work when pasted into a shell. @param {string} root @param {string} token @param {readonly string[]} models */
+/**
+ * Calls that work when pasted into a shell, one for each format and the list of models.
+ * @param {string} root @param {string} token @param {readonly string[]} models
+ */
 export function curlLines(root, token, models) {
-  const chatModel = models[0] ?? ''
-  const messagesModel = models.at(-1) ?? ''
   const json = `-H 'content-type: application/json'`
   const bearer = `-H ${quote(`authorization: Bearer ${token}`)}`
-  const hello = [{ role: 'user', content: 'Say hello in one sentence.' }]
+  const words = 'Say hello in one sentence.'
+  const hello = [{ role: 'user', content: words }]
+  /** @param {number} index */
+  const model = (index) => models[index % models.length] ?? ''
+  /** @param {unknown} body */
+  const data = (body) => `-d ${quote(JSON.stringify(body))}`
   return [
-    `curl -sN ${root}/v1/chat/completions ${bearer} ${json} -d ${quote(JSON.stringify({ model: chatModel, stream: true, messages: hello }))}`,
-    `curl -s ${root}/v1/messages -H ${quote(`x-api-key: ${token}`)} -H 'anthropic-version: 2023-06-01' ${json} -d ${quote(JSON.stringify({ model: messagesModel, max_tokens: 256, messages: hello }))}`,
+    `curl -sN ${root}/v1/chat/completions ${bearer} ${json} ${data({ model: model(0), stream: true, messages: hello })}`,
+    `curl -s ${root}/v1/messages -H ${quote(`x-api-key: ${token}`)} -H 'anthropic-version: 2023-06-01' ${json} ${data({ model: model(1), max_tokens: 256, messages: hello })}`,
+    `curl -s ${root}/v1beta/models/${model(2)}:generateContent -H ${quote(`x-goog-api-key: ${token}`)} ${json} ${data({ contents: [{ parts: [{ text: words }] }] })}`,
+    `curl -s ${root}/v1/responses ${bearer} ${json} ${data({ model: model(3), input: words })}`,
     `curl -s ${root}/v1/models ${bearer}`,
   ]
 }
@@ -31,6 +39,7 @@ export function banner({ host, token, tokenIsMade, models, demo, notes }, port) 
     '',
     `  OpenAI clients     base URL ${root}/v1`,
     `  Anthropic clients  base URL ${root}`,
+    `  Google clients     base URL ${root}`,
     `  Token              ${token}${tokenIsMade ? '  (made for this run; set MODELGATE_TOKEN to keep one)' : ''}`,
     `  Models             ${names.join(', ')}`,
     ...(demo
@@ -50,4 +59,4 @@ export function banner({ host, token, tokenIsMade, models, demo, notes }, port) 
 
 /** What `GET /` answers. @param {string} root */
 export const hint = (root) =>
-  `This is Modelgate, a gateway to AI models.\nOpenAI clients: base URL ${root}/v1\nAnthropic clients: base URL ${root}\n`
+  `This is Modelgate, a gateway to AI models.\nOpenAI clients: base URL ${root}/v1\nAnthropic and Google clients: base URL ${root}\n`

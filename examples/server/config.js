@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { anthropic, openai } from '@modelgate/core'
+import { anthropic, gemini, openai } from '@modelgate/core'
 import { createFakeProvider, listen } from '@modelgate/testing'
 import { providers } from './providers.js'
 
@@ -54,16 +54,26 @@ function realUpstreams(configured, env) {
   return { upstreams, models, demo: false, close: async () => {} }
 }
 
-/** Without a key: a provider within this process, behind a real socket, so that everything else is as it will be. */
+/**
+ * Without a key: a provider within this process, behind a real socket, so that everything else is as it will be. One upstream
+ * for each format, so that every kind of client can be tried against each.
+ */
 async function demoUpstreams() {
   const apiKey = randomBytes(24).toString('base64url')
   const { url, origin, close } = await listen(createFakeProvider({ apiKey, paceMs: 25, keepRequests: 0 }))
   return {
     upstreams: {
-      'demo-openai': openai({ apiKey, baseURL: url }),
+      'demo-openai': openai({ apiKey, baseURL: url, formats: ['chat'] }),
       'demo-anthropic': anthropic({ apiKey, baseURL: origin }),
+      'demo-google': gemini({ apiKey, baseURL: origin }),
+      'demo-openai-responses': openai({ apiKey, baseURL: url, formats: ['responses'] }),
     },
-    models: { 'demo-chat': 'demo-openai', 'demo-messages': 'demo-anthropic' },
+    models: {
+      'demo-chat': 'demo-openai',
+      'demo-messages': 'demo-anthropic',
+      'demo-gemini': 'demo-google',
+      'demo-responses': 'demo-openai-responses',
+    },
     demo: true,
     close,
   }

@@ -28,6 +28,7 @@ const call = ({ root, token }: Server, path: string, body: object, headers: Reco
     body: JSON.stringify(body),
   })
 const hello = [{ role: 'user', content: 'hello' }]
+const demoModels = ['demo-chat', 'demo-messages', 'demo-gemini', 'demo-responses']
 const version = { 'anthropic-version': '2023-06-01' }
 
 describe('without a key', () => {
@@ -35,7 +36,8 @@ describe('without a key', () => {
     const { said, root, token } = await start()
     expect(said()).toContain(`OpenAI clients     base URL ${root}/v1\n`)
     expect(said()).toContain(`Anthropic clients  base URL ${root}\n`)
-    expect(said()).toContain('demo-chat, demo-messages')
+    expect(said()).toContain(`Google clients     base URL ${root}\n`)
+    expect(said()).toContain('demo-chat, demo-messages, demo-gemini, demo-responses')
     expect(token).toMatch(/^mg-.{32}$/)
   })
 
@@ -49,20 +51,23 @@ describe('without a key', () => {
   })
 
   it.each([
+    ['chat', () => '/v1/chat/completions', { messages: hello }, /"finish_reason":"stop"/],
+    ['messages', () => '/v1/messages', { max_tokens: 99, messages: hello }, /"stop_reason":"end_turn"/],
     [
-      'chat',
-      '/v1/chat/completions',
-      {},
-      (body: { choices: [{ finish_reason: string }] }) => body.choices[0].finish_reason,
-      'stop',
+      'generateContent',
+      (model: string) => `/v1beta/models/${model}:generateContent`,
+      { contents: [{ parts: [{ text: 'hello' }] }] },
+      /"finishReason": ?"STOP"/,
     ],
-    ['messages', '/v1/messages', { max_tokens: 99 }, (body: { stop_reason: string }) => body.stop_reason, 'end_turn'],
-  ])('answers both models to %s clients', async (_name, path, extra, read, expected) => {
+    ['responses', () => '/v1/responses', { input: 'hello' }, /"status": ?"completed"/],
+  ])('answers every model to %s clients', async (_name, pathOf, body, expected) => {
     const server = await start()
-    for (const model of ['demo-chat', 'demo-messages']) {
-      const response = await call(server, path, { model, messages: hello, ...extra }, version)
-      expect(response.status).toBe(200)
-      expect(read((await response.json()) as never)).toBe(expected)
+    for (const model of demoModels) {
+      const path = pathOf(model)
+      const named = path.includes(model) ? body : { model, ...body }
+      const response = await call(server, path, named, version)
+      expect([model, response.status]).toEqual([model, 200])
+      expect(await response.text()).toMatch(expected)
     }
   })
 
@@ -83,7 +88,7 @@ describe.skipIf(!hasShell)('the curl lines', () => {
     ['a token that a shell would read', { MODELGATE_TOKEN: `it's "$HOME" \`x\` \\ !` }],
   ])('work when pasted, with %s', async (_name, env) => {
     const server = await start(env)
-    const [chat = '', messages = '', models = ''] = server
+    const [chat = '', messages = '', content = '', responses = '', models = ''] = server
       .said()
       .split('\n')
       .filter((line) => line.startsWith('curl '))
@@ -94,10 +99,9 @@ describe.skipIf(!hasShell)('the curl lines', () => {
     }
     expect(await paste(chat)).toMatch(/^data: \{.*\n\ndata: \[DONE\]\n\n$/s)
     expect(JSON.parse(await paste(messages))).toMatchObject({ type: 'message', stop_reason: 'end_turn' })
-    expect(JSON.parse(await paste(models)).data.map(({ id }: { id: string }) => id)).toEqual([
-      'demo-chat',
-      'demo-messages',
-    ])
+    expect(JSON.parse(await paste(content))).toMatchObject({ candidates: [{ finishReason: 'STOP' }] })
+    expect(JSON.parse(await paste(responses))).toMatchObject({ object: 'response', status: 'completed' })
+    expect(JSON.parse(await paste(models)).data.map(({ id }: { id: string }) => id)).toEqual(demoModels)
   })
 })
 
