@@ -29,18 +29,17 @@ export interface LaneChoice {
 export function chooseLane(choice: LaneChoice): Lane {
   const { codec, request, target, limits } = choice
   const { upstream, model } = target
-  const spoken = Object.keys(upstream.formats) as Format[]
-  if (!spoken.includes(codec.format)) return leastLoss(choice, spoken)
+  if (upstream.formats[codec.format] === undefined) return leastLoss(choice)
   if (mayHoldSeals(request.text)) return translate(choice, codec.format)
   return wireLane(codec, request, { model, quirks: upstream.quirks }, limits.answerBytes, (text) =>
     redact(text, upstream),
   )
 }
 
-function leastLoss(choice: LaneChoice, formats: readonly Format[]): Lane {
+function leastLoss(choice: LaneChoice): Lane {
   let best: Lane | undefined
   let failure: unknown
-  for (const format of formats) {
+  for (const format of Object.keys(choice.target.upstream.formats) as Format[]) {
     let lane: Lane
     try {
       lane = translate(choice, format)
