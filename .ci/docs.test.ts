@@ -7,6 +7,8 @@ import { defaultLimits } from '../packages/core/src/check-config.ts'
 import { statusOf } from '../packages/core/src/errors.ts'
 import { codecs } from '../packages/core/src/formats/index.ts'
 import type { ErrorKind } from '../packages/core/src/formats/ir.ts'
+import { answerPairs, answerTables, requestPairs, requestTables } from './formats-document.ts'
+import { table } from './markdown-table.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -86,11 +88,6 @@ function tableIn(file: string, name: string, fromCode: string): string {
   return process.env.UPDATE_DOCS === undefined ? text.slice(from, to) : fromCode
 }
 
-const table = (...rows: string[][]): string =>
-  [rows[0] ?? [], (rows[0] ?? []).map(() => '---'), ...rows.slice(1)]
-    .map((cells) => `| ${cells.join(' | ')} |\n`)
-    .join('')
-
 describe('the documents', () => {
   it('hold code that compiles', () => {
     const blocks = documents.flatMap(codeBlocks)
@@ -129,8 +126,10 @@ describe('docs/errors.md', () => {
       const info = { kind, status: statusOf[kind], message: '' }
       const answers = codecs.map((codec) => {
         const { status, body } = codec.encodeError(info, '')
-        const { type, code } = body.error as { type: string; code?: string | null }
-        return `${status} \`${type}\`${code ? `, code \`${code}\`` : ''}`
+        const { type, status: word, code, details } = body.error as { [key: string]: unknown }
+        const reason = Array.isArray(details) ? details.find((detail) => detail.reason)?.reason : undefined
+        const more = typeof code === 'string' ? `, code \`${code}\`` : reason ? `, reason \`${reason}\`` : ''
+        return `${status} \`${type ?? word}\`${more}`
       })
       return [`\`${kind}\``, ...answers]
     })
@@ -146,5 +145,17 @@ describe('docs/errors.md', () => {
     ])
     const fromCode = table(['status', ...codecs.map(({ format }) => `from a ${format} upstream`)], ...cells)
     expect(tableIn('docs/errors.md', 'statuses', fromCode)).toBe(fromCode)
+  })
+})
+
+describe('docs/formats.md', () => {
+  it.each([
+    ['request-pairs', requestPairs],
+    ['answer-pairs', answerPairs],
+    ['requests', requestTables],
+    ['answers', answerTables],
+  ])('says in its %s what the codecs declare', (name, fromCodecs) => {
+    const fromCode = fromCodecs(codecs)
+    expect(tableIn('docs/formats.md', name, fromCode)).toBe(fromCode)
   })
 })

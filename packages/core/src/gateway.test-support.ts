@@ -1,6 +1,7 @@
 import type { FinishEvent, GatewayConfig } from './config.ts'
 import { createGateway } from './gateway.ts'
 import { anthropic } from './upstreams/anthropic.ts'
+import { gemini } from './upstreams/gemini.ts'
 import { openai } from './upstreams/openai.ts'
 
 export const completion = {
@@ -31,6 +32,25 @@ export const sse = [
   'data: [DONE]\n\n',
 ]
 
+export const generated = {
+  candidates: [{ content: { role: 'model', parts: [{ text: 'hello' }] }, finishReason: 'STOP', index: 0 }],
+  usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1, totalTokenCount: 4 },
+  modelVersion: 'gemini-x',
+  responseId: 'r1',
+}
+/** The same answer in two events, as Google writes them. */
+export const generatedEvents = ['hel', 'lo'].map(
+  (text, index) =>
+    `data: ${JSON.stringify({
+      candidates: [
+        { content: { role: 'model', parts: [{ text }] }, index: 0, ...(index === 1 ? { finishReason: 'STOP' } : {}) },
+      ],
+      usageMetadata: generated.usageMetadata,
+      modelVersion: 'gemini-x',
+      responseId: 'r1',
+    })}\r\n\r\n`,
+)
+
 export interface Seen {
   url: string
   headers: Headers
@@ -56,7 +76,7 @@ export const asStream =
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
 
-/** A gateway over canned upstreams, told apart by host: `http://a`, `http://b` (chat) and `http://m` (messages). */
+/** A gateway over canned upstreams, told apart by host: `http://a`, `http://b` (chat, responses), `http://m` (messages) and `http://g` (generateContent). */
 export function setUp(answers: { [host: string]: Answer }, config: Partial<GatewayConfig> = {}) {
   const seen: Seen[] = []
   const finished: FinishEvent[] = []
@@ -67,8 +87,19 @@ export function setUp(answers: { [host: string]: Answer }, config: Partial<Gatew
       a: openai({ apiKey: 'sk-canary-aaaaaaaa', baseURL: 'http://a/v1' }),
       b: openai({ apiKey: 'sk-canary-bbbbbbbb', baseURL: 'http://b/v1' }),
       m: anthropic({ apiKey: 'sk-canary-mmmmmmmm', baseURL: 'http://m' }),
+      g: gemini({ apiKey: 'sk-canary-gggggggg', baseURL: 'http://g' }),
     },
-    models: { real: 'a', alias: { upstream: 'a', model: 'real' }, both: ['a', 'b'], 'claude*': 'm', mixed: ['m', 'a'] },
+    models: {
+      real: 'a',
+      alias: { upstream: 'a', model: 'real' },
+      both: ['a', 'b'],
+      'claude*': 'm',
+      mixed: ['m', 'a'],
+      'gemini*': 'g',
+      'org/*': 'g',
+      short: { upstream: 'g', model: 'gemini-long' },
+      careful: { upstream: 'g', model: 'gemini-x', onLoss: 'reject' },
+    },
     plugins: [{ name: 'test', onFinish: (event) => void finished.push(event) }],
     logger: { warn: (...all) => logged.push(all), error: (...all) => logged.push(all) },
     fetch: (async (input: string, init: RequestInit) => {

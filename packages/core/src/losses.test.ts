@@ -23,3 +23,18 @@ it('takes as many losses as a hostile body has fields', () => {
   for (let i = 0; i < count; i++) report.add({ ...seed, path: `/messages/${i}/odd` })
   expect(report.losses).toHaveLength(count)
 })
+
+it.each([
+  ['/messages/0/content/1/detail', '/messages/0/content/1'],
+  ['/messages/0/content/0/citations', '/messages/0/content/0'],
+  ['/messages/7/content', '/messages'],
+  ['/messages/0/a~1b', '/messages/0/a~1b'],
+  ['/max_tokens', '/max_tokens'],
+  ['/reasoning/effort', '/reasoning/effort'],
+  ['', ''],
+])('names what stands in the client’s body: %s is %s', (path, expected) => {
+  const report = createReport({ messages: [{ content: ['x', { type: 'image' }], 'a/b': 1 }] })
+  report.add({ ...seed, path })
+  answerSide(report).add({ ...seed, path })
+  expect(report.losses.map((loss) => loss.path)).toEqual([expected, path])
+})

@@ -1,13 +1,19 @@
-import type { Loss, Report } from './formats/ir.ts'
+import type { Json, JsonObject, Loss, Report } from './formats/ir.ts'
 
-/** A list to which codecs add what they could not carry. The same loss (all but its severity) is kept once. */
-export function createReport(): Report {
+/**
+ * A list to which codecs add what they could not carry. The same loss (all but its severity) is kept once.
+ *
+ * @param body the client's request: a path into a list of it that leads to nothing there is cut to what does stand there
+ */
+export function createReport(body?: JsonObject): Report {
   const losses: Loss[] = []
   // Most calls lose nothing. Those that lose much (one field in each of 50,000 messages) must not cost the square of it.
   let known: Set<string> | undefined
   return {
     losses,
-    add(loss) {
+    add(given) {
+      const loss =
+        body === undefined || given.side !== undefined ? given : { ...given, path: standing(given.path, body) }
       const { path, side = '', kind, detail } = loss
       const key = `${path}\n${side}\n${kind}\n${detail}`
       known ??= new Set()
@@ -16,6 +22,28 @@ export function createReport(): Report {
       losses.push(loss)
     },
   }
+}
+
+/**
+ * Formats put the same thing at different depths. Fields that are missing altogether keep their name: a default was made up
+ * for one of them.
+ */
+function standing(path: string, body: JsonObject): string {
+  const steps = path.split('/')
+  let value: Json | undefined = body
+  let inList = false
+  for (let at = 1; at < steps.length; at++) {
+    const step = (steps[at] as string).replaceAll('~1', '/').replaceAll('~0', '~')
+    const next: Json | undefined = Array.isArray(value)
+      ? value[Number(step)]
+      : value !== null && typeof value === 'object' && Object.hasOwn(value, step)
+        ? value[step]
+        : undefined
+    if (Array.isArray(value)) inList = true
+    if (next === undefined) return inList ? steps.slice(0, at).join('/') : path
+    value = next
+  }
+  return path
 }
 
 /** The same list, for what is found while an answer is translated. */

@@ -21,8 +21,10 @@ export const json = 'application/json; charset=utf-8'
 /** An error in the dialect of its route. */
 export function errorReply(error: GatewayError, codec: Codec, requestId: string): Reply {
   const { info } = error
-  const { status, headers, body } = codec.encodeError(info, requestId)
   const wait = info.retryAfter ?? (retryable.has(info.kind) ? defaultRetrySeconds : undefined)
+  // Some dialects say it in the body too, and their clients read it only there.
+  const told = wait === undefined ? info : { ...info, retryAfter: wait }
+  const { status, headers, body } = codec.encodeError(told, requestId)
   return {
     status,
     headers: {

@@ -22,6 +22,12 @@ describe('routes', () => {
     ['HEAD', '/v1/models', '/v1/models'],
     ['GET', '/v1/v1/models', '/v1/models'],
     ['GET', '/v1/models/a/b', '/v1/models/{model}'],
+    ['POST', '/v1/responses', '/v1/responses'],
+    ['POST', '/responses', '/v1/responses'],
+    ['POST', '/v1beta/models/a/b:c:generateContent', '/v1beta/models/{model}:generateContent'],
+    ['POST', '/v1/v1beta/models/a:streamGenerateContent', '/v1beta/models/{model}:streamGenerateContent'],
+    ['POST', '/v1/models/a:countTokens', '/v1/models/{model}:countTokens'],
+    ['GET', '/v1beta/models/a/b', '/v1beta/models/{model}'],
   ])('%s %s is %s', (method, path, expected) => {
     const found = match(method, path)
     expect(found?.route.path).toBe(expected)
@@ -49,6 +55,7 @@ describe('routes', () => {
   it('a model name in the path keeps its slashes and escapes', () => {
     expect(match('GET', '/v1/models/org%2Fm%20x/y')?.params).toEqual({ model: 'org/m x/y' })
     expect(match('GET', '/v1/models/%zz')?.params).toEqual({ model: '%zz' })
+    expect(match('POST', '/v1beta/models/org%2Fm/x:7b:generateContent')?.params).toEqual({ model: 'org/m/x:7b' })
   })
 })
 

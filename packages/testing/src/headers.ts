@@ -1,32 +1,33 @@
 import type { Ids } from './random.ts'
-import type { FakeFormat } from './types.ts'
 
 export interface Signing {
   readonly headers: Record<string, string>
   readonly requestId: string
 }
 
-/** The headers the provider of a format puts on every answer, with a new request id. */
-export function providerHeaders(format: FakeFormat, ids: Ids, now: number, model: string): Signing {
-  if (format === 'chat') {
-    const requestId = ids.requestHex()
-    return {
-      requestId,
-      headers: {
-        'x-request-id': requestId,
-        'openai-organization': 'org-fake',
-        'openai-processing-ms': String(100 + ids.integer(400)),
-        'openai-version': '2020-10-01',
-        ...(model === '' ? {} : { 'openai-model': model }),
-        'x-ratelimit-limit-requests': '10000',
-        'x-ratelimit-limit-tokens': '30000000',
-        'x-ratelimit-remaining-requests': '9999',
-        'x-ratelimit-remaining-tokens': '29999976',
-        'x-ratelimit-reset-requests': '6ms',
-        'x-ratelimit-reset-tokens': '0s',
-      },
-    }
+/** OpenAI's headers. */
+export function openaiHeaders(ids: Ids, model: string): Signing {
+  const requestId = ids.requestHex()
+  return {
+    requestId,
+    headers: {
+      'x-request-id': requestId,
+      'openai-organization': 'org-fake',
+      'openai-processing-ms': String(100 + ids.integer(400)),
+      'openai-version': '2020-10-01',
+      ...(model === '' ? {} : { 'openai-model': model }),
+      'x-ratelimit-limit-requests': '10000',
+      'x-ratelimit-limit-tokens': '30000000',
+      'x-ratelimit-remaining-requests': '9999',
+      'x-ratelimit-remaining-tokens': '29999976',
+      'x-ratelimit-reset-requests': '6ms',
+      'x-ratelimit-reset-tokens': '0s',
+    },
   }
+}
+
+/** Anthropic's headers. */
+export function anthropicHeaders(ids: Ids, now: number): Signing {
   const requestId = ids.request58()
   const reset = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')
   return {
@@ -43,3 +44,9 @@ export function providerHeaders(format: FakeFormat, ids: Ids, now: number, model
     },
   }
 }
+
+/** Google's headers: no id of the request among them. */
+export const googleHeaders = (ids: Ids): Signing => ({
+  requestId: '',
+  headers: { 'server-timing': `gfet4t7; dur=${100 + ids.integer(900)}`, vary: 'Origin, X-Origin, Referer' },
+})

@@ -1,5 +1,6 @@
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+const base36 = '0123456789abcdefghijklmnopqrstuvwxyz'
 const hex = '0123456789abcdef'
 
 /** Ids in the providers' own styles: prefix, alphabet and length as in recorded traffic. */
@@ -8,6 +9,12 @@ export interface Ids {
   message(): string
   call(): string
   toolUse(): string
+  /** A name's prefix and 50 hex digits, as the responses API has them. */
+  item(prefix: string): string
+  /** Base64url letters, as Google's answers are named. */
+  letters(length: number): string
+  /** Lower-case letters and digits, as Google's calls are named. */
+  lower(length: number): string
   /** `req_` and 32 hex digits, as OpenAI has them. */
   requestHex(): string
   /** `req_011…`, as Anthropic has them. */
@@ -37,6 +44,9 @@ export function createIds(seed: number): Ids {
     message: () => `msg_01${word(base58, 22)}`,
     call: () => `call_${word(base62, 24)}`,
     toolUse: () => `toolu_01${word(base58, 22)}`,
+    item: (prefix) => `${prefix}_${word(hex, 50)}`,
+    letters: (length) => word(`${base62}-_`, length),
+    lower: (length) => word(base36, length),
     requestHex: () => `req_${word(hex, 32)}`,
     request58: () => `req_011${word(base58, 21)}`,
     integer,

@@ -1,32 +1,66 @@
+import type { Knock } from './dialect.ts'
 import type { FakeFormat } from './types.ts'
 
-export type Operation = 'chat' | 'messages' | 'count-tokens' | 'models'
+export type Operation = 'generate' | 'count-tokens' | 'models'
 
 /** What a path stands for. */
 export interface Destination {
   readonly operation: Operation
+  readonly format: FakeFormat
   readonly method: 'GET' | 'POST'
-  /** The rest of a path below `/models/`. */
+  /** The model that the path names. */
   readonly model: string | undefined
+  /** What the path says of streaming; undefined: the body says it. */
+  readonly stream: boolean | undefined
+  /** A stream is one JSON array instead of events. */
+  readonly array: boolean
+  /** The version of the API that the path names. */
+  readonly version: string
 }
 
-/** With and without `/v1`: base URLs have it or not. */
-export function destinationOf(path: string): Destination | undefined {
-  const short = path.replace(/^\/v1(?=\/)/, '').replace(/(?<=.)\/$/, '')
-  switch (short) {
-    case '/chat/completions':
-      return { operation: 'chat', method: 'POST', model: undefined }
-    case '/messages':
-      return { operation: 'messages', method: 'POST', model: undefined }
-    case '/messages/count_tokens':
-      return { operation: 'count-tokens', method: 'POST', model: undefined }
-    case '/models':
-      return { operation: 'models', method: 'GET', model: undefined }
-    default:
-      return short.startsWith('/models/')
-        ? { operation: 'models', method: 'GET', model: decodeModel(short.slice('/models/'.length)) }
-        : undefined
+const posts: Readonly<Record<string, readonly [Operation, FakeFormat]>> = {
+  '/chat/completions': ['generate', 'chat'],
+  '/messages': ['generate', 'messages'],
+  '/messages/count_tokens': ['count-tokens', 'messages'],
+  '/responses': ['generate', 'responses'],
+  '/responses/input_tokens': ['count-tokens', 'responses'],
+}
+const methods: Readonly<Record<string, Operation>> = {
+  generateContent: 'generate',
+  streamGenerateContent: 'generate',
+  countTokens: 'count-tokens',
+}
+/** Vertex has the same methods below a project, a location and a publisher. */
+const publisher = /^(\/projects\/[^/]+\/locations\/[^/]+)?\/publishers\/google(?=\/models\/)/
+
+/** With and without a version: base URLs have it or not. */
+export function destinationOf(knock: Knock): Destination | undefined {
+  const version = /^\/(v1(?:alpha|beta)?1?)(?=\/)/.exec(knock.path)?.[1]
+  const short = (version === undefined ? knock.path : knock.path.slice(version.length + 1))
+    .replace(/(?<=.)\/$/, '')
+    .replace(publisher, '')
+  const base = { model: undefined, stream: undefined, array: false, version: version ?? 'v1' }
+  const post = posts[short]
+  if (post) return { ...base, operation: post[0], format: post[1], method: 'POST' }
+  const call = /^\/models\/(.+):([A-Za-z]+)$/.exec(short)
+  const operation = methods[call?.[2] ?? '']
+  if (call && operation) {
+    const stream = call[2] === 'streamGenerateContent'
+    const array = stream && new URLSearchParams(knock.query).get('alt') !== 'sse'
+    return {
+      ...base,
+      operation,
+      format: 'gemini',
+      method: 'POST',
+      model: decodeModel(call[1] ?? ''),
+      stream,
+      array,
+    }
   }
+  const models = /^\/models(?:\/([^:]+))?$/.exec(short)
+  if (!models) return undefined
+  const model = models[1] === undefined ? undefined : decodeModel(models[1])
+  return { ...base, operation: 'models', format: formatOf(knock), method: 'GET', model }
 }
 
 function decodeModel(text: string): string {
@@ -37,9 +71,10 @@ function decodeModel(text: string): string {
   }
 }
 
-/** The dialect that errors of a call are written in. */
-export function dialectOf(destination: Destination | undefined, headers: Readonly<Record<string, string>>): FakeFormat {
-  if (destination?.operation === 'chat') return 'chat'
-  if (destination?.operation === 'messages' || destination?.operation === 'count-tokens') return 'messages'
-  return headers['anthropic-version'] === undefined ? 'chat' : 'messages'
+/** Whose client it is that asks for a path of several formats, or for one that nobody has. */
+export function formatOf(knock: Knock): FakeFormat {
+  const { headers, path, query } = knock
+  if (headers['anthropic-version'] !== undefined) return 'messages'
+  if (headers['x-goog-api-key'] !== undefined || /^\/v1(alpha|beta)/.test(path)) return 'gemini'
+  return headers.authorization === undefined && new URLSearchParams(query).has('key') ? 'gemini' : 'chat'
 }

@@ -1,16 +1,24 @@
 import { hashText } from './random.ts'
 
-/** Signs thinking and recognises it again on the next turn, as the real provider does. */
+/** How a provider's seals look from outside, so that one is never taken for another's. */
+export interface Dress {
+  readonly kind: string
+  wrap(payload: string): string
+  /** Empty, or nonsense, for what was never wrapped. */
+  unwrap(seal: string): string
+}
+
+/** Signs thinking and recognises it again on the next turn, as the real providers do. */
 export interface Seals {
-  /** Looks like the real thing: base64 that begins with `E`, opaque, and bound to the text it was made for. */
-  sign(text: string): string
-  /** Whether this provider made the signature for this very text (or a script made it up for it). */
-  verify(text: string, signature: string): boolean
-  /** The opaque data of a redacted thinking block. */
-  redact(): string
-  verifyRedacted(data: string): boolean
-  /** Makes a signature that a script invented good for the next turn. */
-  adopt(text: string, signature: string): void
+  /** An opaque text in the provider's style, bound to the text it was made for. */
+  sign(dress: Dress, text: string): string
+  /** Whether this provider made the seal for this very text (or a script made it up for it). */
+  verify(dress: Dress, text: string, seal: string): boolean
+  /** The opaque data of thinking that is not shown. */
+  redact(dress: Dress): string
+  verifyRedacted(dress: Dress, data: string): boolean
+  /** Makes a seal that a script invented good for the next turn. */
+  adopt(text: string, seal: string): void
   reset(): void
 }
 
@@ -18,35 +26,46 @@ const secret = 0x5ea1
 
 export function createSeals(nonce: () => string): Seals {
   const adopted = new Set<string>()
+  const open = (dress: Dress, seal: string): string[] => {
+    try {
+      return dress.unwrap(seal).split(':')
+    } catch {
+      return []
+    }
+  }
   return {
-    sign(text) {
+    sign(dress, text) {
       const once = nonce()
-      return seal(`fake-thinking:${once}:${hashText(`${once}:${text}`, secret)}`)
+      return dress.wrap(`fake-${dress.kind}:${once}:${hashText(`${once}:${text}`, secret)}`)
     },
-    verify(text, signature) {
-      if (adopted.has(`${signature}:${text}`)) return true
-      const [kind, once, hash] = unseal(signature).split(':')
-      return kind === 'fake-thinking' && hash === hashText(`${once}:${text}`, secret)
+    verify(dress, text, seal) {
+      if (adopted.has(`${seal}:${text}`)) return true
+      const [kind, once, hash] = open(dress, seal)
+      return kind === `fake-${dress.kind}` && hash === hashText(`${once}:${text}`, secret)
     },
-    redact() {
+    redact(dress) {
       const once = nonce()
-      return seal(`fake-redacted:${once}:${hashText(once, secret)}`)
+      return dress.wrap(`fake-redacted:${once}:${hashText(once, secret)}`)
     },
-    verifyRedacted(data) {
-      const [kind, once, hash] = unseal(data).split(':')
+    verifyRedacted(dress, data) {
+      const [kind, once, hash] = open(dress, data)
       return kind === 'fake-redacted' && hash === hashText(once ?? '', secret)
     },
-    adopt: (text, signature) => void adopted.add(`${signature}:${text}`),
+    adopt: (text, seal) => void adopted.add(`${seal}:${text}`),
     reset: () => adopted.clear(),
   }
 }
 
-const seal = (text: string): string => `E${btoa(text)}`
-
-function unseal(text: string): string {
-  try {
-    return text.startsWith('E') ? atob(text.slice(1)) : ''
-  } catch {
-    return ''
+/** Base64 behind a head of a few bytes or letters. */
+export function dressOf(kind: string, head: { readonly letters?: string; readonly bytes?: string }): Dress {
+  const { letters = '', bytes = '' } = head
+  return {
+    kind,
+    wrap: (payload) => letters + btoa(bytes + payload),
+    unwrap(seal) {
+      if (!seal.startsWith(letters)) return ''
+      const inner = atob(seal.slice(letters.length))
+      return inner.startsWith(bytes) ? inner.slice(bytes.length) : ''
+    },
   }
 }

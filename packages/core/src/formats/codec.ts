@@ -1,3 +1,4 @@
+import type { Carries } from './carries.ts'
 import type {
   Effort,
   ErrorInfo,
@@ -62,6 +63,8 @@ export interface Quirks {
   readonly reasoningObject?: boolean
   /** The assistant message's field that takes earlier reasoning back (chat). Default: none, the reasoning is withheld and reported. */
   readonly reasoningField?: 'reasoning_content' | 'reasoning'
+  /** How the upstream takes a document by its address (chat): in place of a file's data, or as a `document_url` part. Default: not at all, the call is refused. */
+  readonly documentUrls?: 'file_data' | 'document_url'
   /** The model's reasoning can be asked for in sealed form (responses). Default: by the model's name, see the codec's table. */
   readonly sealedReasoning?: boolean
   /** How the model takes a wish for reasoning (messages). Default: by the model's name, see the codec's table. */
@@ -93,7 +96,10 @@ export interface ResponseTap {
 
 /** Watches a stream of the codec's own format pass by on the wire lane. Cheap, and never alters the bytes by itself. */
 export interface StreamTap {
-  /** Sees one event. `false`: the event is only there because the gateway asked for it, and must be withheld. */
+  /**
+   * Sees one event. `false`: the event is only there because the gateway asked for it, and must be withheld. Throws
+   * GatewayError `upstream_bad_response` for an event that cannot be part of an answer: it must not be passed on.
+   */
   push(event: SseEvent): boolean
   /** A real event (no ping, no comment, no empty preamble) was seen. */
   readonly started: boolean
@@ -164,4 +170,6 @@ export interface Codec {
   readonly fieldPointers: { readonly [irField: string]: string }
   /** Effort words this format's clients may write; others are approximated. */
   readonly efforts: readonly Effort[]
+  /** What becomes of each feature of requests and answers in this format. Documents and routes are made of it. */
+  readonly carries: Carries
 }

@@ -29,7 +29,7 @@ const encoder = new TextEncoder()
 /** Decodes the client's request to the IR and encodes it for the upstream, and the answer the other way round. */
 export function translateLane(translation: Translation): Lane {
   const { client, upstream, request, target, newId, now } = translation
-  const report = createReport()
+  const report = createReport(request.value)
   const context: CodecContext = { report, newId, now, upstream: upstream.format }
   const decoded = client.decodeRequest(request.value, context)
   // Encoders name a lost field by where it stood in the client's body: its own table, and what the decoder noted beyond.

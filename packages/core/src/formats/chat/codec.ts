@@ -1,5 +1,6 @@
 import type { Codec } from '../codec.ts'
 import { validateBody } from '../shared/validate.ts'
+import { carries } from './carries.ts'
 import { complain } from './complaint.ts'
 import { decodeError, encodeError } from './error.ts'
 import { efforts, fieldPointers } from './fields.ts'
@@ -32,4 +33,5 @@ export const chatCodec: Codec = {
   encodeModel,
   fieldPointers,
   efforts,
+  carries,
 }

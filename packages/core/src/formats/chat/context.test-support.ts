@@ -16,6 +16,7 @@ export function testContext(options: { request?: Partial<ModelRequest>; quirks?:
     losses: report.losses,
     newId: (prefix) => `${prefix}${++ids}`,
     now: () => 1_700_000_000,
+    upstream: 'chat',
     request: { model: 'm', turns: [], stream: false, ...options.request },
     target: { model: 'm', quirks: options.quirks ?? {} },
   }

@@ -1,4 +1,5 @@
 import type { Effort } from '../ir.ts'
+import type { NameRule } from '../shared/tool-names.ts'
 
 /** Where the IR's request fields stand in a chat body. */
 export const fieldPointers = {
@@ -26,6 +27,9 @@ export const fieldPointers = {
   'reasoning.off': '/reasoning/enabled',
   'reasoning.summary': '/reasoning/summary',
   'output.format': '/response_format',
+  'output.format.name': '/response_format/json_schema/name',
+  'output.format.description': '/response_format/json_schema/description',
+  'output.format.strict': '/response_format/json_schema/strict',
   'output.modalities': '/modalities',
   'output.audio': '/audio',
   'output.logprobs': '/logprobs',
@@ -46,3 +50,10 @@ export const isEffort = (value: unknown): value is Effort => efforts.some((effor
 
 export const verbosities = ['low', 'medium', 'high'] as const
 export const summaries = ['auto', 'concise', 'detailed', 'none'] as const
+
+/** What OpenAI takes as the name of a tool. */
+export const toolNames: NameRule = {
+  taken: /^[a-zA-Z0-9_-]+$/,
+  refused: /[^a-zA-Z0-9_-]/gu,
+  longest: 64,
+}

@@ -1,4 +1,4 @@
-import type { CodecContext } from '../codec.ts'
+import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { JsonObject, MediaPart, Part, Source } from '../ir.ts'
 import { inWords, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
@@ -31,7 +31,7 @@ export const audioFormat = (mediaType: string): string =>
   audioFormats.get(mediaType) ?? (mediaType.startsWith('audio/') ? mediaType.slice(6) : mediaType)
 
 /**
- * Reads the media part types (`image_url`, `input_audio`, `file`). Undefined: it is none of them, or not in a shape that
+ * Reads the media part types (`image_url`, `input_audio`, `file`, `document_url`). Undefined: it is none of them, or not in a shape that
  * can be read, and the caller keeps the part whole. `part` has lost its `type`; what is left in it becomes `extra`.
  */
 export function decodeMedia(type: string, part: Unread, at: string): MediaPart | undefined {
@@ -39,6 +39,14 @@ export function decodeMedia(type: string, part: Unread, at: string): MediaPart |
   if (type === 'image_url' && typeof payload === 'string') {
     delete part[type] // Mistral's clients write the URL itself
     return { type: 'media', kind: 'image', ...sourceOfUrl(payload), at }
+  }
+  if (type === 'document_url') {
+    const url = isObject(payload) ? payload.url : payload
+    if (typeof url !== 'string') return undefined
+    delete part[type] // Mistral's form
+    const media: MediaPart = { type: 'media', kind: 'document', ...sourceOfUrl(url), at }
+    put(media, 'name', takeString(part, 'document_name'))
+    return media
   }
   if (!isObject(payload)) return undefined
   const inner = unread(payload)
@@ -50,6 +58,9 @@ export function decodeMedia(type: string, part: Unread, at: string): MediaPart |
   media.at = at
   return media
 }
+
+/** A document that is not sent along. */
+export const isAddress = ({ kind, source }: MediaPart): boolean => kind === 'document' && source.type === 'url'
 
 function decodePayload(type: string, inner: Unread): MediaPart | undefined {
   if (type === 'image_url') {
@@ -87,7 +98,10 @@ function decodePayload(type: string, inner: Unread): MediaPart | undefined {
 }
 
 /** A media part of a user message, or the text that stands for it; undefined (and the call refused) where chat has no form for it. */
-export function encodeMedia(part: MediaPart, context: CodecContext): JsonObject | undefined {
+export function encodeMedia(
+  part: MediaPart,
+  context: CodecContext & { readonly target: TargetTraits },
+): JsonObject | undefined {
   const { type: _, kind, source, mediaType, name, detail, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = context
@@ -100,6 +114,14 @@ export function encodeMedia(part: MediaPart, context: CodecContext): JsonObject 
   const wrap = (wireType: string, payload: JsonObject): JsonObject => {
     const inner = own?.[wireType]
     return { ...own, type: wireType, [wireType]: isObject(inner) ? { ...inner, ...payload } : payload }
+  }
+  /** OpenAI itself takes documents only as data. */
+  const encodeAddress = (url: string): JsonObject | undefined => {
+    const { documentUrls } = context.target.quirks
+    if (documentUrls === 'file_data')
+      return wrap('file', { file_data: url, ...(name === undefined ? {} : { filename: name }) })
+    if (documentUrls !== 'document_url') return undefined
+    return { ...own, type: 'document_url', document_url: url, ...(name === undefined ? {} : { document_name: name }) }
   }
   if (detail !== undefined && kind !== 'image') report.add(loss(at, 'detail has a meaning for images only'))
   if (source.type === 'file') {
@@ -125,11 +147,7 @@ export function encodeMedia(part: MediaPart, context: CodecContext): JsonObject 
         ...(mediaType === undefined ? {} : { format: audioFormat(mediaType) }),
       })
     case 'document': {
-      // OpenAI itself takes documents only as data; some compatible servers take an address in the same field.
-      if (source.type === 'url')
-        report.add(loss(at, 'sent by its address, which not every upstream fetches', 'approximated', 'note'))
-      if (source.type === 'url')
-        return wrap('file', { file_data: source.url, ...(name === undefined ? {} : { filename: name }) })
+      if (source.type === 'url') return encodeAddress(source.url) ?? refuse('A document by its address')
       if (name === undefined)
         report.add(loss(at, `a file needs a name: '${nameOf(mediaType)}' was made up`, 'approximated', 'note'))
       return wrap('file', { file_data: base64Data(source.data, mediaType), filename: name ?? nameOf(mediaType) })

@@ -69,7 +69,7 @@ describe('sealed reasoning through a chat client', () => {
   test('of a chat upstream keeps its own signature and its own fields', () => {
     const details = [{ type: 'reasoning.text', text: 't', signature: 'S', format: 'anthropic-claude-v1', index: 0 }]
     const message = { role: 'assistant', content: 'x', reasoning_details: details }
-    const seal = { issuer: 'chat', data: '{"signature":"S","format":"anthropic-claude-v1"}' }
+    const seal = { issuer: 'chat', data: '{"signature":"S","type":"reasoning.text","format":"anthropic-claude-v1"}' }
     expect(sentBack(message)[0]).toMatchObject({ seal })
     const context = testContext()
     const request = chatCodec.decodeRequest(structuredClone({ model: 'm', messages: [message] }), context)

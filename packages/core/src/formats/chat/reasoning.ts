@@ -59,11 +59,12 @@ function decodeDetail(detail: JsonObject, at: string | undefined): ReasoningPart
   for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
   const rest = leftover(fields)
   if (rest === undefined) return part
-  // What stands beside a signature of the upstream's own (`format`, `id`) is part of it: without, it is refused.
+  // What stands beside a signature of the upstream's own (`format`, `id`) is part of it: without, it is refused. So is its
+  // kind: some clients keep summaries only, others none.
   if (part.seal?.issuer === 'chat')
     part.seal = {
       issuer: 'chat',
-      data: JSON.stringify({ [part.redacted ? 'data' : 'signature']: part.seal.data, ...rest }),
+      data: JSON.stringify({ [part.redacted ? 'data' : 'signature']: part.seal.data, ...(type && { type }), ...rest }),
     }
   else part.extra = { chat: rest }
   return part
@@ -85,13 +86,17 @@ function parsedObject(text: string): JsonObject | undefined {
   }
 }
 
+const summaryType = 'reasoning.summary'
+const textType = 'reasoning.text'
+
 /** One entry of `reasoning_details`. */
 export function encodeDetail(part: ReasoningPart, index: number, report: Report): JsonObject {
   const own = ownExtra(part.extra, 'chat', part.at ?? '', report)
   if (part.redacted) return { type: 'reasoning.encrypted', ...own, data: '', ...sealFields(part.seal, 'data'), index }
   const signature = sealFields(part.seal, 'signature')
-  if (part.summary) return { type: 'reasoning.summary', ...own, summary: part.text, ...signature, index }
-  return { type: 'reasoning.text', ...own, text: part.text, ...signature, index }
+  const { type = part.summary ? summaryType : textType } = signature
+  if (type === summaryType) return { type, ...own, summary: part.text, ...signature, index }
+  return { type: textType, ...own, text: part.text, ...signature, index }
 }
 
 /** True if the list says more than the plain text does: then it has to go along. */

@@ -21,12 +21,12 @@ import { decodeMessages } from './turn-decode.ts'
 /** Notes where a field stood, for reports by codecs that do not know this format. */
 type Places = { [irField: string]: string }
 
-export function decodeRequest(body: JsonObject, _context: CodecContext): ModelRequest {
+export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
   const fields = unread(body)
   const at: Places = {}
   const request: ModelRequest = {
     model: takeString(fields, 'model') ?? '',
-    turns: decodeMessages(takeArray(fields, 'messages') ?? []),
+    turns: decodeMessages(takeArray(fields, 'messages') ?? [], context),
     stream: takeBoolean(fields, 'stream') ?? false,
   }
   put(request, 'sampling', filled(decodeSampling(fields, at), 'sampling', at))
@@ -136,6 +136,10 @@ function decodeReasoningWish(fields: Unread, at: Places): Reasoning {
   put(reasoning, 'summary', takeWord(inner, 'summary', summaries))
   if (inner.enabled === false) {
     reasoning.off = true
+    delete inner.enabled
+  } else if (inner.enabled === true && reasoning.effort === undefined && reasoning.budgetTokens === undefined) {
+    // Beside a wish that says how much, it says nothing.
+    reasoning.adaptive = true
     delete inner.enabled
   }
   const rest = leftover(inner)

@@ -1,9 +1,11 @@
 import type { Json, JsonObject, ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
 import { effortOfBudget } from '../shared/effort.ts'
 import { isObject } from '../shared/reader.ts'
-import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
+import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
-import { fieldPointers } from './fields.ts'
+import { lowerToolNames } from '../shared/tool-names.ts'
+import { fieldPointers, toolNames } from './fields.ts'
+import { enforce } from './strict-schema.ts'
 import { encodeChoice, encodeFunctions, encodeTool, usesFunctions } from './tools.ts'
 import { type EncodeContext, encodeTurns } from './turn-encode.ts'
 
@@ -11,7 +13,8 @@ import { type EncodeContext, encodeTurns } from './turn-encode.ts'
 const maxStops = 4
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
-export function encodeRequest(request: ModelRequest, context: EncodeContext): JsonObject {
+export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
+  const request = lowerToolNames(asked, toolNames, context.report)
   const {
     model: _,
     turns,
@@ -102,7 +105,8 @@ function encodeTools(
     encodeFunctions(out, list, choice, context)
     return
   }
-  const encoded = list.map((tool) => encodeTool(tool, context.target.quirks, context)).filter(isObject)
+  const isOwn = isWrittenIn(request, fieldPointers)
+  const encoded = list.map((tool) => encodeTool(tool, context.target.quirks, isOwn, context)).filter(isObject)
   // An empty list is an error at most servers and means the same as none.
   if (encoded.length > 0) out.tools = encoded
   else delete out.parallel_tool_calls
@@ -164,7 +168,7 @@ function encodeOutput(output: Output, out: JsonObject, request: ModelRequest, co
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
   if (format !== undefined) {
-    out.response_format = encodeFormat(format, out.response_format)
+    out.response_format = encodeFormat(format, out.response_format, request, context)
     if (format.type === 'json' && format.schema !== undefined && format.name === undefined)
       note('output.format', "chat requires a name for the schema; 'response' is sent", request, context)
   }
@@ -177,7 +181,12 @@ function encodeOutput(output: Output, out: JsonObject, request: ModelRequest, co
   put(out, 'verbosity', verbosity)
 }
 
-function encodeFormat(format: NonNullable<Output['format']>, own: Json | undefined): JsonObject {
+function encodeFormat(
+  format: NonNullable<Output['format']>,
+  own: Json | undefined,
+  request: ModelRequest,
+  context: EncodeContext,
+): JsonObject {
   if (format.type === 'text') return { type: 'text' }
   const { type: _, schema, name, description, strict, ...rest } = format
   rest satisfies Nothing
@@ -186,8 +195,11 @@ function encodeFormat(format: NonNullable<Output['format']>, own: Json | undefin
   const inner: JsonObject = { ...(isObject(outer.json_schema) ? outer.json_schema : undefined) }
   inner.name = name ?? 'response'
   put(inner, 'description', description)
-  put(inner, 'schema', schema)
-  put(inner, 'strict', strict)
+  const tell = (detail: string, severity: 'warn' | 'note') =>
+    context.report.add(loss(fieldPointer('output.format', request.at, undefined), detail, 'approximated', severity))
+  const held = isWrittenIn(request, fieldPointers) ? { schema, strict } : enforce(schema, strict, tell)
+  put(inner, 'schema', held.schema)
+  put(inner, 'strict', held.strict)
   return { ...outer, type: 'json_schema', json_schema: inner }
 }
 

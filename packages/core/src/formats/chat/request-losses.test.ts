@@ -150,8 +150,8 @@ describe('parts of a foreign request', () => {
       'a document by address',
       'user',
       [{ ...pdf, source: { type: 'url', url: 'https://a' } }],
-      [{ role: 'user', content: [{ type: 'file', file: { file_data: 'https://a', filename: 'a.pdf' } }] }],
-      ['note approximated /p'],
+      [{ role: 'user', content: '' }],
+      ['fatal unsupported /p'],
     ],
     [
       "a file of another provider's",

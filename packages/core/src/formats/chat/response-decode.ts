@@ -13,7 +13,9 @@ import {
   unread,
 } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
+import { raiseToolName } from '../shared/tool-names.ts'
 import { decodeError } from './error.ts'
+import { toolNames } from './fields.ts'
 import { decodeFinish, heldBy } from './finish.ts'
 import { audioMediaType, sourceOfUrl } from './media.ts'
 import { decodeDetails } from './reasoning.ts'
@@ -102,22 +104,6 @@ export function substance(fields: Unread): JsonObject | undefined {
   return leftover(fields)
 }
 
-/**
- * What stands in `source` beside the known fields and says something. Copies nothing unless there is something: chunks
- * of a stream are read with it.
- */
-export function fieldsBeside(source: JsonObject, known: ReadonlySet<string>): JsonObject | undefined {
-  let found: JsonObject | undefined
-  for (const key in source) {
-    if (known.has(key)) continue
-    const value = source[key]
-    if (value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)) continue
-    found ??= {}
-    found[key] = value
-  }
-  return found
-}
-
 function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Part[] {
   const parts: Part[] = []
   const details = takeArray(fields, 'reasoning_details')
@@ -140,6 +126,7 @@ function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Pa
     const part = decodeToolCall(call, `${at}/tool_calls/${position}`)
     if (part === undefined) continue
     if (part.id === '') part.id = context.newId('call_')
+    part.name = raiseToolName(part.name, context.request, toolNames)
     parts.push(part)
   }
   const legacy = takeObject(fields, 'function_call')
@@ -147,7 +134,7 @@ function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Pa
     parts.push({
       type: 'tool-call',
       id: context.newId('call_'),
-      name: legacy.name,
+      name: raiseToolName(legacy.name, context.request, toolNames),
       input: typeof legacy.arguments === 'string' ? legacy.arguments : '',
       at: `${at}/function_call`,
     })

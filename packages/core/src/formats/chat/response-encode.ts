@@ -10,6 +10,7 @@ import type {
   ReasoningPart,
   ToolCallPart,
 } from '../ir.ts'
+import { reportEnding } from '../shared/ending.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
@@ -48,6 +49,7 @@ function encodeAnswer(choice: Choice, index: number, context: ExchangeContext): 
   // What another format says of a choice stands at the root of its answer.
   const { message: ownMessage, ...own } = ownExtra(extra, 'chat', '', context.report) ?? {}
   ownExtra(finishExtra, 'chat', '', context.report)
+  reportEnding(finish, {}, at, context)
   const held = heldBy(parts)
   const message = encodeMessage(parts, isObject(ownMessage) ? ownMessage : {}, context)
   if (explanation !== undefined && message.refusal === null) {

@@ -2,6 +2,8 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Json, JsonObject, Sealed, ToolCallPart } from '../ir.ts'
 import { isObject, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
+import { raiseToolName } from '../shared/tool-names.ts'
+import { toolNames } from './fields.ts'
 import { decodeCallSeal } from './reasoning.ts'
 import { substance } from './response-decode.ts'
 import type { PartWriter } from './stream-decode-choice.ts'
@@ -61,7 +63,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
     const part: ToolCallPart = {
       type: 'tool-call',
       id: call.id === '' ? context.newId('call_') : call.id,
-      name: call.name,
+      name: raiseToolName(call.name, context.request, toolNames),
       input: '',
     }
     if (call.custom) part.custom = true

@@ -1,17 +1,10 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, ErrorInfo, Json, JsonObject, ModelEvent, Part } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, type Held } from './finish.ts'
-import {
-  decodeAnnotations,
-  decodeAnswerContent,
-  decodeImages,
-  fieldsBeside,
-  hasLogprobs,
-  soundPart,
-} from './response-decode.ts'
+import { decodeAnnotations, decodeAnswerContent, decodeImages, hasLogprobs, soundPart } from './response-decode.ts'
 import { createCallReader } from './stream-decode-calls.ts'
 import { createReasoningReader } from './stream-decode-reasoning.ts'
 

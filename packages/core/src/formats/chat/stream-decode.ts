@@ -1,10 +1,10 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { decodeError } from './error.ts'
-import { fieldsBeside, frameFields, groqUsage, lastChoiceUsage } from './response-decode.ts'
+import { frameFields, groqUsage, lastChoiceUsage } from './response-decode.ts'
 import { type ChoiceDecoder, createChoiceDecoder } from './stream-decode-choice.ts'
 import { decodeUsage } from './usage.ts'
 
@@ -31,6 +31,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   const top: JsonObject = {}
   let out: ModelEvent[] = []
   let started = false
+  let counted = false
   let over = false
 
   const fail = (error: ErrorInfo): void => {
@@ -42,6 +43,11 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   function finish(): void {
     if (!started) {
       failWith('upstream_bad_response', 'The upstream ended its stream without an answer.')
+      return
+    }
+    // Servers that forget the word for the ending count their tokens. One that did neither was cut.
+    if (!counted && ![...choices.values()].some((choice) => choice.finished)) {
+      failWith('upstream_truncated', 'The upstream ended its stream before the answer was complete.')
       return
     }
     for (const choice of inOrder(choices)) choice.end(out)
@@ -105,7 +111,9 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   function readUsage(chunk: JsonObject, list: readonly Json[]): void {
     const usage = decodeUsage(chunk.usage ?? groqUsage(chunk) ?? lastChoiceUsage(list))
-    if (usage !== undefined) out.push({ type: 'usage', usage })
+    if (usage === undefined) return
+    counted = true
+    out.push({ type: 'usage', usage })
   }
 
   const drain = (): ModelEvent[] => {

@@ -11,6 +11,7 @@ import type {
   ReasoningPart,
   ToolCallPart,
 } from '../ir.ts'
+import { reportEnding } from '../shared/ending.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
@@ -51,7 +52,8 @@ interface OpenPart {
 export function createChoiceEncoder(
   index: number,
   context: ExchangeContext,
-  send: (choice: JsonObject) => void,
+  /** `choice`: as JSON. */
+  send: (choice: string) => void,
 ): ChoiceEncoder {
   const functions = usesFunctions(context.request)
   const open = new Map<number, OpenPart>()
@@ -65,8 +67,13 @@ export function createChoiceEncoder(
   let thought = false
   let anything = false
 
-  const chunk = (delta: JsonObject, logprobs: Json = null, finish: Json = null): void =>
-    send({ index, delta, logprobs, finish_reason: finish })
+  const head = `{"index":${JSON.stringify(index)},"delta":`
+  /** `delta`: as JSON. */
+  const piece = (delta: string, logprobs: Json | undefined): void => {
+    const probable = logprobs === undefined ? 'null' : JSON.stringify(logprobs)
+    send(`${head}${delta},"logprobs":${probable},"finish_reason":null}`)
+  }
+  const chunk = (delta: JsonObject): void => piece(JSON.stringify(delta), undefined)
 
   /** The first chunk names the role; an answer that begins with a call says so in the same chunk. */
   function introduce(first?: JsonObject): void {
@@ -88,14 +95,14 @@ export function createChoiceEncoder(
       case 'text':
         held.text ||= text !== ''
         length += text.length
-        chunk({ content: text }, logprobs)
+        piece(`{"content":${JSON.stringify(text)}}`, logprobs)
         return
       case 'refusal':
-        chunk({ refusal: text }, logprobs)
+        piece(`{"refusal":${JSON.stringify(text)}}`, logprobs)
         return
       case 'reasoning':
         // A blank line between one piece of reasoning and the next, as in the whole answer.
-        chunk({ reasoning_content: part.text === '' && thought ? `\n\n${text}` : text })
+        piece(`{"reasoning_content":${JSON.stringify(part.text === '' && thought ? `\n\n${text}` : text)}}`, undefined)
         part.text += text
         thought = true
         return
@@ -110,10 +117,11 @@ export function createChoiceEncoder(
 
   function writeInput(part: OpenPart, call: ToolCallPart, text: string): void {
     if (part.muted) return
-    if (functions) chunk({ function_call: { arguments: text } })
+    const input = JSON.stringify(text)
+    if (functions) piece(`{"function_call":{"arguments":${input}}}`, undefined)
     else {
-      const inner = call.custom ? { custom: { input: text } } : { function: { arguments: text } }
-      chunk({ tool_calls: [{ index: part.index, ...inner }] })
+      const inner = call.custom ? `"custom":{"input":${input}}` : `"function":{"arguments":${input}}`
+      piece(`{"tool_calls":[{"index":${part.index},${inner}}]}`, undefined)
     }
   }
 
@@ -270,6 +278,7 @@ export function createChoiceEncoder(
       // What another format says of a choice stands at the root of its answer.
       const { message, ...own } = ownExtra(extra, 'chat', '', context.report) ?? {}
       ownExtra(finishExtra, 'chat', '', context.report)
+      reportEnding(finish, {}, at, context)
       introduce()
       if (isObject(message)) chunk(message)
       if (annotations.length > 0) chunk({ annotations })
@@ -288,7 +297,7 @@ export function createChoiceEncoder(
         finish_reason: encodeFinish(finish, held, functions),
       }
       put(last, 'stop_reason', sequence)
-      send(last)
+      send(JSON.stringify(last))
       return undefined
     },
   }

@@ -36,14 +36,15 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     return made
   }
 
-  function send(choice: JsonObject): void {
+  /** The choice comes as JSON. */
+  function send(choice: string): void {
     if (frame === undefined) start('', '', 0, {})
     let end = tail
     if (beside !== undefined) {
       end = `],${JSON.stringify(beside).slice(1, -1)}${tail.slice(1)}`
       beside = undefined
     }
-    out.push({ data: head + JSON.stringify(choice) + end })
+    out.push({ data: head + choice + end })
   }
 
   function choiceOf(index: number): ChoiceEncoder {

@@ -1,6 +1,8 @@
+import { GatewayError } from '../../errors.ts'
 import type { ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
+import { checkWhole } from '../shared/tap.ts'
 import { comment, errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
 import { decodeError } from './error.ts'
 import { groqUsage, lastChoiceUsage } from './response-decode.ts'
@@ -72,9 +74,14 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
       const { data } = event
       if (event.event === ':') return true
       if (data === '[DONE]' || data.trim() === '[DONE]') {
-        ended = true
+        if (frame === undefined)
+          throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
+        // Servers that forget the word for the ending count their tokens. One that did neither was cut.
+        ended = finish !== undefined || usage !== undefined
         return true
       }
+      if (data === '') return true
+      checkWhole(data)
       finish = finishWord(data) ?? finish
       if (frame !== undefined && !doneOptional && event.event !== 'error' && !worthParsing(data)) return true
       return !(read(event) && options.withholdUsage)
@@ -124,13 +131,15 @@ function valueAt(data: string, position: number): string {
   return data[at] ?? ''
 }
 
+/** The last one of the chunk; a null, or the name as a mere value, is none. */
 function finishWord(data: string): string | undefined {
   const key = '"finish_reason"'
-  const at = data.lastIndexOf(key)
-  if (at < 0) return undefined
-  let from = at + key.length
-  while (data[from] === ' ' || data[from] === ':') from++
-  if (data[from] !== '"') return undefined
-  const end = data.indexOf('"', from + 1)
-  return end > from + 1 ? data.slice(from + 1, end) : undefined
+  for (let at = data.lastIndexOf(key); at >= 0; at = at === 0 ? -1 : data.lastIndexOf(key, at - 1)) {
+    let from = at + key.length
+    while (data[from] === ' ' || data[from] === ':') from++
+    if (from === at + key.length || data[from] !== '"') continue
+    const end = data.indexOf('"', from + 1)
+    if (end > from + 1) return data.slice(from + 1, end)
+  }
+  return undefined
 }

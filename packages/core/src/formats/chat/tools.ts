@@ -14,6 +14,7 @@ import {
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { decodeCache, encodeCache } from './cache.ts'
+import { enforce } from './strict-schema.ts'
 
 type ToolList = Tool[]
 
@@ -62,8 +63,8 @@ function finish(tool: Tool, fields: Unread, key: 'function' | 'custom', inner: U
   return tool
 }
 
-/** Undefined (and reported) for tools that only another format knows. */
-export function encodeTool(tool: Tool, quirks: Quirks, context: CodecContext): JsonObject | undefined {
+/** Undefined (and reported) for tools that only another format knows. `isOwn`: the client speaks this format itself. */
+export function encodeTool(tool: Tool, quirks: Quirks, isOwn: boolean, context: CodecContext): JsonObject | undefined {
   const at = tool.at ?? ''
   const own = ownExtra(tool.extra, 'chat', at, context.report)
   const out: JsonObject = { ...own }
@@ -74,8 +75,11 @@ export function encodeTool(tool: Tool, quirks: Quirks, context: CodecContext): J
       rest satisfies Nothing
       const inner: JsonObject = { ...(isObject(own?.function) ? own.function : undefined), name }
       put(inner, 'description', description)
-      put(inner, 'parameters', schema)
-      put(inner, 'strict', strict)
+      const held = isOwn
+        ? { schema, strict }
+        : enforce(schema, strict, (detail, severity) => context.report.add(loss(at, detail, 'approximated', severity)))
+      put(inner, 'parameters', held.schema)
+      put(inner, 'strict', held.strict)
       return { ...out, type: 'function', function: inner }
     }
     case 'custom': {
@@ -156,7 +160,7 @@ export function encodeFunctions(
   context: CodecContext,
 ) {
   out.functions = tools.flatMap((tool, index) => {
-    const encoded = encodeTool(tool, {}, context)
+    const encoded = encodeTool(tool, {}, true, context)
     if (isObject(encoded?.function)) return [encoded.function]
     context.report.add(loss(tool.at ?? pointer('/tools', index), 'cannot be written among functions'))
     return []

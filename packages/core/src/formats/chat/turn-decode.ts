@@ -1,14 +1,15 @@
+import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject, leftover, takeArray, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { decodeCache } from './cache.ts'
-import { decodeMedia } from './media.ts'
+import { decodeMedia, isAddress } from './media.ts'
 import { decodeCallSeal, decodeDetails } from './reasoning.ts'
 import { legacyCallId } from './tools.ts'
 
 /** All messages as turns. Adjacent tool messages answer the same assistant turn, so they become one user turn. */
-export function decodeMessages(messages: readonly Json[]): Turn[] {
+export function decodeMessages(messages: readonly Json[], context: CodecContext): Turn[] {
   const turns: Turn[] = []
   let results: Turn | undefined
   let lastLegacyCall = ''
@@ -22,6 +23,7 @@ export function decodeMessages(messages: readonly Json[]): Turn[] {
         fields,
         at,
         role === 'function' ? lastLegacyCall || legacyCallId(index) : undefined,
+        context,
       )
       if (results === undefined) {
         results = { role: 'user', parts: [], at }
@@ -32,17 +34,17 @@ export function decodeMessages(messages: readonly Json[]): Turn[] {
     }
     results = undefined
     if (isObject(message.function_call)) lastLegacyCall = legacyCallId(index)
-    turns.push(decodeTurn(role ?? 'user', fields, index, at))
+    turns.push(decodeTurn(role ?? 'user', fields, index, at, context))
   }
   return turns
 }
 
-function decodeTurn(role: string, fields: Unread, index: number, at: string): Turn {
+function decodeTurn(role: string, fields: Unread, index: number, at: string, context: CodecContext): Turn {
   const known = role === 'system' || role === 'developer' || role === 'assistant' ? role : 'user'
   const turn: Turn = { role: known, parts: [], at }
   put(turn, 'name', takeString(fields, 'name'))
   put(turn, 'cache', decodeCache(fields))
-  const content = decodeContent(fields, at)
+  const content = decodeContent(fields, at, context)
   if (role !== 'assistant') turn.parts = content
   else decodeAssistant(turn, content, fields, index, at)
   const rest = leftoverMessage(fields)
@@ -147,11 +149,16 @@ function decodeInput(inner: Unread, key: string): string {
   return value === undefined ? '' : JSON.stringify(value)
 }
 
-function decodeToolMessage(fields: Unread, at: string, legacyId: string | undefined): ToolResultPart {
+function decodeToolMessage(
+  fields: Unread,
+  at: string,
+  legacyId: string | undefined,
+  context: CodecContext,
+): ToolResultPart {
   const part: ToolResultPart = {
     type: 'tool-result',
     callId: takeString(fields, 'tool_call_id') ?? legacyId ?? '',
-    parts: decodeContent(fields, at),
+    parts: decodeContent(fields, at, context),
     at,
   }
   put(part, 'name', takeString(fields, 'name'))
@@ -161,7 +168,7 @@ function decodeToolMessage(fields: Unread, at: string, legacyId: string | undefi
   return part
 }
 
-function decodeContent(fields: Unread, messageAt: string): Part[] {
+function decodeContent(fields: Unread, messageAt: string, context: CodecContext): Part[] {
   const { content } = fields
   const at = pointer(messageAt, 'content')
   if (typeof content === 'string') {
@@ -175,13 +182,13 @@ function decodeContent(fields: Unread, messageAt: string): Part[] {
   delete fields.content
   const parts: Part[] = []
   for (const [index, part] of content.entries()) {
-    if (isObject(part)) decodeContentPart(part, pointer(at, index), parts)
+    if (isObject(part)) decodeContentPart(part, pointer(at, index), parts, context)
     else if (typeof part === 'string') parts.push({ type: 'text', text: part, at: pointer(at, index) })
   }
   return parts
 }
 
-function decodeContentPart(source: JsonObject, at: string, into: Part[]): void {
+function decodeContentPart(source: JsonObject, at: string, into: Part[], { upstream }: CodecContext): void {
   const fields = unread(source)
   const type = takeString(fields, 'type') ?? ''
   const cache = decodeCache(fields)
@@ -192,7 +199,9 @@ function decodeContentPart(source: JsonObject, at: string, into: Part[]): void {
   }
   const part =
     type === 'text' || type === 'refusal' ? decodeText(type, fields, at, into) : decodeMedia(type, fields, at)
-  if (part === undefined) {
+  // Dialects differ in how they take a document by its address: for a server of this format it stays as it is written.
+  const asWritten = part?.type === 'media' && (type === 'document_url' || isAddress(part)) && upstream === 'chat'
+  if (part === undefined || asWritten) {
     into.push({ type: 'native', format: 'chat', value: source, at })
     return
   }

@@ -1,4 +1,5 @@
 import type { Codec } from '../codec.ts'
+import { carries } from './carries.ts'
 import { validateRequest } from './complaint.ts'
 import { decodeError, encodeError } from './error.ts'
 import { efforts, fieldPointers } from './fields.ts'
@@ -32,4 +33,5 @@ export const geminiCodec: Codec = {
   encodeModel,
   fieldPointers,
   efforts,
+  carries,
 }

@@ -4,8 +4,9 @@ import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
+import { reportCache } from './cache.ts'
 import type { ModelTraits } from './models.ts'
-import { type EncodeScope, encodeParts, reportCache } from './parts-encode.ts'
+import { type EncodeScope, encodeParts } from './parts-encode.ts'
 
 export type EncodeContext = CodecContext & { readonly target: TargetTraits }
 
@@ -65,7 +66,7 @@ function settings(turn: Turn, { context }: EncodeScope): JsonObject | undefined 
 
 function systemParts(turn: Turn, scope: EncodeScope): JsonObject[] {
   const fit = turn.parts.filter((part) => {
-    const fits = part.type === 'text' || part.type === 'refusal' || (part.type === 'native' && part.format === 'gemini')
+    const fits = part.type === 'text' || part.type === 'refusal' || part.type === 'native'
     if (!fits)
       scope.context.report.add(
         loss(part.at ?? turn.at ?? '', `an instruction takes text only: ${part.type} is left out`),

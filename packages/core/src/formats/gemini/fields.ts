@@ -1,4 +1,5 @@
 import type { Effort } from '../ir.ts'
+import type { NameRule } from '../shared/tool-names.ts'
 
 /** Where the IR's request fields stand in a generateContent body. The model and the wish for a stream stand in the URL. */
 export const fieldPointers = {
@@ -42,3 +43,10 @@ const tiers: Readonly<Record<string, string>> = { standard: 'default', flex: 'fl
 export const decodeTier = (tier: string): string => tiers[tier.toLowerCase()] ?? tier
 export const encodeTier = (tier: string): string | undefined =>
   Object.keys(tiers).find((word) => tiers[word] === tier || word === tier)
+
+/** What Google takes as the name of a function. */
+export const toolNames: NameRule = {
+  taken: /^[a-zA-Z_][a-zA-Z0-9_.:-]*$/,
+  refused: /[^a-zA-Z0-9_.:-]/gu,
+  longest: 128,
+}

@@ -1,5 +1,7 @@
 import type { Json, JsonObject } from '../ir.ts'
+import { mapInner, sameOr } from '../shared/json-schema.ts'
 import { isObject } from '../shared/reader.ts'
+import { type LoweredSchema, lowerSchema, type SchemaDialect } from '../shared/schema-lowering.ts'
 import { respell } from './spelling.ts'
 
 /**
@@ -74,55 +76,21 @@ const mapValues = (object: JsonObject, change: (value: Json) => Json): JsonObjec
   return out
 }
 
-/** Keys under which a schema holds further schemas: one, a list, or one for each name. */
-const nested: Readonly<Record<string, 'one' | 'list' | 'map'>> = {
-  items: 'one',
-  additionalProperties: 'one',
-  not: 'one',
-  contains: 'one',
-  propertyNames: 'one',
-  if: 'one',
-  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-  then: 'one',
-  else: 'one',
-  anyOf: 'list',
-  oneOf: 'list',
-  allOf: 'list',
-  prefixItems: 'list',
-  properties: 'map',
-  patternProperties: 'map',
-  $defs: 'map',
-  definitions: 'map',
-}
-
 /** JSON Schema in which clients wrote Google's upper-case types; the same object if there are none. */
 export function lowerTypes(schema: JsonObject): JsonObject {
   let out: JsonObject | undefined
-  const set = (key: string, value: Json): void => {
-    if (value === schema[key]) return
-    out ??= { ...schema }
-    out[key] = value
-  }
-  const inner = (value: Json): Json => (isObject(value) ? lowerTypes(value) : value)
   for (const key of Object.keys(schema)) {
     const value = schema[key] ?? null
-    const kind = nested[key]
-    if (key === 'type')
-      set(key, Array.isArray(value) ? sameOr(value, (type) => typeName(type) ?? type) : (typeName(value) ?? value))
-    else if (kind === 'one') set(key, inner(value))
-    else if (kind === 'list' && Array.isArray(value)) set(key, sameOr(value, inner))
-    else if (kind === 'map' && isObject(value)) {
-      const mapped = mapValues(value, inner)
-      if (Object.keys(mapped).some((name) => mapped[name] !== value[name])) set(key, mapped)
-    }
+    const lowered = key === 'type' ? lowerType(value) : mapInner(key, value, lowerTypes)
+    if (lowered === value) continue
+    out ??= { ...schema }
+    out[key] = lowered
   }
   return out ?? schema
 }
 
-function sameOr(list: Json[], change: (value: Json) => Json): Json[] {
-  const changed = list.map(change)
-  return changed.some((value, index) => value !== list[index]) ? changed : list
-}
+const lowerType = (type: Json): Json =>
+  Array.isArray(type) ? sameOr(type, (one) => typeName(one) ?? one) : (typeName(type) ?? type)
 
 const plainKeys: ReadonlySet<string> = new Set([
   'title',
@@ -179,41 +147,35 @@ export function toOpenApi(schema: JsonObject): JsonObject | undefined {
   return type === 'array' && out.items === undefined ? undefined : out
 }
 
-/** Keywords that Google's servers take in JSON Schema and then do not enforce. */
-const unenforced: ReadonlySet<string> = new Set([
-  'allOf',
-  'not',
-  'if',
-  'then',
-  'else',
-  'const',
-  'contains',
-  'dependentRequired',
-  'dependentSchemas',
-  'patternProperties',
-  'propertyNames',
-  'uniqueItems',
-  'multipleOf',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'unevaluatedProperties',
-])
-
-/** The keywords of a schema that will be read but not enforced. */
-export function unenforcedIn(schema: JsonObject, into: Set<string> = new Set()): Set<string> {
-  for (const key of Object.keys(schema)) {
-    if (unenforced.has(key)) into.add(key)
-    const value = schema[key] ?? null
-    const kind = nested[key]
-    const inner =
-      kind === 'one'
-        ? [value]
-        : kind === 'list' && Array.isArray(value)
-          ? value
-          : kind === 'map' && isObject(value)
-            ? Object.values(value)
-            : []
-    for (const one of inner) if (isObject(one)) unenforcedIn(one, into)
-  }
-  return into
+/** What of JSON Schema Google's servers hold their models to; the rest they take, and do not look at. */
+const jsonSchema: SchemaDialect = {
+  keywords: new Set([
+    '$id',
+    '$defs',
+    '$ref',
+    '$anchor',
+    'definitions',
+    'type',
+    'format',
+    'title',
+    'description',
+    'enum',
+    'items',
+    'prefixItems',
+    'minItems',
+    'maxItems',
+    'minimum',
+    'maximum',
+    'anyOf',
+    'properties',
+    'additionalProperties',
+    'required',
+    'propertyOrdering',
+  ]),
+  formats: new Set(['date-time', 'date', 'time']),
+  bareRefs: true,
+  unenforced: 'kept',
 }
+
+/** A schema of another dialect, in words that Google's servers know where there are some. */
+export const lowerToGoogle = (schema: JsonObject): LoweredSchema => lowerSchema(schema, jsonSchema)

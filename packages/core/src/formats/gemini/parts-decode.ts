@@ -2,13 +2,15 @@ import type { Json, JsonObject, ModelRequest, Part, ReasoningPart, TextPart, Too
 import { pointer } from '../shared/pointer.ts'
 import { isObject, leftover, takeObject, takeString, type Unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
+import { customInput, isCustomTool } from '../shared/tool-input.ts'
+import { raiseToolName } from '../shared/tool-names.ts'
+import { toolNames } from './fields.ts'
 import { decodeMedia } from './media.ts'
 import { readSignature, signatureOf, unsealThought } from './signature.ts'
 import { respell, spelt } from './spelling.ts'
-import { customInput, isCustomTool } from './tool-input.ts'
 import { decodeResult } from './tool-result.ts'
 
-/** Who names calls and their responses, and which tools were free-text tools to the asker. */
+/** Who names calls and their responses, and in an answer, what the asker's tools are. */
 export interface PartScope {
   callId(id: string | undefined, name: string, part: number): string
   responseId(id: string | undefined, name: string, part: number): string
@@ -78,13 +80,14 @@ function decodeText(fields: Unread, at: string): Part[] {
 function decodeCall(fields: Unread, at: string, index: number, source: JsonObject, scope: PartScope): ToolCallPart {
   const payload = takeObject(fields, 'functionCall') ?? {}
   const inner = respell(payload)
-  const name = takeString(inner, 'name') ?? ''
+  const written = takeString(inner, 'name') ?? ''
+  const name = scope.request === undefined ? written : raiseToolName(written, scope.request, toolNames)
   const id = scope.callId(takeString(inner, 'id') || undefined, name, index)
   const args = takeObject(inner, 'args')
   const part: ToolCallPart = { type: 'tool-call', id, name, input: '', at: pointer(at, spelt(source, 'functionCall')) }
   if (args !== undefined && isCustomTool(name, scope.request)) {
     part.custom = true
-    part.input = customInput(args)
+    part.input = customInput(JSON.stringify(args))
   } else if (args !== undefined) part.input = JSON.stringify(args)
   const signature = takeString(fields, 'thoughtSignature')
   if (signature !== undefined && signature !== '') put(part, 'seal', readSignature(signature))

@@ -4,10 +4,11 @@ import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
+import { inputObject } from '../shared/tool-input.ts'
+import { reportCache } from './cache.ts'
 import { isMinted } from './call-ids.ts'
 import { encodeMedia } from './media.ts'
 import { signed, thoughtSignature, writeSignature } from './signature.ts'
-import { argsOf } from './tool-input.ts'
 import { encodeResult, nameOfPart, type ResultScope } from './tool-result.ts'
 
 /** To a client foreign seals are shown, in their wrapping; from Google's own models they are withheld. */
@@ -127,7 +128,7 @@ function encodeCall(part: ToolCallPart, scope: EncodeScope): JsonObject {
   if (id !== '' && !isMinted(id)) call.id = id
   call.name = name
   // Clients parse `args` without asking whether it is there.
-  if (input !== '' || towards === 'client') call.args = argsOf(part, context)
+  if (input !== '' || towards === 'client') call.args = inputObject(part, context.report)
   const out: JsonObject = { ...own, functionCall: call }
   if (seal === undefined) return out
   if (seal.issuer === 'gemini' || towards === 'client') out.thoughtSignature = writeSignature(seal)
@@ -146,10 +147,4 @@ function reportHints(part: Part, { context, towards }: EncodeScope): void {
     const detail = 'citations of an earlier answer have no place in a request'
     context.report.add(loss(pointer(part.at ?? '', 'citations'), detail, 'unsupported', 'note'))
   }
-}
-
-/** Google caches by itself, or by a name that the client makes first. */
-export function reportCache(at: string | undefined, context: CodecContext): void {
-  const detail = 'a cache hint has no form in generateContent'
-  context.report.add(loss(pointer(at ?? '', 'cache_control'), detail, 'unsupported', 'note'))
 }

@@ -3,8 +3,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createParser } from 'eventsource-parser'
-import type { SseEvent } from '../codec.ts'
-import type { Json, JsonObject } from '../ir.ts'
+import { createReport } from '../../losses.ts'
+import type { ExchangeContext, SseEvent, TargetTraits } from '../codec.ts'
+import type { Json, JsonObject, ModelRequest, Report } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 
 const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../../shared', import.meta.url))
@@ -72,3 +73,21 @@ export function parsed(text: string): Json | undefined {
     return undefined
   }
 }
+
+export const target: TargetTraits = { model: 'm', quirks: {} }
+export function contextFor(
+  request: Partial<ModelRequest> = {},
+): ExchangeContext & { report: Report; target: TargetTraits } {
+  let ids = 0
+  return {
+    report: createReport(),
+    newId: (prefix) => `${prefix}${++ids}`,
+    now: () => 1_700_000_000,
+    request: { model: 'm', turns: [], stream: false, ...request },
+    target,
+  }
+}
+
+/** A list, also where a single item stands for one. */
+export const list = (value: Json | undefined): Json[] =>
+  Array.isArray(value) ? value : value === undefined ? [] : [value]

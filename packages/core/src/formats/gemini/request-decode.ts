@@ -98,6 +98,8 @@ function decodeFormat(config: Unread, output: Output): void {
   if (type === 'text/plain' && full == null && subset == null) output.format = { type: 'text' }
   else if (type === 'application/json' || (type == null && (isObject(full) || isObject(subset)))) {
     output.format = { type: 'json' }
+    // The model is always held to it here.
+    if (isObject(full) || isObject(subset)) output.format.strict = true
     if (isObject(full)) output.format.schema = lowerTypes(full)
     else if (isObject(subset)) output.format.schema = fromOpenApi(subset)
     if (isObject(full)) delete config.responseJsonSchema
@@ -105,6 +107,8 @@ function decodeFormat(config: Unread, output: Output): void {
   } else return
   delete config.responseMimeType
 }
+
+const schemaFields = ['/generationConfig/responseSchema', '/generationConfig/responseJsonSchema'] as const
 
 /** Which field of the client's spelling stands for each field of the IR. */
 function notePlaces(request: ModelRequest, body: JsonObject, at: Places): void {
@@ -122,6 +126,12 @@ function notePlaces(request: ModelRequest, body: JsonObject, at: Places): void {
     }
   if (request.serviceTier !== undefined) names.push('serviceTier')
   for (const name of names) at[name] = spelledPointer(body, fieldPointers[name])
+  // What is said of a schema is said of its own field, not of the type beside it.
+  for (const path of schemaFields) {
+    const spelled = spelledPointer(body, path)
+    if (at['output.format'] !== undefined && spelled.split('/').length === path.split('/').length)
+      at['output.format'] = spelled
+  }
 }
 
 /** The pointer in the client's own spelling, as far as the client went. */

@@ -1,9 +1,10 @@
 import type { Json, JsonObject, ModelRequest, Output, Sampling } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
-import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
+import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
+import { lowerToolNames } from '../shared/tool-names.ts'
 import { type EncodeContext, encodeTurns } from './contents-encode.ts'
-import { encodeTier } from './fields.ts'
+import { encodeTier, fieldPointers, toolNames } from './fields.ts'
 import { modelTraits } from './models.ts'
 import { encodeThinking } from './thinking.ts'
 import { encodeTools, writeSchema } from './tools.ts'
@@ -12,7 +13,8 @@ import { encodeTools, writeSchema } from './tools.ts'
  * Every field of the request gets an answer here: a field added to the IR does not compile until it has one. The model and
  * the wish for a stream are not written: they stand in the upstream's URL.
  */
-export function encodeRequest(request: ModelRequest, context: EncodeContext): JsonObject {
+export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
+  const request = lowerToolNames(asked, toolNames, context.report)
   const {
     model: _model,
     turns,
@@ -132,10 +134,10 @@ function encodeFormat(
   rest satisfies Nothing
   out.responseMimeType = 'application/json'
   const at = fieldPointer('output.format', request.at, undefined)
-  if (schema !== undefined) writeSchema(schema, out, 'responseSchema', 'responseJsonSchema', at, context)
+  if (schema !== undefined)
+    writeSchema(schema, out, 'responseSchema', 'responseJsonSchema', at, isWrittenIn(request, fieldPointers), context)
   for (const [key, value] of Object.entries({ name, description }))
-    if (value !== undefined)
-      context.report.add(loss(`${at}/${key}`, `a schema has no ${key} here`, 'unsupported', 'note'))
+    if (value !== undefined) refuse(`output.format.${key}`, `a schema has no ${key} here`, 'note', request, context)
 }
 
 function reportUser(user: NonNullable<ModelRequest['user']>, request: ModelRequest, context: EncodeContext): void {

@@ -263,7 +263,11 @@ describe('what a request means to others', () => {
     [
       'a schema without its type of text',
       { responseJsonSchema: { type: 'OBJECT', properties: { type: { type: 'STRING' } } } },
-      { output: { format: { type: 'json', schema: { type: 'object', properties: { type: { type: 'string' } } } } } },
+      {
+        output: {
+          format: { type: 'json', schema: { type: 'object', properties: { type: { type: 'string' } } }, strict: true },
+        },
+      },
     ],
     ['log probabilities', { responseLogprobs: true }, { output: { logprobs: 0 } }],
     ['modalities', { responseModalities: ['TEXT', 'Audio'] }, { output: { modalities: ['text', 'audio'] } }],
@@ -281,123 +285,5 @@ describe('what a request means to others', () => {
     const generationConfig = { responseMimeType: 'text/x.enum', responseSchema: { type: 'STRING', enum: ['a'] } }
     expect(decode({ ...ask(text), generationConfig }).extra?.gemini).toEqual({ generationConfig })
     expect(roundTrip({ ...ask(text), generationConfig }).wire.generationConfig).toEqual(generationConfig)
-  })
-})
-
-describe('a streamed answer that a chat kept chunk by chunk', () => {
-  const chunk = (part: JsonObject): JsonObject => ({ role: 'model', parts: [part] })
-  const call = (id: string): JsonObject => ({ functionCall: { id, name: 'f', args: {} } })
-  const back = (...parts: JsonObject[]): unknown[] =>
-    (roundTrip({ contents: parts.map(chunk) }).wire.contents as JsonObject[]).map(({ parts: wire }) => wire)
-
-  test.each<[string, JsonObject[], JsonObject[]]>([
-    ['text goes on', [{ text: 'a ' }, { text: '' }, { text: 'b' }, { text: '' }], [{ text: 'a b' }]],
-    ['calls are one step', [{ text: 'a' }, call('x'), call('y')], [{ text: 'a' }, call('x'), call('y')]],
-    [
-      'a thought goes on to its signature',
-      [
-        { text: 'a', thought: true },
-        { text: 'b', thought: true },
-        { text: '', thought: true, thoughtSignature: 'S' },
-        { text: 'c', thought: true },
-      ],
-      [
-        { text: 'ab', thought: true, thoughtSignature: 'S' },
-        { text: 'c', thought: true },
-      ],
-    ],
-    [
-      'a signed text stays by itself',
-      [{ text: 'a' }, { text: 'b', thoughtSignature: 'S' }, { text: 'c' }],
-      [{ text: 'a' }, { text: 'b', thoughtSignature: 'S' }, { text: 'c' }],
-    ],
-    [
-      'a signed end stays',
-      [{ text: 'a' }, { text: '', thoughtSignature: 'S' }],
-      [{ text: 'a' }, { text: '', thoughtSignature: 'S' }],
-    ],
-  ])('%s', (_, chunks, parts) => {
-    expect(back(...chunks)).toEqual([parts])
-  })
-})
-
-describe('calls and their responses', () => {
-  const call = (name: string, id?: string): JsonObject => ({ functionCall: { name, args: {}, ...(id ? { id } : {}) } })
-  const response = (name: string, id?: string): JsonObject => ({
-    functionResponse: { name, response: { output: name }, ...(id ? { id } : {}) },
-  })
-  const idsOf = (contents: JsonObject[]): string[] =>
-    decode({ contents }).turns.flatMap(({ parts }) =>
-      parts.flatMap((part) =>
-        part.type === 'tool-call' ? [part.id] : part.type === 'tool-result' ? [part.callId] : [],
-      ),
-    )
-  const model = (...parts: JsonObject[]): JsonObject => ({ role: 'model', parts })
-  const user = (...parts: JsonObject[]): JsonObject => ({ role: 'user', parts })
-
-  test.each<[string, JsonObject[], string[]]>([
-    [
-      'by id',
-      [model(call('f', 'a'), call('f', 'b')), user(response('f', 'b'), response('f', 'a'))],
-      ['a', 'b', 'b', 'a'],
-    ],
-    [
-      'by name and order',
-      [model(call('f'), call('g'), call('f')), user(response('g'), response('f'), response('f'))],
-      ['call_g0_0', 'call_g0_1', 'call_g0_2', 'call_g0_1', 'call_g0_0', 'call_g0_2'],
-    ],
-    [
-      'in every turn anew',
-      [model(call('f')), user(response('f')), model(call('f')), user(response('f'))],
-      ['call_g0_0', 'call_g0_0', 'call_g2_0', 'call_g2_0'],
-    ],
-    ['by order where the name is wrong', [model(call('f')), user(response('x'))], ['call_g0_0', 'call_g0_0']],
-    [
-      'by name where only the response has an id',
-      [model(call('f')), user(response('f', 'z'))],
-      ['call_g0_0', 'call_g0_0'],
-    ],
-    ['to nobody', [user(response('f'))], ['call_g0_0']],
-  ])('match %s', (_, contents, ids) => {
-    expect(idsOf(contents)).toEqual(ids)
-  })
-
-  test('keep the ids of earlier turns when the conversation goes on', () => {
-    const start = [model(call('f'), call('f')), user(response('f'), response('f'))]
-    const more = [...start, model(text), user(text)]
-    expect(idsOf(more).slice(0, 4)).toEqual(idsOf(start))
-  })
-
-  test('responses of one turn in several contents become one turn', () => {
-    const { turns } = decode({
-      contents: [model(call('f'), call('g')), user(response('f')), user(response('g')), user(text)],
-    })
-    expect(turns.map(({ parts }) => parts.length)).toEqual([2, 2, 1])
-  })
-
-  test.each<[string, JsonObject, string | undefined, boolean | undefined]>([
-    ['a plain text', { output: 'x' }, 'x', undefined],
-    ['an empty text', { output: '' }, undefined, undefined],
-    ['a fault', { error: 'x' }, 'x', true],
-    ['a fault that is an object', { error: { code: 1 } }, '{"code":1}', true],
-    ['an object', { a: 1 }, '{"a":1}', undefined],
-    ['nothing', {}, '{}', undefined],
-    ['a text that is an object', { output: '{"a":1}' }, '{"output":"{\\"a\\":1}"}', undefined],
-    ['a key of the client’s', { result: 'x' }, '{"result":"x"}', undefined],
-    ['a list', { output: [1] }, '{"output":[1]}', undefined],
-    ['text beside a fault', { error: 'x', output: 'y' }, '{"error":"x","output":"y"}', undefined],
-  ])('a response of %s', (_, wire, said, isError) => {
-    const body = {
-      contents: [model(call('f', 'a')), user({ functionResponse: { id: 'a', name: 'f', response: wire } })],
-    }
-    const [, turn] = decode(body).turns
-    const [part] = turn?.parts ?? []
-    expect(part).toMatchObject({ type: 'tool-result', callId: 'a', name: 'f' })
-    if (part?.type !== 'tool-result') return
-    expect(part.isError).toBe(isError)
-    expect(part.parts.map((inner) => (inner.type === 'text' ? inner.text : inner.type))).toEqual(
-      said === undefined ? [] : [said],
-    )
-    expect(roundTrip(body).wire).toEqual(body)
   })
 })

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, JsonObject, ModelResponse, Part } from '../ir.ts'
+import { reportEnding } from '../shared/ending.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
@@ -77,6 +78,7 @@ export function encodeEnding(
   rest satisfies Nothing
   const word = encodeFinish(finish, said)
   if (word === undefined) return undefined
+  reportEnding(finish, { words: 'gemini' }, at, context)
   const { promptFeedback: _feedback, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
   if (sequence !== undefined)
     context.report.add(loss(at, `which stop sequence was hit is not said here: ${sequence}`, 'unsupported', 'note'))

@@ -18,6 +18,12 @@ export function respell(source: JsonObject): Unread {
   return out
 }
 
+/** As `respell`, but the object itself where it is spelt so already: for the chunks of a stream. */
+export function respelled(source: JsonObject): JsonObject {
+  for (const key in source) if (key.includes('_')) return respell(source)
+  return source
+}
+
 /** The client's own spelling of a field, for pointers into its body. */
 export function spelt(source: JsonObject, name: string): string {
   if (source[name] !== undefined) return name

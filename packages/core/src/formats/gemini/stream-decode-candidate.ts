@@ -1,14 +1,14 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Json, JsonObject, ModelEvent, Part, ReasoningPart, TextPart } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { decodeFinish, finishWord } from './finish.ts'
 import { decodeSources } from './grounding.ts'
 import { joinLogprobs } from './logprobs.ts'
 import { type PartialCall, startPartialCall } from './partial-args.ts'
 import { decodePart } from './parts-decode.ts'
-import { answerScope, substance, takeLogprobs } from './response-decode.ts'
+import { answerScope, takeLogprobs } from './response-decode.ts'
 import { signed } from './signature.ts'
-import { respell } from './spelling.ts'
+import { respelled } from './spelling.ts'
 
 /** One candidate of a stream, chunk by chunk. */
 export interface CandidateDecoder {
@@ -18,7 +18,7 @@ export interface CandidateDecoder {
   readonly finished: boolean
 }
 
-const candidateFields: readonly string[] = ['content', 'finishReason', 'finishMessage', 'index']
+const candidateFields: ReadonlySet<string> = new Set(['content', 'finishReason', 'finishMessage', 'index'])
 
 export function createCandidateDecoder(index: number, context: ExchangeContext): CandidateDecoder {
   const scope = answerScope(context)
@@ -103,7 +103,28 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     held = []
   }
 
+  /** A part that is text and nothing else, as most are. */
+  function readPlain(type: 'text' | 'reasoning', value: string, logprobs: JsonObject | undefined): void {
+    if (value === '') {
+      if (type === 'text') loose = joinLogprobs(loose, logprobs)
+      return
+    }
+    if (held.length > 0) release()
+    const part = open?.type === type ? open.part : begin(type, { type, text: '' })
+    if (type === 'text') text += value
+    out.push({
+      type: 'part-delta',
+      choice: index,
+      part,
+      delta: logprobs === undefined ? { type, text: value } : { type, text: value, logprobs },
+    })
+  }
+
   function readPart(source: JsonObject, logprobs: JsonObject | undefined): void {
+    if (isPlain(source)) {
+      readPlain(source.thought === true ? 'reasoning' : 'text', source.text, logprobs)
+      return
+    }
     const whole = gather(source)
     if (whole === undefined) return
     for (const part of decodePart(whole, '', next, scope)) {
@@ -128,8 +149,8 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
 
   /** A call whose arguments come in pieces is told when it is whole; every other part at once. */
   function gather(source: JsonObject): JsonObject | undefined {
-    const part = respell(source)
-    const call = isObject(part.functionCall) ? respell(part.functionCall) : undefined
+    const part = respelled(source)
+    const call = isObject(part.functionCall) ? respelled(part.functionCall) : undefined
     if (call === undefined) return part
     const more = call.willContinue === true
     if (partial === undefined) {
@@ -144,6 +165,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
   }
 
   function cite(fields: JsonObject): void {
+    if (fields.groundingMetadata === undefined && fields.citationMetadata === undefined) return
     const current = open?.type === 'text' ? open.part : undefined
     // In a stream all of the text so far is one part.
     const { of } = decodeSources(fields, () => (current === undefined ? undefined : text))
@@ -156,25 +178,19 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
   return {
     push(candidate, into) {
       out = into
-      const fields = respell(candidate)
+      const fields = respelled(candidate)
       const logprobs = takeLogprobs(fields)
-      const content = isObject(fields.content) ? respell(fields.content) : {}
-      const parts = Array.isArray(content.parts)
-        ? content.parts.filter(isObject)
-        : isObject(content.parts)
-          ? [content.parts]
-          : []
+      const inner = isObject(fields.content) ? respelled(fields.content).parts : undefined
+      const parts = Array.isArray(inner) ? inner : inner === undefined ? [] : [inner]
       // They belong to the chunk's text; where it has none, to the answer.
-      const speaking = parts.findIndex(
-        (part) => typeof part.text === 'string' && part.text !== '' && part.thought !== true,
-      )
-      if (speaking < 0) loose = joinLogprobs(loose, logprobs)
-      for (const [position, part] of parts.entries()) readPart(part, position === speaking ? logprobs : undefined)
+      const speaking = logprobs === undefined ? undefined : parts.find(speaks)
+      if (speaking === undefined) loose = joinLogprobs(loose, logprobs)
+      for (const part of parts) if (isObject(part)) readPart(part, part === speaking ? logprobs : undefined)
       if (finishWord(fields.finishReason) !== undefined) reason = fields.finishReason
       if (typeof fields.finishMessage === 'string') message = fields.finishMessage
       cite(fields)
-      for (const key of candidateFields) delete fields[key]
-      merge(extra, substance(fields) ?? {})
+      const rest = fieldsBeside(fields, candidateFields)
+      if (rest !== undefined) merge(extra, rest)
     },
     end(into) {
       out = into
@@ -198,6 +214,15 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     },
   }
 }
+
+function isPlain(part: JsonObject): part is { text: string; thought?: boolean } {
+  for (const key in part) if (key !== 'text' && key !== 'thought') return false
+  const { text, thought } = part
+  return typeof text === 'string' && (thought === undefined || typeof thought === 'boolean')
+}
+
+const speaks = (part: Json): boolean =>
+  isObject(part) && typeof part.text === 'string' && part.text !== '' && part.thought !== true
 
 /** Later chunks add to what earlier ones said: lists grow, texts and numbers are replaced. */
 function merge(into: JsonObject, later: JsonObject): void {

@@ -1,19 +1,19 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { truncated } from './chunk.ts'
 import { decodeError } from './error.ts'
-import { isAnswer, substance, takeBlock } from './response-decode.ts'
-import { respell } from './spelling.ts'
+import { isAnswer, takeBlock } from './response-decode.ts'
+import { respelled } from './spelling.ts'
 import { type CandidateDecoder, createCandidateDecoder } from './stream-decode-candidate.ts'
 import { decodeUsage, tierIn } from './usage.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 
 /** Fields of a chunk that are read here. */
-const readFields: readonly string[] = ['candidates', 'usageMetadata', 'modelVersion', 'responseId', 'error']
+const readFields: ReadonlySet<string> = new Set(['candidates', 'usageMetadata', 'modelVersion', 'responseId', 'error'])
 
 /**
  * Chunks in, events out. Each chunk is a whole answer of its own. The format has no terminal event: a stream is over when
@@ -48,14 +48,12 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   /** What stands beside the candidates (`promptFeedback`, `createTime`): new or changed values only. */
   function noteTop(chunk: JsonObject): void {
-    const fields = { ...chunk }
-    for (const key of readFields) delete fields[key]
-    const rest = substance(fields)
+    const rest = fieldsBeside(chunk, readFields)
     if (rest === undefined) return
     const fresh: JsonObject = {}
     for (const key of Object.keys(rest)) {
       const value = rest[key] as Json
-      if (key in top && JSON.stringify(value) === JSON.stringify(top[key])) continue
+      if (value === top[key] || (key in top && JSON.stringify(value) === JSON.stringify(top[key]))) continue
       fresh[key] = value
       top[key] = value
     }
@@ -63,12 +61,13 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   }
 
   function readChunk(source: JsonObject): void {
-    const chunk = respell(source)
+    const chunk = respelled(source)
     const list = Array.isArray(chunk.candidates) ? chunk.candidates : []
     const block = list.length === 0 && candidates.size === 0 && !blocked ? takeBlock(chunk) : undefined
     noteTop(chunk)
     if (!started && (list.length > 0 || block !== undefined)) start(chunk)
-    for (const [position, candidate] of list.entries()) {
+    for (let position = 0; position < list.length; position++) {
+      const candidate = list[position]
       if (!isObject(candidate)) continue
       const index = typeof candidate.index === 'number' ? candidate.index : position
       let decoder = candidates.get(index)
@@ -104,10 +103,9 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
         return drain()
       }
-      const [only] = Array.isArray(parsed) ? parsed : [parsed]
-      const chunk: unknown = only
+      const chunk: unknown = Array.isArray(parsed) ? parsed[0] : parsed
       if (isObject(chunk) && (chunk.error || event.event === 'error')) fail(decodeError(200, chunk))
-      else if (isObject(chunk) && (isAnswer(chunk) || started)) readChunk(chunk)
+      else if (isObject(chunk) && (started || isAnswer(chunk))) readChunk(chunk)
       else failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no chunk of an answer.')
       return drain()
     },

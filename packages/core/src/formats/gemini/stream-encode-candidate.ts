@@ -3,9 +3,10 @@ import type { Citation, Delta, Extra, Finish, Json, JsonObject, MediaPart, Part,
 import { isObject } from '../shared/reader.ts'
 import { ownExtra } from '../shared/report.ts'
 import { put } from '../shared/strict.ts'
+import { reportCache } from './cache.ts'
 import { encodeSources } from './grounding.ts'
 import { encodeLogprobs } from './logprobs.ts'
-import { type EncodeScope, encodePart, reportCache } from './parts-encode.ts'
+import { type EncodeScope, encodePart } from './parts-encode.ts'
 import { clientScope, encodeEnding } from './response-encode.ts'
 import { encodeResult } from './tool-result.ts'
 
@@ -34,7 +35,8 @@ interface OpenPart {
 export function createCandidateEncoder(
   index: number,
   context: ExchangeContext,
-  send: (part: JsonObject, logprobs: JsonObject | undefined) => void,
+  /** `part`: as JSON. */
+  send: (part: string, logprobs: JsonObject | undefined) => void,
 ): CandidateEncoder {
   const scope: EncodeScope = clientScope(context)
   const open = new Map<number, OpenPart>()
@@ -48,11 +50,14 @@ export function createCandidateEncoder(
     if (text === '' && logprobs === undefined) return
     const result = logprobs === undefined ? undefined : encodeLogprobs(logprobs)
     if (value.type === 'text' || value.type === 'refusal') {
-      send(part.fresh ? (encodePart({ ...value, text }, scope) ?? { text }) : { text }, result)
+      const bare = part.fresh ? encodePart({ ...value, text }, scope) : undefined
+      send(bare === undefined ? `{"text":${JSON.stringify(text)}}` : JSON.stringify(bare), result)
       part.fresh = false
     } else if (value.type === 'reasoning') {
-      const { seal: _, ...bare } = value
-      send(part.fresh ? (encodePart({ ...bare, text }, scope) ?? { text }) : { text, thought: true }, result)
+      if (part.fresh) {
+        const { seal: _, ...bare } = value
+        send(JSON.stringify(encodePart({ ...bare, text }, scope) ?? { text }), result)
+      } else send(`{"text":${JSON.stringify(text)},"thought":true}`, result)
       part.fresh = false
     }
   }
@@ -68,7 +73,7 @@ export function createCandidateEncoder(
       value.type === 'tool-result'
         ? { functionResponse: encodeResult(value, scope).response }
         : encodePart(value, scope)
-    if (encoded !== undefined) send(encoded, undefined)
+    if (encoded !== undefined) send(JSON.stringify(encoded), undefined)
   }
 
   function close(number: number, part: OpenPart): void {

@@ -40,19 +40,20 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     return text
   }
 
-  /** One part of one candidate, as a chunk. */
-  function send(index: number, part: JsonObject, logprobs: JsonObject | undefined): void {
+  /** One part of one candidate as a chunk. Index and part come as JSON. */
+  function send(index: string, part: string, logprobs: JsonObject | undefined): void {
     if (frame === undefined) start('', '')
     const result = logprobs === undefined ? '' : `,"logprobsResult":${JSON.stringify(logprobs)}`
     out.push({
-      data: `{"candidates":[{"content":{"parts":[${JSON.stringify(part)}],"role":"model"},"index":${index}${result}}${tail}${takeBeside()}}`,
+      data: `{"candidates":[{"content":{"parts":[${part}],"role":"model"},"index":${index}${result}}${tail}${beside === undefined ? '' : takeBeside()}}`,
     })
   }
 
   function candidateOf(index: number): CandidateEncoder {
     let candidate = candidates.get(index)
     if (candidate === undefined) {
-      candidate = createCandidateEncoder(index, context, (part, logprobs) => send(index, part, logprobs))
+      const place = JSON.stringify(index)
+      candidate = createCandidateEncoder(index, context, (part, logprobs) => send(place, part, logprobs))
       candidates.set(index, candidate)
     }
     return candidate

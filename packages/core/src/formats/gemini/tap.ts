@@ -1,6 +1,7 @@
 import type { SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
+import { checkWhole } from '../shared/tap.ts'
 import { errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
 import { decodeError } from './error.ts'
 import { finishWord } from './finish.ts'
@@ -38,6 +39,8 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
   let ended = false
   let error: ErrorInfo | undefined
   let finish: string | undefined
+  const open = new Set<number>()
+  const finished = new Set<number>()
   let last: string | undefined
   let usage: Usage | undefined
 
@@ -47,6 +50,18 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
       last = undefined
     }
     return usage
+  }
+
+  /** Which candidates are there, and which have said why they finished. */
+  function readCandidates(chunk: JsonObject): void {
+    finish = finishOf(chunk) ?? finish
+    for (const [position, candidate] of (Array.isArray(chunk.candidates) ? chunk.candidates : []).entries()) {
+      if (!isObject(candidate)) continue
+      const index = typeof candidate.index === 'number' ? candidate.index : position
+      if (finishWord(respell(candidate).finishReason) !== undefined) finished.add(index)
+      else if (!finished.has(index)) open.add(index)
+    }
+    for (const index of finished) open.delete(index)
   }
 
   function look(event: SseEvent): void {
@@ -63,17 +78,19 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
       started = isReal(chunk)
       if (started) frame = { id: textOf(chunk.responseId), model: textOf(chunk.modelVersion) }
     }
-    if (mayFinish(data)) finish = finishOf(respell(parse(data) ?? {})) ?? finish
+    if (mayFinish(data) || laterCandidate.test(data)) readCandidates(respell(parse(data) ?? {}))
     if (data.includes('TokenCount"') || data.includes('_token_count"')) last = data
   }
 
   return {
     push(event) {
-      if (event.event !== ':') look(event)
+      if (event.event === ':' || event.data === '') return true
+      checkWhole(event.data)
+      look(event)
       return true
     },
     end() {
-      ended = error === undefined && finish !== undefined
+      ended = error === undefined && finish !== undefined && open.size === 0
     },
     get started() {
       return started
@@ -105,6 +122,9 @@ function isReal(chunk: JsonObject): boolean {
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** A candidate beside the first. Rare, and arguments of a call that look like one cost no more than a look. */
+const laterCandidate = /"index"\s*:\s*[1-9]/
 
 /** A quoted name within a JSON text has its quotes escaped, so these matches are real keys (or short string values). */
 const mayFinish = (data: string): boolean =>

@@ -1,11 +1,12 @@
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, Part, ToolResultPart } from '../ir.ts'
+import { objectIn } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject, leftover, takeArray, takeString, type Unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
+import { reportCache } from './cache.ts'
 import { isMinted } from './call-ids.ts'
-import { objectIn } from './json-text.ts'
 import { decodeMedia, encodeMedia } from './media.ts'
 import { respell, spelt } from './spelling.ts'
 
@@ -115,6 +116,7 @@ function wrap(text: string, isError: boolean): JsonObject {
 }
 
 function reportInner(part: Part, at: string, context: CodecContext): void {
+  if (part.cache !== undefined) reportCache(part.at ?? at, context)
   if (part.type === 'media') return
   ownExtra(part.extra, 'gemini', part.at ?? at, context.report)
   if (part.type === 'text' && part.citations !== undefined && part.citations.length > 0)

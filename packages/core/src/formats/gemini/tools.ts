@@ -2,12 +2,13 @@ import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject, leftover, take, takeArray, takeObject, takeString, type Unread } from '../shared/reader.ts'
-import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
+import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
-import { fromOpenApi, lowerTypes, toOpenApi, unenforcedIn } from './json-schema.ts'
-import { reportCache } from './parts-encode.ts'
+import { customSchema } from '../shared/tool-input.ts'
+import { reportCache } from './cache.ts'
+import { fieldPointers } from './fields.ts'
+import { fromOpenApi, lowerToGoogle, lowerTypes, toOpenApi } from './json-schema.ts'
 import { respell, spelt } from './spelling.ts'
-import { customProperty } from './tool-input.ts'
 
 type Tools = NonNullable<ModelRequest['tools']>
 
@@ -108,10 +109,11 @@ function choiceOf(mode: string, names: string[] | undefined): ToolChoice | undef
 export function encodeTools(tools: Tools, out: JsonObject, request: ModelRequest, context: CodecContext): void {
   const { list, choice, parallel, ...rest } = tools
   rest satisfies Nothing
+  const isOwn = isWrittenIn(request, fieldPointers)
   const functions: JsonObject[] = []
   const wire: JsonObject[] = []
   for (const tool of list) {
-    const encoded = encodeTool(tool, context)
+    const encoded = encodeTool(tool, isOwn, context)
     if (encoded === undefined) continue
     if (tool.type === 'native') wire.push(encoded)
     else {
@@ -130,7 +132,7 @@ export function encodeTools(tools: Tools, out: JsonObject, request: ModelRequest
   if (choice !== undefined) encodeChoice(choice, wire.length > 0, out, request, context)
 }
 
-function encodeTool(tool: Tool, context: CodecContext): JsonObject | undefined {
+function encodeTool(tool: Tool, isOwn: boolean, context: CodecContext): JsonObject | undefined {
   const at = tool.at ?? ''
   const { report } = context
   const own = ownExtra(tool.extra, 'gemini', at, report)
@@ -141,7 +143,7 @@ function encodeTool(tool: Tool, context: CodecContext): JsonObject | undefined {
       rest satisfies Nothing
       const out: JsonObject = { ...own, name }
       put(out, 'description', description)
-      if (schema !== undefined) writeSchema(schema, out, 'parameters', 'parametersJsonSchema', at, context)
+      if (schema !== undefined) writeSchema(schema, out, 'parameters', 'parametersJsonSchema', at, isOwn, context)
       if (strict)
         report.add(
           loss(pointer(at, 'strict'), 'calls are not held to their schema one tool at a time', 'unsupported', 'note'),
@@ -149,17 +151,12 @@ function encodeTool(tool: Tool, context: CodecContext): JsonObject | undefined {
       return out
     }
     case 'custom': {
-      const { type: _, name, description, grammar, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const { type: _, name, description, grammar: _grammar, at: _at, cache: _cache, extra: _extra, ...rest } = tool
       rest satisfies Nothing
-      const told = grammar === undefined ? '' : '; its grammar is only told, not enforced'
-      report.add(loss(at, `the free-text tool '${name}' is offered as a function with one text${told}`, 'approximated'))
       const out: JsonObject = { ...own, name }
       put(out, 'description', description)
-      out.parameters = {
-        type: 'OBJECT',
-        properties: { [customProperty]: { type: 'STRING', description: describeText(grammar) } },
-        required: [customProperty],
-      }
+      const { additionalProperties: _open, ...schema } = customSchema(tool, report)
+      put(out, 'parameters', toOpenApi(schema))
       return out
     }
     case 'native': {
@@ -174,33 +171,27 @@ function encodeTool(tool: Tool, context: CodecContext): JsonObject | undefined {
   }
 }
 
-/** Writes a schema in the dialect that keeps its meaning. */
+/** Writes a schema in the dialect that keeps its meaning; `isOwn`: the client wrote it in one of them. */
 export function writeSchema(
   schema: JsonObject,
   out: JsonObject,
   subsetKey: string,
   fullKey: string,
   at: string,
+  isOwn: boolean,
   context: CodecContext,
 ): void {
-  const subset = toOpenApi(schema)
+  const lowered = isOwn ? { schema, unkept: [] } : lowerToGoogle(schema)
+  const subset = toOpenApi(lowered.schema)
   if (subset !== undefined) {
     out[subsetKey] = subset
     return
   }
-  out[fullKey] = schema
-  const ignored = unenforcedIn(schema)
-  if (ignored.size > 0)
+  out[fullKey] = lowered.schema
+  if (lowered.unkept.length > 0)
     context.report.add(
-      loss(at, `parts of the schema are sent but not enforced: ${[...ignored].join(', ')}`, 'approximated', 'note'),
+      loss(at, `parts of the schema are sent but not enforced: ${lowered.unkept.join(', ')}`, 'approximated', 'note'),
     )
-}
-
-function describeText(grammar: JsonObject | undefined): string {
-  if (grammar === undefined) return 'The whole input, as raw text.'
-  const { syntax, definition } = grammar
-  const rules = typeof definition === 'string' ? definition : JSON.stringify(grammar)
-  return `The whole input, as raw text that matches this grammar (${String(syntax ?? 'grammar')}):\n${rules}`
 }
 
 function encodeChoice(

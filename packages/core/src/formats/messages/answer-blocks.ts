@@ -3,10 +3,12 @@ import type { JsonObject, ModelRequest, NativePart, Part, ReasoningPart, ToolCal
 import { loss, ownExtra } from '../shared/report.ts'
 import { writeSeal } from '../shared/seals.ts'
 import type { Nothing } from '../shared/strict.ts'
+import { customInput, inputObject, isCustomTool } from '../shared/tool-input.ts'
+import { raiseToolName } from '../shared/tool-names.ts'
 import { reportCache } from './cache.ts'
 import { encodeCitation } from './citations.ts'
+import { toolNames } from './fields.ts'
 import { carrierOf, unsigned } from './seal-carrier.ts'
-import { customInput, isCustomTool, readInput } from './tool-input.ts'
 
 /**
  * An answer's part as the blocks that stand for it; none (and a report) where this format has no form for it. Blocks come
@@ -68,7 +70,7 @@ function encodeCall(part: ToolCallPart, context: ExchangeContext): JsonObject[] 
     type: 'tool_use',
     id: id || context.newId('toolu_'),
     name,
-    input: readInput(part, context),
+    input: inputObject(part, context.report),
   }
   return seal === undefined ? [call] : [carrierOf(call, seal), call]
 }
@@ -83,8 +85,9 @@ function encodeNative(part: NativePart, context: CodecContext): JsonObject[] {
   return []
 }
 
-/** A call of the function that stood for a custom tool is a call of the custom tool. */
-export function restoreCustom(part: Part, request: ModelRequest): Part {
-  if (part.type !== 'tool-call' || !isCustomTool(part.name, request)) return part
-  return { ...part, custom: true, input: customInput(part.input) }
+/** A call under the client's own name of the tool; a call of the function that stood for a custom tool is one of that tool. */
+export function restoreCall(part: ToolCallPart, request: ModelRequest): ToolCallPart {
+  const name = raiseToolName(part.name, request, toolNames)
+  const call = name === part.name ? part : { ...part, name }
+  return isCustomTool(name, request) ? { ...call, custom: true, input: customInput(part.input) } : call
 }

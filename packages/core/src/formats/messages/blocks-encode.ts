@@ -11,11 +11,11 @@ import type {
 } from '../ir.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
+import { inputObject } from '../shared/tool-input.ts'
 import { encodeCache, reportCache } from './cache.ts'
 import { encodeCitation, isOwnCitation } from './citations.ts'
 import { encodeMedia } from './media.ts'
 import type { ToolIds } from './tool-ids.ts'
-import { readInput } from './tool-input.ts'
 
 /** What encoding a request's parts needs beside the report. */
 export interface BlockContext extends CodecContext {
@@ -100,18 +100,9 @@ function encodeReasoning(part: ReasoningPart, context: CodecContext): JsonObject
   return [out]
 }
 
-export const toolNamePattern = /^[a-zA-Z0-9_-]{1,128}$/
-
+/** Other names are made to fit; of none there is nothing to be made. */
 export function checkToolName(name: string, at: string, context: CodecContext): void {
-  if (!toolNamePattern.test(name))
-    context.report.add(
-      loss(
-        at,
-        `the tool name '${name.slice(0, 140)}' does not match ${toolNamePattern.source}`,
-        'unsupported',
-        'fatal',
-      ),
-    )
+  if (name === '') context.report.add(loss(at, 'a tool needs a name, this one has none', 'unsupported', 'fatal'))
 }
 
 function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
@@ -125,7 +116,7 @@ function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
     type: 'tool_use',
     id: context.ids.ofCall(id),
     name,
-    input: readInput(part, context),
+    input: inputObject(part, context.report),
   }
   encodeCache(out, part)
   return out

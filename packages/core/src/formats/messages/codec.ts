@@ -1,4 +1,5 @@
 import type { Codec } from '../codec.ts'
+import { carries } from './carries.ts'
 import { decodeError, encodeError } from './error.ts'
 import { efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
@@ -30,4 +31,5 @@ export const messagesCodec: Codec = {
   encodeModel,
   fieldPointers,
   efforts,
+  carries,
 }

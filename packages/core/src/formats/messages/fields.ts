@@ -1,4 +1,5 @@
 import type { Effort } from '../ir.ts'
+import type { NameRule } from '../shared/tool-names.ts'
 
 /** Where the IR's request fields stand in a messages body. */
 export const fieldPointers = {
@@ -46,3 +47,10 @@ export const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const satisf
 export type EffortWord = (typeof efforts)[number]
 
 export const isEffort = (value: unknown): value is EffortWord => efforts.some((effort) => effort === value)
+
+/** What Anthropic takes as the name of a tool. */
+export const toolNames: NameRule = {
+  taken: /^[a-zA-Z0-9_-]+$/,
+  refused: /[^a-zA-Z0-9_-]/gu,
+  longest: 128,
+}

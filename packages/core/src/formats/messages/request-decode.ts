@@ -110,7 +110,8 @@ function decodeFormat(request: ModelRequest, fields: Unread, outputConfig: Unrea
     holder[key] = format
     return
   }
-  const output: Output = { format: { type: 'json', schema } }
+  // The model is always held to it here.
+  const output: Output = { format: { type: 'json', schema, strict: true } }
   request.output = output
   if (legacy) request.at = { ...request.at, 'output.format': '/output_format' }
   restore(holder, key, rest)

@@ -1,10 +1,13 @@
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { JsonObject, ModelRequest, Output, Sampling } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
-import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
+import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
+import { lowerToolNames } from '../shared/tool-names.ts'
 import { encodeConversation } from './conversation.ts'
+import { fieldPointers, toolNames } from './fields.ts'
 import { defaultMaxTokens, type ModelTraits, modelTraits } from './models.ts'
+import { lowerOutputSchema } from './structured.ts'
 import { encodeThinking } from './thinking.ts'
 import { createToolIds } from './tool-ids.ts'
 import { encodeTools } from './tools.ts'
@@ -19,7 +22,8 @@ type Tell = (
 ) => void
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
-export function encodeRequest(request: ModelRequest, context: EncodeContext): JsonObject {
+export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
+  const request = lowerToolNames(asked, toolNames, context.report)
   const {
     model: _,
     turns,
@@ -52,7 +56,7 @@ export function encodeRequest(request: ModelRequest, context: EncodeContext): Js
   const setting = { maxTokens, forced, brokenLoop: conversation.brokenLoop }
   const thinks = encodeThinking(request, out, traits, setting, context)
   encodeSampling(sampling, out, traits, thinks, tell)
-  if (output !== undefined) encodeOutput(output, out, traits, tell)
+  if (output !== undefined) encodeOutput(output, out, traits, isWrittenIn(request, fieldPointers), tell)
   // Some formats ask for the number of alternatives in a field of its own.
   if ((output?.logprobs ?? 0) > 0 && at?.['output.topLogprobs'] !== undefined)
     tell('output.topLogprobs', 'messages gives no log probabilities')
@@ -145,11 +149,11 @@ function encodeRandomness(wanted: Randomness, out: JsonObject, traits: ModelTrai
   put(out, 'top_k', topK)
 }
 
-function encodeOutput(output: Output, out: JsonObject, traits: ModelTraits, tell: Tell): void {
+function encodeOutput(output: Output, out: JsonObject, traits: ModelTraits, isOwn: boolean, tell: Tell): void {
   // Usage always comes.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
-  if (format?.type === 'json') encodeFormat(format, out, traits, tell)
+  if (format?.type === 'json') encodeFormat(format, out, traits, isOwn, tell)
   const other = modalities?.filter((modality) => modality !== 'text') ?? []
   if (other.length > 0) tell('output.modalities', `the model answers in text, not in ${other.join(', ')}`)
   if (audio !== undefined) tell('output.audio', 'the model does not speak')
@@ -161,6 +165,7 @@ function encodeFormat(
   format: Extract<NonNullable<Output['format']>, { type: 'json' }>,
   out: JsonObject,
   traits: ModelTraits,
+  isOwn: boolean,
   tell: Tell,
 ): void {
   const { type: _, schema, name, description, strict, ...rest } = format
@@ -173,16 +178,29 @@ function encodeFormat(
     tell('output.format', 'the model takes no schema for its answer')
     return
   }
-  if (name !== undefined || description !== undefined || strict === false)
-    tell(
-      'output.format',
-      "the schema is sent; its name, description and 'strict: false' have no place",
-      'approximated',
-      'note',
-    )
+  for (const [key, value] of Object.entries({ name, description }))
+    if (value !== undefined) tell(`output.format.${key}`, `a schema has no ${key} in messages`, 'approximated', 'note')
+  if (strict === false)
+    tell('output.format.strict', 'messages always holds an answer to its schema', 'approximated', 'note')
+  const sent = isOwn ? schema : lowerFormat(schema, tell)
+  if (sent === undefined) return
   const config = isObject(out.output_config) ? out.output_config : {}
   const kept = isObject(config.format) ? config.format : undefined
-  out.output_config = { ...config, format: { ...kept, type: 'json_schema', schema } }
+  out.output_config = { ...config, format: { ...kept, type: 'json_schema', schema: sent } }
+}
+
+/** A schema of another dialect in Anthropic's, which refuses what it does not enforce. */
+function lowerFormat(schema: JsonObject, tell: Tell): JsonObject | undefined {
+  const { schema: lowered, unkept, changed, circular } = lowerOutputSchema(schema)
+  if (circular) {
+    tell('output.format', 'messages takes no schema that refers to itself: it is not sent')
+    return undefined
+  }
+  if (unkept.length > 0)
+    tell('output.format', `parts of the schema are told, not enforced: ${unkept.join(', ')}`, 'approximated')
+  if (changed.length > 0)
+    tell('output.format', `the schema is enforced in a narrower form: ${changed.join('; ')}`, 'approximated', 'note')
+  return lowered
 }
 
 /** Bound of `metadata.user_id`. */

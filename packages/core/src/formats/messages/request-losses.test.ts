@@ -54,7 +54,7 @@ describe('what messages has no word for is reported where it stood', () => {
     [
       { output: { format: { type: 'json', schema: { type: 'object' }, name: 'n', strict: true } } },
       { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } },
-      ['/output/format approximated note'],
+      ['/output/format/name approximated note'],
     ],
     [
       { user: { id: 'u', cacheKey: 'k', safetyId: 's' } },

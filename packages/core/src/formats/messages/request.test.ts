@@ -220,6 +220,6 @@ test('it is read into the terms that formats share', () => {
 
 test('the beta name of the answer format is read too, and its place is noted', () => {
   const request = decode({ ...rich, output_config: null, output_format: { type: 'json_schema', schema: {} } })
-  expect(request.output?.format).toEqual({ type: 'json', schema: {} })
+  expect(request.output?.format).toEqual({ type: 'json', schema: {}, strict: true })
   expect(request.at).toEqual({ 'output.format': '/output_format' })
 })

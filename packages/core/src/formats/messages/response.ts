@@ -1,10 +1,11 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Json, JsonObject, ModelResponse } from '../ir.ts'
+import { reportEnding } from '../shared/ending.ts'
 import { isObject, takeString, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
-import { encodeAnswerPart, restoreCustom } from './answer-blocks.ts'
+import { encodeAnswerPart, restoreCall } from './answer-blocks.ts'
 import { decodeContent, substance } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, encodeFinish, heldBy } from './finish.ts'
@@ -19,7 +20,9 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   if (!isObject(body) || !(Array.isArray(body.content) || typeof body.content === 'string'))
     throw new GatewayError('upstream_bad_response', 'The upstream answered 200 with something that is no message.')
   const fields = unread(body)
-  const parts = decodeContent(fields.content, '/content').map((part) => restoreCustom(part, context.request))
+  const parts = decodeContent(fields.content, '/content').map((part) =>
+    part.type === 'tool-call' ? restoreCall(part, context.request) : part,
+  )
   const choice: Choice = { parts, finish: decodeFinish(fields) }
   const ending: JsonObject = {}
   for (const key of endingFields) {
@@ -70,6 +73,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   const at = '/choices/0'
   if (logprobs !== undefined) context.report.add(loss(`${at}/logprobs`, 'messages has no log probabilities'))
   checkFinish(finish)
+  reportEnding(finish, { pause: true }, at, context)
   const ending = ownExtra(choiceExtra, 'messages', at, context.report)
   ownExtra(finish.extra, 'messages', at, context.report)
   return {

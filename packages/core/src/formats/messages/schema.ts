@@ -44,11 +44,12 @@ function byType(shapes: Readonly<Record<string, z.ZodType>>, standard?: string) 
 
 const block: z.ZodType = byType(blocks)
 const content = z.union([text, eachOf(block)])
+const withContent = z.looseObject({ content })
 
 const message = z.looseObject({ role: z.enum(['user', 'assistant', 'system']) }).superRefine((value, check) => {
   // A system message may only set the effort from here on.
   if (value.role === 'system' && value.content == null) return
-  const result = z.looseObject({ content }).safeParse(value)
+  const result = withContent.safeParse(value)
   for (const issue of result.error?.issues ?? []) check.addIssue({ ...issue })
 })
 

@@ -1,11 +1,12 @@
 import type { ExchangeContext } from '../codec.ts'
-import type { Delta, JsonObject, ModelEvent, Part } from '../ir.ts'
+import type { Delta, JsonObject, ModelEvent, Part, ToolCallPart } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
+import { customInput } from '../shared/tool-input.ts'
+import { restoreCall } from './answer-blocks.ts'
 import { decodeBlock, nativeBlock, writeInput } from './blocks-decode.ts'
 import { decodeCitation } from './citations.ts'
 import { openSeal } from './seal-carrier.ts'
-import { customInput, isCustomTool } from './tool-input.ts'
 
 /** One content block of a stream. */
 export interface BlockDecoder {
@@ -99,15 +100,16 @@ function openReasoning(
 }
 
 function openCall(
-  part: Part & { type: 'tool-call' },
+  written: ToolCallPart,
   start: JsonObject,
   writer: PartWriter,
   context: ExchangeContext,
 ): BlockDecoder {
   // `input: {}` stands for "it follows"; a server that streams nothing says all of it here.
   const whole = isObject(start.input) && Object.keys(start.input).length > 0 ? writeInput(start.input) : ''
-  const custom = isCustomTool(part.name, context.request)
-  const number = writer.start(custom ? { ...part, custom, input: '' } : { ...part, input: '' })
+  const part = restoreCall({ ...written, input: '' }, context.request)
+  const custom = part.custom === true
+  const number = writer.start(part)
   let input = ''
   return {
     delta(delta) {

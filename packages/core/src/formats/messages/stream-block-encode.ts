@@ -3,19 +3,24 @@ import type { Delta, JsonObject, Part, Sealed } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { writeSeal } from '../shared/seals.ts'
+import { inputObject } from '../shared/tool-input.ts'
 import { encodeAnswerPart } from './answer-blocks.ts'
 import { encodeCitation } from './citations.ts'
 import { carrierOf, unsigned } from './seal-carrier.ts'
-import { readInput } from './tool-input.ts'
 
 /** Writes the events of whole blocks and of blocks in growth, numbered without gaps. */
 export interface BlockWriter {
   start(block: JsonObject): void
   delta(delta: JsonObject): void
+  /** The deltas that most of a stream is made of. */
+  piece(type: keyof typeof pieces, text: string): void
   stop(): void
   /** A whole block, taken apart as the real server does. */
   whole(block: JsonObject): void
 }
+
+/** Where each kind of delta holds its text. */
+const pieces = { text_delta: 'text', thinking_delta: 'thinking', input_json_delta: 'partial_json' } as const
 
 export const sse = (data: JsonObject & { type: string }): SseEvent => ({ event: data.type, data: JSON.stringify(data) })
 
@@ -24,6 +29,11 @@ export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter 
   const writer: BlockWriter = {
     start: (block) => emit(sse({ type: 'content_block_start', index, content_block: block })),
     delta: (delta) => emit(sse({ type: 'content_block_delta', index, delta })),
+    piece: (type, text) =>
+      emit({
+        event: 'content_block_delta',
+        data: `{"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${pieces[type]}":${JSON.stringify(text)}}}`,
+      }),
     stop: () => emit(sse({ type: 'content_block_stop', index: index++ })),
     whole(block) {
       const { start, deltas } = takeApart(block)
@@ -110,7 +120,7 @@ function openText(
     delta(delta) {
       if (delta.type === 'text' || delta.type === 'refusal') {
         const text = textOf(delta, context)
-        if (text !== '') writer.delta({ type: 'text_delta', text })
+        if (text !== '') writer.piece('text_delta', text)
       } else if (delta.type === 'citation') {
         const citation = encodeCitation(delta.citation, part.at ?? '', context)
         if (citation !== undefined) writer.delta({ type: 'citations_delta', citation })
@@ -123,12 +133,12 @@ function openText(
 function openReasoning(part: Part & { type: 'reasoning' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
   let seal: Sealed | undefined = part.seal
   for (const block of encodeAnswerPart({ ...part, text: '' }, context)) writer.start({ ...block, signature: '' })
-  if (part.text !== '') writer.delta({ type: 'thinking_delta', thinking: part.text })
+  if (part.text !== '') writer.piece('thinking_delta', part.text)
   return {
     delta(delta) {
       if (delta.type === 'reasoning') {
         const thinking = textOf(delta, context)
-        if (thinking !== '') writer.delta({ type: 'thinking_delta', thinking })
+        if (thinking !== '') writer.piece('thinking_delta', thinking)
       } else if (delta.type === 'seal') seal = delta.seal
       else reportDelta(delta, part, context)
     },
@@ -161,12 +171,12 @@ function openCall(part: Part & { type: 'tool-call' }, writer: BlockWriter, conte
   let late: Sealed | undefined
   writer.start(block)
   // As the real server does: the first fragment is empty.
-  writer.delta({ type: 'input_json_delta', partial_json: '' })
-  if (part.input !== '') writer.delta({ type: 'input_json_delta', partial_json: part.input })
+  writer.piece('input_json_delta', '')
+  if (part.input !== '') writer.piece('input_json_delta', part.input)
   return {
     delta(delta) {
       if (delta.type === 'input') {
-        if (delta.text !== '') writer.delta({ type: 'input_json_delta', partial_json: delta.text })
+        if (delta.text !== '') writer.piece('input_json_delta', delta.text)
       } else if (delta.type === 'seal') late = delta.seal
       else reportDelta(delta, part, context)
     },
@@ -188,7 +198,7 @@ function openCustom(part: Part & { type: 'tool-call' }, writer: BlockWriter, con
     },
     end() {
       for (const block of encodeAnswerPart(collected, context))
-        writer.whole({ ...block, input: block.input ?? readInput(collected, context) })
+        writer.whole({ ...block, input: block.input ?? inputObject(collected, context.report) })
     },
   }
 }

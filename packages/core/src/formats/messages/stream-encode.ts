@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { Delta, ErrorInfo, Extra, Finish, JsonObject, ModelEvent, Part, Usage } from '../ir.ts'
+import { reportEnding } from '../shared/ending.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { errorBody } from './error.ts'
 import { encodeFinish, type Held } from './finish.ts'
@@ -99,6 +100,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       fail(error.info)
       return
     }
+    reportEnding(ended, { pause: true }, '/choices/0', context)
     ownExtra(ended.extra, 'messages', '', context.report)
     const { container, ...own } = ownExtra(extra, 'messages', '', context.report) ?? {}
     const delta: JsonObject = { ...encodeFinish(ended, held), ...(container === undefined ? {} : { container }) }

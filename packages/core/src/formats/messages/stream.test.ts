@@ -367,32 +367,3 @@ describe('writing a stream', () => {
     expect(encoder.push(open(0, { type: 'text', text: '' })).map(({ event }) => event)).toEqual(['content_block_start'])
   })
 })
-
-describe('tapping a stream', () => {
-  const tap = (events: readonly SseEvent[]) => {
-    const tapped = messagesCodec.tapStream({ withholdUsage: false, target: target() })
-    for (const event of events) tapped.push(event)
-    return tapped
-  }
-  test('it has started with the first event that says something', () => {
-    expect(tap([start, ping]).started).toBe(false)
-    expect(tap([start, ...block(0, { type: 'text', text: '' })]).started).toBe(true)
-    expect(tap([start, ...ending('refusal')])).toMatchObject({ started: true, ended: true, finish: 'refusal' })
-    expect(tap([start, ...ending('end_turn')]).usage).toMatchObject({ input: { total: 9 }, output: { total: 5 } })
-  })
-  test('it sees an error, needs no event names, and survives garbage', () => {
-    const failed = tap([start, { data: '{"type":"error","error":{"type":"overloaded_error","message":"x"}}' }])
-    expect(failed).toMatchObject({ ended: false, error: { kind: 'overloaded' } })
-    expect(tap([{ data: '{"type": "message_stop"}' }]).ended).toBe(true)
-    expect(tap([{ event: 'message_delta', data: 'garbage' }]).usage).toBeUndefined()
-  })
-  test('it speaks for the gateway in the words of the stream', () => {
-    const tapped = tap([start])
-    expect(tapped.heartbeat()).toEqual([{ event: 'ping', data: '{"type":"ping"}' }])
-    const [event] = tapped.fail({ kind: 'upstream_truncated', status: 502, message: 'Broken off.' })
-    expect(event).toEqual({
-      event: 'error',
-      data: '{"type":"error","error":{"type":"api_error","message":"Broken off."}}',
-    })
-  })
-})

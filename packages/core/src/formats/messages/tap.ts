@@ -1,6 +1,8 @@
+import { GatewayError } from '../../errors.ts'
 import type { ResponseTap, SseEvent, StreamTap } from '../codec.ts'
 import type { ErrorInfo, JsonObject } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
+import { checkWhole } from '../shared/tap.ts'
 import { decodeError } from './error.ts'
 import { errorEvent, ping } from './stream-encode.ts'
 import { decodeUsage, mergeUsage } from './usage.ts'
@@ -12,11 +14,29 @@ export function tapResponse(body: JsonObject): ResponseTap {
   return { ...(usage && { usage }), ...(typeof finish === 'string' && { finish }) }
 }
 
-const typeOf = ({ event, data }: SseEvent): string | undefined =>
-  event ?? /"type"\s*:\s*"([a-z_]+)"/.exec(data.slice(0, 200))?.[1]
+const eventTypes: ReadonlySet<string> = new Set([
+  'ping',
+  'error',
+  'message_start',
+  'message_delta',
+  'message_stop',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+])
+
+/** The event's name; a few servers leave it out, and it stands in the data: mostly first, but not always. */
+function typeOf({ event, data }: SseEvent): string | undefined {
+  if (event !== undefined && event !== 'message') return event
+  const first = /"type"\s*:\s*"([a-z_]+)"/.exec(data.slice(0, 200))?.[1]
+  if (first !== undefined && eventTypes.has(first)) return first
+  const { type, error } = parse(data)
+  return typeof type === 'string' ? type : error === undefined ? undefined : 'error'
+}
 
 /** Parses the two or three events that tell something; text passes by its name alone. */
 export function tapStream(): StreamTap {
+  let begun = false
   let started = false
   let ended = false
   let error: ErrorInfo | undefined
@@ -29,9 +49,11 @@ export function tapStream(): StreamTap {
       case 'ping':
         return
       case 'message_stop':
+        if (!begun) throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
         ended = true
         return
       case 'message_start': {
+        begun = true
         const { message } = parse(event.data)
         if (isObject(message)) counted = mergeUsage(counted, message.usage)
         return
@@ -53,6 +75,8 @@ export function tapStream(): StreamTap {
 
   return {
     push(event) {
+      if (event.event === ':' || event.data === '') return true
+      checkWhole(event.data)
       look(event)
       return true
     },

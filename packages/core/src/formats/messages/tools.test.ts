@@ -60,9 +60,15 @@ describe('tools of other formats', () => {
     expect(told(found).filter((line) => line !== ' approximated warn')).toEqual(losses)
   })
 
-  test('names that Anthropic refuses are fatal, ids are rewritten alike in call and result', () => {
+  test('a name that Anthropic refuses is made to fit, none at all is fatal', () => {
     const named = encode({ tools: { list: [{ type: 'function', name: 'a.b', at: '/tools/0' }] } })
-    expect(told(named.losses)).toEqual(['/tools/0 unsupported fatal'])
+    expect(named.out.tools).toMatchObject([{ name: expect.stringMatching(/^a_b_[0-9a-f]{8}$/) }])
+    expect(told(named.losses)).toEqual(['/tools/0 approximated note'])
+    const nameless = encode({ tools: { list: [{ type: 'function', name: '', at: '/tools/0' }] } })
+    expect(told(nameless.losses)).toEqual(['/tools/0 unsupported fatal'])
+  })
+
+  test('ids that Anthropic refuses are rewritten alike in call and result', () => {
     const call = (id: string): Part => ({ type: 'tool-call', id, name: 'f', input: '{}' })
     const result = (callId: string): Part => ({ type: 'tool-result', callId, parts: [] })
     const ids = ['f:0', 'f_0', 'f.0', '', '', 'ok-1']

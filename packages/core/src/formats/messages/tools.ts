@@ -2,13 +2,15 @@ import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
-import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
+import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
+import { customSchema } from '../shared/tool-input.ts'
 import { substance } from './blocks-decode.ts'
 import { checkToolName } from './blocks-encode.ts'
 import { decodeCache, encodeCache } from './cache.ts'
+import { fieldPointers } from './fields.ts'
 import type { ModelTraits } from './models.ts'
-import { customProperty } from './tool-input.ts'
+import { lowerOutputSchema } from './structured.ts'
 
 type Tools = NonNullable<ModelRequest['tools']>
 
@@ -93,7 +95,7 @@ export function encodeTools(
     report.add(loss(at('tools.choice'), 'only the allowed tools are offered', 'approximated', 'note'))
   } else wanted = choice
 
-  const wire = offered.flatMap((tool) => encodeTool(tool, traits, context))
+  const wire = offered.flatMap((tool) => encodeTool(tool, traits, isWrittenIn(request, fieldPointers), context))
   if (wire.length > 0) out.tools = wire
   const own = isObject(out.tool_choice) ? out.tool_choice : undefined
   if (wire.length === 0) {
@@ -104,7 +106,8 @@ export function encodeTools(
   }
   let forced = wanted === 'required' || typeof wanted === 'object'
   if (forced && !traits.forcedTools) {
-    report.add(loss(at('tools.choice'), 'the model cannot be forced to call a tool; it may call one', 'approximated'))
+    const what = typeof wanted === 'object' ? `'${wanted.name}'` : 'a tool'
+    report.add(loss(at('tools.choice'), `the model cannot be forced to call ${what}; it may do so`, 'approximated'))
     wanted = 'auto'
     forced = false
   }
@@ -123,7 +126,7 @@ export function encodeTools(
 const encodeChoice = (choice: 'auto' | 'none' | 'required' | { name: string }): JsonObject =>
   typeof choice === 'object' ? { type: 'tool', name: choice.name } : { type: choice === 'required' ? 'any' : choice }
 
-function encodeTool(tool: Tool, traits: ModelTraits, context: CodecContext): JsonObject[] {
+function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: CodecContext): JsonObject[] {
   const { report } = context
   const at = tool.at ?? ''
   switch (tool.type) {
@@ -133,31 +136,20 @@ function encodeTool(tool: Tool, traits: ModelTraits, context: CodecContext): Jso
       checkToolName(name, at, context)
       const out: JsonObject = { ...ownExtra(extra, 'messages', at, report), name }
       put(out, 'description', description)
-      out.input_schema = withType(schema)
-      if (traits.structured) put(out, 'strict', strict)
+      const held = isOwn || !traits.structured ? { schema, strict } : enforce(schema, strict, at, context)
+      out.input_schema = withType(held.schema)
+      if (traits.structured) put(out, 'strict', held.strict)
       else if (strict) report.add(loss(pointer(at, 'strict'), 'the model takes no strict tools'))
       encodeCache(out, tool)
       return [out]
     }
     case 'custom': {
-      const { type: _, name, description, grammar, cache: _cache, extra, at: _at, ...rest } = tool
+      const { type: _, name, description, grammar: _grammar, cache: _cache, extra, at: _at, ...rest } = tool
       rest satisfies Nothing
       checkToolName(name, at, context)
-      report.add(
-        loss(
-          at,
-          `the free-text tool '${name}' is offered as a function with one text${grammar ? '; its grammar is only told, not enforced' : ''}`,
-          'approximated',
-        ),
-      )
       const out: JsonObject = { ...ownExtra(extra, 'messages', at, report), name }
       put(out, 'description', description)
-      out.input_schema = {
-        type: 'object',
-        properties: { [customProperty]: { type: 'string', description: describeText(grammar) } },
-        required: [customProperty],
-        additionalProperties: false,
-      }
+      out.input_schema = customSchema(tool, report)
       encodeCache(out, tool)
       return [out]
     }
@@ -174,14 +166,27 @@ function encodeTool(tool: Tool, traits: ModelTraits, context: CodecContext): Jso
   }
 }
 
+/** A strict tool of another format: its schema in Anthropic's terms, or as it is where those do not hold it, then not strict. */
+function enforce(
+  schema: JsonObject | undefined,
+  strict: boolean | undefined,
+  at: string,
+  { report }: CodecContext,
+): { schema: JsonObject | undefined; strict: boolean | undefined } {
+  if (strict !== true || schema === undefined) return { schema, strict }
+  const { schema: lowered, unkept, changed } = lowerOutputSchema(schema)
+  if (unkept.length > 0) {
+    const detail = `the schema is sent but not enforced: strict tools take no ${unkept.join(', no ')}`
+    report.add(loss(at, detail, 'approximated'))
+    return { schema, strict: false }
+  }
+  if (changed.length > 0)
+    report.add(loss(at, `the schema is enforced in a narrower form: ${changed.join('; ')}`, 'approximated', 'note'))
+  return { schema: lowered, strict }
+}
+
 /** Anthropic insists on `type`; a schema without one means an object all the same. */
 function withType(schema: JsonObject | undefined): JsonObject {
   if (schema === undefined) return { type: 'object', properties: {} }
   return schema.type === undefined ? { type: 'object', ...schema } : schema
-}
-
-function describeText(grammar: JsonObject | undefined): string {
-  if (grammar === undefined) return 'The whole input, as raw text.'
-  const { syntax, definition } = grammar
-  return `The whole input, as raw text that matches this grammar (${String(syntax ?? 'grammar')}):\n${typeof definition === 'string' ? definition : JSON.stringify(grammar)}`
 }

@@ -39,7 +39,11 @@ export function mergeUsage(before: JsonObject, later: Json | undefined): JsonObj
 
 /** Clients count on every number but the details; Claude Code compacts by them. */
 export function encodeUsage(usage: Usage | undefined, serviceTier?: string): JsonObject {
-  if (usage === undefined) return { ...noTokens }
+  if (usage === undefined) {
+    const unknown: JsonObject = { ...noTokens }
+    put(unknown, 'service_tier', tierWord(serviceTier))
+    return unknown
+  }
   const { input, output, raw, ...rest } = usage
   rest satisfies Nothing
   // Which of the tokens were sounds, pictures or tool prompts has no place here; they are counted in the totals.

@@ -2,9 +2,10 @@ import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, ModelRequest, Part, ToolCallPart } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { takeString, type Unread, unread } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
 import { decodeContent, substance } from './content.ts'
+import { findMember, keepMember, memberName } from './namespaces.ts'
 import { decodeReasoning } from './reasoning.ts'
-import { findMember, keepMember, loweredName } from './tool-names.ts'
 import { searchName } from './tools.ts'
 
 /** What reading an item depends on. */
@@ -13,8 +14,12 @@ export interface ItemScope {
   readonly tools: ModelRequest['tools']
   /** Ids of items are kept: whoever reads them can refer to items. */
   readonly keepIds: boolean
+  /** The client's own name of a tool that the upstream called; in an answer. */
+  readonly raise?: (name: string) => string
   /** States of items are kept. An answer's follow from its own ending. */
   readonly keepStates: boolean
+  /** Fields that have been reported for all items at once. */
+  readonly told?: readonly string[]
 }
 
 /** Items an assistant says or does, as parts: a message's content, reasoning, calls; everything else stays as it is. */
@@ -79,8 +84,21 @@ function decodeMessage(item: JsonObject, at: string, scope: ItemScope): Part[] {
   const content = decodeContent(fields.content, pointer(at, 'content'))
   delete fields.content
   const message = beside(fields, scope)
+  if (message !== undefined && !scope.keepIds) {
+    reportBeside(message, at, scope)
+    return content
+  }
   // The logprobs of an answer belong to its choice, those of a message sent back to nobody.
   return content.map((part) => messageExtra(part, message))
+}
+
+/** What a message says beside its content means nothing in other formats. */
+function reportBeside(message: JsonObject, at: string, { context, told }: ItemScope): void {
+  for (const key of Object.keys(message)) {
+    if (told?.includes(key)) continue
+    const detail = `a message's ${key} has no counterpart in other formats`
+    context.report.add(loss(pointer(at, key), detail, 'unsupported', 'note'))
+  }
 }
 
 function decodeCall(item: JsonObject, at: string, scope: ItemScope): ToolCallPart {
@@ -94,7 +112,7 @@ function decodeCall(item: JsonObject, at: string, scope: ItemScope): ToolCallPar
     id:
       takeString(fields, 'call_id') ??
       (typeof item.id === 'string' && item.id !== '' ? item.id : scope.context.newId('call_')),
-    name: member === undefined ? name : loweredName(member),
+    name: member === undefined ? (scope.raise?.(name) ?? name) : memberName(member, scope.tools),
     input: inputText(fields, custom ? 'input' : 'arguments'),
     at,
   }

@@ -1,6 +1,7 @@
 import { encodeModel, encodeModelList } from '../chat/model-list.ts'
 import type { Codec } from '../codec.ts'
 import { validateBody } from '../shared/validate.ts'
+import { carries } from './carries.ts'
 import { complain } from './complaint.ts'
 import { decodeError, encodeError } from './error.ts'
 import { efforts, fieldPointers } from './fields.ts'
@@ -33,4 +34,5 @@ export const responsesCodec: Codec = {
   encodeModel,
   fieldPointers,
   efforts,
+  carries,
 }

@@ -1,4 +1,6 @@
 import type { ModelRequest } from '../ir.ts'
+import type { NameRule } from '../shared/tool-names.ts'
+import { memberOf } from './namespaces.ts'
 
 export { efforts, isEffort, verbosities } from '../chat/fields.ts'
 
@@ -29,6 +31,9 @@ export const fieldPointers = {
   'reasoning.summary': '/reasoning/summary',
   output: '/text',
   'output.format': '/text/format',
+  'output.format.name': '/text/format/name',
+  'output.format.description': '/text/format/description',
+  'output.format.strict': '/text/format/strict',
   'output.modalities': '/modalities',
   'output.audio': '/audio',
   'output.logprobs': '/include',
@@ -61,3 +66,11 @@ export const sealsPlace = 'reasoning.seals'
  * other dialects name calls by their call id, and nothing else.
  */
 export const isOwnClient = (request: ModelRequest): boolean => request.at?.turns === fieldPointers.turns
+
+/** What OpenAI takes as the name of a tool. The members of a namespace go by two. */
+export const toolNames: NameRule = {
+  taken: /^[a-zA-Z0-9_-]+$/,
+  refused: /[^a-zA-Z0-9_-]/gu,
+  longest: 64,
+  skips: (tool) => memberOf(tool) !== undefined,
+}

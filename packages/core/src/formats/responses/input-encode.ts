@@ -15,8 +15,8 @@ import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { collapse, encodeInput, encodeOutput, leaveOut, reportCache } from './content.ts'
 import { isWords, messageOf, sameMessage } from './input-decode.ts'
+import { findMember } from './namespaces.ts'
 import { encodeReasoning, isOwn, joins } from './reasoning.ts'
-import { findMember } from './tool-names.ts'
 import { nativeOf } from './tools.ts'
 
 export type EncodeContext = CodecContext & { readonly target: TargetTraits }
@@ -35,7 +35,9 @@ export function encodeInputItems(turns: readonly Turn[], request: ModelRequest, 
   const scope: Scope = { context, tools: request.tools, customCalls }
   return turns.flatMap((turn) => {
     if (turn.cache !== undefined)
-      context.report.add(loss(turn.at ?? '', 'a cache hint has no form in responses', 'unsupported', 'note'))
+      context.report.add(
+        loss(pointer(turn.at ?? '', 'cache_control'), 'a cache hint has no form in responses', 'unsupported', 'note'),
+      )
     if (turn.name !== undefined)
       context.report.add(loss(pointer(turn.at ?? '', 'name'), 'messages have no name in responses'))
     return turn.role === 'assistant' ? encodeAssistant(turn, scope) : encodeClient(turn, scope)

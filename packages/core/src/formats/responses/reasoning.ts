@@ -35,6 +35,7 @@ export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
   }
   if (seal !== undefined && last !== undefined) {
     last.seal = seal
+    last.at = at
     if (silent) last.redacted = true
   }
   const rest = substance(fields)

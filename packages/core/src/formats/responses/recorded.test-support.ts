@@ -4,11 +4,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createParser } from 'eventsource-parser'
 import { createReport } from '../../losses.ts'
+import { isStrictSchema } from '../chat/strict-schema.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Report } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { fieldPointers } from './fields.ts'
-import { isStrictSchema } from './strict-schema.ts'
 
 /** Recorded traffic, where it is beside the checkout. */
 const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../../shared', import.meta.url))

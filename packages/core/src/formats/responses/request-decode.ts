@@ -35,7 +35,7 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
     stream: takeBoolean(fields, 'stream') ?? false,
     at,
   }
-  decodeToolFields(fields, request)
+  decodeToolFields(fields, request, context)
   decodeTurns(fields, request, context)
   put(request, 'sampling', filled(decodeSampling(fields)))
   put(request, 'reasoning', filled(decodeReasoning(fields, at)))
@@ -70,7 +70,7 @@ function dropDefaults(fields: Unread): void {
 function decodeTurns(fields: Unread, request: ModelRequest, context: CodecContext): void {
   const named = context.upstream === undefined || context.upstream === 'responses'
   if (!named) reportNames(fields.input, context)
-  const scope = { context, tools: request.tools, keepIds: named, keepStates: named }
+  const scope = { context, tools: request.tools, keepIds: named, keepStates: named, told: toldOnce }
   const { turns, loaded } = decodeInput(fields.input, scope)
   delete fields.input
   addLoaded(request, loaded)
@@ -81,10 +81,12 @@ function decodeTurns(fields: Unread, request: ModelRequest, context: CodecContex
   request.turns = turns
 }
 
+const toldOnce = ['id', 'status', 'phase'] as const
+
 /** Agents name every item of a long conversation: where no name means anything, that is said once. */
 function reportNames(input: Json | undefined, { report }: CodecContext): void {
   if (!Array.isArray(input)) return
-  for (const key of ['id', 'status']) {
+  for (const key of toldOnce) {
     const first = input.findIndex((item) => isObject(item) && item[key] !== undefined && item.type !== 'item_reference')
     if (first >= 0)
       report.add(
@@ -104,16 +106,27 @@ function decodeSampling(fields: Unread): Sampling {
   return sampling
 }
 
-function decodeToolFields(fields: Unread, request: ModelRequest): void {
+function decodeToolFields(fields: Unread, request: ModelRequest, context: CodecContext): void {
   const list = takeArray(fields, 'tools')
-  const choice = fields.tool_choice == null ? undefined : decodeChoice(fields.tool_choice)
+  if (context.upstream !== undefined && context.upstream !== 'responses') reportNamespaces(list ?? [], context)
+  const tools: NonNullable<ModelRequest['tools']> = { list: decodeTools(list ?? [], '/tools') }
+  const choice = fields.tool_choice == null ? undefined : decodeChoice(fields.tool_choice, tools)
   if (choice !== undefined) delete fields.tool_choice
   const parallel = takeBoolean(fields, 'parallel_tool_calls')
   if (list === undefined && choice === undefined && parallel === undefined) return
-  const tools: NonNullable<ModelRequest['tools']> = { list: decodeTools(list ?? [], '/tools') }
   put(tools, 'choice', choice)
   put(tools, 'parallel', parallel)
   request.tools = tools
+}
+
+/** Elsewhere the members of a namespace go by both names; what else was said of the namespace has no place. */
+function reportNamespaces(tools: readonly Json[], { report }: CodecContext): void {
+  for (const [index, tool] of tools.entries()) {
+    if (!isObject(tool) || tool.type !== 'namespace') continue
+    const { type: _type, name: _name, tools: _tools, ...others } = tool
+    for (const key of Object.keys(others))
+      report.add(loss(`/tools/${index}/${key}`, `a namespace's ${key} has no counterpart`, 'unsupported', 'note'))
+  }
 }
 
 function decodeReasoning(fields: Unread, at: Places): Reasoning {

@@ -1,15 +1,18 @@
+import { enforce } from '../chat/strict-schema.ts'
 import type { JsonObject, ModelRequest, Output, Reasoning, Sampling, Turn } from '../ir.ts'
 import { effortOfBudget } from '../shared/effort.ts'
 import { isObject } from '../shared/reader.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
-import { includes, isOwnClient, sealsPlace, summaries } from './fields.ts'
+import { lowerToolNames } from '../shared/tool-names.ts'
+import { includes, isOwnClient, sealsPlace, summaries, toolNames } from './fields.ts'
 import { type EncodeContext, encodeInputItems } from './input-encode.ts'
 import { encodeChoice } from './tool-choice.ts'
 import { encodeTools } from './tools.ts'
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
-export function encodeRequest(request: ModelRequest, context: EncodeContext): JsonObject {
+export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
+  const request = lowerToolNames(asked, toolNames, context.report)
   const {
     model: _,
     turns,
@@ -175,7 +178,8 @@ function writeOutput(output: Output, out: JsonObject, request: ModelRequest, con
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
   const text: JsonObject = isObject(out.text) ? { ...out.text } : {}
-  if (format !== undefined) text.format = encodeFormat(format, isObject(text.format) ? text.format : {})
+  if (format !== undefined)
+    text.format = encodeFormat(format, isObject(text.format) ? text.format : {}, request, context)
   put(text, 'verbosity', verbosity)
   if (Object.keys(text).length > 0) out.text = text
   if (logprobs !== undefined) {
@@ -195,15 +199,27 @@ function writeOutput(output: Output, out: JsonObject, request: ModelRequest, con
   if (audio !== undefined) tell('output.audio', 'responses does not speak', 'unsupported', 'warn', request, context)
 }
 
-function encodeFormat(format: NonNullable<Output['format']>, own: JsonObject): JsonObject {
+function encodeFormat(
+  format: NonNullable<Output['format']>,
+  own: JsonObject,
+  request: ModelRequest,
+  context: EncodeContext,
+): JsonObject {
   if (format.type === 'text') return { ...own, type: 'text' }
   const { type: _, schema, name, description, strict, ...rest } = format
   rest satisfies Nothing
   if (schema === undefined && name === undefined) return { ...own, type: 'json_object' }
+  if (name === undefined)
+    tell('output.format', "a schema needs a name: 'response' is sent", 'approximated', 'note', request, context)
   const out: JsonObject = { ...own, type: 'json_schema', name: name ?? 'response' }
   put(out, 'description', description)
-  put(out, 'schema', schema)
-  put(out, 'strict', strict)
+  const held = isOwnClient(request)
+    ? { schema, strict }
+    : enforce(schema, strict, (detail, severity) =>
+        tell('output.format', detail, 'approximated', severity, request, context),
+      )
+  put(out, 'schema', held.schema)
+  put(out, 'strict', held.strict)
   return out
 }
 

@@ -230,6 +230,7 @@ describe('a conversation', () => {
     expect(losses.map(({ path, severity }) => [path, severity])).toEqual([
       ['/input/1/id', 'note'],
       ['/input/2/status', 'note'],
+      ['/input/2/phase', 'note'],
     ])
     expect(JSON.stringify(request)).not.toMatch(/rs_1|msg_1|fc_1|completed/)
   })

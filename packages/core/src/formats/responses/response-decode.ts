@@ -4,10 +4,11 @@ import type { Choice, Json, JsonObject, ModelResponse, Part } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject, takeNumber, takeString, type Unread, unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
+import { raiseToolName } from '../shared/tool-names.ts'
 import { decodeAnswerItem, type ItemScope } from './answer-items.ts'
 import { substance } from './content.ts'
 import { decodeError } from './error.ts'
-import { isOwnClient } from './fields.ts'
+import { isOwnClient, toolNames } from './fields.ts'
 import { decodeFinish, heldBy } from './finish.ts'
 import { decodeUsage } from './usage.ts'
 
@@ -85,6 +86,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
 export const scopeOf = (context: ExchangeContext): ItemScope => ({
   context,
   tools: context.request.tools,
+  raise: (name) => raiseToolName(name, context.request, toolNames),
   keepIds: isOwnClient(context.request),
   keepStates: false,
 })

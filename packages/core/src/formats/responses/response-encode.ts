@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Finish, Json, JsonObject, ModelResponse, Part, ReasoningPart } from '../ir.ts'
+import { reportEnding } from '../shared/ending.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
@@ -20,6 +21,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   const { parts, finish, logprobs, extra: choiceExtra, ...choiceRest } = choice ?? nothing
   choiceRest satisfies Nothing
   failIfBroken(finish, parts)
+  reportEnding(finish, { words: 'responses' }, '/choices/0', context)
   const frame = {
     id: id || context.newId('resp_'),
     model: model || context.request.model,

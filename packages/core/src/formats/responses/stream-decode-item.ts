@@ -152,8 +152,6 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
   return {
     read(name, event) {
       if (over) return
-      const content = `content ${numberOf(event.content_index)}`
-      const summary = `summary ${numberOf(event.summary_index)}`
       switch (name) {
         case 'response.output_item.added':
           if (!isObject(event.item)) return
@@ -167,49 +165,49 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
           if (isObject(event.item)) done(event.item)
           return
         case 'response.content_part.added':
-          if (isObject(event.part)) beginContent(event.part, content)
+          if (isObject(event.part)) beginContent(event.part, contentKey(event))
           return
         case 'response.content_part.done':
           if (!isObject(event.part)) return
-          wholeContent(event.part, content)
-          if (event.part.type !== 'reasoning_text') end(content)
+          wholeContent(event.part, contentKey(event))
+          if (event.part.type !== 'reasoning_text') end(contentKey(event))
           return
         case 'response.output_text.delta':
-          say(content, 'text', event.delta, event.logprobs)
+          say(contentKey(event), 'text', event.delta, event.logprobs)
           return
         case 'response.output_text.done':
-          whole(content, 'text', event.text)
+          whole(contentKey(event), 'text', event.text)
           return
         case 'response.output_text.annotation.added':
-          cite(content, event.annotation)
+          cite(contentKey(event), event.annotation)
           return
         case 'response.refusal.delta':
-          say(content, 'refusal', event.delta)
+          say(contentKey(event), 'refusal', event.delta)
           return
         case 'response.refusal.done':
-          whole(content, 'refusal', event.refusal)
+          whole(contentKey(event), 'refusal', event.refusal)
           return
         case 'response.reasoning_text.delta':
         case 'response.reasoning.delta':
-          say(content, 'reasoning', event.delta)
+          say(contentKey(event), 'reasoning', event.delta)
           return
         case 'response.reasoning_text.done':
         case 'response.reasoning.done':
-          whole(content, 'reasoning', event.text)
+          whole(contentKey(event), 'reasoning', event.text)
           return
         case 'response.reasoning_summary_part.added':
-          begin(summary, 'reasoning')
+          begin(summaryKey(event), 'reasoning')
           return
         case 'response.reasoning_summary_part.done':
-          if (isObject(event.part)) whole(summary, 'reasoning', event.part.text)
+          if (isObject(event.part)) whole(summaryKey(event), 'reasoning', event.part.text)
           return
         case 'response.reasoning_summary_text.delta':
         case 'response.reasoning_summary.delta':
-          say(summary, 'reasoning', event.delta)
+          say(summaryKey(event), 'reasoning', event.delta)
           return
         case 'response.reasoning_summary_text.done':
         case 'response.reasoning_summary.done':
-          whole(summary, 'reasoning', event.text)
+          whole(summaryKey(event), 'reasoning', event.text)
           return
         case 'response.function_call_arguments.delta':
         case 'response.custom_tool_call_input.delta':
@@ -255,3 +253,15 @@ function unplaced(part: Part): Part {
 
 const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
 const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)
+
+/** What an event speaks of, among an item's entries. The first few are written once, not for each event. */
+const contentKeys: readonly string[] = Array.from({ length: 8 }, (_, number) => `content ${number}`)
+const summaryKeys: readonly string[] = Array.from({ length: 8 }, (_, number) => `summary ${number}`)
+function contentKey(event: JsonObject): string {
+  const number = numberOf(event.content_index)
+  return contentKeys[number] ?? `content ${number}`
+}
+function summaryKey(event: JsonObject): string {
+  const number = numberOf(event.summary_index)
+  return summaryKeys[number] ?? `summary ${number}`
+}

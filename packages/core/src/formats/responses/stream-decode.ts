@@ -19,6 +19,8 @@ const endings: ReadonlySet<string> = new Set(['response.completed', 'response.in
 const failures: ReadonlySet<string> = new Set(['response.failed', 'response.cancelled', 'error', 'response.error'])
 /** Events without a meaning: they only keep the line open, or count a limit. */
 const silent: ReadonlySet<string> = new Set(['keepalive', 'ping', 'response.rate_limits.updated', 'codex.rate_limits'])
+/** All of these: every other event is about an item. */
+const ofResponse: ReadonlySet<string> = new Set([...beginnings, ...endings, ...failures, ...silent])
 
 /**
  * Events in, events out. Items are known by their place in the output: their ids change on the way with some servers, and
@@ -113,6 +115,11 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   }
 
   function read(type: string, event: JsonObject): void {
+    if (ofResponse.has(type) || event.error) readResponse(type, event)
+    else readItem(type, event)
+  }
+
+  function readResponse(type: string, event: JsonObject): void {
     const response = isObject(event.response) ? event.response : undefined
     if (beginnings.has(type)) {
       start(response ?? {})
@@ -123,11 +130,10 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       else finish(response ?? {})
       return
     }
-    if (failures.has(type) || event.error) {
-      fail(type === 'response.cancelled' ? cancelled : decodeError(200, event))
-      return
-    }
-    if (silent.has(type)) return
+    if (failures.has(type) || event.error) fail(type === 'response.cancelled' ? cancelled : decodeError(200, event))
+  }
+
+  function readItem(type: string, event: JsonObject): void {
     const index = typeof event.output_index === 'number' ? event.output_index : undefined
     if (index !== undefined) {
       if (!started) start({})

@@ -1,6 +1,7 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, Finish, JsonObject, ModelEvent, Usage } from '../ir.ts'
+import { reportEnding } from '../shared/ending.ts'
 import { inWords } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
@@ -57,7 +58,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   }
 
   function endChoice(event: Extract<ModelEvent, { type: 'choice-end' }>): void {
-    const { type: _, choice, finish: ending, logprobs: _logprobs, extra, ...rest } = event
+    const { type: _, choice, finish: ending, logprobs, extra, ...rest } = event
     rest satisfies Nothing
     if (choice !== 0) return
     const { explanation, reason, sequence, extra: finishExtra } = ending
@@ -66,12 +67,20 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       ...ownExtra(extra, 'responses', '/choices/0', context.report),
       ...ownExtra(finishExtra, 'responses', '/choices/0', context.report),
     }
+    if (logprobs !== undefined)
+      context.report.add(
+        loss(
+          '/choices/0/logprobs',
+          'log probabilities that come after their text have no place in a stream of responses',
+        ),
+      )
     if (sequence !== undefined) reportSequence(context)
     const told = brokenEnding(ending, output.held.any)
     if (told !== undefined) {
       fail({ kind: 'upstream_error', status: statusOf.upstream_error, message: told })
       return
     }
+    reportEnding(ending, { words: 'responses' }, '/choices/0', context)
     if (explanation !== undefined && !output.held.refusal) {
       if (reason === 'refusal' || reason === 'content-filter') output.refuse(explanation)
       else reportExplanation(explanation, context)

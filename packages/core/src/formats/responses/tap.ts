@@ -1,6 +1,7 @@
 import type { ResponseTap, SseEvent, StreamTap, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
+import { checkWhole } from '../shared/tap.ts'
 import { decodeError } from './error.ts'
 import { comment, errorEvents, keepalive } from './event.ts'
 import { decodeUsage } from './usage.ts'
@@ -67,6 +68,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     push(event) {
       const { data } = event
       if (event.event === ':' || data === '' || data === '[DONE]') return true
+      checkWhole(data)
       const type = typeOf(event)
       last = data
       own = 0

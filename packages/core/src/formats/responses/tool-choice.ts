@@ -1,26 +1,27 @@
 import type { Json, JsonObject, ModelRequest, ToolChoice } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
-import { findMember, findTool, loweredName } from './tool-names.ts'
+import { findTool } from '../shared/tool-names.ts'
+import { findMember, memberName } from './namespaces.ts'
 import { nativeOf } from './tools.ts'
 
 /** Undefined: a choice of something only this format knows (`mcp`, hosted tools); the caller keeps it verbatim. */
-export function decodeChoice(choice: Json): ToolChoice | undefined {
+export function decodeChoice(choice: Json, tools: ModelRequest['tools']): ToolChoice | undefined {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
   if (!isObject(choice)) return undefined
   if (choice.type === 'allowed_tools' || (choice.type === undefined && Array.isArray(choice.tools))) {
-    const names = Array.isArray(choice.tools) ? choice.tools.map(namedBy) : [undefined]
+    const names = Array.isArray(choice.tools) ? choice.tools.map((tool) => namedBy(tool, tools)) : [undefined]
     const mode = choice.mode === 'required' ? 'required' : 'auto'
     return names.every((name) => name !== undefined) ? { allowed: names, mode } : undefined
   }
-  const name = namedBy(choice)
+  const name = namedBy(choice, tools)
   return name === undefined ? undefined : { name }
 }
 
-function namedBy(choice: Json): string | undefined {
+function namedBy(choice: Json, tools: ModelRequest['tools']): string | undefined {
   if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return undefined
   const { name, namespace } = choice
   if (typeof name !== 'string') return undefined
-  return typeof namespace === 'string' ? loweredName({ namespace, name }) : name
+  return typeof namespace === 'string' ? memberName({ namespace, name }, tools) : name
 }
 
 export function encodeChoice(choice: ToolChoice, tools: ModelRequest['tools']): Json {

@@ -1,3 +1,4 @@
+import { enforce, isStrictSchema } from '../chat/strict-schema.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
@@ -13,13 +14,13 @@ import {
 } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
-import { isStrictSchema } from './strict-schema.ts'
-import { findTool, keepMember, loweredName, memberOf } from './tool-names.ts'
+import { findTool } from '../shared/tool-names.ts'
+import { keepMember, memberName, memberOf, tellApart } from './namespaces.ts'
 
 type NamedTool = Exclude<Tool, { type: 'native' }>
 
 export function decodeTools(tools: readonly Json[], at: string): Tool[] {
-  return tools.flatMap((tool, index) => decodeTool(tool, pointer(at, index)))
+  return tellApart(tools.flatMap((tool, index) => decodeTool(tool, pointer(at, index))))
 }
 
 /**
@@ -84,7 +85,7 @@ function decodeNamespace(source: JsonObject, at: string): Tool[] {
     const member = { namespace: name, name: tool.name }
     members.push({
       ...tool,
-      name: loweredName(member),
+      name: memberName(member, undefined),
       extra: { responses: { ...tool.extra?.responses, namespace: keepMember(member, others) } },
     })
   }
@@ -125,7 +126,9 @@ function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): Json
     ...own
   } = ownExtra(tool.extra, 'responses', at, context.report) ?? {}
   if (tool.cache !== undefined)
-    context.report.add(loss(at, 'a cache hint on a tool has no form in responses', 'unsupported', 'note'))
+    context.report.add(
+      loss(pointer(at, 'cache_control'), 'a cache hint on a tool has no form in responses', 'unsupported', 'note'),
+    )
   switch (tool.type) {
     case 'function': {
       const { type, name, description, schema, strict, at: _at, cache: _cache, extra: _extra, ...rest } = tool
@@ -133,9 +136,12 @@ function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): Json
       if (isObject(native)) return native
       const out: JsonObject = { ...own, type, name }
       put(out, 'description', description)
-      out.parameters = schema ?? { type: 'object', properties: {} }
+      const held = ownClient
+        ? { schema, strict }
+        : enforce(schema, strict, (detail, severity) => context.report.add(loss(at, detail, 'approximated', severity)))
+      out.parameters = held.schema ?? { type: 'object', properties: {} }
       // Elsewhere a function that says nothing is not strict; here it would be.
-      put(out, 'strict', strict ?? (ownClient ? undefined : false))
+      put(out, 'strict', held.strict ?? (ownClient ? undefined : false))
       return out
     }
     case 'custom': {

@@ -42,3 +42,19 @@ export function leftover(from: Unread): JsonObject | undefined {
   for (const _ in from) return from
   return undefined
 }
+
+/**
+ * What stands in `source` beside the known fields and says something. Copies nothing unless there is something: chunks
+ * of a stream are read with it.
+ */
+export function fieldsBeside(source: JsonObject, known: ReadonlySet<string>): JsonObject | undefined {
+  let found: JsonObject | undefined
+  for (const key in source) {
+    if (known.has(key)) continue
+    const value = source[key]
+    if (value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)) continue
+    found ??= {}
+    found[key] = value
+  }
+  return found
+}

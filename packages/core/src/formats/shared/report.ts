@@ -1,5 +1,5 @@
 import type { Codec } from '../codec.ts'
-import type { Extra, Format, JsonObject, Loss, Report } from '../ir.ts'
+import type { Extra, Format, Json, JsonObject, Loss, ModelRequest, Report } from '../ir.ts'
 import { pointer } from './pointer.ts'
 import { isObject } from './reader.ts'
 
@@ -73,6 +73,10 @@ export function ownExtra(extra: Extra | undefined, own: Format, at: string, repo
   return extra[own]
 }
 
+/** How a codec keeps where a lowered tool came from: its names arrive without that. */
+const isCarried = (key: string, value: Json | undefined): boolean =>
+  (key === 'namespace' && typeof value !== 'string') || (key === 'loaded' && value === true)
+
 function reportForeign(fields: JsonObject, at: string, report: Report): void {
   for (const key of Object.keys(fields)) {
     const value = fields[key]
@@ -80,8 +84,9 @@ function reportForeign(fields: JsonObject, at: string, report: Report): void {
       reportForeign(value, pointer(at, key), report)
       continue
     }
+    if (isCarried(key, value)) continue
     report.add({
-      path: pointer(at, key),
+      path: key === 'native' ? at : pointer(at, key),
       kind: 'unsupported',
       severity: harmless.has(key) ? 'note' : 'warn',
       detail: `${key} has no counterpart in the upstream's format`,
@@ -94,7 +99,19 @@ export const fieldPointer = (
   irField: string,
   at: { [irField: string]: string } | undefined,
   client: Pick<Codec, 'fieldPointers'> | undefined,
-): string => at?.[irField] ?? client?.fieldPointers[irField] ?? `/${irField.replaceAll('.', '/')}`
+): string =>
+  at?.[irField] ??
+  client?.fieldPointers[irField] ??
+  // A field of a field (`output.format.name`) stands in that one.
+  at?.[/^\w+\.\w+(?=\.)/.exec(irField)?.[0] ?? ''] ??
+  `/${irField.replaceAll('.', '/')}`
+
+/**
+ * Whether the client itself speaks the format with these pointers: where its turns and its user stood tells formats apart.
+ * What it wrote in the format's own terms is between it and the upstream. A request that does not say counts as its own.
+ */
+export const isWrittenIn = ({ at }: ModelRequest, pointers: Codec['fieldPointers']): boolean =>
+  at?.turns === undefined || (at.turns === pointers.turns && at['user.id'] === pointers['user.id'])
 
 export const loss = (
   path: string,

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from './reader.ts'
 
+/** The value a text holds; undefined for a text that is no JSON. */
 export function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json

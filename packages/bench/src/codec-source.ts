@@ -1,0 +1,4 @@
+// What the codec benchmark takes from core's inside. Bundled at its start: plain Node reads no TypeScript.
+export { codecOf } from '../../core/src/formats/index.ts'
+export { answerSide, createReport } from '../../core/src/losses.ts'
+export { encodeAllSse } from '../../core/src/sse/encode.ts'

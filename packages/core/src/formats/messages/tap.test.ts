@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { GatewayError } from '../../errors.ts'
+import type { SseEvent } from '../codec.ts'
+import type { JsonObject } from '../ir.ts'
+import { messagesCodec } from './index.ts'
+import { target } from './recorded.test-support.ts'
+
+const sse = (data: JsonObject): SseEvent => ({ event: String(data.type), data: JSON.stringify(data) })
+const start = sse({
+  type: 'message_start',
+  message: {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude',
+    content: [],
+    stop_reason: null,
+    usage: { input_tokens: 9, output_tokens: 1 },
+  },
+})
+const ending = (stop_reason: string): SseEvent[] => [
+  sse({ type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 5 } }),
+  sse({ type: 'message_stop' }),
+]
+const block = (index: number, content_block: JsonObject, ...deltas: JsonObject[]): SseEvent[] => [
+  sse({ type: 'content_block_start', index, content_block }),
+  ...deltas.map((delta) => sse({ type: 'content_block_delta', index, delta })),
+  sse({ type: 'content_block_stop', index }),
+]
+const ping = sse({ type: 'ping' })
+
+describe('tapping a stream', () => {
+  const tap = (events: readonly SseEvent[]) => {
+    const tapped = messagesCodec.tapStream({ withholdUsage: false, target: target() })
+    for (const event of events) tapped.push(event)
+    return tapped
+  }
+  test('it has started with the first event that says something', () => {
+    expect(tap([start, ping]).started).toBe(false)
+    expect(tap([start, ...block(0, { type: 'text', text: '' })]).started).toBe(true)
+    expect(tap([start, ...ending('refusal')])).toMatchObject({ started: true, ended: true, finish: 'refusal' })
+    expect(tap([start, ...ending('end_turn')]).usage).toMatchObject({ input: { total: 9 }, output: { total: 5 } })
+  })
+  test.each([
+    ['first', '{"type":"error","error":{"type":"overloaded_error","message":"x"}}'],
+    ['last', '{"error":{"type":"overloaded_error","message":"x"},"type":"error"}'],
+    ['far behind', `{"request_id":"${'r'.repeat(300)}","error":{"type":"overloaded_error"},"type":"error"}`],
+    ['nowhere', '{"error":{"type":"overloaded_error","message":"x"}}'],
+  ])('it sees an error without an event name whose type stands %s', (_, data) => {
+    expect(tap([start, { data }])).toMatchObject({ ended: false, error: { kind: 'overloaded' } })
+  })
+  test('it needs no event names', () => {
+    const said = {
+      index: 0,
+      delta: { type: 'text_delta', text: '{"type":"message_stop"}' },
+      type: 'content_block_delta',
+    }
+    const bare = (event: unknown): SseEvent => ({ data: JSON.stringify(event) })
+    const tapped = tap([bare(JSON.parse(start.data)), bare(said)])
+    expect(tapped).toMatchObject({ started: true, ended: false })
+    tapped.push({ data: '{"type": "message_stop"}' })
+    expect(tapped.ended).toBe(true)
+  })
+  test.each([
+    ['half an event', [start, { event: 'content_block_delta', data: '{"type":"content_block_delta","index' }]],
+    ['garbage', [start, { event: 'message_delta', data: 'garbage' }]],
+    ['an end without a beginning', [{ event: 'message_stop', data: '{"type":"message_stop"}' }]],
+  ])('it lets nothing pass after %s', (_, events) => {
+    expect(() => tap(events)).toThrow(GatewayError)
+  })
+  test('it speaks for the gateway in the words of the stream', () => {
+    const tapped = tap([start])
+    expect(tapped.heartbeat()).toEqual([{ event: 'ping', data: '{"type":"ping"}' }])
+    const [event] = tapped.fail({ kind: 'upstream_truncated', status: 502, message: 'Broken off.' })
+    expect(event).toEqual({
+      event: 'error',
+      data: '{"type":"error","error":{"type":"api_error","message":"Broken off."}}',
+    })
+  })
+})

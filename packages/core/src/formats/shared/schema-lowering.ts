@@ -1,0 +1,240 @@
+import type { Json, JsonObject } from '../ir.ts'
+import {
+  admitsNull,
+  areDisjoint,
+  describesObject,
+  isRecursive,
+  mapInner,
+  nested,
+  resolve,
+  typesOf,
+} from './json-schema.ts'
+import { isObject } from './reader.ts'
+
+/** What a server makes of a JSON Schema that it holds its model to. */
+export interface SchemaDialect {
+  /** Keywords it takes and enforces, or takes as a hint. */
+  readonly keywords: ReadonlySet<string>
+  /** The `format`s of texts that it takes and enforces. */
+  readonly formats: ReadonlySet<string>
+  /** Every object has to say `additionalProperties: false`. */
+  readonly closed?: boolean
+  /** Every property has to be required. */
+  readonly complete?: boolean
+  /** Every schema has to say its type, and the whole has to be an object without alternatives. */
+  readonly typed?: boolean
+  /** A schema may hold itself. */
+  readonly recursive?: boolean
+  /** Beside a `$ref` nothing else may stand. */
+  readonly bareRefs?: boolean
+  /** The greatest `minItems` it enforces. Default: any. */
+  readonly minItems?: number
+  /** Regular expressions that it refuses. */
+  readonly refusedPattern?: RegExp
+  /** What becomes of a keyword that it does not enforce: it stays where it is, or becomes a sentence of the description. */
+  readonly unenforced: 'kept' | 'described'
+}
+
+export interface LoweredSchema {
+  /** The same object if nothing had to change. */
+  readonly schema: JsonObject
+  /** What is no longer enforced, in words. Empty: whatever fits `schema` fits the schema as it was. */
+  readonly unkept: readonly string[]
+  /** What was ruled out that the schema allowed without saying so, and the hints that were left out; in words. */
+  readonly changed: readonly string[]
+  /** It holds itself, and the dialect takes no such schema, in whatever words. */
+  readonly circular: boolean
+}
+
+/** Keywords that tell and rule out nothing. */
+const hints: ReadonlySet<string> = new Set([
+  '$schema',
+  '$id',
+  '$comment',
+  '$anchor',
+  'title',
+  'description',
+  'default',
+  'example',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  'contentEncoding',
+  'contentMediaType',
+  'discriminator',
+  'propertyOrdering',
+])
+
+/**
+ * The schema in a dialect. What can be said in other words without a change of meaning is; what cannot is never left out in
+ * silence, and nothing that the schema refuses becomes valid without being named in `unkept`.
+ */
+export function lowerSchema(root: JsonObject, dialect: SchemaDialect): LoweredSchema {
+  const unkept = new Set<string>()
+  const changed = new Set<string>()
+
+  function lower(source: JsonObject): JsonObject {
+    const schema = reword(source, root, dialect, unkept)
+    const out: JsonObject = {}
+    const told: [string, Json][] = []
+    for (const key of Object.keys(schema)) {
+      const value = schema[key] ?? null
+      const fault = faultOf(key, value, schema, root, dialect)
+      if (fault === undefined) out[key] = mapInner(key, value, lower)
+      else if (fault === 'hint') {
+        if (dialect.unenforced === 'kept') out[key] = value
+        else changed.add(`'${key}' is left out`)
+      } else {
+        unkept.add(fault)
+        if (dialect.unenforced === 'kept') out[key] = mapInner(key, value, lower)
+        else told.push([key, value])
+      }
+    }
+    if (told.length > 0) describe(out, told)
+    if (dialect.typed && out.type === undefined && out.anyOf === undefined && out.$ref === undefined)
+      unkept.add('schema without a type')
+    if (describesObject(out)) closeObject(out, root, dialect, unkept, changed)
+    return isSame(out, source) ? source : out
+  }
+
+  const circular = !dialect.recursive && isRecursive(root)
+  if (circular) unkept.add('references in a circle')
+  const schema = lower(root)
+  if (dialect.typed && !(schema.type === 'object' && schema.anyOf === undefined))
+    unkept.add('schema that is not an object’s')
+  return { schema, unkept: [...unkept], changed: [...changed], circular }
+}
+
+const isSame = (out: JsonObject, source: JsonObject): boolean => {
+  const keys = Object.keys(out)
+  return keys.length === Object.keys(source).length && keys.every((key) => out[key] === source[key])
+}
+
+/** The same meaning in words that the dialect knows. */
+function reword(source: JsonObject, root: JsonObject, dialect: SchemaDialect, unkept: Set<string>): JsonObject {
+  let schema = mergeOnly(source)
+  const { keywords } = dialect
+  const { const: only, oneOf, $ref } = schema
+  if (only !== undefined && !keywords.has('const') && (typeof only === 'string' || typeof only === 'number')) {
+    const { const: _, ...rest } = schema
+    schema = { ...rest, enum: [only] }
+  }
+  if (Array.isArray(oneOf) && !keywords.has('oneOf') && schema.anyOf === undefined) {
+    const { oneOf: _, ...rest } = schema
+    schema = { ...rest, anyOf: oneOf }
+    if (!areDisjoint(oneOf, root)) unkept.add("'oneOf' with choices that overlap")
+  }
+  schema = wholeBounds(schema, dialect)
+  if (dialect.typed && schema.type === undefined) {
+    const type = typeOfValues(schema)
+    if (type !== undefined) schema = { ...schema, type }
+  }
+  if ($ref !== undefined && dialect.bareRefs) {
+    const { $ref: _, ...rest } = schema
+    if (Object.keys(rest).some((key) => !key.startsWith('$')) && rest.anyOf === undefined)
+      schema = { ...rest, anyOf: [{ $ref }] }
+  }
+  return schema
+}
+
+/** `allOf` with one schema is that schema; the outer description is the nearer one. */
+function mergeOnly(schema: JsonObject): JsonObject {
+  const { allOf, ...rest } = schema
+  const [only, second] = Array.isArray(allOf) ? allOf : []
+  if (!isObject(only) || second !== undefined) return schema
+  return Object.keys(rest).every((key) => hints.has(key) || only[key] === undefined) ? { ...only, ...rest } : schema
+}
+
+/** For integers "more than 0" is "from 1". */
+function wholeBounds(schema: JsonObject, { keywords }: SchemaDialect): JsonObject {
+  if (schema.type !== 'integer') return schema
+  let out = schema
+  for (const [open, closed, step] of [
+    ['exclusiveMinimum', 'minimum', 1],
+    ['exclusiveMaximum', 'maximum', -1],
+  ] as const) {
+    const { [open]: bound, ...rest } = out
+    if (!Number.isSafeInteger(bound) || keywords.has(open) || !keywords.has(closed) || rest[closed] !== undefined)
+      continue
+    out = { ...rest, [closed]: Number(bound) + step }
+  }
+  return out
+}
+
+/** The type that all the named values have. */
+function typeOfValues({ const: only, enum: list }: JsonObject): string | undefined {
+  const values = only !== undefined ? [only] : Array.isArray(list) ? list : []
+  const types = new Set(values.map((value) => (value === null ? 'null' : typeof value)))
+  const [type] = types
+  return types.size === 1 && type !== 'object' ? type : undefined
+}
+
+/** Why a keyword is not enforced, in words; 'hint' for one that enforces nothing anyway and is not taken. */
+function faultOf(
+  key: string,
+  value: Json,
+  schema: JsonObject,
+  root: JsonObject,
+  dialect: SchemaDialect,
+): string | undefined {
+  const { keywords, formats, minItems, refusedPattern } = dialect
+  if (key === 'format') {
+    if (typesOf(schema)?.some((type) => type === 'number' || type === 'integer')) return 'hint'
+    return keywords.has(key) && typeof value === 'string' && formats.has(value)
+      ? undefined
+      : `format '${String(value)}'`
+  }
+  if (!keywords.has(key)) return hints.has(key) ? 'hint' : `'${key}'`
+  if (key === '$ref')
+    return typeof value === 'string' && resolve(value, root) !== undefined ? undefined : "'$ref' to elsewhere"
+  if (key === 'minItems' && minItems !== undefined && typeof value === 'number' && value > minItems) return `'${key}'`
+  if (key === 'pattern' && typeof value === 'string' && refusedPattern?.test(value)) return `'${key}'`
+  if (key === 'enum' && Array.isArray(value) && value.some((item) => typeof item === 'object' && item !== null))
+    return "'enum' of objects or lists"
+  // A schema may be `true` or `false`, too; dialects take objects only.
+  const kind = nested[key]
+  const plain = kind === 'one' ? key !== 'additionalProperties' && typeof value === 'boolean' : hasBoolean(kind, value)
+  return plain ? `'${key}' with true or false for a schema` : undefined
+}
+
+function hasBoolean(kind: string | undefined, value: Json): boolean {
+  if (kind === 'list') return Array.isArray(value) && value.some((item) => typeof item === 'boolean')
+  return kind === 'map' && isObject(value) && Object.values(value).some((item) => typeof item === 'boolean')
+}
+
+/** Models read descriptions: what is not enforced can at least be told. */
+function describe(out: JsonObject, told: readonly [string, Json][]): void {
+  const rules = told.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(', ')
+  const { description } = out
+  out.description =
+    typeof description === 'string' && description !== '' ? `${description}\n\n{${rules}}` : `{${rules}}`
+}
+
+/** What an object has to say for itself: that nothing else may stand in it, and that everything must. */
+function closeObject(
+  out: JsonObject,
+  root: JsonObject,
+  dialect: SchemaDialect,
+  unkept: Set<string>,
+  changed: Set<string>,
+): void {
+  const properties = isObject(out.properties) ? out.properties : {}
+  if (dialect.closed && out.additionalProperties !== false) {
+    // An object of any names would become one of none.
+    if (out.additionalProperties === undefined && out.properties !== undefined)
+      changed.add('properties that the schema does not name are ruled out')
+    else unkept.add('objects with properties of any name')
+    out.additionalProperties = false
+  }
+  if (!dialect.complete) return
+  const required = Array.isArray(out.required) ? out.required : []
+  const optional = Object.keys(properties).filter((name) => !required.includes(name))
+  if (optional.length === 0) return
+  // One that may be null can be written as null in place of being left out. Of any other the model would have to make one up.
+  if (!optional.every((name) => admitsNull(properties[name] ?? null, root))) unkept.add('optional properties')
+  else {
+    changed.add('optional properties are null in place of being left out')
+    out.required = [...required, ...optional]
+  }
+}

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import { GatewayError } from '../../errors.ts'
+import { createReport } from '../../losses.ts'
+import { chatCodec } from '../chat/index.ts'
+import type { Codec, SseEvent, StreamTap } from '../codec.ts'
+import { geminiCodec } from '../gemini/index.ts'
+import { codecs } from '../index.ts'
+import { eventsOf, run } from './exchange.test-support.ts'
+
+const target = { model: 'm', quirks: {} }
+const answer = eventsOf({
+  id: 'a',
+  model: 'm',
+  created: 1,
+  choices: [{ parts: [{ type: 'text', text: 'Hello {there}.' }], finish: { reason: 'stop' } }],
+  usage: { input: { total: 3 }, output: { total: 5 } },
+})
+
+function streamOf(codec: Codec): SseEvent[] {
+  const request = { model: 'm', turns: [], stream: true, output: { includeUsage: true } }
+  const context = { report: createReport(), newId: (prefix: string) => `${prefix}1`, now: () => 1, request }
+  return run(codec.encodeStream(context), answer).filter(({ event }) => event !== ':')
+}
+
+function tapped(codec: Codec, events: readonly SseEvent[]): StreamTap {
+  const tap = codec.tapStream({ withholdUsage: false, target })
+  for (const event of events) tap.push(event)
+  tap.end?.()
+  return tap
+}
+
+describe.each(codecs.map((codec) => [codec.format, codec] as const))('the tap of a %s stream', (_, codec) => {
+  const events = streamOf(codec)
+
+  test('sees the end of a whole one', () => {
+    expect(tapped(codec, events)).toMatchObject({ started: true, ended: true, error: undefined })
+  })
+
+  test('sees none before it came', () => {
+    const last = events.findLastIndex(({ data }) => /stop|STOP|completed|\[DONE\]/.test(data))
+    for (let count = 0; count < (codec === chatCodec ? events.length - 1 : last); count++)
+      expect(tapped(codec, events.slice(0, count)).ended).toBe(false)
+  })
+
+  test('lets no half event pass, wherever it stands', () => {
+    const json = events.filter(({ data }) => data.startsWith('{'))
+    expect(json.length).toBeGreaterThan(1)
+    for (const [index, event] of json.entries()) {
+      const half = { ...event, data: event.data.slice(0, event.data.length / 2).replace(/[}\]]+$/, '') }
+      expect(() => tapped(codec, json.with(index, half))).toThrow(GatewayError)
+    }
+  })
+})
+
+describe('a chat stream', () => {
+  const chunk = (fields: object): SseEvent => ({ data: JSON.stringify({ id: 'c', model: 'm', ...fields }) })
+  const text = chunk({ choices: [{ index: 0, delta: { content: 'a' } }] })
+  const done = { data: '[DONE]' }
+  const decoded = (events: readonly SseEvent[]): string | undefined => {
+    const request = { model: 'm', turns: [], stream: true }
+    const context = { report: createReport(), newId: (prefix: string) => prefix, now: () => 1, request, target }
+    const end = run(chatCodec.decodeStream(context), events).at(-1)
+    return end?.type === 'error' ? end.error.kind : end?.type
+  }
+
+  test('of nothing but its mark is no answer', () => {
+    expect(() => tapped(chatCodec, [done])).toThrow(expect.objectContaining({ name: 'GatewayError' }))
+    expect(decoded([done])).toBe('upstream_bad_response')
+  })
+
+  test.each<[string, SseEvent[], boolean]>([
+    ['neither why it ended nor what it cost is cut', [text], false],
+    ['why it ended is whole', [text, chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })], true],
+    // As Snowflake and some models behind OpenRouter end theirs.
+    ['what it cost is whole', [text, chunk({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } })], true],
+  ])('that says %s', (_, events, whole) => {
+    expect(tapped(chatCodec, [...events, done]).ended).toBe(whole)
+    expect(decoded([...events, done])).toBe(whole ? 'response-end' : 'upstream_truncated')
+  })
+})
+
+test('a generateContent stream has ended when all of its candidates have', () => {
+  const candidate = (index: number, finishReason?: string) => ({
+    index,
+    content: { parts: [{ text: 'a' }] },
+    finishReason,
+  })
+  const chunk = (...candidates: object[]): SseEvent => ({ data: JSON.stringify({ candidates }) })
+  const events = [chunk(candidate(0)), chunk(candidate(1)), chunk(candidate(0, 'STOP'))]
+  expect(tapped(geminiCodec, events).ended).toBe(false)
+  expect(tapped(geminiCodec, [...events, chunk(candidate(1, 'STOP'))]).ended).toBe(true)
+})
