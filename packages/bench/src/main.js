@@ -1,117 +1,22 @@
-// `pnpm bench`: the gateway on Node against a bare proxy, in one go. Proxies share one CPU, load and upstream the other,
-// and rounds alternate, so that noise of the machine falls on both alike. Prints ratios; with --check a missed bar fails.
-//   BENCH_ROUNDS (3)  BENCH_SECONDS (2)  BENCH_CONNECTIONS (32)  BENCH_ONLY (part of a case's name)
+// `pnpm bench`, in one go: the gateway on Node against a bare proxy, then the codecs alone against JSON.parse and
+// JSON.stringify. Prints ratios; with --check a missed bar fails.
+//   BENCH_ONLY  part of a case's name; `codecs` for all codecs, `codecs: chat → gemini` for one pair of them
+//   BENCH_ROUNDS (3)  BENCH_SECONDS (2)  BENCH_CONNECTIONS (32)  of the proxies
+//   BENCH_CODEC_ROUNDS (15)  BENCH_CODEC_SLICE (5, milliseconds)  of the codecs
 //   --profile  writes a CPU profile of the gateway to packages/bench/profiles and prints its top costs
-import { spawnSync } from 'node:child_process'
-import os from 'node:os'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { cases } from './cases.js'
-import { startChild, startServer } from './process.js'
-import { topCosts } from './profile.js'
-import { table } from './table.js'
+import { benchCodecs, codecPairs } from './codecs.js'
+import { benchProxies } from './proxies.js'
 
 const { values: flags } = parseArgs({ options: { check: { type: 'boolean' }, profile: { type: 'boolean' } } })
-const rounds = Number(process.env.BENCH_ROUNDS ?? 3)
-const seconds = Number(process.env.BENCH_SECONDS ?? 2)
-const connections = Number(process.env.BENCH_CONNECTIONS ?? 32)
 const only = process.env.BENCH_ONLY ?? ''
 
-const canPin = os.availableParallelism() > 1 && spawnSync('taskset', ['-c', '0', 'true']).status === 0
-const proxyCpu = canPin ? 0 : undefined
-const loadCpu = canPin ? 1 : undefined
-const profiles = fileURLToPath(new URL('../profiles', import.meta.url))
+const chosenCases = cases.filter(({ name }) => name.includes(only))
+const chosenPairs = codecPairs.filter(({ name }) => name.includes(only))
+if (chosenCases.length + chosenPairs.length === 0) throw new Error(`no case's name holds BENCH_ONLY='${only}'`)
 
-const upstream = await startServer('./upstream.js', { pin: loadCpu })
-const address = `http://127.0.0.1:${upstream.port}`
-const proxies = {
-  gateway: await startServer('./gateway-proxy.js', {
-    args: [address],
-    pin: proxyCpu,
-    nodeArgs: flags.profile ? ['--cpu-prof', `--cpu-prof-dir=${profiles}`] : [],
-  }),
-  bare: await startServer('./bare-proxy.js', { args: [address], pin: proxyCpu }),
-  'bare-parse': await startServer('./bare-proxy.js', { args: [address, 'parse'], pin: proxyCpu }),
-}
-const load = startChild('./load.js', { pin: loadCpu })
-
-/** @typedef {import('./cases.js').Case} Case @typedef {keyof typeof proxies} Proxy */
-/** @typedef {{ rate: number, cpuMicros: number, p50: number, p99: number, busy: number }} Sample */
-
-/** @param {Case} item @param {Proxy} proxy */
-const target = (item, proxy) => ({
-  port: proxies[proxy].port,
-  path: proxy === 'gateway' ? item.path : item.barePath,
-  headers: { authorization: 'Bearer bench-token', ...item.headers },
-  body: item.body,
-})
-
-/** One answer is looked at before thousands are counted. @param {Case} item */
-async function check(item) {
-  const { port, path, headers, body } = target(item, 'gateway')
-  const before = await proxies.gateway.counters()
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body,
-  })
-  const text = await response.text()
-  if (response.status !== 200 || !text.includes(item.expect))
-    throw new Error(`${item.name}: the gateway answered ${response.status} ${text.slice(0, 500)}`)
-  if ((await proxies.gateway.counters()).tokens === before.tokens) throw new Error(`${item.name}: no usage was metered`)
-}
-
-/** @param {Case} item @param {Proxy} proxy @param {number} duration @returns {Promise<Sample>} */
-async function measure(item, proxy, duration) {
-  const before = await proxies[proxy].counters()
-  const result = await load.ask({ ...target(item, proxy), connections, seconds: duration })
-  if (result.error !== undefined) throw new Error(`${item.name}, ${proxy}: ${result.error}`)
-  const cpuMs = (await proxies[proxy].counters()).cpuMs - before.cpuMs
-  return {
-    rate: result.answers / result.seconds,
-    cpuMicros: (cpuMs * 1000) / result.answers,
-    busy: cpuMs / 1000 / result.seconds,
-    p50: result.p50,
-    p99: result.p99,
-  }
-}
-
-/** @param {number[]} numbers */
-const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
-
-console.log(
-  `Node ${process.versions.node}, ${rounds} rounds of ${seconds} s, ${connections} connections, ${canPin ? 'proxies pinned to CPU 0, load and upstream to CPU 1' : 'not pinned'}`,
-)
 let missed = 0
-const rows = []
-for (const item of cases.filter(({ name }) => name.includes(only))) {
-  await check(item)
-  for (const proxy of /** @type {const} */ (['gateway', item.against])) await measure(item, proxy, Math.min(1, seconds))
-  /** @type {Sample[]} */
-  const ours = []
-  /** @type {Sample[]} */
-  const theirs = []
-  for (let round = 0; round < rounds; round++) {
-    ours.push(await measure(item, 'gateway', seconds))
-    theirs.push(await measure(item, item.against, seconds))
-  }
-  const of = (/** @type {Sample[]} */ list, /** @type {keyof Sample} */ key) =>
-    median(list.map((sample) => sample[key]))
-  const ratio = median(ours.map(({ rate }, round) => rate / (theirs[round]?.rate ?? Number.NaN)))
-  const passed = item.bar === undefined ? undefined : ratio >= item.bar
-  if (passed === false) missed++
-  rows.push({
-    case: item.name,
-    'gateway req/s': Math.round(of(ours, 'rate')),
-    'bare req/s': Math.round(of(theirs, 'rate')),
-    ratio: ratio.toFixed(2),
-    'cpu µs/req': `${of(ours, 'cpuMicros').toFixed(0)} : ${of(theirs, 'cpuMicros').toFixed(0)}`,
-    'busy %': `${(of(ours, 'busy') * 100).toFixed(0)} : ${(of(theirs, 'busy') * 100).toFixed(0)}`,
-    'p99 ms': `${of(ours, 'p99').toFixed(1)} : ${of(theirs, 'p99').toFixed(1)}`,
-    bar: item.bar === undefined ? '' : `${passed ? 'pass' : 'MISSED'} (≥ ${item.bar})`,
-  })
-}
-console.log(table(rows))
-await Promise.all([...Object.values(proxies).map(({ stop }) => stop()), upstream.stop(), load.stop()])
-if (flags.profile) console.log(table(topCosts(profiles)))
+if (chosenCases.length > 0) missed += await benchProxies(chosenCases, flags.profile === true)
+if (chosenPairs.length > 0) missed += await benchCodecs(chosenPairs)
 process.exitCode = flags.check && missed > 0 ? 1 : 0

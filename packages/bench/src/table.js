@@ -10,3 +10,6 @@ export function table(rows) {
     ...rows.map((row) => line(columns.map((column) => row[column]))),
   ].join('\n')
 }
+
+/** @param {readonly number[]} numbers */
+export const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN

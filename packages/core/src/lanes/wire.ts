@@ -35,16 +35,10 @@ export function wireLane(
   redact: (text: string) => string,
 ): Lane {
   const edit = codec.wireEdit(request.value, target)
-  const set: JsonObject = { ...edit?.set }
-  // Also where the name stays: of a name given twice, in whatever case, the upstream might read the one that nobody checked.
-  const named = request.members.filter(({ key }) => key.toLowerCase() === 'model')
-  const { model } = request.value
-  if (model !== target.model || named.length > 1)
-    for (const { key, start, end } of named) set[key] = renamed(request.text.slice(start, end), model, target.model)
   return {
     kind: 'wire',
     upstreamFormat: codec.format,
-    body: Object.keys(set).length === 0 ? request.bytes : spliceJson(request.text, request.members, set),
+    body: setModel(request, target.model, { ...edit?.set }),
     report: createReport(),
     answer(bytes) {
       const { error, ...tapped } = tapQuietly(codec, parseAnswer(bytes))
@@ -58,6 +52,16 @@ export function wireLane(
         : editingStream(createTap(), edit.erase, maxEventChars, redact)
     },
   }
+}
+
+/** The body with the upstream's name for the model, and with the other members to `set`; the very bytes if nothing changes. */
+export function setModel(request: RequestBody, name: string, set: JsonObject): string | Uint8Array {
+  // Also where the name stays: of a name given twice, in whatever case, the upstream might read the one that nobody checked.
+  const named = request.members.filter(({ key }) => key.toLowerCase() === 'model')
+  const { model } = request.value
+  if (model !== name || named.length > 1)
+    for (const { key, start, end } of named) set[key] = renamed(request.text.slice(start, end), model, name)
+  return Object.keys(set).length === 0 ? request.bytes : spliceJson(request.text, request.members, set)
 }
 
 /** A format that names the model in its path may name it in the body too, with a collection in front (`models/x`). */
@@ -93,7 +97,7 @@ function tapQuietly(codec: Codec, body: JsonObject): ResponseTap {
 const bytesOf = (events: readonly SseEvent[]): Uint8Array => encoder.encode(encodeAllSse(events))
 
 /** Bytes pass untouched, whole events at a time, so that an error event can follow if the rest never comes. */
-function passingStream(
+export function passingStream(
   createTap: () => StreamTap,
   maxEventChars: number,
   redact: (text: string) => string,

@@ -10,6 +10,7 @@ export function anthropic({
   return {
     baseURL: cleanBaseURL(baseURL, '/v1'),
     formats: { messages: '/v1/messages' },
+    countTokens: { messages: '/v1/messages/count_tokens' },
     headers: {
       'anthropic-version': '2023-06-01',
       ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),

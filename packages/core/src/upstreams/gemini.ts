@@ -10,6 +10,7 @@ export function gemini({
   return {
     baseURL: cleanBaseURL(baseURL, '/v1beta'),
     formats: { gemini: '/v1beta/models' },
+    countTokens: { gemini: '/v1beta/models' },
     headers: { ...(apiKey === undefined ? {} : { 'x-goog-api-key': apiKey }), ...headers },
     passHeaders: [],
     quirks: {},

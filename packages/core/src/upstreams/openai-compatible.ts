@@ -8,6 +8,11 @@ export interface CompatibleOptions extends UpstreamOptions {
   baseURL: string
   /** Formats the server speaks natively, best first. Default `['chat']`. */
   formats?: readonly ('chat' | 'messages' | 'responses')[]
+  /**
+   * Formats in which the server counts tokens without generating: `/messages/count_tokens`, `/responses/input_tokens`.
+   * Default none: counts are estimates.
+   */
+  countTokens?: readonly ('messages' | 'responses')[]
   /** Where the server departs from the format. Default: `max_tokens` and the `system` role, which every such server knows. */
   quirks?: Quirks
 }
@@ -18,17 +23,21 @@ const paths: { readonly [F in Format]?: string } = {
   responses: '/responses',
 }
 
+const countPaths = { messages: '/messages/count_tokens', responses: '/responses/input_tokens' } as const
+
 /** Any server that speaks OpenAI's chat completions (or Anthropic's messages): Ollama, vLLM, OpenRouter, Groq, DeepSeek … */
 export function openaiCompatible({
   apiKey,
   baseURL,
   headers = {},
   formats = ['chat'],
+  countTokens = [],
   quirks = {},
 }: CompatibleOptions): Upstream {
   return {
     baseURL: cleanBaseURL(baseURL),
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
+    countTokens: Object.fromEntries(countTokens.map((format) => [format, countPaths[format]])),
     headers: {
       ...(formats.includes('messages') ? { 'anthropic-version': '2023-06-01' } : {}),
       ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),

@@ -1,5 +1,6 @@
 import type { Quirks } from '../formats/codec.ts'
 import type { Format } from '../formats/ir.ts'
+import type { OperationName } from '../operations/operation.ts'
 
 /** Where calls can go: a provider, as data. `openai()`, `anthropic()` and their kin make one. */
 export interface Upstream {
@@ -10,6 +11,16 @@ export interface Upstream {
    * in the path, the path up to the name.
    */
   readonly formats: { readonly [F in Format]?: string }
+  /**
+   * What it does beside chat: for each operation the dialects it speaks, best first, each with its path below `baseURL`.
+   * Default: nothing.
+   */
+  readonly operations?: { readonly [O in OperationName]?: { readonly [dialect: string]: string } }
+  /**
+   * Where it counts tokens, by the format of its counting endpoint, best first: paths as in `formats`. Default: nowhere, and
+   * counts are estimates.
+   */
+  readonly countTokens?: { readonly [F in Format]?: string }
   /** Headers of every call: credentials and version. They never reach a client. */
   readonly headers: Readonly<Record<string, string>>
   /** Client headers passed on, by lower-case name. Everything else stays here. */

@@ -1,0 +1,68 @@
+import type { ResponseTap, StreamTap, TargetTraits } from '../formats/codec.ts'
+import type { Format, Json, JsonObject, Report, Usage } from '../formats/ir.ts'
+
+/** What an upstream can be asked for beside chat generation. */
+export type OperationName =
+  | 'completions'
+  | 'embeddings'
+  | 'rerank'
+  | 'moderations'
+  | 'images'
+  | 'image-edits'
+  | 'image-variations'
+  | 'transcriptions'
+  | 'translations'
+  | 'speech'
+
+/** What a dialect may ask of its surroundings. */
+export interface OperationContext {
+  readonly report: Report
+  /** A new unique id with the given prefix. */
+  newId(prefix: string): string
+  /** Seconds since 1970. */
+  now(): number
+}
+export interface TargetContext extends OperationContext {
+  readonly target: TargetTraits
+}
+/** The request as the answer's reader and writer need it: what was asked decides what is shown. */
+export interface AnswerContext<Request> extends OperationContext {
+  readonly request: Request
+}
+
+/**
+ * One dialect of an operation, pure and synchronous like a codec: how its clients write and read it, how its upstreams do.
+ * `Request` and `Answer` are the operation's own small intermediate representation. A dialect without the decoding half is
+ * spoken by upstreams only, one without the encoding half on the wire lane only.
+ */
+export interface Dialect<Request, Answer> {
+  readonly name: string
+  /** Whose errors these servers write: the codec of that format reads them. */
+  readonly errors: Format
+  /**
+   * Checks a body from a client: required fields, types and bounds, in the provider's own wording. Unknown fields are kept.
+   * Throws GatewayError with `param`.
+   */
+  validate?(body: Json): JsonObject
+  decodeRequest?(body: JsonObject, context: OperationContext): Request
+  encodeRequest?(request: Request, context: TargetContext): JsonObject
+  /** Throws GatewayError `upstream_bad_response` if it is no answer at all. */
+  decodeAnswer?(body: Json, context: AnswerContext<Request>): Answer
+  encodeAnswer?(answer: Answer, context: AnswerContext<Request>): JsonObject
+  /** Wire lane: top-level members to set beside the model's name, where the body names it elsewhere too. */
+  wireEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
+  /** Wire lane: usage of a whole answer. May fail; nothing depends on it but accounting. */
+  tapAnswer(body: JsonObject): ResponseTap
+  /** Wire lane: watches a stream of events. Absent: this dialect has no streams. */
+  tapStream?(): StreamTap
+  /** For dialects that name the model in the URL: what follows it, `{model}` standing for the name. */
+  readonly modelInPath?: string
+}
+
+/** An operation in all its dialects. The first that an upstream speaks is written where it does not speak the client's. */
+export interface Operation<Request, Answer> {
+  readonly name: OperationName
+  readonly dialects: readonly Dialect<Request, Answer>[]
+  /** What an answer counts, for the books. */
+  usageOf?(answer: Answer): Usage | undefined
+}
