@@ -7,11 +7,13 @@ import type { Codec } from './formats/codec.ts'
 import { codecOf } from './formats/index.ts'
 import type { JsonObject } from './formats/ir.ts'
 import type { Gateway } from './gateway-types.ts'
-import { generate, type Shared } from './generate.ts'
+import { generate } from './generate.ts'
 import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import type { RequestBody } from './lanes/wire.ts'
+import { operationOf } from './operations/index.ts'
 import { getModel, listModels } from './operations/models.ts'
+import { runOperation } from './operations/run.ts'
 import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { lastWordsMs } from './relay.ts'
 import { errorReply, idHeaders, json } from './reply.ts'
@@ -19,6 +21,7 @@ import { createRouter } from './router.ts'
 import { createMatcher, type Match, normalizePath, type Route, routes, upgrades } from './routes.ts'
 import { type Ledger, settle } from './settle.ts'
 import { type Canceller, createCanceller, type Signal } from './signal.ts'
+import type { Shared } from './targets.ts'
 import type { Transport } from './transport.ts'
 import { fetchTransport } from './web/fetch-transport.ts'
 import { toInbound, toResponse } from './web/request.ts'
@@ -161,7 +164,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       case 'count-tokens':
         throw new GatewayError('not_implemented', 'Counting tokens is not implemented.')
       case 'generate': {
-        const request = await read(found, codec, inbound)
+        const request = await read(found, codec.validateRequest, inbound)
         ledger.model = String(request.value.model)
         ledger.stream = request.value.stream === true
         if (asksToExplain(inbound)) {
@@ -181,14 +184,27 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         // Awaited here: a promise returned from an async function costs three turns of the queue.
         return await generate({ shared, inbound, codec, request, ledger, transport, signal, release, jsonArray })
       }
+      default: {
+        const { operation, dialect } = operationOf(route.operation, route.dialect)
+        const request = await read(found, (body) => dialect.validate?.(body) ?? {}, inbound)
+        ledger.model = String(request.value.model ?? dialect.defaultModel)
+        ledger.stream = request.value.stream === true
+        const { transport, signal, release } = call
+        const context = { shared, inbound, ledger, transport, signal, release, jsonArray: false }
+        return await runOperation({ ...context, operation, dialect, request })
+      }
     }
   }
 
-  const read = ({ route, params }: Match, codec: Codec, inbound: Inbound): Promise<RequestBody> => {
+  const read = (
+    { route, params }: Match,
+    validate: Codec['validateRequest'],
+    inbound: Inbound,
+  ): Promise<RequestBody> => {
     if (route.requires !== undefined) checkRequiredHeader(inbound, route.requires)
     const { model } = params
     const fromPath = model === undefined ? undefined : { model, stream: route.stream === true }
-    return readRequest(inbound, codec.validateRequest, shared.limits, fromPath)
+    return readRequest(inbound, validate, shared.limits, fromPath)
   }
 
   return Object.freeze({
@@ -214,7 +230,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         )
       const codec = codecFor(found, inbound)
       const identity = await authenticate(auth, inbound, found.route)
-      const request = await read(found, codec, inbound)
+      const request = await read(found, codec.validateRequest, inbound)
       const { model, stream } = request.value
       return explain({ shared, inbound, codec, request, identity, model: String(model), stream: stream === true })
     },

@@ -1,7 +1,8 @@
 import type { Format } from './formats/ir.ts'
+import type { OperationName } from './operations/operation.ts'
 
 /** What a route does. Chat generation is `generate`, whatever the format. */
-export type Operation = 'generate' | 'count-tokens' | 'list-models' | 'get-model'
+export type Operation = 'generate' | 'count-tokens' | 'list-models' | 'get-model' | OperationName
 
 /** A header a route insists on: one of `names`, first wins, holding a date (`2023-06-01`). */
 export interface RequiredHeader {
@@ -20,6 +21,8 @@ export interface Route {
   readonly operation: Operation
   /** The dialect of requests, answers and errors. */
   readonly format: Format
+  /** For operations that are not of the chat formats: which of their own dialects the client speaks. */
+  readonly dialect?: string
   /** Another dialect for clients that send this header: three families share one path for their model lists. */
   readonly formatByHeader?: { readonly [header: string]: Format }
   /** Answered without its version prefix too, for clients whose base URL lacks it. */
@@ -74,6 +77,7 @@ export const routes: readonly Route[] = [
   // Newer SDKs ask under /v1, those of the cloud platform below its own prefix.
   ...modelActions('/v1/models'),
   ...modelActions('/v1beta1/publishers/google/models'),
+  { method: 'POST', path: '/v1/moderations', operation: 'moderations', format: 'chat', dialect: 'openai', bare: true },
   { method: 'GET', path: '/v1/models', operation: 'list-models', format: 'chat', formatByHeader: listDialects },
   { method: 'GET', path: '/v1/models/{model}', operation: 'get-model', format: 'chat', formatByHeader: listDialects },
   { method: 'GET', path: '/v1beta/models', operation: 'list-models', format: 'gemini', queryKey: true },

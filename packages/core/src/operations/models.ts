@@ -2,8 +2,9 @@ import { GatewayError } from '../errors.ts'
 import type { Codec } from '../formats/codec.ts'
 import type { JsonObject } from '../formats/ir.ts'
 
-/** The models a caller may use, as the dialect lists them. */
-export const listModels = (codec: Codec, names: readonly string[]): JsonObject => codec.encodeModelList(names)
+/** The models a caller may use, as the dialect lists them; a page of them where `query` asks for one. */
+export const listModels = (codec: Codec, names: readonly string[], query: string): JsonObject =>
+  codec.encodeModelList(names, new URLSearchParams(query))
 
 /** One model, or 404 in the dialect's words. */
 export function getModel(codec: Codec, name: string, known: boolean): JsonObject {

@@ -55,6 +55,8 @@ export interface Dialect<Request, Answer> {
   tapAnswer(body: JsonObject): ResponseTap
   /** Wire lane: watches a stream of events. Absent: this dialect has no streams. */
   tapStream?(): StreamTap
+  /** The model where the client names none. Default: it must name one. */
+  readonly defaultModel?: string
   /** For dialects that name the model in the URL: what follows it, `{model}` standing for the name. */
   readonly modelInPath?: string
 }

@@ -52,9 +52,10 @@ function prepare(call: OperationCall, target: ResolvedTarget): Prepared {
 
 function wire({ dialect, request, shared }: OperationCall, { upstream, model }: ResolvedTarget): OperationLane {
   const target = { model, quirks: upstream.quirks }
+  const unnamed = request.value.model === undefined && model !== dialect.defaultModel ? { model } : undefined
   return {
     kind: 'wire',
-    body: setModel(request, target.model, { ...dialect.wireEdit?.(request.value, target) }),
+    body: setModel(request, model, { ...unnamed, ...dialect.wireEdit?.(request.value, target) }),
     report: createReport(),
     answer(bytes) {
       const { error, ...tapped } = quietly(dialect, parseAnswer(bytes))

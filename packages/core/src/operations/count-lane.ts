@@ -1,0 +1,137 @@
+import { errorOf, GatewayError } from '../errors.ts'
+import type { Codec, CodecContext } from '../formats/codec.ts'
+import type { CountCodec } from '../formats/count-codec.ts'
+import { codecOf } from '../formats/index.ts'
+import type { Format, JsonObject, ModelRequest, Report } from '../formats/ir.ts'
+import { mayHoldSeals } from '../formats/shared/seals.ts'
+import { newId } from '../ids.ts'
+import { scanJson } from '../json/scan.ts'
+import type { Lane } from '../lanes/lane.ts'
+import { parseAnswer, type RequestBody, setModel } from '../lanes/wire.ts'
+import { createReport } from '../losses.ts'
+import type { ResolvedTarget } from '../router.ts'
+import type { Prepared } from '../targets.ts'
+import { callUrl } from '../upstreams/call-url.ts'
+
+/** A client's count: its format, and that format's way to count. */
+export interface CountRequest {
+  readonly codec: Codec
+  readonly count: CountCodec
+  readonly request: RequestBody
+}
+
+/**
+ * A count made ready for a target; undefined where its upstream does not count. As in generation: the client's own bytes to an
+ * upstream of its format, unless they hold another vendor's seals; a translation to any other.
+ */
+export function prepareCount(asked: CountRequest, target: ResolvedTarget): Prepared | undefined {
+  const { codec, request } = asked
+  const { upstream, model } = target
+  const endpoints = upstream.countTokens ?? {}
+  const own = endpoints[codec.format] !== undefined
+  const format = own ? codec.format : (Object.keys(endpoints) as Format[])[0]
+  if (format === undefined) return undefined
+  const reader = codecOf(format)
+  if (reader.count === undefined) return undefined
+  const onWire = own && !mayHoldSeals(request.text)
+  return {
+    lane: onWire ? wire(asked, target) : translation(asked, reader, reader.count, target),
+    url: callUrl(upstream, endpoints[format] as string, reader.count.pathEnding, model),
+    codec: reader,
+  }
+}
+
+/** The answer's bytes pass untouched, if they are a count. */
+function wire({ codec, count, request }: CountRequest, { model }: ResolvedTarget): Lane {
+  return {
+    kind: 'wire',
+    upstreamFormat: codec.format,
+    body: setModel(renamed(count, request, model), model, {}),
+    report: createReport(),
+    answer(bytes) {
+      readCount(codec, count, bytes)
+      return { body: bytes }
+    },
+    openStream,
+  }
+}
+
+function renamed(count: CountCodec, request: RequestBody, model: string): RequestBody {
+  const text = count.rename?.(request.text, request.members, String(request.value.model), model) ?? request.text
+  if (text === request.text) return request
+  const { members } = scanJson(text, Number.POSITIVE_INFINITY)
+  return { ...request, text, members, bytes: new TextEncoder().encode(text) }
+}
+
+function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, target: ResolvedTarget): Lane {
+  const { model, upstream: place } = target
+  const { input, report, context } = decodeInput(asked, upstream.format)
+  const body = upstream.encodeRequest(input, { ...context, target: { model, quirks: place.quirks } })
+  return {
+    kind: 'translate',
+    upstreamFormat: upstream.format,
+    body: JSON.stringify(theirs.fromGeneration(body, model)),
+    report,
+    answer: (bytes) => ({ body: JSON.stringify(asked.count.write(readCount(upstream, theirs, bytes))) }),
+    openStream,
+  }
+}
+
+/** What is to be counted, without what only says how to answer: nobody should be told of losses there. */
+export function decodeInput({ codec, count, request }: CountRequest, upstream?: Format) {
+  const { body, at } = count.toGeneration(request.value)
+  const bound = codec.fieldPointers['sampling.maxTokens']
+  const report = reportWithin(at, request.value, bound)
+  const context: CodecContext = {
+    report,
+    newId,
+    now: () => Math.floor(Date.now() / 1000),
+    ...(upstream === undefined ? {} : { upstream }),
+  }
+  const decoded = codec.decodeRequest(body, context)
+  const { model, turns, tools, reasoning, output, extra } = decoded
+  const input: ModelRequest = {
+    model,
+    turns,
+    stream: false,
+    ...(tools === undefined ? {} : { tools }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(output?.format === undefined ? {} : { output: { format: output.format } }),
+    ...(extra === undefined ? {} : { extra }),
+    at: { ...codec.fieldPointers, ...decoded.at, ...(bound === undefined ? {} : { 'sampling.maxTokens': bound }) },
+  }
+  return { body, input, report, context }
+}
+
+/** Names what is lost from the top of the client's body. That an encoder makes up a bound for an answer loses nothing. */
+function reportWithin(at: string, body: JsonObject, bound: string | undefined): Report {
+  const report = createReport(body)
+  return {
+    losses: report.losses,
+    add(loss) {
+      if (loss.path !== bound) report.add({ ...loss, path: at + loss.path })
+    },
+  }
+}
+
+function readCount(codec: Codec, count: CountCodec, bytes: Uint8Array) {
+  const body = parseAnswer(bytes)
+  const found = count.read(body)
+  if (found !== undefined) return found
+  const error = errorIn(codec, body)
+  if (error !== undefined) throw errorOf(error)
+  throw new GatewayError('upstream_bad_response', 'The upstream answered with something that is no count of tokens.')
+}
+
+/** An error that came under a good status. */
+function errorIn(codec: Codec, body: JsonObject) {
+  try {
+    return codec.tapResponse(body).error
+  } catch {
+    return undefined
+  }
+}
+
+function openStream(): never {
+  throw new GatewayError('internal', 'A count has no stream.')
+}

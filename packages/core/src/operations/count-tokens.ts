@@ -1,0 +1,72 @@
+import type { Attempt } from '../config.ts'
+import { GatewayError } from '../errors.ts'
+import { estimateHeader, estimateTokens } from '../estimate.ts'
+import type { Tokenizer } from '../estimate-tokenizer.ts'
+import type { Reply } from '../inbound.ts'
+import { refusal } from '../loss-policy.ts'
+import { idHeaders, json } from '../reply.ts'
+import { type AnswerCall, sendAnswer } from '../send-answer.ts'
+import { settle } from '../settle.ts'
+import { tryTargets } from '../targets.ts'
+import { type CountRequest, decodeInput, prepareCount } from './count-lane.ts'
+
+export interface CountCall extends AnswerCall, CountRequest {
+  readonly tokenizer: Tokenizer | undefined
+}
+
+/**
+ * Counts a request's input: at the upstream where it counts, else as an estimate, marked by the header
+ * `modelgate-estimate: tokens;by="…"`. Throws GatewayError.
+ *
+ * The first target that cannot count ends the search: no other vendor's tokenizer knows better than an estimate, and none is
+ * shown a text that it would not get to answer.
+ */
+export async function countTokens(call: CountCall): Promise<Reply> {
+  const { attempts } = call.ledger
+  let countless = false
+  try {
+    const { prepared, policy, result } = await tryTargets(call, (target) => {
+      countless ||= doesNotCount(attempts.at(-1))
+      const ready = countless ? undefined : prepareCount(call, target)
+      countless ||= ready === undefined
+      if (ready === undefined) throw new GatewayError('not_implemented', 'The upstream does not count tokens.')
+      return ready
+    })
+    return sendAnswer(call, prepared.lane, policy, result)
+  } catch (error) {
+    if (countless || doesNotCount(attempts.at(-1))) return await estimated(call)
+    throw error
+  }
+}
+
+const unknownEndpoint: readonly (number | undefined)[] = [404, 405, 501]
+
+/** The endpoint is not there after all. (A model that is not there is another matter.) */
+const doesNotCount = (last: Attempt | undefined): boolean =>
+  unknownEndpoint.includes(last?.status) && last?.error !== undefined && last.error !== 'model_not_found'
+
+async function estimated(call: CountCall): Promise<Reply> {
+  const { shared, ledger, codec, count, signal, tokenizer } = call
+  const { body, input, report } = decodeInput(call)
+  const refused = refusal(report.losses, 'ignore')
+  if (refused !== undefined) throw refused
+  const kept = count.stored.find((key) => body[key] !== undefined && body[key] !== null)
+  if (kept !== undefined)
+    throw new GatewayError(
+      'invalid_request',
+      `${kept}: what a provider has stored cannot be counted here. Send it as part of the request.`,
+      { param: kept, code: 'unsupported_parameter' },
+    )
+  const estimate = await estimateTokens(input, { tokenizer, logger: shared.logger, signal })
+  ledger.estimate = estimate.by
+  settle(ledger, { status: 200, outcome: 'finished' }, shared.plugins, shared.logger)
+  return {
+    status: 200,
+    headers: {
+      'content-type': json,
+      ...idHeaders(ledger.requestId),
+      'modelgate-estimate': estimateHeader(estimate),
+    },
+    body: JSON.stringify(count.write({ tokens: estimate.tokens })),
+  }
+}

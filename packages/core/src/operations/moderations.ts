@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { complain } from '../formats/chat/complaint.ts'
+import { validateBody } from '../formats/shared/validate.ts'
+import type { Operation } from './operation.ts'
+
+const part = z.looseObject({ type: z.string() })
+const schema = z.looseObject({
+  model: z.string().optional(),
+  input: z.union([z.string(), z.array(z.string()).min(1), z.array(part).min(1)], {
+    error: 'one of a string, an array of strings, or an array of objects',
+  }),
+})
+
+/** Moderation is of one dialect only: it passes as it came, to upstreams that offer it. */
+export const moderations: Operation<never, never> = {
+  name: 'moderations',
+  dialects: [
+    {
+      name: 'openai',
+      errors: 'chat',
+      defaultModel: 'omni-moderation-latest',
+      validate: (body) => validateBody(schema, body, complain),
+      tapAnswer: () => ({}),
+    },
+  ],
+}

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { asJson, setUp } from '../gateway.test-support.ts'
+
+const answer = { id: 'modr-1', model: 'omni-moderation-latest', results: [{ flagged: false }] }
+
+describe('an operation in the upstream’s own dialect', () => {
+  it('passes byte for byte but for the model’s name', async () => {
+    const odd = '{ "id":"m", "big":12345678901234567890, "results":[] }'
+    const { post, seen, finished } = setUp({ a: () => new Response(odd) })
+    const body = '{ "model":"alias", "input":["h\\u00ef"], "invented": 12345678901234567890 }'
+    const reply = await post('/v1/moderations', body)
+    expect(await reply.text()).toBe(odd)
+    expect(seen[0]).toMatchObject({ url: 'http://a/v1/moderations', body: body.replace('alias', 'real') })
+    expect(finished[0]).toMatchObject({ operation: 'moderations', lane: 'wire', outcome: 'finished', model: 'alias' })
+  })
+
+  it.each([
+    ['omni-moderation-latest', { input: 'x' }],
+    ['real', { input: 'x', model: 'real' }],
+  ])('names a model where the client did not: %s', async (model, sent) => {
+    const { post, seen } = setUp(
+      { a: asJson(answer) },
+      { models: { 'omni-moderation-latest': { upstream: 'a', model } } as never },
+    )
+    expect((await post('/v1/moderations', { input: 'x' })).status).toBe(200)
+    expect(JSON.parse(seen[0]?.body ?? '')).toEqual(sent)
+  })
+
+  it.each([
+    [{ model: 'real' }, 'input'],
+    [{ model: 'real', input: 5 }, 'input'],
+    [{ model: 'real', input: [] }, 'input'],
+    [{ model: 5, input: 'x' }, 'model'],
+    [{ model: 'claude-x', input: 'x' }, 'model'],
+  ])('refuses %j in the client’s dialect, naming %s', async (body, param) => {
+    const { post, seen } = setUp({ a: asJson(answer), m: asJson(answer) })
+    const reply = await post('/v1/moderations', body)
+    expect([reply.status, seen.length]).toEqual([400, 0])
+    expect(await reply.json()).toMatchObject({ error: { param, type: 'invalid_request_error' } })
+  })
+
+  it('goes on to the next target, and tells the upstream’s errors', async () => {
+    const failing = asJson({ error: { message: 'busy' } }, { status: 500 })
+    const { post, seen, finished } = setUp({ a: failing, b: asJson(answer) })
+    expect((await post('/v1/moderations', { model: 'both', input: 'x' })).status).toBe(200)
+    expect(seen).toHaveLength(2)
+    const refused = await post('/v1/moderations', { model: 'real', input: 'x' })
+    expect(refused.status).toBe(502)
+    expect(finished.map(({ outcome }) => outcome)).toEqual(['finished', 'failed'])
+  })
+})
