@@ -10,6 +10,7 @@ import {
   setUp,
   sse,
 } from './gateway.test-support.ts'
+import { openai } from './upstreams/openai.ts'
 
 const contents = [{ role: 'user', parts: [{ text: 'hi' }] }]
 const ask = (model: string, action = 'generateContent'): string => `/v1beta/models/${model}:${action}`
@@ -155,6 +156,23 @@ describe('an upstream with several formats', () => {
     await messages({ model: 'real', messages: [{ role: 'user', content: [{ type: 'text', text: 'read' }, document] }] })
     expect(seen.map(({ url }) => url)).toEqual(['http://a/v1/chat/completions', 'http://a/v1/responses'])
     expect(finished.map(({ upstreamFormat }) => upstreamFormat)).toEqual(['chat', 'responses'])
+  })
+})
+
+describe('an upstream’s complaint', () => {
+  const complaint = (param: string) =>
+    asJson({ error: { message: 'no', type: 'invalid_request_error', param, code: null } }, { status: 400 })
+
+  const chatOnly = { a: openai({ baseURL: 'http://a/v1', formats: ['chat'] }) }
+
+  it.each([
+    ['max_completion_tokens', 'max_output_tokens'],
+    ['messages[0].content', null],
+  ])('about %s names the field as the client wrote it: %s', async (param, expected) => {
+    const { post } = setUp({ a: complaint(param) }, { upstreams: chatOnly, models: { real: 'a' } } as never)
+    const reply = await post('/v1/responses', { model: 'real', max_output_tokens: 20, input: 'hi' })
+    expect(reply.status).toBe(400)
+    expect(await reply.json()).toMatchObject({ error: { message: 'no', param: expected } })
   })
 })
 

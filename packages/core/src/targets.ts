@@ -95,10 +95,23 @@ export async function tryTargets<P extends Prepared>(
     })
     ledger.attempts.push(result.log)
     if (!('error' in result)) return { prepared, policy, result }
-    failure = (result as AttemptFailure).error
+    failure = inClientTerms((result as AttemptFailure).error, lane)
     if (!worthAnotherTarget(failure)) break
   }
   throw failure ?? new GatewayError('model_not_found', `The model '${ledger.model}' has no upstream.`)
+}
+
+/** An upstream names fields as it was sent them, which may not be as the client wrote them. */
+function inClientTerms(error: GatewayError, { paramOf }: Prepared['lane']): GatewayError {
+  const { kind, message, param, raw: _raw, ...details } = error.info
+  if (paramOf === undefined || param === undefined) return error
+  const own = paramOf(param)
+  if (own === param) return error
+  return new GatewayError(kind, message, {
+    ...details,
+    ...(own === undefined ? {} : { param: own }),
+    ...(error.cause === undefined ? {} : { cause: error.cause }),
+  })
 }
 
 /** A codec's own failure is nobody's business but ours. */

@@ -11,6 +11,8 @@ export interface Lane {
   /** Turns a whole answer into the client's. Throws GatewayError `upstream_bad_response` if it is none. */
   answer(bytes: Uint8Array): WholeAnswer
   openStream(): AnswerStream
+  /** A field that the upstream's error names, in the client's terms; undefined if it has none there. Absent: the terms are the same. */
+  paramOf?(param: string): string | undefined
 }
 
 export interface WholeAnswer {

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import type { Codec, CodecContext, TargetTraits } from '../formats/codec.ts'
 import type { ErrorInfo, ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
+import { translateParam } from '../formats/shared/param.ts'
 import { scanJson } from '../json/scan.ts'
 import { answerSide, createReport, lossHeader } from '../losses.ts'
 import { createSseDecoder } from '../sse/decode.ts'
@@ -53,6 +54,9 @@ export function translateLane(translation: Translation): Lane {
         ...(finish === undefined ? {} : { finish }),
       }
     },
+    ...(client.format === upstream.format
+      ? {}
+      : { paramOf: (param: string) => translateParam(param, upstream.fieldPointers, client.fieldPointers, model.at) }),
     openStream: () => translatedStream(translation, model, context, report),
   }
 }

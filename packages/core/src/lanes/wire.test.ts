@@ -55,6 +55,16 @@ describe('the stream', () => {
   })
 
   it.each([
+    ['edited', metered],
+    ['passed', asked],
+  ])('%s: what stood before a broken event in the same chunk is the client’s', (_, body) => {
+    const stream = laneFor(body).openStream()
+    const good = `${chunk('a')}\n\n${chunk('b')}\n\n`
+    expect(() => stream.push(bytes(`${good}data: {"id":\n\n${chunk('c')}\n\n`))).toThrow()
+    expect(text(stream.take())).toBe(good)
+  })
+
+  it.each([
     ['edited', metered, 'data: '],
     ['passed', asked, 'data: '],
     ['edited', metered, ': comment\n'],

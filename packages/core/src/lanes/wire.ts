@@ -110,8 +110,14 @@ export function passingStream(
     state: tap,
     push(chunk) {
       const events = decoder.push(chunk)
-      for (const event of events) if (tap.error === undefined) tap.push(event)
       const whole = cutter.push(chunk)
+      try {
+        for (const event of events) if (tap.error === undefined) tap.push(event)
+      } catch (error) {
+        // What stood before the broken event is the client's.
+        if (whole !== undefined) ready.push(untilBroken(whole, createTap()))
+        throw error
+      }
       if (whole !== undefined) ready.push(tap.error === undefined ? whole : untilError(whole, createTap(), redact))
       // What is no event's data (comments, unknown fields) is not counted by the decoder.
       else if (cutter.held > maxEventChars) throw tooLarge()
@@ -135,6 +141,20 @@ export function passingStream(
     heartbeat: () => bytesOf(tap.heartbeat()),
     fail: (error) => bytesOf(tap.fail(error)),
   }
+}
+
+function untilBroken(bytes: Uint8Array, tap: StreamTap): Uint8Array {
+  const decoder = createSseDecoder(Number.POSITIVE_INFINITY)
+  let passed = ''
+  try {
+    for (const block of splitBlocks(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))) {
+      for (const event of decoder.pushText(block)) tap.push(event)
+      passed += block
+    }
+  } catch {
+    // The caller knows.
+  }
+  return encoder.encode(passed)
 }
 
 /** What stands behind an error event is no part of the answer, also if it came in the same chunk. */
