@@ -1,6 +1,7 @@
 import type { Authenticate, AuthRequest, Identity } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Inbound } from './inbound.ts'
+import { tokenOffered } from './operations/realtime-handshake.ts'
 import type { Route } from './routes.ts'
 
 /**
@@ -16,6 +17,7 @@ export function readCredential(inbound: Inbound, route: Route): string | undefin
   }
   const key = inbound.header('x-api-key') || inbound.header('x-goog-api-key')
   if (key !== undefined && key !== '') return key.trim()
+  if (route.protocolKey === true) return tokenOffered(inbound)
   if (route.queryKey === true) return new URLSearchParams(inbound.query).get('key') || undefined
   return undefined
 }

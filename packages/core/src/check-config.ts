@@ -1,5 +1,5 @@
 import type { GatewayConfig, Limits, Logger, OnLoss } from './config.ts'
-import { hasCodec } from './formats/index.ts'
+import { codecOf, hasCodec } from './formats/index.ts'
 import type { Format } from './formats/ir.ts'
 import { policies } from './loss-policy.ts'
 import { targetsOf } from './router.ts'
@@ -12,6 +12,8 @@ export const defaultLimits: Required<Limits> = {
   idleMs: 300_000,
   heartbeatMs: 15_000,
   answerBytes: 64 * 1024 * 1024,
+  realtimeIdleMs: 900_000,
+  realtimeMessageBytes: 16 * 1024 * 1024,
 }
 
 /** Timers take no more; beyond it they fire at once. Nearly 25 days: as good as never. */
@@ -34,7 +36,7 @@ function checkPolicy(value: unknown, where: string): void {
 
 /** Looks at a configuration once, at the start. Throws a TypeError whose message says what to write instead. */
 export function checkConfig(config: GatewayConfig): void {
-  const { auth, upstreams, models, onLoss, explain, limits = {}, basePath } = config
+  const { auth, upstreams, models, onLoss, explain, tokenizer, limits = {}, basePath } = config
   if (auth !== 'none' && typeof auth !== 'function')
     throw new TypeError(
       "auth is required: give a function (credential) => identity | null, or the word 'none' to let every call in",
@@ -44,11 +46,18 @@ export function checkConfig(config: GatewayConfig): void {
     throw new TypeError('upstreams is empty: name at least one, as in { openai: openai({ apiKey }) }')
   for (const name of names) {
     const formats = Object.keys(upstreams[name]?.formats ?? {}) as Format[]
-    if (formats.length === 0 || !formats.every(hasCodec))
+    const offers = formats.length + Object.keys(upstreams[name]?.operations ?? {}).length
+    if (offers === 0 || !formats.every(hasCodec))
       throw new TypeError(
         `upstreams.${name} is no upstream: make it with openai(), anthropic(), gemini() or openaiCompatible()`,
       )
   }
+  for (const name of names)
+    for (const format of Object.keys(upstreams[name]?.countTokens ?? {}) as Format[])
+      if (!hasCodec(format) || codecOf(format).count === undefined)
+        throw new TypeError(
+          `upstreams.${name}.countTokens names the format '${format}', which has no endpoint for counting tokens: leave it out`,
+        )
   if (Object.keys(models ?? {}).length === 0)
     throw new TypeError(`models is empty: say what clients may ask for, as in { 'gpt-*': '${names[0]}' }`)
   for (const [model, route] of Object.entries(models)) {
@@ -67,6 +76,8 @@ export function checkConfig(config: GatewayConfig): void {
   checkPolicy(onLoss, 'onLoss')
   if (explain !== undefined && typeof explain !== 'boolean' && typeof explain !== 'function')
     throw new TypeError('explain is neither a boolean nor a function (identity) => boolean')
+  if (tokenizer !== undefined && typeof tokenizer !== 'function')
+    throw new TypeError('tokenizer is not a function (text) => number')
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(defaultLimits, name))
       throw new TypeError(`limits.${name} is unknown: the limits are ${Object.keys(defaultLimits).join(', ')}`)

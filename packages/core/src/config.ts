@@ -1,4 +1,7 @@
+import type { EstimatedBy } from './estimate.ts'
+import type { Tokenizer } from './estimate-tokenizer.ts'
 import type { Format, Loss, Usage } from './formats/ir.ts'
+import type { ResponseStore } from './state/store.ts'
 import type { Transport } from './transport.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
@@ -61,6 +64,8 @@ export interface FinishEvent {
   readonly losses: readonly Loss[]
   /** Calls made upstream. */
   readonly attempts: readonly Attempt[]
+  /** Set where tokens were counted without a provider: what made the estimate. */
+  readonly estimate?: EstimatedBy
   /** Milliseconds from the call's arrival. */
   readonly durationMs: number
   readonly firstEventMs?: number
@@ -102,6 +107,17 @@ export interface Limits {
   heartbeatMs?: number
   /** Largest upstream JSON answer, and largest single stream event, in bytes. Default 64 MiB. */
   answerBytes?: number
+  /** Milliseconds without a message from either side until a realtime session is closed (1001). Default 900,000. */
+  realtimeIdleMs?: number
+  /** Largest message of a realtime session in bytes, in both directions; larger ones close it (1009). Default 16 MiB. */
+  realtimeMessageBytes?: number
+}
+
+export interface ResponsesConfig {
+  /** Default: in the memory of this process, 32 Mi characters at most. `false`: nothing is kept. */
+  store?: ResponseStore | false
+  /** Milliseconds for which a response is kept. Default 24 hours. */
+  ttlMs?: number
 }
 
 export interface GatewayConfig<U extends string = string> {
@@ -117,6 +133,15 @@ export interface GatewayConfig<U extends string = string> {
    * a call being made. The answer holds upstream names and paths, no secrets. Default false; `gateway.explain` always works.
    */
   explain?: boolean | ((identity: Identity | null) => boolean)
+  /**
+   * Counts tokens where no upstream does, and the answer is marked as an estimate. Called once for a count, with all text of
+   * the request; images and other media are added at fixed numbers. Default: OpenAI's o200k_base, if the package
+   * `gpt-tokenizer` is installed, else four characters are taken for a token. A tokenizer that throws is logged, and
+   * characters are counted.
+   */
+  tokenizer?: Tokenizer
+  /** Where answers to `/v1/responses` are kept for `previous_response_id`, references to items, and later retrieval. */
+  responses?: ResponsesConfig
   plugins?: readonly Plugin[]
   limits?: Limits
   /** Path prefix under which the host serves the gateway (`/ai`); stripped before matching. */

@@ -1,5 +1,6 @@
 import type { Explanation } from './explain.ts'
 import type { Inbound, Reply } from './inbound.ts'
+import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
 import type { Match, Route } from './routes.ts'
 import type { Transport } from './transport.ts'
 
@@ -13,7 +14,10 @@ export interface Gateway {
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>
   /** Whether the gateway answers this method and path; null: the host goes on. A known path with a wrong method matches and is answered 405. */
   match(method: string, path: string): Match | null
-  /** Answers a WebSocket upgrade with a plain response: 426 where the same path takes POST, 501 on realtime, 404 elsewhere. */
+  /**
+   * Answers a WebSocket upgrade with a plain response, where there is nobody to hold the sockets: 426 where the same path
+   * takes POST, 501 on realtime, 404 elsewhere. With sockets, see `realtime`.
+   */
   upgrade(request: Request): Promise<Response>
   /**
    * What a generation request would do: the targets in order, the request each would be sent with secrets masked, and what
@@ -21,6 +25,11 @@ export interface Gateway {
    * checked as for the call itself.
    */
   explain(input: Request | URL | string, init?: RequestInit): Promise<Explanation>
+  /**
+   * For adapters: opens a realtime session for an upgrade request on a path that `match` says is `realtime`. The upstream is
+   * dialled first, with `dial`; the client is to be accepted only after. Never rejects: what is wrong is a reply to send.
+   */
+  realtime<Socket>(inbound: Inbound, dial: Dial<Socket>): Promise<RealtimeOpening<Socket>>
   /** Every method and path answered, for printing. */
   readonly routes: readonly Route[]
   /** Refuses new calls (503), waits up to `graceMs` (default 30,000) for the running ones, then aborts them. */

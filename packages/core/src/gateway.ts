@@ -11,9 +11,14 @@ import { generate } from './generate.ts'
 import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import type { RequestBody } from './lanes/wire.ts'
+import { countTokens } from './operations/count-tokens.ts'
 import { operationOf } from './operations/index.ts'
 import { getModel, listModels } from './operations/models.ts'
+import { openRealtime } from './operations/realtime.ts'
+import { upgradeRequired } from './operations/realtime-handshake.ts'
+import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
 import { runOperation } from './operations/run.ts'
+import { storedResponse } from './operations/stored-responses.ts'
 import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { lastWordsMs } from './relay.ts'
 import { errorReply, idHeaders, json } from './reply.ts'
@@ -21,6 +26,10 @@ import { createRouter } from './router.ts'
 import { createMatcher, type Match, normalizePath, type Route, routes, upgrades } from './routes.ts'
 import { type Ledger, settle } from './settle.ts'
 import { type Canceller, createCanceller, type Signal } from './signal.ts'
+import { generateKept } from './state/generate-kept.ts'
+import { recall } from './state/recall.ts'
+import { createRecords, type Records } from './state/records.ts'
+import { memoryResponseStore, type ResponseStore } from './state/store.ts'
 import type { Shared } from './targets.ts'
 import type { Transport } from './transport.ts'
 import { fetchTransport } from './web/fetch-transport.ts'
@@ -56,6 +65,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     limits: limitsOf(config.limits),
     logger: loggerOf(config.logger),
   }
+  const store = config.responses?.store ?? memoryResponseStore()
+  const recordsOf = (identity: Identity | null): Records =>
+    createRecords(store === false ? nothing : store, config.responses?.ttlMs ?? keptMs, identity)
   const ownTransport = config.fetch === undefined ? undefined : fetchTransport(config.fetch)
   const webTransport = ownTransport ?? fetchTransport()
   const matchPath = createMatcher(routes)
@@ -67,6 +79,19 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   const match: Gateway['match'] = (method, path) => {
     if (basePath === '') return matchPath(method, path)
     return path.startsWith(`${basePath}/`) ? matchPath(method, path.slice(basePath.length)) : null
+  }
+
+  /** Counts a call among the running ones, until what is returned is called. */
+  const enter = (canceller: Canceller, inbound: Inbound): (() => void) => {
+    const abort = (): void => canceller.abort()
+    inbound.signal.addEventListener('abort', abort)
+    running.set(canceller, inbound)
+    if (inbound.signal.aborted) abort()
+    return () => {
+      inbound.signal.removeEventListener('abort', abort)
+      running.delete(canceller)
+      if (running.size === 0) allDone?.()
+    }
   }
 
   const handle: Gateway['handle'] = async (inbound, transport = webTransport) => {
@@ -92,16 +117,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       attempts: [],
     }
     const canceller = createCanceller()
-    const abort = (): void => canceller.abort()
-    inbound.signal.addEventListener('abort', abort)
-    running.set(canceller, inbound)
-    const done = (): void => {
-      inbound.signal.removeEventListener('abort', abort)
-      running.delete(canceller)
-      if (running.size === 0) allDone?.()
-    }
+    const done = enter(canceller, inbound)
     try {
-      if (inbound.signal.aborted) abort()
       const reply = await answer(found, codec, {
         inbound,
         ledger,
@@ -156,13 +173,22 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     })
     switch (route.operation) {
       case 'list-models':
-        return sendJson(listModels(codec, shared.router.list(ledger.identity)))
+        return sendJson(listModels(codec, shared.router.list(ledger.identity), inbound.query))
       case 'get-model': {
         const name = params.model ?? ''
         return sendJson(getModel(codec, name, shared.router.has(name, ledger.identity)))
       }
-      case 'count-tokens':
-        throw new GatewayError('not_implemented', 'Counting tokens is not implemented.')
+      case 'realtime':
+        throw upgradeRequired(inbound.header('upgrade'))
+      case 'count-tokens': {
+        const { count } = codec
+        if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
+        const request = await read(found, count.validateRequest, inbound)
+        ledger.model = String(request.value.model)
+        const { transport, signal, release } = call
+        const counted = { shared, inbound, codec, count, request, ledger, transport, signal, release }
+        return await countTokens({ ...counted, jsonArray: false, tokenizer: config.tokenizer })
+      }
       case 'generate': {
         const request = await read(found, codec.validateRequest, inbound)
         ledger.model = String(request.value.model)
@@ -176,14 +202,32 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
               'permission',
               'modelgate=explain: this gateway does not explain calls to this token.',
             )
-          const told = explain({ shared, inbound, codec, request, model, stream, identity })
+          const whole = route.keeps === true ? (await recall(request, recordsOf(identity))).request : request
+          const told = explain({ shared, inbound, codec, request: whole, model, stream, identity })
           return sendJson(told as unknown as JsonObject)
         }
         const { transport, signal, release } = call
         const jsonArray = ledger.stream && wantsArray(route, inbound)
+        const context = { shared, inbound, codec, ledger, transport, signal, release, jsonArray }
         // Awaited here: a promise returned from an async function costs three turns of the queue.
-        return await generate({ shared, inbound, codec, request, ledger, transport, signal, release, jsonArray })
+        if (route.keeps !== true || store === false) return await generate({ ...context, request })
+        return await generateKept({ ...context, request }, recordsOf(ledger.identity))
       }
+      case 'get-response':
+      case 'delete-response':
+      case 'list-input-items':
+      case 'cancel-response':
+        return await storedResponse({
+          route,
+          id: params.id ?? '',
+          inbound,
+          records: recordsOf(ledger.identity),
+          upstreams: config.upstreams,
+          transport: call.transport,
+          signal: call.signal,
+          requestId: ledger.requestId,
+          answerBytes: shared.limits.answerBytes,
+        })
       default: {
         const { operation, dialect } = operationOf(route.operation, route.dialect)
         const request = await read(found, (body) => dialect.validate?.(body) ?? {}, inbound)
@@ -232,7 +276,28 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       const identity = await authenticate(auth, inbound, found.route)
       const request = await read(found, codec.validateRequest, inbound)
       const { model, stream } = request.value
-      return explain({ shared, inbound, codec, request, identity, model: String(model), stream: stream === true })
+      const whole = found.route.keeps === true ? (await recall(request, recordsOf(identity))).request : request
+      return explain({
+        shared,
+        inbound,
+        codec,
+        request: whole,
+        identity,
+        model: String(model),
+        stream: stream === true,
+      })
+    },
+    async realtime<Socket>(inbound: Inbound, dial: Dial<Socket>): Promise<RealtimeOpening<Socket>> {
+      const found = match(inbound.method, inbound.path)
+      const refuse = (error: GatewayError) => {
+        const reply = errorReply(error, codecFor(found, inbound), newId('req_'))
+        return { ok: false, reply } as const
+      }
+      if (found?.route.operation !== 'realtime' || found.allow !== undefined)
+        return refuse(new GatewayError('not_found', 'There is no WebSocket on this path.'))
+      if (closing !== undefined) return refuse(shuttingDown())
+      const signal = createCanceller()
+      return openRealtime({ auth, shared, found, inbound, dial, signal, release: enter(signal, inbound) })
     },
     async upgrade(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url)
@@ -260,6 +325,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     },
   })
 }
+
+const keptMs = 24 * 60 * 60 * 1000
+const nothing: ResponseStore = { get: () => undefined, set() {}, delete() {} }
 
 const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gateway is shutting down; try again.')
 

@@ -2,7 +2,17 @@ import type { Format } from './formats/ir.ts'
 import type { OperationName } from './operations/operation.ts'
 
 /** What a route does. Chat generation is `generate`, whatever the format. */
-export type Operation = 'generate' | 'count-tokens' | 'list-models' | 'get-model' | OperationName
+export type Operation =
+  | 'generate'
+  | 'count-tokens'
+  | 'list-models'
+  | 'get-model'
+  | 'get-response'
+  | 'delete-response'
+  | 'list-input-items'
+  | 'cancel-response'
+  | 'realtime'
+  | OperationName
 
 /** A header a route insists on: one of `names`, first wins, holding a date (`2023-06-01`). */
 export interface RequiredHeader {
@@ -12,7 +22,7 @@ export interface RequiredHeader {
 
 /** One line of the table of routes. */
 export interface Route {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   /**
    * `/v1/models/{model}`: a name in braces stands for the rest of the path, slashes included, up to what follows the
    * braces (`{model}:generateContent`).
@@ -29,9 +39,13 @@ export interface Route {
   readonly bare?: boolean
   /** The credential may stand in the query, as `?key=`. */
   readonly queryKey?: boolean
+  /** The credential may stand among the WebSocket subprotocols. */
+  readonly protocolKey?: boolean
   readonly requires?: RequiredHeader
   /** Where the path names the model: it also says whether the answer is to be streamed. */
   readonly stream?: boolean
+  /** Answers are kept, and requests may refer to earlier ones. */
+  readonly keeps?: boolean
   /** A stream is one JSON array of its events unless the query says otherwise (`alt=sse`). */
   readonly eventsIf?: { readonly name: string; readonly value: string }
 }
@@ -59,6 +73,16 @@ const modelActions = (prefix: string): readonly Route[] =>
     ] as const
   ).map((route) => ({ method: 'POST', format: 'gemini', queryKey: true, ...route }))
 
+/** Responses that were kept, by their id. */
+const storedResponses: readonly Route[] = (
+  [
+    { method: 'GET', path: '/v1/responses/{id}', operation: 'get-response' },
+    { method: 'DELETE', path: '/v1/responses/{id}', operation: 'delete-response' },
+    { method: 'GET', path: '/v1/responses/{id}/input_items', operation: 'list-input-items' },
+    { method: 'POST', path: '/v1/responses/{id}/cancel', operation: 'cancel-response' },
+  ] as const
+).map((route) => ({ format: 'responses', ...route }))
+
 /** Every path of the gateway (SPECIFICATION, Endpoints). The first that fits answers. */
 export const routes: readonly Route[] = [
   { method: 'POST', path: '/v1/chat/completions', operation: 'generate', format: 'chat', bare: true },
@@ -71,13 +95,15 @@ export const routes: readonly Route[] = [
     bare: true,
     requires: dated,
   },
-  { method: 'POST', path: '/v1/responses', operation: 'generate', format: 'responses', bare: true },
+  { method: 'POST', path: '/v1/responses', operation: 'generate', format: 'responses', bare: true, keeps: true },
   { method: 'POST', path: '/v1/responses/input_tokens', operation: 'count-tokens', format: 'responses', bare: true },
+  ...storedResponses,
   ...modelActions('/v1beta/models'),
   // Newer SDKs ask under /v1, those of the cloud platform below its own prefix.
   ...modelActions('/v1/models'),
   ...modelActions('/v1beta1/publishers/google/models'),
   { method: 'POST', path: '/v1/moderations', operation: 'moderations', format: 'chat', dialect: 'openai', bare: true },
+  { method: 'GET', path: '/v1/realtime', operation: 'realtime', format: 'chat', protocolKey: true },
   { method: 'GET', path: '/v1/models', operation: 'list-models', format: 'chat', formatByHeader: listDialects },
   { method: 'GET', path: '/v1/models/{model}', operation: 'get-model', format: 'chat', formatByHeader: listDialects },
   { method: 'GET', path: '/v1beta/models', operation: 'list-models', format: 'gemini', queryKey: true },

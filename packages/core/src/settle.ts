@@ -1,4 +1,5 @@
 import type { Attempt, FinishEvent, Identity, Logger, Plugin } from './config.ts'
+import type { EstimatedBy } from './estimate.ts'
 import type { Format, Loss, Usage } from './formats/ir.ts'
 import { put } from './formats/shared/strict.ts'
 
@@ -17,6 +18,7 @@ export interface Ledger {
   lane?: 'wire' | 'translate'
   losses: readonly Loss[]
   usage?: Usage
+  estimate?: EstimatedBy
   firstEventAt?: number
   readonly attempts: Attempt[]
 }
@@ -48,6 +50,7 @@ export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[
   put(event, 'upstreamFormat', ledger.upstreamFormat)
   put(event, 'lane', ledger.lane)
   put(event, 'usage', ledger.usage)
+  put(event, 'estimate', ledger.estimate)
   put(event, 'error', ending.error)
   if (ledger.firstEventAt !== undefined) event.firstEventMs = ledger.firstEventAt - ledger.startedAt
   for (const plugin of plugins) {

@@ -1,4 +1,5 @@
 import type { Carries } from './carries.ts'
+import type { CountCodec } from './count-codec.ts'
 import type {
   Effort,
   ErrorInfo,
@@ -33,6 +34,8 @@ export interface CodecContext {
   now(): number
   /** The upstream's format, where it is known: a decoder may then keep what only that format can do. Default: any. */
   readonly upstream?: Format
+  /** The gateway keeps the answer (responses), as the next one after `previous` where there is one. Absent: nobody does. */
+  readonly kept?: { readonly previous?: string }
 }
 
 /** What the target declares about itself, as data. Codecs read it; nobody branches on a provider's name. */
@@ -162,8 +165,14 @@ export interface Codec {
   tapResponse(body: JsonObject): ResponseTap
   tapStream(options: { withholdUsage: boolean; target: TargetTraits }): StreamTap
 
-  /** The model list (`GET /v1/models`) as this format's clients know it, and one entry of it. */
-  encodeModelList(names: readonly string[]): JsonObject
+  /** How this format counts tokens; absent where it has no endpoint for that. */
+  readonly count?: CountCodec
+
+  /**
+   * The model list (`GET /v1/models`) as this format's clients know it, and one entry of it. `query` asks for a page, in the
+   * format's own words; throws GatewayError `invalid_request` for one that there is not.
+   */
+  encodeModelList(names: readonly string[], query?: URLSearchParams): JsonObject
   encodeModel(name: string): JsonObject
 
   /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */

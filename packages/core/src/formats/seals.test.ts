@@ -319,6 +319,13 @@ const holder =
       ? seal.replace(/^(I look\.|Done\.)? thoughtSignature/, ' thoughtSignature')
       : seal
 
+/**
+ * What has been streamed cannot be sealed in messages any more: a block behind it would be taken for what the answer says.
+ * Only the seal of an answer's last words is concerned, and it is reported.
+ */
+const isTooLate = (seal: string, way: string, client: Format, issuer: Format): boolean =>
+  way === 'streamed' && client === 'messages' && issuer === 'gemini' && seal.endsWith(' U0lHNA==')
+
 /** The word that says "unsigned" is no seal. */
 const isReal = (seal: string): boolean => !seal.endsWith('skip_thought_signature_validator')
 
@@ -332,7 +339,10 @@ const ways = codecs.flatMap((client) =>
 
 describe.each(ways)('through a %s client, %s answers, %s', (_client, issuer, way, client, upstream) => {
   const body = history(client, upstream, way === 'streamed')
-  const given = answers[issuer].flatMap((answer) => sealsIn(answer)).map(holder(way, client.format))
+  const given = answers[issuer]
+    .flatMap((answer) => sealsIn(answer))
+    .map(holder(way, client.format))
+    .filter((seal) => !isTooLate(seal, way, client.format, upstream.format))
 
   test('bring their issuer its own seals back, each where it stood', () => {
     const { sent } = exchangeOf(client, body, upstream, models[issuer])

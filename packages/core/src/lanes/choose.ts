@@ -1,4 +1,5 @@
 import type { Limits } from '../config.ts'
+import { GatewayError } from '../errors.ts'
 import type { Codec } from '../formats/codec.ts'
 import { codecOf } from '../formats/index.ts'
 import type { Format } from '../formats/ir.ts'
@@ -19,6 +20,8 @@ export interface LaneChoice {
   readonly limits: Required<Limits>
   /** Losses found after the headers left may be told in a comment. */
   readonly tellLosses: boolean
+  /** See CodecContext. */
+  readonly kept?: { readonly previous?: string } | undefined
 }
 
 /**
@@ -36,7 +39,8 @@ export function chooseLane(choice: LaneChoice): Lane {
   )
 }
 
-function leastLoss(choice: LaneChoice): Lane {
+/** The translation that loses least. Throws what speaks against the upstream's first format, where none will do. */
+export function leastLoss(choice: LaneChoice): Lane {
   let best: Lane | undefined
   let failure: unknown
   for (const format of Object.keys(choice.target.upstream.formats) as Format[]) {
@@ -50,9 +54,14 @@ function leastLoss(choice: LaneChoice): Lane {
     if (best === undefined || weightOf(lane) < weightOf(best)) best = lane
     if (weightOf(best) === 0) break
   }
-  if (best === undefined) throw failure
+  if (best === undefined) throw failure ?? noChat()
   return best
 }
+
+const noChat = (): GatewayError =>
+  new GatewayError('invalid_request', 'The model asked for does not chat: its upstream offers other operations only.', {
+    param: 'model',
+  })
 
 /** One fatal loss outweighs any number of others; notes weigh nothing. */
 function weightOf({ report }: Lane): number {
@@ -61,7 +70,7 @@ function weightOf({ report }: Lane): number {
   return weight
 }
 
-function translate({ codec, request, target, limits, tellLosses }: LaneChoice, format: Format): Lane {
+function translate({ codec, request, target, limits, tellLosses, kept }: LaneChoice, format: Format): Lane {
   const { upstream, model } = target
   return translateLane({
     client: codec,
@@ -74,5 +83,6 @@ function translate({ codec, request, target, limits, tellLosses }: LaneChoice, f
     maxDepth: 1000,
     clean: (error) => toClientError(error, error.status, undefined, upstream).info,
     tellLosses,
+    ...(kept === undefined ? {} : { kept }),
   })
 }

@@ -23,6 +23,8 @@ export interface Translation {
   readonly clean: (error: ErrorInfo) => ErrorInfo
   /** Losses found after the headers left are told in a comment before the stream's end. */
   readonly tellLosses: boolean
+  /** See CodecContext. */
+  readonly kept?: { readonly previous?: string }
 }
 
 const encoder = new TextEncoder()
@@ -31,7 +33,14 @@ const encoder = new TextEncoder()
 export function translateLane(translation: Translation): Lane {
   const { client, upstream, request, target, newId, now } = translation
   const report = createReport(request.value)
-  const context: CodecContext = { report, newId, now, upstream: upstream.format }
+  const { kept } = translation
+  const context: CodecContext = {
+    report,
+    newId,
+    now,
+    upstream: upstream.format,
+    ...(kept === undefined ? {} : { kept }),
+  }
   const decoded = client.decodeRequest(request.value, context)
   // Encoders name a lost field by where it stood in the client's body: its own table, and what the decoder noted beyond.
   const model: ModelRequest = { ...decoded, at: { ...client.fieldPointers, ...decoded.at } }
@@ -54,7 +63,7 @@ export function translateLane(translation: Translation): Lane {
         ...(finish === undefined ? {} : { finish }),
       }
     },
-    ...(client.format === upstream.format
+    ...(client === upstream
       ? {}
       : { paramOf: (param: string) => translateParam(param, upstream.fieldPointers, client.fieldPointers, model.at) }),
     openStream: () => translatedStream(translation, model, context, report),

@@ -46,7 +46,7 @@ const doesNotCount = (last: Attempt | undefined): boolean =>
   unknownEndpoint.includes(last?.status) && last?.error !== undefined && last.error !== 'model_not_found'
 
 async function estimated(call: CountCall): Promise<Reply> {
-  const { shared, ledger, codec, count, signal, tokenizer } = call
+  const { shared, ledger, count, signal, tokenizer } = call
   const { body, input, report } = decodeInput(call)
   const refused = refusal(report.losses, 'ignore')
   if (refused !== undefined) throw refused
@@ -59,6 +59,7 @@ async function estimated(call: CountCall): Promise<Reply> {
     )
   const estimate = await estimateTokens(input, { tokenizer, logger: shared.logger, signal })
   ledger.estimate = estimate.by
+  ledger.losses = report.losses
   settle(ledger, { status: 200, outcome: 'finished' }, shared.plugins, shared.logger)
   return {
     status: 200,

@@ -1,5 +1,5 @@
-import type { ResponseTap, StreamTap, TargetTraits } from '../formats/codec.ts'
-import type { Format, Json, JsonObject, Report, Usage } from '../formats/ir.ts'
+import type { Codec, ResponseTap, StreamTap, TargetTraits } from '../formats/codec.ts'
+import type { ErrorInfo, Format, Json, JsonObject, Report, Usage } from '../formats/ir.ts'
 
 /** What an upstream can be asked for beside chat generation. */
 export type OperationName =
@@ -39,6 +39,8 @@ export interface Dialect<Request, Answer> {
   readonly name: string
   /** Whose errors these servers write: the codec of that format reads them. */
   readonly errors: Format
+  /** The body of an error for its clients. Default: that of the route's format. */
+  encodeError?(error: ErrorInfo, requestId: string): JsonObject
   /**
    * Checks a body from a client: required fields, types and bounds, in the provider's own wording. Unknown fields are kept.
    * Throws GatewayError with `param`.
@@ -67,4 +69,6 @@ export interface Operation<Request, Answer> {
   readonly dialects: readonly Dialect<Request, Answer>[]
   /** What an answer counts, for the books. */
   usageOf?(answer: Answer): Usage | undefined
+  /** For upstreams that offer none of the dialects: the operation as a chat format's clients would write it. */
+  readonly viaChat?: Codec
 }

@@ -1,9 +1,12 @@
 import { errorOf, GatewayError } from '../errors.ts'
-import type { StreamTap } from '../formats/codec.ts'
+import type { OnLoss } from '../config.ts'
+import type { Codec, StreamTap } from '../formats/codec.ts'
 import { codecOf } from '../formats/index.ts'
 import type { JsonObject } from '../formats/ir.ts'
+import { urlOf } from '../generate.ts'
 import { newId } from '../ids.ts'
 import type { Reply } from '../inbound.ts'
+import { leastLoss } from '../lanes/choose.ts'
 import type { Lane } from '../lanes/lane.ts'
 import { parseAnswer, passingStream, type RequestBody, setModel } from '../lanes/wire.ts'
 import { answerSide, createReport } from '../losses.ts'
@@ -25,11 +28,11 @@ type OperationLane = Prepared['lane']
 
 /** An operation with a JSON body: the same dialect passes as it came, another is written anew. Throws GatewayError. */
 export async function runOperation(call: OperationCall): Promise<Reply> {
-  const { prepared, policy, result } = await tryTargets(call, (target) => prepare(call, target))
+  const { prepared, policy, result } = await tryTargets(call, (target, policy) => prepare(call, target, policy))
   return sendAnswer(call, prepared.lane, policy, result)
 }
 
-function prepare(call: OperationCall, target: ResolvedTarget): Prepared {
+function prepare(call: OperationCall, target: ResolvedTarget, policy: OnLoss): Prepared {
   const { operation, dialect } = call
   const { upstream, model } = target
   const spoken = upstream.operations?.[operation.name] ?? {}
@@ -37,6 +40,8 @@ function prepare(call: OperationCall, target: ResolvedTarget): Prepared {
     spoken[dialect.name] === undefined
       ? operation.dialects.find(({ name, encodeRequest }) => spoken[name] !== undefined && encodeRequest !== undefined)
       : dialect
+  if (writer === undefined && operation.viaChat !== undefined && Object.keys(upstream.formats).length > 0)
+    return chat(call, operation.viaChat, target, policy)
   if (writer === undefined || (writer !== dialect && dialect.decodeRequest === undefined))
     throw new GatewayError(
       'invalid_request',
@@ -71,6 +76,12 @@ function wire({ dialect, request, shared }: OperationCall, { upstream, model }: 
   }
 }
 
+/** Nobody there speaks the operation: it is asked of the upstream as chat generation. */
+function chat({ request, shared, ledger }: OperationCall, codec: Codec, target: ResolvedTarget, policy: OnLoss): Prepared {
+  const lane = leastLoss({ codec, request, target, limits: shared.limits, tellLosses: policy !== 'ignore' })
+  return { lane, url: urlOf(target, lane, ledger.stream), codec: codecOf(lane.upstreamFormat) }
+}
+
 function tapOf({ name, tapStream }: Dialect<unknown, unknown>): StreamTap {
   if (tapStream === undefined) throw new GatewayError('internal', `The dialect '${name}' has no streams.`)
   return tapStream()
@@ -98,6 +109,8 @@ function translation(
     kind: 'translate',
     body: JSON.stringify(sent),
     report,
+    // Another dialect's field of another name would lead the client astray in its own body.
+    paramOf: (param) => (Object.hasOwn(request.value, param.split(/[.[]/, 1)[0] ?? '') ? param : undefined),
     answer(bytes) {
       const exchange = { ...context, report: answerSide(report), request: asked }
       const body = parseAnswer(bytes)

@@ -13,6 +13,8 @@ export interface CompatibleOptions extends UpstreamOptions {
    * Default none: counts are estimates.
    */
   countTokens?: readonly ('messages' | 'responses')[]
+  /** Whether the server takes realtime sessions: a WebSocket on `/realtime`. Default false. */
+  realtime?: boolean
   /** Where the server departs from the format. Default: `max_tokens` and the `system` role, which every such server knows. */
   quirks?: Quirks
 }
@@ -32,18 +34,21 @@ export function openaiCompatible({
   headers = {},
   formats = ['chat'],
   countTokens = [],
+  realtime = false,
   quirks = {},
 }: CompatibleOptions): Upstream {
+  const speaksMessages = formats.includes('messages') || countTokens.includes('messages')
   return {
     baseURL: cleanBaseURL(baseURL),
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
     countTokens: Object.fromEntries(countTokens.map((format) => [format, countPaths[format]])),
+    ...(realtime ? { realtime: '/realtime' } : {}),
     headers: {
-      ...(formats.includes('messages') ? { 'anthropic-version': '2023-06-01' } : {}),
+      ...(speaksMessages ? { 'anthropic-version': '2023-06-01' } : {}),
       ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
       ...headers,
     },
-    passHeaders: formats.includes('messages') ? ['anthropic-version', 'anthropic-beta'] : [],
+    passHeaders: speaksMessages ? ['anthropic-version', 'anthropic-beta'] : [],
     quirks: { maxTokensField: 'max_tokens', developerRole: 'system', ...quirks },
   }
 }

@@ -18,6 +18,8 @@ export function openai({
   return {
     baseURL: cleanBaseURL(baseURL),
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
+    realtime: '/realtime',
+    operations: { moderations: { openai: '/moderations' } },
     // A server that only speaks chat is another one than OpenAI's.
     ...(formats.includes('responses') ? { countTokens: { responses: '/responses/input_tokens' } } : {}),
     headers: { ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },

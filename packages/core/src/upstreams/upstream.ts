@@ -21,6 +21,8 @@ export interface Upstream {
    * counts are estimates.
    */
   readonly countTokens?: { readonly [F in Format]?: string }
+  /** Path of its WebSocket for realtime sessions, below `baseURL`. Default: it has none. */
+  readonly realtime?: string
   /** Headers of every call: credentials and version. They never reach a client. */
   readonly headers: Readonly<Record<string, string>>
   /** Client headers passed on, by lower-case name. Everything else stays here. */

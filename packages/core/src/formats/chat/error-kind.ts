@@ -1,4 +1,5 @@
 import type { ErrorKind, Json } from '../ir.ts'
+import { kindOfStatus } from '../shared/kind-of-status.ts'
 import { isObject } from '../shared/reader.ts'
 import type { ErrorWords } from './error.ts'
 
@@ -44,23 +45,6 @@ const byVagueWord: Readonly<Record<string, ErrorKind>> = {
   tokens: 'rate_limited',
 }
 
-const byStatus: Readonly<Record<number, ErrorKind>> = {
-  401: 'authentication',
-  402: 'quota_exceeded',
-  403: 'permission',
-  404: 'not_found',
-  405: 'upstream_error',
-  408: 'upstream_timeout',
-  409: 'conflict',
-  413: 'request_too_large',
-  415: 'upstream_error',
-  429: 'rate_limited',
-  499: 'upstream_error',
-  503: 'overloaded',
-  504: 'upstream_timeout',
-  529: 'overloaded',
-}
-
 const tooLong = [
   'maximum context length',
   'context length exceeded',
@@ -84,7 +68,7 @@ export function classifyError(status: number, words: ErrorWords): ErrorKind {
   if ((real === 400 || real === 413 || real === 422 || real === 0) && tooLong.some((sign) => lower.includes(sign)))
     return 'context_length_exceeded'
   if (real === 404 && lower.includes('model')) return 'model_not_found'
-  const known = byStatus[real]
+  const known = kindOfStatus[real]
   if (known !== undefined) return known
   if (real >= 400 && real < 500) return 'invalid_request'
   if (real >= 500) return 'upstream_error'

@@ -8,6 +8,7 @@ export const encodeModel = (name: string): JsonObject => ({
   owned_by: 'modelgate',
 })
 
+/** Always the whole list: this dialect has no pages. */
 export const encodeModelList = (names: readonly string[]): JsonObject => ({
   object: 'list',
   data: names.map(encodeModel),

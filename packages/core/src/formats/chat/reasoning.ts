@@ -1,4 +1,5 @@
 import type { Json, JsonObject, ReasoningPart, Report, Sealed } from '../ir.ts'
+import { parseObject } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
 import { inWords, isObject, leftover, takeNumber, takeString, unread } from '../shared/reader.ts'
 import { ownExtra } from '../shared/report.ts'
@@ -73,17 +74,7 @@ function decodeDetail(detail: JsonObject, at: string | undefined): ReasoningPart
 /** The fields that stand for a seal: its text under `key`, or the object that the upstream wrote. */
 function sealFields(seal: Sealed | undefined, key: 'data' | 'signature'): JsonObject {
   if (seal === undefined) return {}
-  return (seal.issuer === 'chat' ? parsedObject(seal.data) : undefined) ?? { [key]: writeSeal(seal, 'chat') }
-}
-
-function parsedObject(text: string): JsonObject | undefined {
-  if (!text.startsWith('{')) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  return (seal.issuer === 'chat' ? parseObject(seal.data) : undefined) ?? { [key]: writeSeal(seal, 'chat') }
 }
 
 const summaryType = 'reasoning.summary'
@@ -121,4 +112,4 @@ export function decodeCallSeal(content: JsonObject): Sealed {
 }
 
 export const encodeCallSeal = (seal: Sealed): JsonObject =>
-  (seal.issuer === 'chat' ? parsedObject(seal.data) : undefined) ?? { seal: writeSeal(seal, 'chat') }
+  (seal.issuer === 'chat' ? parseObject(seal.data) : undefined) ?? { seal: writeSeal(seal, 'chat') }

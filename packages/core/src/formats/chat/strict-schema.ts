@@ -1,6 +1,12 @@
 import type { Json, JsonObject } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
-import { lowerSchema, type SchemaDialect } from '../shared/schema-lowering.ts'
+import {
+  enforceIn,
+  type HeldSchema,
+  lowerSchema,
+  type SchemaDialect,
+  type TellSchema,
+} from '../shared/schema-lowering.ts'
 
 /** OpenAI's strict mode, for answers and functions alike. */
 const strictMode: SchemaDialect = {
@@ -48,21 +54,6 @@ export function isStrictSchema(schema: Json | undefined): boolean {
   return lowered.schema === schema && lowered.unkept.length === 0
 }
 
-/**
- * A schema of another dialect that is to be enforced. Strict mode refuses most schemas as they are: this one is put in its
- * words where that keeps the meaning; where not, it is sent as it is, not enforced, and `tell` is told why.
- */
-export function enforce(
-  schema: JsonObject | undefined,
-  strict: boolean | undefined,
-  tell: (detail: string, severity: 'warn' | 'note') => void,
-): { schema: JsonObject | undefined; strict: boolean | undefined } {
-  if (strict !== true || schema === undefined) return { schema, strict }
-  const { schema: lowered, unkept, changed } = lowerSchema(schema, strictMode)
-  if (unkept.length > 0) {
-    tell(`the schema is sent but not enforced: strict mode takes no ${unkept.join(', no ')}`, 'warn')
-    return { schema, strict: false }
-  }
-  if (changed.length > 0) tell(`the schema is enforced in a narrower form: ${changed.join('; ')}`, 'note')
-  return { schema: lowered, strict }
-}
+/** A schema of another dialect that is to be enforced, in strict mode's words; see `enforceIn`. */
+export const enforce = (schema: JsonObject | undefined, strict: boolean | undefined, tell: TellSchema): HeldSchema =>
+  enforceIn(strictMode, schema, strict, tell)

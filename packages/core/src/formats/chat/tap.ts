@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
+import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { checkWhole } from '../shared/tap.ts'
 import { comment, errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
@@ -40,7 +41,7 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
 
   /** Returns whether the chunk holds nothing but usage. */
   function read(event: SseEvent): boolean {
-    const chunk = parse(event.data)
+    const chunk = parseObject(event.data)
     if (chunk === undefined) return false
     if (event.event === 'error' || chunk.error) error = decodeError(200, chunk)
     const choices = Array.isArray(chunk.choices) ? chunk.choices : []
@@ -103,15 +104,6 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
     },
     heartbeat: () => [frame === undefined ? comment : heartbeatEvent(frame)],
     fail: (info) => [errorEvent(info)],
-  }
-}
-
-function parse(data: string): JsonObject | undefined {
-  try {
-    const chunk: unknown = JSON.parse(data)
-    return isObject(chunk) ? chunk : undefined
-  } catch {
-    return undefined
   }
 }
 

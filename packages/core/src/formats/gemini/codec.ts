@@ -1,6 +1,7 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
 import { validateRequest } from './complaint.ts'
+import { count } from './count.ts'
 import { decodeError, encodeError } from './error.ts'
 import { efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
@@ -29,6 +30,7 @@ export const geminiCodec: Codec = {
   wireEdit,
   tapResponse,
   tapStream,
+  count,
   encodeModelList,
   encodeModel,
   fieldPointers,

@@ -42,6 +42,7 @@ export function encodeTurns(turns: readonly Turn[], traits: ModelTraits, context
     context.report.add(loss(at, 'a request needs a content: the system prompt is sent as the user’s', 'moved'))
     drafts.push({ role: 'user', parts: instructions, own: undefined, calls: [] })
   } else if (instructions.length > 0) out.system = { ...own, parts: instructions }
+  callsFollow(drafts, context)
   if (traits.signedCalls) for (const content of drafts) vouch(content, context)
   out.contents = drafts.map(({ role, parts, own: fields }) => ({ ...fields, role, parts }))
   return out
@@ -113,6 +114,15 @@ function join(drafts: readonly Draft[]): Draft[] {
     }
   }
   return out
+}
+
+/** A turn with calls is refused unless something comes before it. */
+function callsFollow(drafts: Draft[], { report }: EncodeContext): void {
+  const [first] = drafts
+  if (first === undefined || first.role !== 'model' || first.calls.length === 0) return
+  const at = first.calls[0]?.at ?? ''
+  report.add(loss(at, "calls follow what a user said: '.' is put in front", 'approximated'))
+  drafts.unshift({ role: 'user', parts: [{ text: '.' }], own: undefined, calls: [] })
 }
 
 /** Google's documented word for calls that another model made, and that it therefore never signed. */

@@ -9,14 +9,15 @@ function roundTrip(body: JsonObject, model = 'm') {
   const wire = geminiCodec.encodeRequest(geminiCodec.decodeRequest(structuredClone(body), context), context)
   return { wire, losses: context.losses.map(({ path, kind, severity }) => `${severity} ${kind} ${path}`) }
 }
-const ask = (...parts: JsonObject[]): JsonObject => ({ contents: [{ role: 'user', parts }] })
 const text = { text: 'hi' }
 
 describe('a streamed answer that a chat kept chunk by chunk', () => {
   const chunk = (part: JsonObject): JsonObject => ({ role: 'model', parts: [part] })
   const call = (id: string): JsonObject => ({ functionCall: { id, name: 'f', args: {} } })
   const back = (...parts: JsonObject[]): unknown[] =>
-    (roundTrip({ contents: parts.map(chunk) }).wire.contents as JsonObject[]).map(({ parts: wire }) => wire)
+    (roundTrip({ contents: [{ role: 'user', parts: [text] }, ...parts.map(chunk)] }).wire.contents as JsonObject[])
+      .slice(1)
+      .map(({ parts: wire }) => wire)
 
   test.each<[string, JsonObject[], JsonObject[]]>([
     ['text goes on', [{ text: 'a ' }, { text: '' }, { text: 'b' }, { text: '' }], [{ text: 'a b' }]],
@@ -47,6 +48,24 @@ describe('a streamed answer that a chat kept chunk by chunk', () => {
   ])('%s', (_, chunks, parts) => {
     expect(back(...chunks)).toEqual([parts])
   })
+})
+
+test('calls that begin a conversation get something to follow, and that is said', () => {
+  const contents: JsonObject[] = [
+    { role: 'model', parts: [{ functionCall: { id: 'x', name: 'f', args: {} } }] },
+    { role: 'user', parts: [{ functionResponse: { id: 'x', name: 'f', response: { output: 'f' } } }] },
+  ]
+  const { wire, losses } = roundTrip({ contents })
+  expect(wire.contents).toEqual([{ role: 'user', parts: [{ text: '.' }] }, ...contents])
+  expect(losses).toEqual(['warn approximated /contents/0/parts/0/functionCall'])
+})
+
+test.each([
+  ['-_8', '+/8='],
+  ['AAA=', 'AAA='],
+])('data written as %s is %s to others', (data, standard) => {
+  const { turns } = decode({ contents: [{ role: 'user', parts: [{ inlineData: { mimeType: 'image/png', data } }] }] })
+  expect(turns[0]?.parts).toMatchObject([{ source: { type: 'base64', data: standard } }])
 })
 
 describe('calls and their responses', () => {
@@ -116,9 +135,9 @@ describe('calls and their responses', () => {
     ['text beside a fault', { error: 'x', output: 'y' }, '{"error":"x","output":"y"}', undefined],
   ])('a response of %s', (_, wire, said, isError) => {
     const body = {
-      contents: [model(call('f', 'a')), user({ functionResponse: { id: 'a', name: 'f', response: wire } })],
+      contents: [user(text), model(call('f', 'a')), user({ functionResponse: { id: 'a', name: 'f', response: wire } })],
     }
-    const [, turn] = decode(body).turns
+    const turn = decode(body).turns.at(-1)
     const [part] = turn?.parts ?? []
     expect(part).toMatchObject({ type: 'tool-result', callId: 'a', name: 'f' })
     if (part?.type !== 'tool-result') return

@@ -1,4 +1,5 @@
 import type { ErrorKind, Json } from '../ir.ts'
+import { kindOfStatus } from '../shared/kind-of-status.ts'
 import { isObject } from '../shared/reader.ts'
 
 /** An error's words, wherever in the body they stood. */
@@ -58,23 +59,6 @@ const byVagueWord: Readonly<Record<string, ErrorKind>> = {
   not_found: 'not_found',
 }
 
-const byStatus: Readonly<Record<number, ErrorKind>> = {
-  401: 'authentication',
-  402: 'quota_exceeded',
-  403: 'permission',
-  404: 'not_found',
-  405: 'upstream_error',
-  408: 'upstream_timeout',
-  409: 'conflict',
-  413: 'request_too_large',
-  415: 'upstream_error',
-  429: 'rate_limited',
-  499: 'upstream_error',
-  503: 'overloaded',
-  504: 'upstream_timeout',
-  529: 'overloaded',
-}
-
 const tooLong = /token count.*exceeds|exceeds the maximum number of tokens|context (length|window)|prompt is too long/i
 const spent = /check your plan and billing|per ?day|daily limit|billing/i
 
@@ -86,7 +70,7 @@ export function classifyError(status: number, words: ErrorWords): ErrorKind {
     reason ??
     lookUp(byWord, words.code?.toLowerCase()) ??
     lookUp(byWord, words.word?.toLowerCase()) ??
-    byStatus[real] ??
+    kindOfStatus[real] ??
     lookUp(byVagueWord, words.word?.toLowerCase()) ??
     (real >= 400 && real < 500 ? 'invalid_request' : 'upstream_error')
   if (kind === 'invalid_request' && tooLong.test(message)) return 'context_length_exceeded'

@@ -163,7 +163,11 @@ describe('errors told to clients', () => {
 test('models are listed under their resource names', () => {
   expect(geminiCodec.encodeModelList(['a', 'b/c'])).toMatchObject({
     models: [
-      { name: 'models/a', displayName: 'a', supportedGenerationMethods: ['generateContent', 'streamGenerateContent'] },
+      {
+        name: 'models/a',
+        displayName: 'a',
+        supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+      },
       { name: 'models/b/c' },
     ],
   })

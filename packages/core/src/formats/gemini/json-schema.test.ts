@@ -32,6 +32,12 @@ describe('Google’s subset', () => {
 
   test.each<[string, JsonObject, JsonObject]>([
     ['counts as text', { type: 'STRING', min_length: '2' }, { type: 'string', minLength: 2 }],
+    [
+      'a type by its number',
+      { type: 6, properties: { a: { type: 1 } } },
+      { type: 'object', properties: { a: { type: 'string' } } },
+    ],
+    ['no type by its number', { type: 0 }, {}],
     ['no type', { type: 'TYPE_UNSPECIFIED' }, {}],
     ['an example', { type: 'STRING', example: 'x' }, { type: 'string', examples: ['x'] }],
     ['a format of words', { type: 'STRING', format: 'enum', enum: ['a'] }, { type: 'string', enum: ['a'] }],

@@ -11,8 +11,13 @@ import { respell } from './spelling.ts'
  */
 
 const typeNames = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'] as const
+/** Some SDKs write the enum's numbers: 1 is a string. */
 const typeName = (type: Json | undefined): string | undefined =>
-  typeof type === 'string' ? typeNames.find((name) => name === type.toLowerCase()) : undefined
+  typeof type === 'string'
+    ? typeNames.find((name) => name === type.toLowerCase())
+    : typeof type === 'number'
+      ? typeNames[type - 1]
+      : undefined
 
 /** Numbers that proto JSON writes as text. */
 const counts: ReadonlySet<string> = new Set([
@@ -35,7 +40,7 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
     switch (key) {
       case 'type':
         if (name === undefined) {
-          if (value !== 'TYPE_UNSPECIFIED') out.type = value
+          if (value !== 'TYPE_UNSPECIFIED' && value !== 0) out.type = value
         } else out.type = nullable ? [name, 'null'] : name
         break
       case 'nullable':

@@ -45,6 +45,12 @@ const sourceOfUri = (uri: string): Source =>
     ? { type: 'url', url: uri }
     : { type: 'file', seal: { issuer: 'gemini', data: uri } }
 
+/** Google takes the alphabet for URLs too, and text without its padding; the other formats do not. */
+function standardBase64(data: string): string {
+  const plain = /[-_]/.test(data) ? data.replaceAll('-', '+').replaceAll('_', '/') : data
+  return plain.padEnd(Math.ceil(plain.length / 4) * 4, '=')
+}
+
 /**
  * Reads `inlineData` or `fileData` out of a part. Undefined: it has neither, or not in a shape that can be read. What is
  * left in `fields` belongs to the part's `extra`.
@@ -61,7 +67,7 @@ export function decodeMedia(fields: Unread, at: string): MediaPart | undefined {
     const part: MediaPart = {
       type: 'media',
       kind: kindOf(mediaType, inline ? '' : data),
-      source: inline ? { type: 'base64', data } : sourceOfUri(data),
+      source: inline ? { type: 'base64', data: standardBase64(data) } : sourceOfUri(data),
       at,
     }
     put(part, 'mediaType', mediaType)
@@ -101,7 +107,7 @@ export function encodeMedia(
   if (name !== undefined)
     report.add(loss(pointer(at, 'name'), 'a file has no name in generateContent', 'unsupported', 'note'))
   if (detail !== undefined)
-    report.add(loss(pointer(at, 'detail'), 'how closely to look cannot be said here', 'unsupported', 'note'))
+    report.add(loss(at, 'how closely to look (`detail`) cannot be said here', 'unsupported', 'note'))
   switch (source.type) {
     case 'base64': {
       if (mediaType === undefined)

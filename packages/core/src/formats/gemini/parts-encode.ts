@@ -42,7 +42,9 @@ export function encodeParts(parts: readonly Part[], scope: EncodeScope): JsonObj
   }
   for (const { kind, signature, at } of early) {
     const home = out.findLast((part) => takes(part, kind))
-    if (home !== undefined) home.thoughtSignature = signature
+    if (home !== undefined && kind === 'empty')
+      out.splice(out.indexOf(home) + 1, 0, { text: '', thoughtSignature: signature })
+    else if (home !== undefined) home.thoughtSignature = signature
     else if (kind !== 'media') out.push({ text: '', thoughtSignature: signature })
     else scope.context.report.add(loss(at, 'the picture that this signature belongs to is gone', 'unsupported', 'note'))
   }

@@ -10,8 +10,9 @@ function encode(request: Partial<ModelRequest>, model = 'gemini-2.5-flash') {
   return { wire, losses: context.losses.map(({ path, kind, severity }) => `${severity} ${kind} ${path}`) }
 }
 const ask = (role: Turn['role'], parts: Part[], model?: string) => {
-  const { wire, losses } = encode({ turns: [{ role, parts, at: '/t' }] }, model)
-  return { contents: wire.contents, losses }
+  const before: Turn[] = role === 'assistant' ? [{ role: 'user', parts: [{ type: 'text', text: 'hi' }] }] : []
+  const { wire, losses } = encode({ turns: [...before, { role, parts, at: '/t' }] }, model)
+  return { contents: Array.isArray(wire.contents) ? wire.contents.slice(before.length) : undefined, losses }
 }
 
 const png: Part = {
@@ -53,7 +54,7 @@ describe('parts of a foreign request', () => {
       'user',
       [{ type: 'media', kind: 'image', source: { type: 'url', url: 'https://a/b.png?x' }, detail: 'low', at: '/p' }],
       [{ fileData: { fileUri: 'https://a/b.png?x', mimeType: 'image/png' } }],
-      ['note unsupported /p/detail', 'note approximated /p'],
+      ['note unsupported /p', 'note approximated /p'],
     ],
     [
       'an image of no type',

@@ -8,8 +8,9 @@ import { respell } from './spelling.ts'
 
 const exchanges = readExchanges()
 
-* All that decoding and encoding a request changes: each line says the same as what stood there. Keys are camelCase, single
- * items are lists, neighbours of a role are one, and schemas are compared as what they mean.
+/**
+ * All that decoding and encoding a request changes: each line says the same as what stood there. Keys are camelCase, single
+ * items are lists, neighbours of a role are one, base64 has its usual alphabet, and schemas are compared as what they mean.
  */
 function normalised(body: JsonObject): JsonObject {
   const { model: _model, stream: _stream, ...out } = respell(structuredClone(body))
@@ -52,11 +53,15 @@ function joinParts(parts: JsonObject[], [first, ...more]: JsonObject[], role: st
   parts.push(...more)
 }
 
-
 function normalisedPart(part: JsonObject): JsonObject {
   const out = respell(part)
   for (const key of ['functionCall', 'functionResponse', 'inlineData', 'fileData'])
     if (isObject(out[key])) out[key] = respell(out[key])
+  const inline = out.inlineData
+  if (isObject(inline) && typeof inline.data === 'string') {
+    const data = inline.data.replaceAll('-', '+').replaceAll('_', '/')
+    inline.data = data.padEnd(Math.ceil(data.length / 4) * 4, '=')
+  }
   const response = out.functionResponse
   if (isObject(response) && Array.isArray(response.parts))
     response.parts = response.parts.map((inner) => normalisedPart(inner as JsonObject))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { testContext } from '../chat/context.test-support.ts'
-import type { JsonObject, ModelRequest, Part, Turn } from '../ir.ts'
+import type { JsonObject, ModelRequest, Turn } from '../ir.ts'
 import { geminiCodec } from './index.ts'
 
 /** A request that came from another format: what generateContent makes of it, and what it says it could not. */
@@ -8,10 +8,6 @@ function encode(request: Partial<ModelRequest>, model = 'gemini-2.5-flash') {
   const context = { ...testContext(), target: { model, quirks: {} } }
   const wire = geminiCodec.encodeRequest({ model: 'x', turns: [], stream: false, ...request }, context)
   return { wire, losses: context.losses.map(({ path, kind, severity }) => `${severity} ${kind} ${path}`) }
-}
-const ask = (role: Turn['role'], parts: Part[], model?: string) => {
-  const { wire, losses } = encode({ turns: [{ role, parts, at: '/t' }] }, model)
-  return { contents: wire.contents, losses }
 }
 
 describe('fields of a foreign request', () => {

@@ -1,5 +1,6 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
+import { count } from './count.ts'
 import { decodeError, encodeError } from './error.ts'
 import { efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
@@ -27,6 +28,7 @@ export const messagesCodec: Codec = {
   wireEdit: () => undefined,
   tapResponse,
   tapStream,
+  count,
   encodeModelList,
   encodeModel,
   fieldPointers,

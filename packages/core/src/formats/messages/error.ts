@@ -1,5 +1,6 @@
 import { statusOf } from '../../errors.ts'
 import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
+import { kindOfStatus } from '../shared/kind-of-status.ts'
 import { isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 
@@ -15,25 +16,6 @@ const kindOfType: Readonly<Record<string, ErrorKind>> = {
   api_error: 'upstream_error',
   overloaded_error: 'overloaded',
   timeout_error: 'upstream_timeout',
-}
-
-const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
-  400: 'invalid_request',
-  401: 'authentication',
-  402: 'quota_exceeded',
-  403: 'permission',
-  404: 'not_found',
-  // The gateway's own call was at fault here, or late; never the client's.
-  405: 'upstream_error',
-  408: 'upstream_timeout',
-  409: 'conflict',
-  413: 'request_too_large',
-  415: 'upstream_error',
-  422: 'invalid_request',
-  429: 'rate_limited',
-  503: 'overloaded',
-  504: 'upstream_timeout',
-  529: 'overloaded',
 }
 
 /**

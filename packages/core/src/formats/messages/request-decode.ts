@@ -1,5 +1,6 @@
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Output, Part, Sampling, Turn } from '../ir.ts'
+import { attachCallSeals } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
   isObject,
@@ -13,7 +14,6 @@ import {
 } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { decodeContent, nativeBlock, substance } from './blocks-decode.ts'
-import { attachCallSeals } from './seal-carrier.ts'
 import { decodeThinking } from './thinking.ts'
 import { decodeTools } from './tools.ts'
 
@@ -75,7 +75,7 @@ function decodeMessages(fields: Unread, context: CodecContext): Turn[] {
     const at = pointer('/messages', index)
     const inner = unread(message)
     const role = takeString(inner, 'role')
-    const parts = attachCallSeals(decodeContent(inner.content, pointer(at, 'content')), context)
+    const parts = attachCallSeals(decodeContent(inner.content, pointer(at, 'content')), 'messages', context)
     delete inner.content
     const turn: Turn = { role: role === 'assistant' || role === 'system' ? role : 'user', parts, at }
     const rest = substance(inner)

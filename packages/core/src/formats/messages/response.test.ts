@@ -66,13 +66,22 @@ describe('how an answer ended', () => {
       { stop_reason: 'refusal', stop_details: { type: 'refusal', category: null, explanation: 'why' } },
     ],
     [{ reason: 'pause' }, [], { stop_reason: 'pause_turn' }],
-    [{ reason: 'other', raw: { format: 'chat', value: 'weird' } }, [], { stop_reason: 'end_turn' }],
+    [
+      { reason: 'other', raw: { format: 'chat', value: 'weird' } },
+      [{ type: 'text', text: 'Yes.' }],
+      { stop_reason: 'end_turn' },
+    ],
   ])('of another format: %j with %j', (finish, parts, wire) => {
     expect(encode({ finish, parts }).out).toMatchObject(wire)
   })
 
   test('an answer that ended in an error is an error', () => {
     expect(() => encode({ finish: { reason: 'error', explanation: 'Broken call.' } })).toThrow('Broken call.')
+  })
+
+  test('an answer that says nothing and ended for no known reason is an error', () => {
+    const finish: Finish = { reason: 'other', raw: { format: 'gemini', value: 'OTHER' }, explanation: 'Internal error.' }
+    expect(() => encode({ finish, parts: [] })).toThrow('Internal error.')
   })
 
   test('what was said about the ending is kept whole', () => {

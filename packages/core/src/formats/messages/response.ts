@@ -9,6 +9,7 @@ import { encodeAnswerPart, restoreCall } from './answer-blocks.ts'
 import { decodeContent, substance } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, encodeFinish, heldBy } from './finish.ts'
+import { sealsBeforeText } from './seal-carrier.ts'
 import { decodeTier, decodeUsage, encodeUsage } from './usage.ts'
 
 /** Fields that a stream tells at its end only; here and there they belong to the choice. */
@@ -72,7 +73,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   choiceRest satisfies Nothing
   const at = '/choices/0'
   if (logprobs !== undefined) context.report.add(loss(`${at}/logprobs`, 'messages has no log probabilities'))
-  checkFinish(finish)
+  checkFinish(finish, parts.length > 0)
   reportEnding(finish, { pause: true }, at, context)
   const ending = ownExtra(choiceExtra, 'messages', at, context.report)
   ownExtra(finish.extra, 'messages', at, context.report)
@@ -82,7 +83,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
     type: 'message',
     role: 'assistant',
     model: model || context.request.model,
-    content: parts.flatMap((part) => encodeAnswerPart(part, context)),
+    content: sealsBeforeText(parts).flatMap((part) => encodeAnswerPart(part, context)),
     ...encodeFinish(finish, heldBy(parts)),
     ...ending,
     usage: encodeUsage(usage, serviceTier),
@@ -91,8 +92,8 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
 
 const noChoice: Choice = { parts: [], finish: { reason: 'other' } }
 
-/** An answer that ended in an error is told as one. */
-export function checkFinish({ reason, explanation }: Choice['finish']): void {
-  if (reason === 'error')
+/** An answer that ended in an error is told as one, and so is one that says nothing and ended for no reason known here. */
+export function checkFinish({ reason, raw, explanation }: Choice['finish'], said: boolean): void {
+  if (reason === 'error' || (reason === 'other' && !said && raw?.format !== 'messages'))
     throw new GatewayError('upstream_error', explanation ?? 'The upstream ended its answer with an error.')
 }

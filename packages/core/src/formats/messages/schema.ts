@@ -74,3 +74,6 @@ export const requestSchema = z.looseObject({
   output_config: optional(object),
   service_tier: optional(text),
 })
+
+/** A count needs no bound for an answer. */
+export const countSchema = requestSchema.omit({ max_tokens: true })

@@ -1,5 +1,6 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, JsonObject, ModelEvent, Part, ToolCallPart } from '../ir.ts'
+import { parseJson } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { customInput } from '../shared/tool-input.ts'
@@ -148,16 +149,8 @@ function openWhole(start: JsonObject, writer: PartWriter): BlockDecoder {
       }
     },
     stop() {
-      if (input !== '') block.input = parsed(input)
+      if (input !== '') block.input = parseJson(input) ?? input
       writer.end(writer.start(nativeBlock(block)))
     },
-  }
-}
-
-function parsed(text: string): JsonObject[string] {
-  try {
-    return JSON.parse(text) as JsonObject[string]
-  } catch {
-    return text
   }
 }

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent } from '../codec.ts'
 import type { ErrorInfo, Finish, Json, JsonObject, ModelEvent } from '../ir.ts'
+import { parseObject } from '../shared/json-text.ts'
 import { isObject, takeString, unread } from '../shared/reader.ts'
 import { substance } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
@@ -138,7 +139,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     push({ data }) {
       if (over) return []
       out = []
-      const event = parse(data)
+      const event = parseObject(data)
       if (event === undefined) failBadly('The upstream sent a stream event that is not a JSON object.')
       else read(event)
       return out
@@ -149,14 +150,5 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       fail(new GatewayError('upstream_truncated', 'The upstream broke off before the end of its answer.').info)
       return out
     },
-  }
-}
-
-function parse(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
   }
 }

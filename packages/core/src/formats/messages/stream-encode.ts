@@ -6,6 +6,7 @@ import { loss, ownExtra } from '../shared/report.ts'
 import { errorBody } from './error.ts'
 import { encodeFinish, type Held } from './finish.ts'
 import { checkFinish } from './response.ts'
+import { isBareSeal } from './seal-carrier.ts'
 import { createBlockWriter, openPart, type PartEncoder, sse } from './stream-block-encode.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -28,10 +29,14 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   let start: Start | undefined
   let begun = false
   let over = false
+  let said = false
   let usage: Usage | undefined
   let ending: { finish: Finish; extra: Extra | undefined } | undefined
   let current: { part: number; encoder: PartEncoder } | undefined
   const waiting: Waiting[] = []
+  /** Seals behind a text, until it is known whether anything follows them. */
+  const trailing: { part: number; value: Part }[] = []
+  let lastSaid = ''
   const held: Held = { calls: false, refusal: false }
   const writer = createBlockWriter((event) => out.push(event))
 
@@ -58,6 +63,25 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     current = { part, encoder: openPart(value, writer, context) }
   }
 
+  /** Something follows: now they stand in front of it. */
+  function sendTrailing(): void {
+    for (const { part, value } of trailing.splice(0)) waiting.push({ part, value, deltas: [], ended: true })
+  }
+
+  function startPart(part: number, value: Part): void {
+    said = true
+    if (lastSaid === 'text' && isBareSeal(value)) {
+      trailing.push({ part, value })
+      return
+    }
+    sendTrailing()
+    lastSaid = value.type
+    if (value.type === 'tool-call') held.calls = true
+    if (value.type === 'refusal') held.refusal = true
+    waiting.push({ part, value, deltas: [], ended: false })
+    if (current === undefined) openWaiting()
+  }
+
   function close(part: number): void {
     if (current?.part !== part) {
       const later = waiting.find((item) => item.part === part)
@@ -66,6 +90,10 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     }
     current.encoder.end()
     current = undefined
+    openWaiting()
+  }
+
+  function openWaiting(): void {
     while (current === undefined) {
       const next = waiting.shift()
       if (next === undefined) return
@@ -94,7 +122,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     over = true
     const { finish: ended, extra } = ending ?? { finish: { reason: 'other' } as Finish, extra: undefined }
     try {
-      checkFinish(ended)
+      checkFinish(ended, said)
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       fail(error.info)
@@ -143,10 +171,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     begin()
     switch (event.type) {
       case 'part-start':
-        if (event.value.type === 'tool-call') held.calls = true
-        if (event.value.type === 'refusal') held.refusal = true
-        if (current === undefined) open(event.part, event.value)
-        else waiting.push({ part: event.part, value: event.value, deltas: [], ended: false })
+        startPart(event.part, event.value)
         return
       case 'part-delta':
         if (current?.part === event.part) current.encoder.delta(event.delta)
@@ -157,6 +182,15 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         return
       case 'choice-end':
         closeAll()
+        for (const { value } of trailing.splice(0))
+          context.report.add(
+            loss(
+              value.at ?? '',
+              'the seal of a text that has been streamed has no place behind it',
+              'unsupported',
+              'note',
+            ),
+          )
         if (event.logprobs !== undefined)
           context.report.add(loss('/choices/0/logprobs', 'messages has no log probabilities'))
         ending = { finish: event.finish, extra: event.extra }

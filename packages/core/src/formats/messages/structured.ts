@@ -1,5 +1,12 @@
 import type { JsonObject } from '../ir.ts'
-import { type LoweredSchema, lowerSchema, type SchemaDialect } from '../shared/schema-lowering.ts'
+import {
+  enforceIn,
+  type HeldSchema,
+  type LoweredSchema,
+  lowerSchema,
+  type SchemaDialect,
+  type TellSchema,
+} from '../shared/schema-lowering.ts'
 
 /** What Anthropic takes of JSON Schema where the model is held to it: `output_config.format` and strict tools. */
 const structuredOutput: SchemaDialect = {
@@ -33,3 +40,10 @@ const structuredOutput: SchemaDialect = {
 }
 
 export const lowerOutputSchema = (schema: JsonObject): LoweredSchema => lowerSchema(schema, structuredOutput)
+
+/** The schema of a strict tool of another format; see `enforceIn`. */
+export const enforceTool = (
+  schema: JsonObject | undefined,
+  strict: boolean | undefined,
+  tell: TellSchema,
+): HeldSchema => enforceIn(structuredOutput, schema, strict, tell)

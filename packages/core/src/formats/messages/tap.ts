@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ResponseTap, SseEvent, StreamTap } from '../codec.ts'
 import type { ErrorInfo, JsonObject } from '../ir.ts'
+import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { checkWhole } from '../shared/tap.ts'
 import { decodeError } from './error.ts'
@@ -30,7 +31,7 @@ function typeOf({ event, data }: SseEvent): string | undefined {
   if (event !== undefined && event !== 'message') return event
   const first = /"type"\s*:\s*"([a-z_]+)"/.exec(data.slice(0, 200))?.[1]
   if (first !== undefined && eventTypes.has(first)) return first
-  const { type, error } = parse(data)
+  const { type, error } = parseObject(data) ?? {}
   return typeof type === 'string' ? type : error === undefined ? undefined : 'error'
 }
 
@@ -54,19 +55,19 @@ export function tapStream(): StreamTap {
         return
       case 'message_start': {
         begun = true
-        const { message } = parse(event.data)
+        const { message } = parseObject(event.data) ?? {}
         if (isObject(message)) counted = mergeUsage(counted, message.usage)
         return
       }
       case 'message_delta': {
         started = true
-        const { delta, usage } = parse(event.data)
+        const { delta, usage } = parseObject(event.data) ?? {}
         counted = mergeUsage(counted, usage)
         if (isObject(delta) && typeof delta.stop_reason === 'string') finish = delta.stop_reason
         return
       }
       case 'error':
-        error = decodeError(200, parse(event.data))
+        error = decodeError(200, parseObject(event.data) ?? {})
         return
       default:
         started = true
@@ -97,14 +98,5 @@ export function tapStream(): StreamTap {
     },
     heartbeat: () => [ping],
     fail: (failure) => [errorEvent(failure)],
-  }
-}
-
-function parse(data: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(data)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
   }
 }

@@ -10,7 +10,7 @@ import { checkToolName } from './blocks-encode.ts'
 import { decodeCache, encodeCache } from './cache.ts'
 import { fieldPointers } from './fields.ts'
 import type { ModelTraits } from './models.ts'
-import { lowerOutputSchema } from './structured.ts'
+import { enforceTool } from './structured.ts'
 
 type Tools = NonNullable<ModelRequest['tools']>
 
@@ -136,7 +136,10 @@ function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: Co
       checkToolName(name, at, context)
       const out: JsonObject = { ...ownExtra(extra, 'messages', at, report), name }
       put(out, 'description', description)
-      const held = isOwn || !traits.structured ? { schema, strict } : enforce(schema, strict, at, context)
+      const held =
+        isOwn || !traits.structured
+          ? { schema, strict }
+          : enforceTool(schema, strict, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
       out.input_schema = withType(held.schema)
       if (traits.structured) put(out, 'strict', held.strict)
       else if (strict) report.add(loss(pointer(at, 'strict'), 'the model takes no strict tools'))
@@ -164,25 +167,6 @@ function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: Co
     default:
       return tool satisfies never
   }
-}
-
-/** A strict tool of another format: its schema in Anthropic's terms, or as it is where those do not hold it, then not strict. */
-function enforce(
-  schema: JsonObject | undefined,
-  strict: boolean | undefined,
-  at: string,
-  { report }: CodecContext,
-): { schema: JsonObject | undefined; strict: boolean | undefined } {
-  if (strict !== true || schema === undefined) return { schema, strict }
-  const { schema: lowered, unkept, changed } = lowerOutputSchema(schema)
-  if (unkept.length > 0) {
-    const detail = `the schema is sent but not enforced: strict tools take no ${unkept.join(', no ')}`
-    report.add(loss(at, detail, 'approximated'))
-    return { schema, strict: false }
-  }
-  if (changed.length > 0)
-    report.add(loss(at, `the schema is enforced in a narrower form: ${changed.join('; ')}`, 'approximated', 'note'))
-  return { schema: lowered, strict }
 }
 
 /** Anthropic insists on `type`; a schema without one means an object all the same. */

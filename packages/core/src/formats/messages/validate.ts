@@ -3,12 +3,15 @@ import type { Json, JsonObject } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { validateBody } from '../shared/validate.ts'
 import { complain } from './complaint.ts'
-import { requestSchema } from './schema.ts'
+import { type countSchema, requestSchema } from './schema.ts'
 
 /** Checks a request from a client; see `Codec.validateRequest`. */
-export function validateRequest(body: Json): JsonObject {
+export const validateRequest = (body: Json): JsonObject => validateAs(requestSchema, body)
+
+/** What every request of this format is checked for, by the schema of its endpoint. */
+export function validateAs(schema: typeof requestSchema | typeof countSchema, body: Json): JsonObject {
   if (isObject(body) && body.thread !== undefined && body.thread !== null) throw threadRefused()
-  return validateBody(requestSchema, body, complain)
+  return validateBody(schema, body, complain)
 }
 
 /**

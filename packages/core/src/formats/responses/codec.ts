@@ -3,6 +3,7 @@ import type { Codec } from '../codec.ts'
 import { validateBody } from '../shared/validate.ts'
 import { carries } from './carries.ts'
 import { complain } from './complaint.ts'
+import { count } from './count.ts'
 import { decodeError, encodeError } from './error.ts'
 import { efforts, fieldPointers } from './fields.ts'
 import { decodeRequest } from './request-decode.ts'
@@ -30,6 +31,7 @@ export const responsesCodec: Codec = {
   wireEdit: () => undefined,
   tapResponse,
   tapStream,
+  count,
   encodeModelList,
   encodeModel,
   fieldPointers,

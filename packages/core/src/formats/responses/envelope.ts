@@ -14,6 +14,10 @@ export interface Frame {
   createdAt: number
 }
 
+/** Whoever keeps an answer gives it its name; upstreams that keep nothing give theirs twice. */
+export const responseId = (id: string, { kept, upstream, newId }: ExchangeContext): string =>
+  id === '' || (kept !== undefined && upstream !== 'responses') ? newId('resp_') : id
+
 /**
  * A response without its output: every key that clients insist on, the request's settings among them. `own` are the
  * settings an upstream of this format repeated itself: they win.
@@ -49,13 +53,13 @@ function encodeSettings(context: ExchangeContext): JsonObject {
     metadata: request.metadata ?? (isObject(asked.metadata) ? asked.metadata : {}),
     parallel_tool_calls: tools?.parallel ?? true,
     presence_penalty: sampling?.presencePenalty ?? 0,
-    previous_response_id: null,
+    previous_response_id: context.kept?.previous ?? null,
     prompt_cache_key: user?.cacheKey ?? null,
     reasoning: { effort: reasoning?.off ? 'none' : (reasoning?.effort ?? null), summary: reasoning?.summary ?? null },
     safety_identifier: user?.safetyId ?? null,
     service_tier: request.serviceTier ?? 'default',
-    // Whatever was asked: nothing can be fetched again later.
-    store: false,
+    // Whatever was asked: this is what can be fetched again later.
+    store: context.kept !== undefined,
     temperature: sampling?.temperature ?? 1,
     text: encodeText(output),
     tool_choice: asked.tool_choice ?? (tools?.choice === undefined ? 'auto' : encodeChoice(tools.choice, tools)),

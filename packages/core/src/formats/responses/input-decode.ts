@@ -1,10 +1,10 @@
 import type { Json, JsonObject, Part, Tool, ToolResultPart, Turn } from '../ir.ts'
+import { attachCallSeals } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject, takeString, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { beside, decodeAnswerItem, type ItemScope, nativeItem, typeOf } from './answer-items.ts'
 import { decodeContent } from './content.ts'
-import { attachCallSeals } from './reasoning.ts'
 import { reportStateItem } from './state.ts'
 import { decodeTools } from './tools.ts'
 
@@ -41,7 +41,7 @@ export function decodeInput(input: Json | undefined, scope: ItemScope): Conversa
   for (const [index, item] of input.entries())
     if (isObject(item)) addItem(item, pointer(at, index), conversation, customCalls, scope)
   for (const turn of conversation.turns)
-    if (turn.role === 'assistant') turn.parts = attachCallSeals(turn.parts, scope.context)
+    if (turn.role === 'assistant') turn.parts = attachCallSeals(turn.parts, 'responses', scope.context)
   // A turn of nothing but carriers whose calls are gone says nothing.
   conversation.turns = conversation.turns.filter(
     ({ role, parts, extra, at: place }) =>

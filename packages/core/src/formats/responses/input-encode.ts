@@ -9,6 +9,7 @@ import type {
   ToolResultPart,
   Turn,
 } from '../ir.ts'
+import { parseObject } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
@@ -227,14 +228,5 @@ export function callFields(
 
 /** A call of the function that stood for the client's tool search. */
 export function searchCall(id: string, input: string): JsonObject {
-  return { type: 'tool_search_call', call_id: id, execution: 'client', arguments: parseObject(input) }
-}
-
-function parseObject(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
+  return { type: 'tool_search_call', call_id: id, execution: 'client', arguments: parseObject(input) ?? {} }
 }

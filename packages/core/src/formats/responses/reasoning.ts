@@ -1,8 +1,9 @@
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
+import type { Json, JsonObject, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
+import { carriedSeal } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject, takeArray, takeString, unread } from '../shared/reader.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { ownExtra } from '../shared/report.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { substance } from './content.ts'
@@ -13,7 +14,6 @@ import { substance } from './content.ts'
  * format that nobody sealed gets an empty seal: no server of this format may take it for its own when it comes back.
  */
 const redactedMark = '@redacted:'
-const callMark = '@call:'
 const unsigned = writeSeal({ issuer: 'chat', data: '' }, 'responses')
 
 /** One reasoning item as the parts of its summary and its content, in this order; its seal is on the last of them. */
@@ -68,32 +68,12 @@ function openForeign(part: ReasoningPart, { issuer, data }: Sealed): void {
   }
 }
 
-/** Puts carried seals back onto their calls, and takes their carriers out. */
-export function attachCallSeals(parts: Part[], context: CodecContext): Part[] {
-  if (!parts.some(isCarrier)) return parts
-  const calls = new Map<string, ToolCallPart>()
-  for (const part of parts) if (part.type === 'tool-call') calls.set(encodeURIComponent(part.id), part)
-  return parts.filter((part) => {
-    if (!isCarrier(part)) return true
-    const { issuer, data } = part.seal
-    const colon = data.indexOf(':', callMark.length)
-    const call = calls.get(data.slice(callMark.length, colon))
-    if (call === undefined)
-      context.report.add(loss(part.at ?? '', 'the tool call that this seal belongs to is gone', 'unsupported', 'note'))
-    else call.seal = { issuer, data: data.slice(colon + 1) }
-    return false
-  })
-}
-
-const isCarrier = (part: Part): part is ReasoningPart & { seal: Sealed } =>
-  part.type === 'reasoning' && part.seal !== undefined && part.seal.data.startsWith(callMark)
-
 /** The item that carries a call's seal through a client. */
-export const carrierOf = (call: Pick<ToolCallPart, 'id'>, { issuer, data }: Sealed, id: string): JsonObject => ({
+export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: string): JsonObject => ({
   id,
   type: 'reasoning',
   summary: [],
-  encrypted_content: writeSeal({ issuer, data: `${callMark}${encodeURIComponent(call.id)}:${data}` }, 'responses'),
+  encrypted_content: writeSeal(carriedSeal(call, seal), 'responses'),
 })
 
 const itemId = (part: ReasoningPart): Json | undefined => part.extra?.responses?.id

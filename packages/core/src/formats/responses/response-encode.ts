@@ -6,7 +6,7 @@ import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { reportCache } from './content.ts'
-import { encodeEnvelope } from './envelope.ts'
+import { encodeEnvelope, responseId } from './envelope.ts'
 import { encodeFinish, heldBy } from './finish.ts'
 import { isWords, sameMessage } from './input-decode.ts'
 import { callItem, contentPart, messageItem, otherItem, reasoningItem, type Words } from './output-items.ts'
@@ -23,7 +23,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   failIfBroken(finish, parts)
   reportEnding(finish, { words: 'responses' }, '/choices/0', context)
   const frame = {
-    id: id || context.newId('resp_'),
+    id: responseId(id, context),
     model: model || context.request.model,
     createdAt: created || context.now(),
   }

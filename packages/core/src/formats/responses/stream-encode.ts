@@ -5,7 +5,7 @@ import { reportEnding } from '../shared/ending.ts'
 import { inWords } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
-import { encodeEnvelope } from './envelope.ts'
+import { encodeEnvelope, responseId } from './envelope.ts'
 import { doneEvent, errorEvents, keepalive, truncated } from './event.ts'
 import { type Ending, encodeFinish } from './finish.ts'
 import { brokenEnding, countOrNothing, reportExplanation, reportSequence } from './response-encode.ts'
@@ -35,7 +35,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   function start(id: string, model: string, created: number, settings?: JsonObject): JsonObject {
     if (response !== undefined) return response
     const frame = {
-      id: id || context.newId('resp_'),
+      id: responseId(id, context),
       model: model || context.request.model,
       createdAt: created || context.now(),
     }

@@ -1,5 +1,6 @@
 import type { ResponseTap, SseEvent, StreamTap, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
+import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { checkWhole } from '../shared/tap.ts'
 import { decodeError } from './error.ts'
@@ -50,7 +51,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
   let finish: string | undefined
 
   function readEnd(type: string, data: string): void {
-    const event = parse(data)
+    const event = parseObject(data)
     if (event === undefined) return
     const response = isObject(event.response) ? event.response : {}
     usage = decodeUsage(response.usage) ?? usage
@@ -96,7 +97,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     // Clients take no event before the first.
     heartbeat: () => [first === undefined ? comment : keepalive(numberIn(last) + ++own)],
     fail(info) {
-      const event = first === undefined ? undefined : parse(first)
+      const event = first === undefined ? undefined : parseObject(first)
       const response = isObject(event?.response) ? event.response : {}
       const events = errorEvents(announced ?? info, response, numberIn(last) + own + 1)
       return announced === undefined ? events : events.slice(1)
@@ -116,13 +117,4 @@ function numberIn(data: string): number {
   const at = data.lastIndexOf(key)
   const match = at < 0 ? null : /^\s*:\s*(\d+)/.exec(data.slice(at + key.length, at + key.length + 24))
   return match === null ? 0 : Number(match[1])
-}
-
-function parse(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -10,6 +10,12 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
+/** The object a text holds; undefined for anything else. */
+export function parseObject(text: string): JsonObject | undefined {
+  const value = parseJson(text)
+  return isObject(value) ? value : undefined
+}
+
 /** Integers beyond 2^53 would come out of JSON.parse as others. */
 const longNumber = /\d{16,}/g
 

@@ -238,3 +238,30 @@ function closeObject(
     out.required = [...required, ...optional]
   }
 }
+
+export type TellSchema = (detail: string, severity: 'warn' | 'note') => void
+
+export interface HeldSchema {
+  schema: JsonObject | undefined
+  strict: boolean | undefined
+}
+
+/**
+ * A schema of another dialect that is to be enforced. Servers refuse most schemas as they are in their strict mode: this one
+ * is put in the dialect's words where that keeps the meaning; where not, it is sent as it is, not enforced, and `tell` is told why.
+ */
+export function enforceIn(
+  dialect: SchemaDialect,
+  schema: JsonObject | undefined,
+  strict: boolean | undefined,
+  tell: TellSchema,
+): HeldSchema {
+  if (strict !== true || schema === undefined) return { schema, strict }
+  const { schema: lowered, unkept, changed } = lowerSchema(schema, dialect)
+  if (unkept.length > 0) {
+    tell(`the schema is sent but not enforced: strict mode takes no ${unkept.join(', no ')}`, 'warn')
+    return { schema, strict: false }
+  }
+  if (changed.length > 0) tell(`the schema is enforced in a narrower form: ${changed.join('; ')}`, 'note')
+  return { schema: lowered, strict }
+}

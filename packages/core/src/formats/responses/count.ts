@@ -1,0 +1,35 @@
+import type { CountCodec } from '../count-codec.ts'
+import { pick, tokensIn } from '../shared/count.ts'
+import { validateBody } from '../shared/validate.ts'
+import { complain } from './complaint.ts'
+import { requestSchema } from './schema.ts'
+
+/** What the endpoint takes. */
+const counted = [
+  'model',
+  'input',
+  'instructions',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'text',
+  'reasoning',
+  'truncation',
+  'personality',
+  'previous_response_id',
+  'conversation',
+]
+
+/** `POST /v1/responses/input_tokens`. Only the model must be named: it decides where the request goes. */
+export const count: CountCodec = {
+  validateRequest: (body) => validateBody(requestSchema, body, complain),
+  toGeneration: (body) => ({ body, at: '' }),
+  fromGeneration: (body) => pick(body, counted),
+  read: ({ input_tokens }) => {
+    const tokens = tokensIn(input_tokens)
+    return tokens === undefined ? undefined : { tokens }
+  },
+  write: ({ tokens }) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+  // The decoder itself reports as fatal what another server has stored.
+  stored: [],
+}

@@ -1,0 +1,96 @@
+import { GatewayError } from '../errors.ts'
+import type { Inbound } from '../inbound.ts'
+
+const keyPrefix = 'openai-insecure-api-key.'
+const betaPrefix = 'openai-beta.'
+
+/** The subprotocols a client offers. */
+const offered = (inbound: Inbound): readonly string[] =>
+  (inbound.header('sec-websocket-protocol') ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+
+/** A browser cannot set headers on a WebSocket: its token comes as a subprotocol. */
+export const tokenOffered = (inbound: Inbound): string | undefined =>
+  offered(inbound)
+    .find((name) => name.startsWith(keyPrefix))
+    ?.slice(keyPrefix.length) || undefined
+
+/**
+ * The subprotocol to answer: `realtime`, or the first one offered that holds no token. A client that offered some and is
+ * answered none fails the connection by itself, so a token alone is a 400 that says what is missing.
+ */
+export function chooseProtocol(inbound: Inbound): string | undefined {
+  const names = offered(inbound)
+  if (names.length === 0) return undefined
+  const open = names.filter((name) => !name.startsWith(keyPrefix))
+  const chosen = open.includes('realtime') ? 'realtime' : open[0]
+  if (chosen === undefined)
+    throw new GatewayError(
+      'invalid_request',
+      "Sec-WebSocket-Protocol: a token alone is no protocol that could be answered: offer 'realtime' beside it.",
+      { param: 'sec-websocket-protocol' },
+    )
+  return chosen
+}
+
+/** `OpenAI-Beta`, which browsers write as a subprotocol too: `openai-beta.realtime-v1`. */
+export function betaHeader(inbound: Inbound): string | undefined {
+  const header = inbound.header('openai-beta')
+  if (header !== undefined) return header
+  return offered(inbound)
+    .find((name) => name.startsWith(betaPrefix))
+    ?.slice(betaPrefix.length)
+    .replace('-', '=')
+}
+
+/** What makes a request an upgrade (RFC 6455, 4.2.1). Looked at before any upstream is called. */
+export function checkHandshake(inbound: Inbound): void {
+  if (inbound.header('upgrade')?.toLowerCase() !== 'websocket') throw upgradeRequired()
+  const version = inbound.header('sec-websocket-version')
+  if (version !== '13')
+    throw new GatewayError(
+      'invalid_request',
+      `Sec-WebSocket-Version: ${version === undefined ? 'the header is required' : `'${version.slice(0, 20)}' is not spoken here`}: send 13.`,
+      { status: 426, headers: { 'sec-websocket-version': '13' } },
+    )
+  const key = inbound.header('sec-websocket-key') ?? ''
+  // 16 bytes in base64.
+  if (key.length !== 24 || !key.endsWith('=='))
+    throw new GatewayError('invalid_request', 'Sec-WebSocket-Key: the header is required, with 16 bytes in base64.')
+}
+
+/** A call of the realtime path that is no upgrade, or that reached the gateway as none. */
+export const upgradeRequired = (upgrade?: string): GatewayError =>
+  upgrade?.toLowerCase() === 'websocket'
+    ? new GatewayError(
+        'not_implemented',
+        "This server does not hand WebSocket upgrades to the gateway: attach server.on('upgrade', nodeUpgrade(gateway)).",
+      )
+    : new GatewayError('invalid_request', 'This path is a WebSocket: send an upgrade request.', {
+        status: 426,
+        headers: { upgrade: 'websocket' },
+      })
+
+/** Names under which a credential might stand in a query; what they hold is the client's and stays here. */
+const credentials: ReadonlySet<string> = new Set(['key', 'api-key', 'api_key', 'authorization', 'access_token'])
+
+/** The model a client asks for, and its query as the upstream gets it: with the model's name there, without credentials. */
+export function readQuery({ query }: Inbound): { readonly model: string; queryFor(model: string): string } {
+  const asked = new URLSearchParams(query)
+  const model = asked.get('model') ?? ''
+  if (model === '')
+    throw new GatewayError('invalid_request', 'You must provide a model parameter: /v1/realtime?model=<name>.', {
+      param: 'model',
+    })
+  return {
+    model,
+    queryFor(name) {
+      const sent = new URLSearchParams([...asked].filter(([key]) => !credentials.has(key.toLowerCase())))
+      // Sets the first and drops all others: a second name must not smuggle a model past the caller's list.
+      sent.set('model', name)
+      return sent.toString()
+    },
+  }
+}

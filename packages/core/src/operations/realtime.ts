@@ -1,0 +1,228 @@
+import { authenticate } from '../auth.ts'
+import type { Attempt, GatewayConfig } from '../config.ts'
+import { GatewayError } from '../errors.ts'
+import { codecOf } from '../formats/index.ts'
+import type { Json } from '../formats/ir.ts'
+import { isObject } from '../formats/shared/reader.ts'
+import { newId } from '../ids.ts'
+import type { Inbound } from '../inbound.ts'
+import { errorReply, idHeaders } from '../reply.ts'
+import type { ResolvedTarget } from '../router.ts'
+import type { Match } from '../routes.ts'
+import { type Ledger, settle } from '../settle.ts'
+import { createCanceller, type Signal } from '../signal.ts'
+import type { Shared } from '../targets.ts'
+import { readUpstreamError, redact, unreachable, worthAnotherTarget } from '../upstream-error.ts'
+import { callUrl } from '../upstreams/call-url.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
+import { betaHeader, checkHandshake, chooseProtocol, readQuery } from './realtime-handshake.ts'
+import type { Dial, RealtimeOpening, RealtimeSession } from './realtime-types.ts'
+import { addUsage, usageOfResponse } from './realtime-usage.ts'
+
+export interface RealtimeCall<Socket> {
+  readonly auth: GatewayConfig['auth']
+  readonly shared: Shared
+  readonly found: Match
+  readonly inbound: Inbound
+  readonly dial: Dial<Socket>
+  readonly signal: Signal
+  /** Called once when the session is over, or was refused. */
+  readonly release: () => void
+}
+
+/** A WebSocket is either there soon or not at all: nobody computes an answer first. */
+const dialMs = 30_000
+/** A close frame holds 125 bytes, two of which are the code. */
+const reasonBytes = 123
+
+/**
+ * Opens a session: authenticate → read the query → dial the model's targets in order until one accepts. Only then is the
+ * client to be accepted, so that everything that is wrong is told it in HTTP. Never throws.
+ */
+export async function openRealtime<Socket>(call: RealtimeCall<Socket>): Promise<RealtimeOpening<Socket>> {
+  const { shared, inbound, found, signal } = call
+  const { route } = found
+  const ledger: Ledger = {
+    requestId: newId('req_'),
+    operation: route.operation,
+    format: route.format,
+    startedAt: performance.now(),
+    identity: null,
+    model: '',
+    stream: true,
+    losses: [],
+    attempts: [],
+    lane: 'wire',
+  }
+  try {
+    ledger.identity = await authenticate(call.auth, inbound, route)
+    checkHandshake(inbound)
+    const protocol = chooseProtocol(inbound)
+    const { model, queryFor } = readQuery(inbound)
+    ledger.model = model
+    const { socket, upstream } = await dialTargets(call, ledger, queryFor)
+    return { ok: true, session: sessionOf(call, ledger, upstream, socket, protocol) }
+  } catch (cause) {
+    call.release()
+    const error =
+      cause instanceof GatewayError
+        ? cause
+        : new GatewayError('internal', 'The gateway failed to open the session.', { cause })
+    const { kind } = error.info
+    if (kind === 'internal') shared.logger.error(`modelgate: request ${ledger.requestId} failed`, error.cause ?? error)
+    if (kind === 'upstream_auth')
+      shared.logger.warn(
+        `modelgate: upstream '${ledger.upstream}' refused the configured credentials (request ${ledger.requestId})`,
+      )
+    const reply = errorReply(error, codecOf(route.format), ledger.requestId)
+    const outcome = signal.aborted && kind === 'cancelled' ? 'aborted' : 'failed'
+    if (ledger.model !== '') settle(ledger, { status: reply.status, outcome, error }, shared.plugins, shared.logger)
+    return { ok: false, reply }
+  }
+}
+
+async function dialTargets<Socket>(
+  { shared, inbound, dial, signal }: RealtimeCall<Socket>,
+  ledger: Ledger,
+  queryFor: (model: string) => string,
+): Promise<{ socket: Socket; upstream: Upstream }> {
+  let failure: GatewayError | undefined
+  for (const target of shared.router.plan(ledger.model, ledger.identity)) {
+    const { upstream, upstreamName, model } = target
+    if (upstream.realtime === undefined) {
+      failure ??= notOffered(ledger)
+      continue
+    }
+    ledger.upstream = upstreamName
+    ledger.upstreamModel = model
+    const log: { -readonly [K in keyof Attempt]: Attempt[K] } = { upstream: upstreamName, model }
+    ledger.attempts.push(log)
+    const url = `${callUrl(upstream, upstream.realtime, undefined, model)}?${queryFor(model)}`
+    const { messageBytes } = sessionLimits(shared)
+    try {
+      const dialled = await bounded(signal, (signal) =>
+        dial({ url, headers: headersOf(target, inbound), messageBytes, signal }),
+      )
+      if ('socket' in dialled) {
+        log.status = 101
+        return { socket: dialled.socket, upstream }
+      }
+      const { refusal } = dialled
+      log.status = refusal.status
+      const id = refusal.header('x-request-id')
+      if (id !== undefined) log.upstreamRequestId = id
+      if (refusal.status >= 400) throw await readUpstreamError(refusal, codecOf(ledger.format), upstream)
+      refusal.discard()
+      throw new GatewayError('upstream_bad_response', 'The upstream did not upgrade the connection to a WebSocket.')
+    } catch (cause) {
+      failure = unreachable(cause)
+      log.error = failure.info.kind
+      if (signal.aborted || !worthAnotherTarget(failure)) break
+    }
+  }
+  throw failure ?? notOffered(ledger)
+}
+
+/** One attempt, given up when the client leaves, the gateway stops or the upstream does not answer in time. */
+async function bounded<T>(outer: Signal, run: (signal: Signal) => Promise<T>): Promise<T> {
+  const inner = createCanceller()
+  let late = false
+  const abort = (): void => inner.abort()
+  outer.addEventListener('abort', abort)
+  const timer = setTimeout(() => {
+    late = true
+    abort()
+  }, dialMs)
+  try {
+    if (outer.aborted) abort()
+    return await run(inner)
+  } catch (cause) {
+    if (outer.aborted)
+      throw outer.reason instanceof GatewayError
+        ? outer.reason
+        : new GatewayError('cancelled', 'The client left before the session was open.')
+    if (late)
+      throw new GatewayError('upstream_timeout', `The upstream did not open the session within ${dialMs / 1000} s.`)
+    throw cause
+  } finally {
+    clearTimeout(timer)
+    outer.removeEventListener('abort', abort)
+  }
+}
+
+const notOffered = ({ model, operation }: Ledger): GatewayError =>
+  new GatewayError(
+    'invalid_request',
+    `The model '${model.slice(0, 100)}' does not do this (${operation}): its upstream offers no such endpoint.`,
+    { param: 'model' },
+  )
+
+function headersOf({ upstream }: ResolvedTarget, inbound: Inbound): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const name of upstream.passHeaders) {
+    const value = inbound.header(name)
+    if (value !== undefined) headers[name] = value
+  }
+  const beta = betaHeader(inbound)
+  if (beta !== undefined) headers['openai-beta'] = beta
+  for (const [name, value] of Object.entries(upstream.headers)) headers[name.toLowerCase()] = value
+  return headers
+}
+
+const sessionLimits = ({ limits }: Shared) => ({
+  idleMs: limits.realtimeIdleMs,
+  heartbeatMs: limits.heartbeatMs,
+  messageBytes: limits.realtimeMessageBytes,
+})
+
+function sessionOf<Socket>(
+  { shared, signal, release }: RealtimeCall<Socket>,
+  ledger: Ledger,
+  upstream: Upstream,
+  socket: Socket,
+  protocol: string | undefined,
+): RealtimeSession<Socket> {
+  let settled = false
+  return {
+    upstream: socket,
+    protocol,
+    signal,
+    headers: idHeaders(ledger.requestId),
+    markers: ['"response.done"', '"error"'],
+    ...sessionLimits(shared),
+    readUpstream(text) {
+      const event = parse(text)
+      if (!isObject(event)) return text
+      if (event.type === 'error') return redact(text, upstream)
+      const usage = event.type === 'response.done' ? usageOfResponse(event) : undefined
+      if (usage !== undefined) ledger.usage = addUsage(ledger.usage, usage)
+      return text
+    },
+    begun() {
+      ledger.firstEventAt ??= performance.now()
+    },
+    closeReason: (reason) => cut(redact(reason, upstream), reasonBytes),
+    settle({ outcome, error }) {
+      if (settled) return
+      settled = true
+      settle(ledger, { status: 101, outcome, error }, shared.plugins, shared.logger)
+      release()
+    },
+  }
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+const encoder = new TextEncoder()
+
+/** The longest beginning of a text that has at most so many bytes, without half a character at its end. */
+function cut(text: string, bytes: number): string {
+  const { read } = encoder.encodeInto(text, new Uint8Array(bytes))
+  return text.slice(0, read)
+}

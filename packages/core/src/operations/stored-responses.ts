@@ -1,0 +1,100 @@
+import type { GatewayConfig } from '../config.ts'
+import { GatewayError } from '../errors.ts'
+import { codecOf } from '../formats/index.ts'
+import type { Json, JsonObject } from '../formats/ir.ts'
+import type { Inbound, Reply } from '../inbound.ts'
+import { idHeaders, json } from '../reply.ts'
+import type { Route } from '../routes.ts'
+import type { Signal } from '../signal.ts'
+import { idOf, type KeptResponse, type Records } from '../state/records.ts'
+import type { Transport } from '../transport.ts'
+import { readUpstreamError, unreachable } from '../upstream-error.ts'
+
+export interface StoredCall {
+  readonly route: Route
+  readonly id: string
+  readonly inbound: Inbound
+  readonly records: Records
+  readonly upstreams: GatewayConfig['upstreams']
+  readonly transport: Transport
+  readonly signal: Signal
+  readonly requestId: string
+  readonly answerBytes: number
+}
+
+/** GET and DELETE of a kept response, its input items, and cancelling it. What an upstream keeps is asked of it. */
+export async function storedResponse(call: StoredCall): Promise<Reply> {
+  const { id, route, records } = call
+  const record = await records.response(id)
+  if (record === undefined) throw notFound(id)
+  if (record.kind === 'forwarded') return forward(call, record.upstream)
+  const query = new URLSearchParams(call.inbound.query)
+  switch (route.operation) {
+    case 'delete-response':
+      await records.forget(id)
+      return reply(call, { id, object: 'response', deleted: true })
+    case 'list-input-items':
+      return reply(call, listItems(record, query))
+    case 'cancel-response':
+      throw new GatewayError('invalid_request', 'Only responses with background set to true can be cancelled.')
+    default:
+      if (query.get('stream') === 'true')
+        throw new GatewayError('invalid_request', 'stream: a kept response is answered whole.', { param: 'stream' })
+      return reply(call, record.response)
+  }
+}
+
+const notFound = (id: string): GatewayError =>
+  new GatewayError('not_found', `Response with id '${id.slice(0, 100)}' not found.`)
+
+const reply = ({ requestId }: StoredCall, body: JsonObject): Reply => ({
+  status: 200,
+  headers: { 'content-type': json, ...idHeaders(requestId) },
+  body: JSON.stringify(body),
+})
+
+/** A page of the items that the call added, the newest first unless asked otherwise. */
+function listItems({ input }: KeptResponse, query: URLSearchParams): JsonObject {
+  const limit = Number(query.get('limit') ?? 20)
+  if (!Number.isInteger(limit) || limit < 1 || limit > 100)
+    throw new GatewayError('invalid_request', `limit is '${query.get('limit')}': write a number from 1 to 100.`, {
+      param: 'limit',
+    })
+  const order = query.get('order') ?? 'desc'
+  if (order !== 'asc' && order !== 'desc')
+    throw new GatewayError('invalid_request', `order is '${order}': write 'asc' or 'desc'.`, { param: 'order' })
+  const sorted = order === 'asc' ? [...input] : [...input].reverse()
+  const after = query.get('after')
+  const from = after === null ? 0 : sorted.findIndex((item) => idOf(item) === after) + 1
+  const page: Json[] = sorted.slice(from, from + limit)
+  const nameOf = (item: Json | undefined): Json => (item === undefined ? null : (idOf(item) ?? null))
+  return {
+    object: 'list',
+    data: page,
+    first_id: nameOf(page[0]),
+    last_id: nameOf(page.at(-1)),
+    has_more: from + limit < sorted.length,
+  }
+}
+
+async function forward(call: StoredCall, upstreamName: string): Promise<Reply> {
+  const { id, route, inbound, upstreams, transport, signal, requestId } = call
+  const upstream = upstreams[upstreamName]
+  const path = upstream?.formats[route.format]
+  if (upstream === undefined || path === undefined) throw notFound(id)
+  const behind = route.path.slice(route.path.indexOf('}') + 1)
+  const query = inbound.query === '' ? '' : `?${inbound.query}`
+  const response = await transport({
+    method: route.method,
+    url: `${upstream.baseURL}${path}/${encodeURIComponent(id)}${behind}${query}`,
+    headers: { accept: 'application/json', ...upstream.headers },
+    signal,
+  }).catch((cause: unknown) => {
+    throw unreachable(cause)
+  })
+  if (response.status < 200 || response.status >= 300)
+    throw await readUpstreamError(response, codecOf(route.format), upstream)
+  const body = await response.bytes(call.answerBytes)
+  if (route.operation === 'delete-response') await call.records.forget(id)
+  return { status: 200, headers: { 'content-type': json, ...idHeaders(requestId) }, body }
+}

@@ -1,0 +1,199 @@
+import { describe, expect, it } from 'vitest'
+import { asJson, asStream, message, setUp } from '../gateway.test-support.ts'
+import { memoryResponseStore, type ResponseStore } from './store.ts'
+
+const said = (text: string) => asJson({ ...message, content: [{ type: 'text', text }] })
+const event = (type: string, rest: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`
+const streamed = (text: string): string[] => [
+  event('message_start', { message: { ...message, content: [], stop_reason: null } }),
+  event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+  event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+  event('content_block_stop', { index: 0 }),
+  event('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 1 } }),
+  event('message_stop', {}),
+]
+interface Answer {
+  id: string
+  store: boolean
+  previous_response_id: string | null
+  output: { id: string; type: string }[]
+}
+
+function setUpState(answers: Parameters<typeof setUp>[0], config: Parameters<typeof setUp>[1] = {}) {
+  const setting = setUp(answers, { auth: (token) => ({ id: token }), ...config })
+  const ask = async (body: object, token = 'ann'): Promise<Answer> => {
+    const reply = await setting.post(
+      '/v1/responses',
+      { model: 'claude-x', ...body },
+      { authorization: `Bearer ${token}` },
+    )
+    const text = await reply.text()
+    if (reply.status !== 200) throw new Error(`${reply.status} ${text}`)
+    if (!(body as { stream?: boolean }).stream) return JSON.parse(text) as Answer
+    const last = text.split('\n\n').findLast((block) => block.includes('response.completed')) ?? ''
+    return (JSON.parse(last.slice(last.indexOf('data: ') + 6)) as { response: Answer }).response
+  }
+  const call = async (method: string, path: string, token = 'ann') => {
+    const reply = await setting.gateway.fetch(`http://gw/v1/responses/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}` },
+    })
+    return { status: reply.status, body: (await reply.json()) as Record<string, unknown> }
+  }
+  const sentTexts = (): string => JSON.stringify(JSON.parse(setting.seen.at(-1)?.body ?? '{}').messages)
+  return { ...setting, ask, call, sentTexts }
+}
+
+describe('an upstream without a memory', () => {
+  it.each([false, true])('goes on from an earlier response, streamed: %s', async (stream) => {
+    const { ask, sentTexts } = setUpState({ m: stream ? asStream(streamed('second')) : said('second') })
+    const one = await ask({ input: 'first', instructions: 'be kind', stream })
+    expect(one).toMatchObject({ store: true, previous_response_id: null })
+    const two = await ask({ input: 'third', previous_response_id: one.id, stream })
+    expect(two.previous_response_id).toBe(one.id)
+    expect(sentTexts()).toMatch(/first.*second.*third/)
+    expect(sentTexts()).not.toContain('be kind')
+    await ask({ input: [{ role: 'user', content: 'fifth' }], previous_response_id: two.id, stream })
+    expect(sentTexts()).toMatch(/first.*second.*third.*second.*fifth/)
+    // Two may go on from one.
+    await ask({ input: 'other', previous_response_id: one.id, stream })
+    expect(sentTexts()).toMatch(/first.*second.*other/)
+    expect(sentTexts()).not.toContain('third')
+  })
+
+  it('takes references to items, with and without their type', async () => {
+    const { ask, sentTexts } = setUpState({ m: said('second') })
+    const { output } = await ask({ input: 'first' })
+    const id = output[0]?.id
+    for (const reference of [{ type: 'item_reference', id }, { id }]) {
+      await ask({ input: [{ role: 'user', content: 'first' }, reference, { role: 'user', content: 'third' }] })
+      expect(sentTexts()).toMatch(/first.*second.*third/)
+    }
+  })
+
+  it('carries thinking from one turn to the next', async () => {
+    const thinking = { type: 'thinking', thinking: 'hm', signature: 'c2lnbmVk' }
+    const { ask, seen } = setUpState({
+      m: asJson({ ...message, content: [thinking, { type: 'text', text: 'second' }] }),
+    })
+    const one = await ask({ input: 'first' })
+    await ask({ input: 'third', previous_response_id: one.id })
+    expect(JSON.parse(seen.at(-1)?.body ?? '').messages[1].content[0]).toEqual(thinking)
+  })
+
+  it('keeps nothing of a call that says so, or where nothing is kept', async () => {
+    const { ask, call } = setUpState({ m: said('x') })
+    const { id, store } = await ask({ input: 'first', store: false })
+    expect(store).toBe(false)
+    expect((await call('GET', id)).status).toBe(404)
+    await expect(ask({ input: 'x', previous_response_id: id })).rejects.toThrow(/400.*previous_response_id/)
+    const none = setUpState({ m: said('x') }, { responses: { store: false } })
+    const kept = await none.ask({ input: 'first' })
+    expect(kept.store).toBe(false)
+    expect((await none.call('GET', kept.id)).status).toBe(404)
+  })
+
+  it('shows a response to its owner only', async () => {
+    const { ask, call, sentTexts } = setUpState({ m: said('secret') })
+    const { id, output } = await ask({ input: 'first' })
+    expect((await call('GET', id)).body).toMatchObject({ id, object: 'response', status: 'completed' })
+    for (const [method, path] of [
+      ['GET', id],
+      ['DELETE', id],
+      ['GET', `${id}/input_items`],
+      ['POST', `${id}/cancel`],
+    ] as const)
+      expect(await call(method, path, 'bob')).toMatchObject({
+        status: 404,
+        body: { error: { type: 'invalid_request_error' } },
+      })
+    await expect(ask({ input: 'x', previous_response_id: id }, 'bob')).rejects.toThrow('400')
+    const reference = { type: 'item_reference', id: output[0]?.id }
+    await expect(ask({ input: [{ role: 'user', content: 'x' }, reference] }, 'bob')).rejects.toThrow('400')
+    expect(sentTexts()).not.toContain('secret')
+    expect((await call('GET', id)).status).toBe(200)
+  })
+
+  it('lists input items by page, cancels none, deletes', async () => {
+    const { ask, call } = setUpState({ m: said('x') })
+    const input = ['a', 'b', 'c'].map((content) => ({ role: 'user', content }))
+    const { id } = await ask({ input })
+    const first = (await call('GET', `${id}/input_items?limit=2`)).body
+    expect(first).toMatchObject({ object: 'list', data: [{ content: 'c' }, { content: 'b' }], has_more: true })
+    const rest = (await call('GET', `${id}/input_items?limit=2&after=${first.last_id}`)).body
+    expect(rest).toMatchObject({ data: [{ content: 'a' }], has_more: false })
+    expect((await call('GET', `${id}/input_items?order=asc`)).body).toMatchObject({ data: input })
+    for (const query of ['limit=0', 'limit=x', 'order=up'])
+      expect((await call('GET', `${id}/input_items?${query}`)).status).toBe(400)
+    expect((await call('POST', `${id}/cancel`)).status).toBe(400)
+    expect((await call('DELETE', id)).body).toEqual({ id, object: 'response', deleted: true })
+    expect((await call('GET', id)).status).toBe(404)
+  })
+
+  it('says so when a part of the conversation is gone', async () => {
+    const { ask, call } = setUpState({ m: said('x') })
+    const one = await ask({ input: 'first' })
+    const two = await ask({ input: 'second', previous_response_id: one.id })
+    await call('DELETE', one.id)
+    await expect(ask({ input: 'third', previous_response_id: two.id })).rejects.toThrow('previous_response_not_found')
+  })
+
+  it('a store that fails costs memory, not answers', async () => {
+    const broken: ResponseStore = {
+      get: () => undefined,
+      set: () => Promise.reject(new Error('disk full')),
+      delete() {},
+    }
+    const { ask, logged } = setUpState({ m: said('x') }, { responses: { store: broken } })
+    expect((await ask({ input: 'first' })).output).toHaveLength(1)
+    expect(JSON.stringify(logged)).toContain('could not be kept')
+  })
+})
+
+describe('an upstream with a memory of its own', () => {
+  const response = { id: 'resp_up', object: 'response', status: 'completed', output: [] }
+
+  it('is sent the reference as it came, and asked for what it keeps', async () => {
+    const { ask, call, seen } = setUpState({ a: asJson(response) })
+    const body = { model: 'real', input: 'x' }
+    await ask(body)
+    await ask({ ...body, previous_response_id: 'resp_up' })
+    expect(JSON.parse(seen.at(-1)?.body ?? '')).toEqual({ ...body, previous_response_id: 'resp_up' })
+    expect(await call('GET', 'resp_up?include[]=x')).toEqual({ status: 200, body: response })
+    expect(seen.at(-1)).toMatchObject({ url: 'http://a/v1/responses/resp_up?include[]=x' })
+    await call('POST', 'resp_up/cancel')
+    expect(seen.at(-1)?.url).toBe('http://a/v1/responses/resp_up/cancel')
+    const calls = seen.length
+    expect((await call('GET', 'resp_up', 'bob')).status).toBe(404)
+    expect(seen).toHaveLength(calls)
+    await expect(ask({ input: 'x', previous_response_id: 'resp_up' })).rejects.toThrow('previous_response_not_found')
+    expect((await call('DELETE', 'resp_up')).status).toBe(200)
+    expect((await call('GET', 'resp_up')).status).toBe(404)
+  })
+
+  it('is sent the conversation that the gateway keeps', async () => {
+    const { ask, seen } = setUpState({ m: said('second'), a: asJson(response) })
+    const one = await ask({ input: 'first' })
+    await ask({ model: 'real', input: 'third', previous_response_id: one.id })
+    const sent = JSON.parse(seen.at(-1)?.body ?? '')
+    expect(sent.previous_response_id ?? null).toBeNull()
+    expect(JSON.stringify(sent.input)).toMatch(/first.*second.*third/)
+  })
+})
+
+describe('the store in memory', () => {
+  it('forgets what is too old, and the oldest of too much', () => {
+    let time = 0
+    const store = memoryResponseStore({ maxChars: 10, now: () => time })
+    store.set('a', '12345', 100)
+    store.set('b', '12345', 200)
+    expect([store.get('a'), store.get('b')]).toEqual(['12345', '12345'])
+    time = 100
+    expect([store.get('a'), store.get('b')]).toEqual([undefined, '12345'])
+    store.set('c', '123456', 100)
+    expect([store.get('b'), store.get('c')]).toEqual([undefined, '123456'])
+    store.set('c', '1', 100)
+    store.set('d', '123456789', 100)
+    expect([store.get('c'), store.get('d')]).toEqual(['1', '123456789'])
+  })
+})

@@ -1,0 +1,50 @@
+/**
+ * Where responses are kept between calls: a key-value store with a time to live, as Redis is one. Values hold prompts and
+ * answers. Anything may be forgotten at any time; clients are then told that the response is not there.
+ */
+export interface ResponseStore {
+  /** The value, or undefined where there is none (any more). */
+  get(key: string): string | undefined | Promise<string | undefined>
+  /** @param ttlMs milliseconds after which the value may be forgotten */
+  set(key: string, value: string, ttlMs: number): void | Promise<void>
+  delete(key: string): void | Promise<void>
+}
+
+export interface MemoryStoreOptions {
+  /** Bound of all values together, in characters (two bytes each at most). Default 32 Mi. The oldest go first. */
+  maxChars?: number
+  /** The clock, in milliseconds. Default `Date.now`. */
+  now?: () => number
+}
+
+/** Keeps responses in this process: lost with it, and not seen by others. */
+export function memoryResponseStore({
+  maxChars = 32 * 1024 * 1024,
+  now = Date.now,
+}: MemoryStoreOptions = {}): ResponseStore {
+  const kept = new Map<string, { readonly value: string; readonly until: number }>()
+  let chars = 0
+  const drop = (key: string): void => {
+    chars -= kept.get(key)?.value.length ?? 0
+    kept.delete(key)
+  }
+  return {
+    get(key) {
+      const entry = kept.get(key)
+      if (entry === undefined) return undefined
+      if (entry.until > now()) return entry.value
+      drop(key)
+      return undefined
+    },
+    set(key, value, ttlMs) {
+      drop(key)
+      kept.set(key, { value, until: now() + ttlMs })
+      chars += value.length
+      for (const oldest of kept.keys()) {
+        if (chars <= maxChars) break
+        drop(oldest)
+      }
+    },
+    delete: drop,
+  }
+}
