@@ -68,6 +68,12 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   const store = config.responses?.store ?? memoryResponseStore()
   const recordsOf = (identity: Identity | null): Records =>
     createRecords(store === false ? nothing : store, config.responses?.ttlMs ?? keptMs, identity)
+  /** What a request refers to, in its place. */
+  const remembered = async (
+    { refers }: Route,
+    request: RequestBody,
+    identity: Identity | null,
+  ): Promise<RequestBody> => (refers === true ? (await recall(request, recordsOf(identity))).request : request)
   const ownTransport = config.fetch === undefined ? undefined : fetchTransport(config.fetch)
   const webTransport = ownTransport ?? fetchTransport()
   const matchPath = createMatcher(routes)
@@ -183,7 +189,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       case 'count-tokens': {
         const { count } = codec
         if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
-        const request = await read(found, count.validateRequest, inbound)
+        const given = await read(found, count.validateRequest, inbound)
+        const request = await remembered(route, given, ledger.identity)
         ledger.model = String(request.value.model)
         const { transport, signal, release } = call
         const counted = { shared, inbound, codec, count, request, ledger, transport, signal, release }
@@ -202,7 +209,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
               'permission',
               'modelgate=explain: this gateway does not explain calls to this token.',
             )
-          const whole = route.keeps === true ? (await recall(request, recordsOf(identity))).request : request
+          const whole = await remembered(route, request, identity)
           const told = explain({ shared, inbound, codec, request: whole, model, stream, identity })
           return sendJson(told as unknown as JsonObject)
         }
@@ -210,7 +217,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const jsonArray = ledger.stream && wantsArray(route, inbound)
         const context = { shared, inbound, codec, ledger, transport, signal, release, jsonArray }
         // Awaited here: a promise returned from an async function costs three turns of the queue.
-        if (route.keeps !== true || store === false) return await generate({ ...context, request })
+        if (route.refers !== true || store === false) return await generate({ ...context, request })
         return await generateKept({ ...context, request }, recordsOf(ledger.identity))
       }
       case 'get-response':
@@ -276,7 +283,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       const identity = await authenticate(auth, inbound, found.route)
       const request = await read(found, codec.validateRequest, inbound)
       const { model, stream } = request.value
-      const whole = found.route.keeps === true ? (await recall(request, recordsOf(identity))).request : request
+      const whole = await remembered(found.route, request, identity)
       return explain({
         shared,
         inbound,
@@ -301,8 +308,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     },
     async upgrade(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url)
-      const path = basePath !== '' && pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length) : pathname
-      return upgradeResponse(path)
+      const below = basePath === '' || pathname.startsWith(`${basePath}/`)
+      return upgradeResponse(below ? pathname.slice(basePath.length) : '')
     },
     close({ graceMs = 30_000 } = {}) {
       closing ??= new Promise<void>((resolve) => {

@@ -44,8 +44,8 @@ export interface Route {
   readonly requires?: RequiredHeader
   /** Where the path names the model: it also says whether the answer is to be streamed. */
   readonly stream?: boolean
-  /** Answers are kept, and requests may refer to earlier ones. */
-  readonly keeps?: boolean
+  /** Requests may refer to earlier answers, which are kept for that. */
+  readonly refers?: boolean
   /** A stream is one JSON array of its events unless the query says otherwise (`alt=sse`). */
   readonly eventsIf?: { readonly name: string; readonly value: string }
 }
@@ -95,8 +95,15 @@ export const routes: readonly Route[] = [
     bare: true,
     requires: dated,
   },
-  { method: 'POST', path: '/v1/responses', operation: 'generate', format: 'responses', bare: true, keeps: true },
-  { method: 'POST', path: '/v1/responses/input_tokens', operation: 'count-tokens', format: 'responses', bare: true },
+  { method: 'POST', path: '/v1/responses', operation: 'generate', format: 'responses', bare: true, refers: true },
+  {
+    method: 'POST',
+    path: '/v1/responses/input_tokens',
+    operation: 'count-tokens',
+    format: 'responses',
+    bare: true,
+    refers: true,
+  },
   ...storedResponses,
   ...modelActions('/v1beta/models'),
   // Newer SDKs ask under /v1, those of the cloud platform below its own prefix.

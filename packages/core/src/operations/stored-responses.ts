@@ -6,7 +6,7 @@ import type { Inbound, Reply } from '../inbound.ts'
 import { idHeaders, json } from '../reply.ts'
 import type { Route } from '../routes.ts'
 import type { Signal } from '../signal.ts'
-import { idOf, type KeptResponse, type Records } from '../state/records.ts'
+import { foreign, idOf, type KeptResponse, type Records } from '../state/records.ts'
 import type { Transport } from '../transport.ts'
 import { readUpstreamError, unreachable } from '../upstream-error.ts'
 
@@ -26,12 +26,12 @@ export interface StoredCall {
 export async function storedResponse(call: StoredCall): Promise<Reply> {
   const { id, route, records } = call
   const record = await records.response(id)
-  if (record === undefined) throw notFound(id)
+  if (record === undefined || record === foreign) throw notFound(id)
   if (record.kind === 'forwarded') return forward(call, record.upstream)
   const query = new URLSearchParams(call.inbound.query)
   switch (route.operation) {
     case 'delete-response':
-      await records.forget(id)
+      await records.forget(id, record)
       return reply(call, { id, object: 'response', deleted: true })
     case 'list-input-items':
       return reply(call, listItems(record, query))
@@ -95,6 +95,7 @@ async function forward(call: StoredCall, upstreamName: string): Promise<Reply> {
   if (response.status < 200 || response.status >= 300)
     throw await readUpstreamError(response, codecOf(route.format), upstream)
   const body = await response.bytes(call.answerBytes)
-  if (route.operation === 'delete-response') await call.records.forget(id)
+  if (route.operation === 'delete-response')
+    await call.records.forget(id, { kind: 'forwarded', owner: call.records.owner, upstream: upstreamName })
   return { status: 200, headers: { 'content-type': json, ...idHeaders(requestId) }, body }
 }

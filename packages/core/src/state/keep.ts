@@ -79,7 +79,7 @@ async function keepResponse(response: JsonObject, { records, recalled, ledger, l
       ? { kind: 'forwarded', owner, upstream: ledger.upstream ?? '' }
       : { kind: 'kept', owner, response, input: input.map(named), ...(previous === undefined ? {} : { previous }) }
   try {
-    await records.keep(id, record)
+    await records.keep(id, record, Array.isArray(response.output) ? response.output : [])
   } catch (error) {
     logger.warn(`modelgate: response of request ${ledger.requestId} could not be kept`, error)
   }

@@ -4,7 +4,7 @@ import { isObject } from '../formats/shared/reader.ts'
 import { scanJson } from '../json/scan.ts'
 import { spliceJson } from '../json/splice.ts'
 import type { RequestBody } from '../lanes/wire.ts'
-import type { Records, ResponseRecord } from './records.ts'
+import { foreign, itemsOf, type Records } from './records.ts'
 
 /** A request whose references are resolved, as far as the gateway keeps what they refer to. */
 export interface Recalled {
@@ -32,6 +32,7 @@ export async function recall(request: RequestBody, records: Records): Promise<Re
   const input = await Promise.all(given.map((item) => resolve(item, records)))
   const id = value.previous_response_id
   const earlier = typeof id === 'string' ? await records.response(id) : undefined
+  if (earlier === foreign) throw notFound(String(id))
   if (earlier?.kind === 'forwarded') return { request, input, onlyUpstream: earlier.upstream }
   const resolved = input.some((item, index) => item !== given[index])
   if (earlier === undefined) {
@@ -50,7 +51,10 @@ async function resolve(item: Json, records: Records): Promise<Json> {
   if (!isObject(item) || typeof item.id !== 'string') return item
   // An item of nothing but its id is one form of reference, and the commoner one.
   const refers = item.type === 'item_reference' || (item.type === undefined && Object.keys(item).length === 1)
-  return refers ? ((await records.item(item.id)) ?? item) : item
+  if (!refers) return item
+  const found = await records.item(item.id)
+  if (found !== foreign) return found ?? item
+  throw new GatewayError('invalid_request', `Item with id '${item.id.slice(0, 100)}' not found.`, { param: 'input' })
 }
 
 /** Everything said up to and including this response's answer. */
@@ -58,9 +62,10 @@ async function conversation(id: string, records: Records): Promise<Json[]> {
   const turns: (readonly Json[])[] = []
   let next: string | undefined = id
   for (let length = 0; next !== undefined; length++) {
-    const record: ResponseRecord | undefined = length < longestChain ? await records.response(next) : undefined
-    if (record?.kind !== 'kept') throw notFound(next)
-    turns.push([...record.input, ...listOf(record.response.output)])
+    const record: Awaited<ReturnType<Records['response']>> =
+      length < longestChain ? await records.response(next) : undefined
+    if (record === undefined || record === foreign || record.kind !== 'kept') throw notFound(next)
+    turns.push(itemsOf(record))
     next = record.previous
   }
   return turns.reverse().flat()

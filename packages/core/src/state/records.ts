@@ -20,54 +20,70 @@ export interface ForwardedResponse {
 }
 export type ResponseRecord = KeptResponse | ForwardedResponse
 
-interface ItemRecord {
-  readonly owner: string
-  readonly item: JsonObject
-}
+/** Something that is another caller's: to this one it is not there, and an upstream must not be asked for it either. */
+export const foreign = Symbol('foreign')
 
-/** What one caller may see of a store. Another's records are as if they were not there. */
+/** What one caller may see of a store. */
 export interface Records {
   readonly owner: string
-  response(id: string): Promise<ResponseRecord | undefined>
-  item(id: string): Promise<JsonObject | undefined>
-  keep(id: string, record: ResponseRecord): Promise<void>
-  forget(id: string): Promise<void>
+  response(id: string): Promise<ResponseRecord | typeof foreign | undefined>
+  item(id: string): Promise<JsonObject | typeof foreign | undefined>
+  /** @param output the items of the answer: their names were given by whoever made it, so nobody else can claim them */
+  keep(id: string, record: ResponseRecord, output: readonly Json[]): Promise<void>
+  forget(id: string, record: ResponseRecord): Promise<void>
 }
 
 export function createRecords(store: ResponseStore, ttlMs: number, identity: Identity | null): Records {
   const owner = identity?.id ?? ''
-  const read = async <R extends { readonly owner: string }>(key: string): Promise<R | undefined> => {
-    let text: string | undefined
+  const own = encodeURIComponent(owner)
+  const read = async (key: string): Promise<string | undefined> => {
     try {
-      text = await store.get(key)
+      return await store.get(key)
     } catch (cause) {
       throw new GatewayError('internal', 'The store of responses cannot be read; try again later.', { cause })
     }
-    const record = text === undefined ? undefined : (JSON.parse(text) as R)
-    return record?.owner === owner ? record : undefined
   }
   return {
     owner,
-    response: (id) => read<ResponseRecord>(responseKey(id)),
-    item: async (id) => (await read<ItemRecord>(itemKey(id)))?.item,
-    async keep(id, record) {
-      if (record.kind === 'kept') {
-        const { output } = record.response
-        for (const item of [...record.input, ...(Array.isArray(output) ? output : [])]) {
-          const name = idOf(item)
-          if (name !== undefined) await store.set(itemKey(name), JSON.stringify({ owner, item }), ttlMs)
-        }
-      }
-      await store.set(responseKey(id), JSON.stringify(record), ttlMs)
+    async response(id) {
+      const text = await read(`response:${id}`)
+      if (text === undefined) return undefined
+      const record = JSON.parse(text) as ResponseRecord
+      return record.owner === owner ? record : foreign
     },
-    async forget(id) {
-      await store.delete(responseKey(id))
+    async item(id) {
+      // Clients name input items as they like, so these names mean something within one owner's things only.
+      const text = await read(`item:${own}:${id}`)
+      if (text !== undefined) return JSON.parse(text) as JsonObject
+      const claimed = await read(`item-owner:${id}`)
+      return claimed === undefined || claimed === owner ? undefined : foreign
+    },
+    async keep(id, record, output) {
+      for (const item of output) {
+        const name = idOf(item)
+        if (name !== undefined) await store.set(`item-owner:${name}`, owner, ttlMs)
+      }
+      if (record.kind === 'kept')
+        for (const item of itemsOf(record)) {
+          const name = idOf(item)
+          if (name !== undefined) await store.set(`item:${own}:${name}`, JSON.stringify(item), ttlMs)
+        }
+      await store.set(`response:${id}`, JSON.stringify(record), ttlMs)
+    },
+    async forget(id, record) {
+      if (record.kind === 'kept')
+        for (const item of itemsOf(record)) {
+          const name = idOf(item)
+          if (name !== undefined) await store.delete(`item:${own}:${name}`)
+        }
+      await store.delete(`response:${id}`)
     },
   }
 }
 
-const responseKey = (id: string): string => `response:${id}`
-const itemKey = (id: string): string => `item:${id}`
+/** What a call added to its conversation. */
+export const itemsOf = ({ input, response }: KeptResponse): readonly Json[] =>
+  Array.isArray(response.output) ? [...input, ...response.output] : input
 
 export const idOf = (item: Json): string | undefined =>
   item !== null && typeof item === 'object' && !Array.isArray(item) && typeof item.id === 'string' && item.id !== ''

@@ -71,6 +71,18 @@ describe('an upstream without a memory', () => {
     }
   })
 
+  it('counts and explains what it stands for', async () => {
+    const { ask, post, gateway, seen } = setUpState({ m: asJson({ ...message, input_tokens: 7 }) })
+    const { id } = await ask({ input: 'first' })
+    const body = { model: 'claude-x', input: 'third', previous_response_id: id }
+    const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' }
+    expect(await (await post('/v1/responses/input_tokens', body, headers)).json()).toMatchObject({ input_tokens: 7 })
+    expect(seen.at(-1)?.body).toMatch(/first.*hello.*third/)
+    const url = 'http://gw/v1/responses'
+    const { plan } = await gateway.explain(url, { method: 'POST', headers, body: JSON.stringify(body) })
+    expect(JSON.stringify(plan[0]?.request?.body)).toMatch(/first.*hello.*third/)
+  })
+
   it('carries thinking from one turn to the next', async () => {
     const thinking = { type: 'thinking', thinking: 'hm', signature: 'c2lnbmVk' }
     const { ask, seen } = setUpState({
@@ -114,6 +126,23 @@ describe('an upstream without a memory', () => {
     expect((await call('GET', id)).status).toBe(200)
   })
 
+  it('lets nobody take another’s name for an item', async () => {
+    const { ask, sentTexts } = setUpState({ m: said('hers') })
+    const { output } = await ask({ input: 'first' })
+    const id = output[0]?.id
+    await ask({ input: [{ type: 'message', id, role: 'user', content: 'his' }] }, 'bob')
+    await ask({
+      input: [
+        { role: 'user', content: 'first' },
+        { type: 'item_reference', id },
+      ],
+    })
+    expect(sentTexts()).toContain('hers')
+    expect(sentTexts()).not.toContain('his')
+    await ask({ input: [{ type: 'item_reference', id }] }, 'bob')
+    expect(sentTexts()).toContain('his')
+  })
+
   it('lists input items by page, cancels none, deletes', async () => {
     const { ask, call } = setUpState({ m: said('x') })
     const input = ['a', 'b', 'c'].map((content) => ({ role: 'user', content }))
@@ -136,6 +165,8 @@ describe('an upstream without a memory', () => {
     const two = await ask({ input: 'second', previous_response_id: one.id })
     await call('DELETE', one.id)
     await expect(ask({ input: 'third', previous_response_id: two.id })).rejects.toThrow('previous_response_not_found')
+    const reference = { type: 'item_reference', id: one.output[0]?.id }
+    await expect(ask({ input: [{ role: 'user', content: 'x' }, reference] })).rejects.toThrow('400')
   })
 
   it('a store that fails costs memory, not answers', async () => {
@@ -151,7 +182,8 @@ describe('an upstream without a memory', () => {
 })
 
 describe('an upstream with a memory of its own', () => {
-  const response = { id: 'resp_up', object: 'response', status: 'completed', output: [] }
+  const output = [{ id: 'msg_up', type: 'message', role: 'assistant', content: [] }]
+  const response = { id: 'resp_up', object: 'response', status: 'completed', output }
 
   it('is sent the reference as it came, and asked for what it keeps', async () => {
     const { ask, call, seen } = setUpState({ a: asJson(response) })
@@ -165,6 +197,8 @@ describe('an upstream with a memory of its own', () => {
     expect(seen.at(-1)?.url).toBe('http://a/v1/responses/resp_up/cancel')
     const calls = seen.length
     expect((await call('GET', 'resp_up', 'bob')).status).toBe(404)
+    for (const stolen of [{ previous_response_id: 'resp_up' }, { input: [{ type: 'item_reference', id: 'msg_up' }] }])
+      await expect(ask({ ...body, ...stolen }, 'bob')).rejects.toThrow(/400.*not found/)
     expect(seen).toHaveLength(calls)
     await expect(ask({ input: 'x', previous_response_id: 'resp_up' })).rejects.toThrow('previous_response_not_found')
     expect((await call('DELETE', 'resp_up')).status).toBe(200)
