@@ -1,34 +1,24 @@
-import type { Answer } from './compose.ts'
-import { errorBody, errorOfStatus, statusOfType, type WireError } from './errors.ts'
+import type { Dialect, Generated, Rendering } from './dialect.ts'
+import { errorOfStatus, statusOfType, type WireError } from './errors.ts'
 import { beforeHeaders, FaultError, faultNamed, needsPieces, play } from './faults.ts'
 import type { Signing } from './headers.ts'
 import type { Exchange } from './ledger.ts'
 import { cutBytes, cutEvents, dataPiece, eventPiece, type Piece } from './piece.ts'
-import type { Prompt } from './prompt.ts'
-import { type ChatStyle, chatBody, chatEvents } from './render-chat.ts'
-import { messagesBody, messagesEvents } from './render-messages.ts'
-import type { FakeFormat, Fault, Json, RawReply, Script } from './types.ts'
+import type { Destination } from './routes.ts'
+import type { Fault, Json, RawReply, Script } from './types.ts'
 
 /** What an answer is sent with. */
 export interface Sending {
   readonly exchange: Exchange
-  readonly format: FakeFormat
+  readonly dialect: Dialect
+  readonly destination: Destination | undefined
   readonly script: Script
   readonly signing: Signing
   /** Milliseconds between words where the script names none. */
   readonly paceMs: number
 }
 
-/** What only generated answers need. */
-export interface Generated {
-  readonly prompt: Prompt
-  readonly answer: Answer
-  readonly chat: ChatStyle
-  readonly padding: boolean
-}
-
-const jsonType = 'application/json'
-const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
+const eventStream = 'text/event-stream; charset=utf-8'
 const page =
   '<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>\n'
 /** JSON answers are cut into pieces of this many bytes when a fault counts them. */
@@ -41,20 +31,19 @@ const faultsOf = (script: Script): readonly Fault[] => {
   return list.map((one) => (one.type === 'endless-line' ? { ...one, after: one.after ?? 0 } : one))
 }
 
-/** An error in the format's shape. */
+/** An error in the dialect's shape. */
 export function errorResponse(
   sending: Omit<Sending, 'script' | 'paceMs'>,
   error: WireError,
   extra: Record<string, string> = {},
 ): Response {
-  const { exchange, format, signing } = sending
-  const body = JSON.stringify(errorBody(format, error, signing.requestId), null, format === 'chat' ? 2 : undefined)
-  // Anthropic says of its client errors that another try is no use.
-  const retry = format === 'messages' && error.status < 500 && error.status !== 429 && error.status !== 409
+  const { exchange, dialect, destination, signing } = sending
+  const shape = dialect.errorBody(error, signing.requestId, extra)
+  const body = JSON.stringify(destination?.array ? [shape] : shape, null, dialect.indent)
   const headers = {
     ...signing.headers,
-    'content-type': jsonType,
-    ...(retry ? { 'x-should-retry': 'false' } : {}),
+    'content-type': dialect.jsonType,
+    ...dialect.errorHeaders(error),
     ...extra,
   }
   exchange.answered(error.status)
@@ -64,7 +53,7 @@ export function errorResponse(
 
 /** Sends what a script asks for. `generated` is undefined for raw replies. */
 export async function respond(sending: Sending, generated: Generated | undefined): Promise<Response> {
-  const { exchange, script, format } = sending
+  const { exchange, script, dialect } = sending
   const faults = faultsOf(script)
   exchange.signal.throwIfAborted()
   try {
@@ -74,15 +63,16 @@ export async function respond(sending: Sending, generated: Generated | undefined
     throw error
   }
   if (faultNamed(faults, 'html')) return plain(sending, page, 'text/html; charset=utf-8')
-  if (faultNamed(faults, 'empty')) return plain(sending, '', jsonType)
+  if (faultNamed(faults, 'empty')) return plain(sending, '', dialect.jsonType)
   if (script.raw) return rawResponse(sending, script.raw, faults)
   if (script.status !== undefined && script.status >= 400) {
-    return errorResponse(sending, errorOfStatus(format, script.status, script.error), { ...script.headers })
+    return errorResponse(sending, errorOfStatus(dialect.words, script.status, script.error), { ...script.headers })
   }
-  if (!generated) return plain(sending, '', jsonType)
+  if (!generated) return plain(sending, '', dialect.jsonType)
+  const rendering = dialect.render(generated)
   return generated.prompt.stream || script.events
-    ? streamed(sending, generated, faults)
-    : whole(sending, generated, faults)
+    ? streamed(sending, rendering, faults)
+    : whole(sending, rendering, faults)
 }
 
 function plain({ exchange, script, signing }: Sending, body: string, type: string): Response {
@@ -91,52 +81,61 @@ function plain({ exchange, script, signing }: Sending, body: string, type: strin
   return new Response(body, { status: 200, headers: { ...signing.headers, 'content-type': type, ...script.headers } })
 }
 
-function streamed(sending: Sending, generated: Generated, faults: readonly Fault[]): Response {
-  const { format, script, signing } = sending
-  const { answer, prompt } = generated
+function streamed(sending: Sending, rendering: Rendering, faults: readonly Fault[]): Response {
+  const { dialect, destination, script, signing } = sending
   const pieces: Iterable<Piece> =
     script.events?.map((event) => {
       const data = typeof event.data === 'string' ? event.data : JSON.stringify(event.data)
       return event.event === undefined ? dataPiece(data, true) : eventPiece(event.event, data, true)
-    }) ?? (format === 'chat' ? chatEvents(answer, prompt, generated.chat) : messagesEvents(answer, generated.padding))
-  const headers = { ...signing.headers, ...streamHeaders, ...script.headers }
-  return bodyResponse(sending, pieces, faults, script.status ?? 200, headers)
+    }) ?? rendering.events()
+  const type = destination?.array ? dialect.jsonType : dialect.streamType
+  const headers = { ...signing.headers, 'content-type': type, 'cache-control': 'no-cache', ...script.headers }
+  return bodyResponse(sending, rendering, pieces, faults, script.status ?? 200, headers)
 }
 
-function whole(sending: Sending, generated: Generated, faults: readonly Fault[]): Response {
-  const { exchange, format, script, signing } = sending
+function whole(sending: Sending, rendering: Rendering, faults: readonly Fault[]): Response {
+  const { exchange, dialect, script, signing } = sending
   const mishap = faultNamed(faults, 'error-event')
-  if (mishap) {
-    // No stream to put the event into: the error is the answer.
-    const type = mishap.error ?? (format === 'chat' ? 'server_error' : 'api_error')
-    const own = { type, ...(mishap.message === undefined ? {} : { message: mishap.message }) }
-    return errorResponse(sending, errorOfStatus(format, statusOfType(format, type), own), { ...script.headers })
-  }
-  const body: Json =
-    script.body ??
-    (format === 'chat' ? chatBody(generated.answer, generated.prompt, generated.chat) : messagesBody(generated.answer))
-  const text = script.body === null ? 'null' : JSON.stringify(body, null, format === 'chat' ? 2 : undefined)
-  const headers = { ...signing.headers, 'content-type': jsonType, ...script.headers }
+  // No stream to put the event into: the error is the answer.
+  if (mishap)
+    return errorResponse(sending, errorOfFault(dialect, mishap, dialect.words[500].type), { ...script.headers })
+  const body: Json = script.body ?? rendering.body()
+  const text = script.body === null ? 'null' : JSON.stringify(body, null, dialect.indent)
+  const headers = { ...signing.headers, 'content-type': dialect.jsonType, ...script.headers }
   const status = script.status ?? 200
   const bytes = new TextEncoder().encode(text)
   const wrong = faultNamed(faults, 'content-length')
   if (wrong) Object.assign(headers, { 'content-length': String(bytes.length + (wrong.by ?? 100)) })
-  if (needsPieces(faults)) return bodyResponse(sending, cutBytes(bytes, jsonPieceBytes), faults, status, headers)
+  if (needsPieces(faults)) {
+    return bodyResponse(sending, rendering, cutBytes(bytes, jsonPieceBytes), faults, status, headers)
+  }
   exchange.answered(status)
   exchange.settle(wrong ? 'faulted' : 'finished')
   return new Response(bytes, { status, headers })
+}
+
+function errorOfFault(dialect: Dialect, fault: Extract<Fault, { type: 'error-event' }>, otherwise: string): WireError {
+  const type = fault.error ?? otherwise
+  return errorOfStatus(dialect.words, statusOfType(dialect.words, type), {
+    type,
+    ...(fault.message === undefined ? {} : { message: fault.message }),
+  })
 }
 
 function rawResponse(sending: Sending, raw: RawReply, faults: readonly Fault[]): Response {
   const bytes = typeof raw.body === 'string' ? new TextEncoder().encode(raw.body) : raw.body
   const head = new TextDecoder().decode(bytes.subarray(0, 512))
   const stream = /^(\uFEFF)?\s*(event:|data:|:|id:|retry:)/.test(head)
-  const headers: Record<string, string> = { ...(stream ? streamHeaders : { 'content-type': jsonType }), ...raw.headers }
+  const headers: Record<string, string> = {
+    'content-type': stream ? eventStream : 'application/json',
+    ...(stream ? { 'cache-control': 'no-cache' } : {}),
+    ...raw.headers,
+  }
   const wrong = faultNamed(faults, 'content-length')
   if (wrong) headers['content-length'] = String(bytes.length + (wrong.by ?? 100))
   const paced = needsPieces(faults) || (sending.script.paceMs ?? 0) > 0
   const pieces = raw.chunks !== undefined ? cutBytes(bytes, raw.chunks) : paced ? cutEvents(bytes) : cutBytes(bytes, [])
-  return bodyResponse(sending, pieces, faults, raw.status ?? 200, headers)
+  return bodyResponse(sending, undefined, pieces, faults, raw.status ?? 200, headers)
 }
 
 const bodyless = new Set([204, 205, 304])
@@ -144,12 +143,13 @@ const bodyless = new Set([204, 205, 304])
 /** A body that is made no faster than it is read, and notices when its reader leaves. */
 function bodyResponse(
   sending: Sending,
+  rendering: Rendering | undefined,
   pieces: Iterable<Piece>,
   faults: readonly Fault[],
   status: number,
   headers: Record<string, string>,
 ): Response {
-  const { exchange, format, signing, script } = sending
+  const { exchange, dialect, signing, script } = sending
   exchange.answered(status)
   if (bodyless.has(status)) {
     exchange.settle('finished')
@@ -160,14 +160,9 @@ function bodyResponse(
     paceMs: script.paceMs ?? sending.paceMs,
     signal: exchange.signal,
     onFault: () => exchange.settle('faulted'),
-    errorPiece: (fault) => {
-      const type = fault.error ?? (format === 'chat' ? 'server_error' : 'overloaded_error')
-      const error = errorOfStatus(format, statusOfType(format, type), {
-        type,
-        ...(fault.message === undefined ? {} : { message: fault.message }),
-      })
-      const body = errorBody(format, error, signing.requestId)
-      return format === 'chat' ? dataPiece(body) : eventPiece('error', body)
+    failure: (fault, sent) => {
+      const error = errorOfFault(dialect, fault, dialect.breakdown)
+      return rendering?.failure?.(error, sent) ?? [dialect.failure(error, signing.requestId)]
     },
   })
   const stream = new ReadableStream<Uint8Array>(

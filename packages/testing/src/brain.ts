@@ -1,6 +1,6 @@
 import { faultsOf } from './directive-faults.ts'
 import { type Directive, directiveNumber, readDirectives } from './directives.ts'
-import { parseJson } from './json.ts'
+import { isObject, parseJson } from './json.ts'
 import type { Prompt, PromptMedia, PromptTool, PromptTurn } from './prompt.ts'
 import { sampleOf } from './schema-sample.ts'
 import { tokensOf } from './tokens.ts'
@@ -159,7 +159,10 @@ function callsOf(prompt: Prompt, directives: readonly Directive[], rest: string)
 
 function callOf(tool: PromptTool | undefined, rest: string): ScriptedToolCall | undefined {
   if (!tool) return undefined
-  return { name: tool.name, input: tool.custom ? rest : sampleOf(tool.schema, hintOf(rest)) }
+  if (tool.custom) return { name: tool.name, input: rest }
+  // A tool without a schema takes no arguments.
+  const sample = sampleOf(tool.schema, hintOf(rest))
+  return { name: tool.name, input: isObject(sample) ? sample : {} }
 }
 
 /** `get_weather` is mentioned by its name, by `get weather`, or by its last word. */

@@ -1,7 +1,10 @@
 import type { WireError } from './errors.ts'
 import { isObject, objectOf, stringOf } from './json.ts'
-import type { Seals } from './signature.ts'
+import { dressOf, type Seals } from './signature.ts'
 import type { Json, JsonObject } from './types.ts'
+
+/** Base64 that begins with `E`, as the real signatures do. */
+export const anthropicDress = dressOf('thinking', { letters: 'E' })
 
 /** The fields of each block a client may send; any other is refused. Blocks of server tools are not looked into. */
 const fields: Readonly<Record<string, string>> = {
@@ -88,11 +91,11 @@ function checkValue(block: JsonObject, at: string, type: string, seals: Seals): 
         ? checkBlocks(block.content, `${at}.content`, 'tool_result', seals)
         : undefined
     case 'thinking':
-      return seals.verify(stringOf(block.thinking), stringOf(block.signature))
+      return seals.verify(anthropicDress, stringOf(block.thinking), stringOf(block.signature))
         ? undefined
         : fault(`${at}: Invalid \`signature\` in \`thinking\` block`)
     case 'redacted_thinking':
-      return seals.verifyRedacted(stringOf(block.data))
+      return seals.verifyRedacted(anthropicDress, stringOf(block.data))
         ? undefined
         : fault(`${at}: Invalid \`data\` in \`redacted_thinking\` block`)
     default:

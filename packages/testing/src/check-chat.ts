@@ -1,6 +1,8 @@
 import type { WireError } from './errors.ts'
 import { isObject, listOf, objectOf, stringOf } from './json.ts'
-import type { Json, JsonObject } from './types.ts'
+import { type Bound, badType, badValue, checkNumbers, efforts, fault, missing } from './openai-faults.ts'
+import { checkStrict } from './openai-strict.ts'
+import type { JsonObject } from './types.ts'
 
 const known = new Set(
   (
@@ -10,15 +12,9 @@ const known = new Set(
     'stream_options temperature tool_choice tools top_logprobs top_p user verbosity web_search_options'
   ).split(' '),
 )
-const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 const roles = ['system', 'assistant', 'user', 'function', 'tool', 'developer']
 const partTypes = ['text', 'image_url', 'input_audio', 'refusal', 'audio', 'file']
 
-interface Bound {
-  readonly kind: 'integer' | 'decimal'
-  readonly min?: number
-  readonly max?: number
-}
 const bounds: Readonly<Record<string, Bound>> = {
   temperature: { kind: 'decimal', min: 0, max: 2 },
   top_p: { kind: 'decimal', min: 0, max: 1 },
@@ -31,65 +27,12 @@ const bounds: Readonly<Record<string, Bound>> = {
   seed: { kind: 'integer' },
 }
 
-const fault = (message: string, param: string | undefined, code?: string): WireError => ({
-  status: 400,
-  message,
-  type: 'invalid_request_error',
-  ...(param === undefined ? {} : { param }),
-  ...(code === undefined ? {} : { code }),
-})
-
-const missing = (param: string): WireError =>
-  fault(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter')
-
-const quoted = (words: readonly string[]): string =>
-  words.map((word, index) => (index > 0 && index === words.length - 1 ? `and '${word}'` : `'${word}'`)).join(', ')
-
-const badValue = (value: Json | undefined, supported: readonly string[], param: string): WireError =>
-  fault(`Invalid value: '${String(value)}'. Supported values are: ${quoted(supported)}.`, param, 'invalid_value')
-
-function nameOf(value: Json | undefined): string {
-  if (value === null || value === undefined) return 'null'
-  if (Array.isArray(value)) return 'array'
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'decimal'
-  return typeof value === 'object' ? 'object' : typeof value
-}
-
-const badType = (param: string, wanted: string, value: Json | undefined): WireError => {
-  const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a')
-  const got = nameOf(value)
-  return fault(
-    `Invalid type for '${param}': expected ${article(wanted)} ${wanted}, but got ${article(got)} ${got} instead.`,
-    param,
-    'invalid_type',
-  )
-}
-
 /** What OpenAI would refuse about the request, in its words; undefined if nothing. */
 export function checkChat(body: JsonObject): WireError | undefined {
   if (typeof body.model !== 'string' || body.model === '') return fault('you must provide a model parameter', undefined)
   const stranger = Object.keys(body).find((key) => !known.has(key))
   if (stranger !== undefined) return fault(`Unknown parameter: '${stranger}'.`, stranger, 'unknown_parameter')
-  return checkNumbers(body) ?? checkFields(body) ?? checkTools(body) ?? checkConversation(body)
-}
-
-function checkNumbers(body: JsonObject): WireError | undefined {
-  for (const [param, bound] of Object.entries(bounds)) {
-    const value = body[param]
-    if (value === undefined || value === null) continue
-    if (typeof value !== 'number' || (bound.kind === 'integer' && !Number.isInteger(value))) {
-      return badType(param, bound.kind, value)
-    }
-    const words = (side: string, sign: string, limit: number): string =>
-      `Invalid '${param}': ${bound.kind} ${side} value. Expected a value ${sign} ${limit}, but got ${value} instead.`
-    if (bound.min !== undefined && value < bound.min) {
-      return fault(words('below minimum', '>=', bound.min), param, `${bound.kind}_below_min_value`)
-    }
-    if (bound.max !== undefined && value > bound.max) {
-      return fault(words('above maximum', '<=', bound.max), param, `${bound.kind}_above_max_value`)
-    }
-  }
-  return undefined
+  return checkNumbers(body, bounds) ?? checkFields(body) ?? checkTools(body) ?? checkConversation(body)
 }
 
 function checkFields(body: JsonObject): WireError | undefined {
@@ -128,8 +71,12 @@ function checkResponseFormat(body: JsonObject): WireError | undefined {
   }
   if (format.type === 'json_schema') {
     if (!isObject(format.json_schema)) return missing('response_format.json_schema')
-    if (typeof format.json_schema.name !== 'string') return missing('response_format.json_schema.name')
-  } else if (format.type !== 'text' && format.type !== 'json_object') {
+    const { name, schema, strict } = format.json_schema
+    if (typeof name !== 'string') return missing('response_format.json_schema.name')
+    const whose = `response_format '${name}'`
+    return strict === true ? checkStrict({ schema, whose, param: 'response_format', code: undefined }) : undefined
+  }
+  if (format.type !== 'text' && format.type !== 'json_object') {
     return badValue(format.type, ['json_object', 'json_schema', 'text'], 'response_format.type')
   }
   return undefined
@@ -143,11 +90,17 @@ function checkTools(body: JsonObject): WireError | undefined {
     if (tool.type !== 'function') {
       return tool.type === undefined ? missing(`${at}.type`) : badValue(tool.type, ['function', 'custom'], `${at}.type`)
     }
-    const name = objectOf(tool.function).name
+    const { name, parameters, strict } = objectOf(tool.function)
     if (typeof name !== 'string') return missing(`${at}.function.name`)
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
       const words = `Invalid '${at}.function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`
       return fault(words, `${at}.function.name`, 'invalid_value')
+    }
+    if (strict === true) {
+      const whose = `function '${name}'`
+      const code = 'invalid_function_parameters'
+      const error = checkStrict({ schema: parameters, whose, param: `${at}.function.parameters`, code })
+      if (error) return error
     }
   }
   const choice = body.tool_choice

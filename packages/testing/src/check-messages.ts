@@ -222,7 +222,9 @@ function checkMessage(message: JsonObject, at: string, last: boolean, seals: Sea
       `messages: Unexpected role "${String(message.role)}". Allowed roles are "user" or "assistant". For more information, see https://docs.claude.com/en/api/messages`,
     )
   }
-  const extra = Object.keys(message).find((key) => key !== 'role' && key !== 'content')
+  // A system message between turns may change how much is thought from there on.
+  const keys = message.role === 'system' ? ['role', 'content', 'output_config'] : ['role', 'content']
+  const extra = Object.keys(message).find((key) => !keys.includes(key))
   if (extra !== undefined) return fault(`${at}.${extra}: Extra inputs are not permitted`)
   const { content } = message
   if (content === undefined) return fault(`${at}.content: Field required`)

@@ -1,3 +1,4 @@
+import type { Dialect } from './dialect.ts'
 import type { Prompt } from './prompt.ts'
 import type { InputUsage } from './prompt-cache.ts'
 import type { Ids } from './random.ts'
@@ -7,7 +8,8 @@ import type { FinishWord, Script, ScriptedCitation, UsageNumbers } from './types
 
 /** A block of an answer, before a format has written it. */
 export type Block =
-  | { readonly type: 'thinking'; readonly text: string; readonly signature: string }
+  /** `tokens`: what was thought, though the text may be held back. */
+  | { readonly type: 'thinking'; readonly text: string; readonly signature: string; readonly tokens: number }
   | { readonly type: 'redacted'; readonly data: string }
   | { readonly type: 'text'; readonly text: string; readonly citations: readonly ScriptedCitation[] }
   | { readonly type: 'refusal'; readonly text: string }
@@ -17,6 +19,10 @@ export type Block =
       readonly name: string
       readonly input: string
       readonly custom: boolean
+      /** The group of tools that it belongs to. */
+      readonly namespace: string | undefined
+      /** The type of a tool that is built into the format. */
+      readonly native: string | undefined
     }
 
 export interface AnswerChoice {
@@ -37,6 +43,7 @@ export interface Answer {
 
 export interface Composing {
   readonly prompt: Prompt
+  readonly dialect: Dialect
   readonly input: InputUsage
   readonly ids: Ids
   readonly seals: Seals
@@ -51,7 +58,7 @@ export function compose(script: Script, composing: Composing): Answer {
   const choices: AnswerChoice[] = []
   for (let index = 0; index < Math.max(1, prompt.choices); index++) choices.push(composeChoice(script, composing))
   const reasoning = sum(choices, (block) =>
-    block.type === 'thinking' ? countTokens(block.text) : block.type === 'redacted' ? 16 : 0,
+    block.type === 'thinking' ? block.tokens : block.type === 'redacted' ? 16 : 0,
   )
   const output = sum(choices, blockTokens)
   const counted = { ...composing.input, output, reasoning }
@@ -59,7 +66,7 @@ export function compose(script: Script, composing: Composing): Answer {
   // A script that names only the reasoning means it to come on top.
   const hidden = script.usage?.reasoning !== undefined && script.usage.output === undefined
   return {
-    id: prompt.format === 'chat' ? ids.completion() : ids.message(),
+    id: composing.dialect.answerId(ids),
     model: script.model ?? prompt.model,
     created: Math.floor(now() / 1000),
     choices,
@@ -72,6 +79,7 @@ const sum = (choices: readonly AnswerChoice[], count: (block: Block) => number):
 
 function blockTokens(block: Block): number {
   if (block.type === 'redacted') return 16
+  if (block.type === 'thinking') return block.tokens
   return block.type === 'tool-call' ? countTokens(block.name) + countTokens(block.input) : countTokens(block.text)
 }
 
@@ -84,19 +92,24 @@ function composeChoice(script: Script, composing: Composing): AnswerChoice {
   return composing.limited && script.finish === undefined ? limit(choice, composing.prompt) : choice
 }
 
-function blocksOf(script: Script, { prompt, ids, seals }: Composing): Block[] {
+function blocksOf(script: Script, { prompt, dialect, ids, seals }: Composing): Block[] {
   const blocks: Block[] = []
+  const { dress } = dialect
+  const calls = script.toolCalls ?? []
   if (script.thinking !== undefined) {
     const thinking = typeof script.thinking === 'string' ? { text: script.thinking } : script.thinking
+    const text = prompt.reasoning === 'omitted' ? '' : (thinking.text ?? '')
+    const bound = dialect.sealed(text, calls)
     if (thinking.redacted) {
-      blocks.push({ type: 'redacted', data: seals.redact() })
+      blocks.push({ type: 'redacted', data: dialect.sealsAlways ? seals.sign(dress, bound) : seals.redact(dress) })
     } else {
-      const text = prompt.reasoning === 'omitted' ? '' : (thinking.text ?? '')
-      if (thinking.signature !== undefined) seals.adopt(text, thinking.signature)
-      blocks.push({ type: 'thinking', text, signature: thinking.signature ?? seals.sign(text) })
+      if (thinking.signature !== undefined) seals.adopt(bound, thinking.signature)
+      const signature = thinking.signature ?? seals.sign(dress, bound)
+      blocks.push({ type: 'thinking', text, signature, tokens: countTokens(thinking.text ?? '') })
     }
+  } else if (dialect.sealsAlways && prompt.reasoning !== 'off') {
+    blocks.push({ type: 'thinking', text: '', signature: seals.sign(dress, dialect.sealed('', calls)), tokens: 0 })
   }
-  const calls = script.toolCalls ?? []
   const text = script.text ?? ''
   if (text !== '') blocks.push({ type: 'text', text, citations: script.citations ?? [] })
   if (script.refusal !== undefined) blocks.push({ type: 'refusal', text: script.refusal })
@@ -104,10 +117,12 @@ function blocksOf(script: Script, { prompt, ids, seals }: Composing): Block[] {
     const tool = prompt.tools.find((one) => one.name === call.name)
     blocks.push({
       type: 'tool-call',
-      id: call.id ?? (prompt.format === 'chat' ? ids.call() : ids.toolUse()),
+      id: call.id ?? dialect.callId(ids, prompt),
       name: call.name,
       input: typeof call.input === 'string' ? call.input : JSON.stringify(call.input ?? {}),
       custom: tool?.custom ?? false,
+      namespace: tool?.namespace,
+      native: tool?.native,
     })
   }
   return blocks

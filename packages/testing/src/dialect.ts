@@ -32,7 +32,9 @@ export interface Generated {
   /** The request's body as it came. */
   readonly request: JsonObject
   readonly destination: Destination
+  readonly memory: Memory
   readonly ids: Ids
+  readonly seals: Seals
   readonly now: () => number
   /** Where chat shows reasoning; undefined: it is only counted. */
   readonly reasoningField: 'reasoning_content' | 'reasoning' | undefined
@@ -40,12 +42,12 @@ export interface Generated {
   readonly padding: boolean
 }
 
-/** An answer in a format: whole, as a stream, and as an error that breaks into the stream. */
+/** An answer in a format: whole, or as a stream. */
 export interface Rendering {
   body(): JsonObject
   events(): Iterable<Piece>
-  /** What follows `sent` pieces of the stream when it fails. */
-  failure(error: WireError, requestId: string, sent: number): Iterable<Piece>
+  /** How this very stream fails after `sent` pieces, where that takes more than the dialect's own piece. */
+  failure?(error: WireError, sent: number): Iterable<Piece>
 }
 
 /** Everything that one provider says and does its own way. */
@@ -78,6 +80,8 @@ export interface Dialect {
   unknownModel(model: string, destination: Destination | undefined): WireError
   /** The error's body. `headers` are what a script adds to the answer. */
   errorBody(error: WireError, requestId: string, headers: Readonly<Record<string, string>>): JsonObject
+  /** How a stream fails. */
+  failure(error: WireError, requestId: string): Piece
   errorHeaders(error: WireError): Readonly<Record<string, string>>
   /** The text that a thought's seal is bound to. */
   sealed(thought: string, calls: readonly { readonly name: string }[]): string
@@ -86,8 +90,6 @@ export interface Dialect {
   callId(ids: Ids, prompt: Prompt): string
   counted(tokens: number): JsonObject
   render(generated: Generated): Rendering
-  /** Keeps what a later request may refer to. */
-  remember(body: JsonObject, generated: Generated, memory: Memory): void
   listModels(models: readonly string[]): JsonObject
   modelEntry(model: string): JsonObject
 }

@@ -3,14 +3,16 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createFakeProvider, type Fault, FaultError, type ListeningProvider, listen } from './index.ts'
-import { call, chatBody, eventsOf, messagesBody, paths } from './test-calls.ts'
+import { bodyOf, call, chatBody, eventsOf, formats, pathOf } from './test-calls.ts'
+import type { FakeFormat } from './types.ts'
 
-const formats = ['chat', 'messages'] as const
+/** What a stream that was not cut has at its end. */
+const terminal = /\[DONE\]|message_stop|response\.completed|"finishReason"/
 
 /** What a client in the process gets to see. */
-async function inProcess(format: 'chat' | 'messages', fault: Fault | Fault[], stream = true) {
+async function inProcess(format: FakeFormat, fault: Fault | Fault[], stream = true) {
   const provider = createFakeProvider()
-  provider.reply({ text: 'one two three four five six seven eight', fault })
+  provider.reply({ text: 'one two three four five six seven eight nine ten', fault })
   const response = await call(provider, format, 'x', { stream })
   return { provider, response }
 }
@@ -20,7 +22,7 @@ describe.each(formats)('faults of a %s stream', (format) => {
     const { provider, response } = await inProcess(format, { type: 'cut', after: 5 })
     const text = await response.text()
     expect(eventsOf(text)).toHaveLength(5)
-    expect(text).not.toMatch(/\[DONE\]|message_stop/)
+    expect(text).not.toMatch(terminal)
     expect(provider.stats).toMatchObject({ faulted: 1, finished: 0, open: 0 })
     expect(provider.requests[0]).toMatchObject({ finished: false, aborted: false, status: 200 })
   })
@@ -28,42 +30,48 @@ describe.each(formats)('faults of a %s stream', (format) => {
   it('cut-event: ends within an event', async () => {
     const { response } = await inProcess(format, { type: 'cut-event', after: 3 })
     const text = await response.text()
-    expect(text.endsWith('\n\n')).toBe(false)
-    expect(text.split('\n\n')).toHaveLength(4)
+    expect(text).not.toMatch(/\r?\n\r?\n$/)
+    expect(text.split(/\r?\n\r?\n/)).toHaveLength(4)
   })
 
   it('garbage: one broken event, and the rest as it was', async () => {
     const { response } = await inProcess(format, { type: 'garbage', after: 2 })
     const text = await response.text()
     expect(text).toContain('data: {"broken": \n\n')
-    expect(text).toMatch(/data: \[DONE\]|message_stop/)
+    expect(text).toMatch(terminal)
   })
 
   it('error-event: the format’s own error, and nothing after it', async () => {
     const { response } = await inProcess(format, { type: 'error-event', after: 3, error: 'overloaded_error' })
-    const last = eventsOf(await response.text()).at(-1)
-    expect(last).toEqual(
-      format === 'chat'
-        ? {
-            event: undefined,
-            data: {
-              error: {
-                message: expect.stringContaining('overloaded'),
-                type: 'overloaded_error',
-                param: null,
-                code: null,
-              },
-            },
-          }
-        : {
-            event: 'error',
-            data: {
-              type: 'error',
-              error: { type: 'overloaded_error', message: 'Overloaded' },
-              request_id: expect.any(String),
-            },
-          },
-    )
+    const text = await response.text()
+    const words = expect.stringMatching(/overloaded/i)
+    const openai = { message: words, type: 'overloaded_error', param: null, code: null }
+    const told = { chat: { error: openai }, messages: { type: 'overloaded_error', message: words } }
+    if (format === 'chat') expect(eventsOf(text).at(-1)).toEqual({ event: undefined, data: told.chat })
+    if (format === 'messages') {
+      const data = { type: 'error', error: told.messages, request_id: expect.any(String) }
+      expect(eventsOf(text).at(-1)).toEqual({ event: 'error', data })
+    }
+    if (format === 'responses') {
+      const [error, failed] = eventsOf(text).slice(-2)
+      const shown = { ...openai, code: 'overloaded_error' }
+      expect(error).toEqual({ event: 'error', data: { type: 'error', error: shown, sequence_number: 3 } })
+      const response = {
+        status: 'failed',
+        error: { code: 'overloaded_error', message: words },
+        output: [],
+        usage: null,
+      }
+      expect(failed).toMatchObject({
+        event: 'response.failed',
+        data: { type: 'response.failed', sequence_number: 4, response },
+      })
+    }
+    if (format === 'gemini') {
+      // As recorded: bare JSON, without `data:`.
+      const bare = JSON.parse(text.slice(text.lastIndexOf('\r\n\r\n')))
+      expect(bare).toEqual({ error: { code: 503, message: words, status: 'UNAVAILABLE' } })
+    }
   })
 
   it('reset: breaks before the headers, or after so many events', async () => {
@@ -124,7 +132,7 @@ describe.each(formats)('faults of a %s JSON answer', (format) => {
 
   it('an error event becomes the status of its type', async () => {
     const { response } = await inProcess(format, { type: 'error-event', after: 3, error: 'overloaded_error' }, false)
-    expect(response.status).toBe(format === 'chat' ? 503 : 529)
+    expect(response.status).toBe(format === 'messages' ? 529 : 503)
   })
 })
 
@@ -179,18 +187,20 @@ describe('on a socket', () => {
     text: string
     error?: string | undefined
   }
-  const bodies = { chat: chatBody, messages: messagesBody }
-
-  function get(format: 'chat' | 'messages', text: string, stream = true): Promise<Got> {
+  function get(format: FakeFormat, text: string, stream = true): Promise<Got> {
     return new Promise((resolve) => {
       const got: Got = { text: '' }
       const fail = (error: NodeJS.ErrnoException) => resolve({ ...got, error: error.code ?? error.message })
       const headers = {
         'content-type': 'application/json',
         authorization: 'Bearer k',
-        'anthropic-version': '2023-06-01',
+        ...(format === 'gemini' ? { 'x-goog-api-key': 'k' } : { 'anthropic-version': '2023-06-01' }),
       }
-      const outgoing = httpRequest(`${server.origin}${paths[format]}`, { method: 'POST', headers, agent: false })
+      const outgoing = httpRequest(`${server.origin}${pathOf(format, stream)}`, {
+        method: 'POST',
+        headers,
+        agent: false,
+      })
       outgoing.on('error', fail)
       outgoing.on('response', (incoming: IncomingMessage) => {
         got.status = incoming.statusCode
@@ -200,7 +210,7 @@ describe('on a socket', () => {
         incoming.on('error', fail)
         incoming.on('end', () => resolve(got))
       })
-      outgoing.end(JSON.stringify(bodies[format](text, { stream })))
+      outgoing.end(JSON.stringify(bodyOf(format, text, stream)))
     })
   }
 

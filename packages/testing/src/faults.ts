@@ -62,8 +62,8 @@ export interface Playing {
   readonly faults: readonly Fault[]
   readonly paceMs: number
   readonly signal: AbortSignal
-  /** The format's own error event, for the fault that asks for one. */
-  readonly errorPiece: (fault: Extract<Fault, { type: 'error-event' }>) => Piece
+  /** How the format fails after so many pieces, for the fault that asks for it. */
+  readonly failure: (fault: Extract<Fault, { type: 'error-event' }>, sent: number) => Iterable<Piece>
   /** Told when a fault ends the body. */
   readonly onFault: () => void
 }
@@ -76,7 +76,7 @@ export async function* play(pieces: Iterable<Piece>, playing: Playing): AsyncGen
   for (const piece of pieces) {
     for (const fault of faults) {
       if (!('after' in fault) || fault.after !== sent) continue
-      const end = yield* strike(fault, piece, playing)
+      const end = yield* strike(fault, piece, sent, playing)
       if (end) return
     }
     const wait = slow + (piece.paced ? paceMs : 0)
@@ -84,16 +84,16 @@ export async function* play(pieces: Iterable<Piece>, playing: Playing): AsyncGen
     yield piece.bytes
     sent++
   }
-  // `after` beyond the end: what has no end of its own still strikes.
+  // `after` at the end or beyond: what has no end of its own still strikes.
   for (const fault of faults) {
-    if ('after' in fault && (fault.after ?? 0) > sent && (fault.type === 'reset' || fault.type === 'stall')) {
-      yield* strike(fault, pieceOf(''), playing)
+    if ('after' in fault && (fault.after ?? -1) >= sent && (fault.type === 'reset' || fault.type === 'stall')) {
+      yield* strike(fault, pieceOf(''), sent, playing)
     }
   }
 }
 
 /** True if nothing follows. */
-async function* strike(fault: Fault, next: Piece, playing: Playing): AsyncGenerator<Uint8Array, boolean> {
+async function* strike(fault: Fault, next: Piece, sent: number, playing: Playing): AsyncGenerator<Uint8Array, boolean> {
   switch (fault.type) {
     case 'reset':
       playing.onFault()
@@ -113,7 +113,11 @@ async function* strike(fault: Fault, next: Piece, playing: Playing): AsyncGenera
       return false
     case 'error-event':
       playing.onFault()
-      yield playing.errorPiece(fault).bytes
+      for (const piece of playing.failure(fault, sent)) {
+        const wait = faultNamed(playing.faults, 'slow')?.ms ?? 0
+        if (wait > 0) await sleep(wait, playing.signal)
+        yield piece.bytes
+      }
       return true
     case 'endless-line':
       playing.onFault()

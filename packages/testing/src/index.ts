@@ -11,6 +11,15 @@ export type {
   Segment,
 } from './prompt.ts'
 export { createFakeProvider, type FakeProvider } from './provider.ts'
+export {
+  createFakeRealtime,
+  type FakeRealtime,
+  type FakeRealtimeOptions,
+  type FakeRealtimeSession,
+  type ListeningRealtime,
+  listenRealtime,
+  type RealtimeRefusal,
+} from './realtime.ts'
 export { sampleOf } from './schema-sample.ts'
 export type {
   FakeFormat,

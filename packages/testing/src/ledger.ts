@@ -24,6 +24,8 @@ export interface Arrival {
   readonly bodyText: string
   readonly body: Json | undefined
   readonly format: FakeFormat | undefined
+  readonly model: string | undefined
+  readonly stream: boolean
 }
 
 export interface Ledger {

@@ -12,11 +12,14 @@ export interface InputUsage {
 /** Prefixes kept before the cache starts over: a fake in a long-running demo must not grow. */
 const capacity = 10_000
 
-/** Remembers prefixes of earlier requests, per model. Chat reads them unasked; messages only at its marks, and counts the writing. */
-export function createPromptCache(minTokens: number): { take(prompt: Prompt): InputUsage; clear(): void } {
+/** Remembers prefixes of earlier requests, per model. They are read unasked, or only at the request's marks: then the writing counts too. */
+export function createPromptCache(minTokens: number): {
+  take(prompt: Prompt, unasked: boolean): InputUsage
+  clear(): void
+} {
   const known = new Set<string>()
   return {
-    take(prompt) {
+    take(prompt, unasked) {
       let chain = hashText(prompt.model)
       let total = 0
       let read = 0
@@ -34,7 +37,7 @@ export function createPromptCache(minTokens: number): { take(prompt: Prompt): In
       }
       if (known.size > capacity) known.clear()
       for (const hash of writes) known.add(hash)
-      if (prompt.format === 'chat') {
+      if (unasked) {
         // A prompt is never cached whole: its last message is always read anew.
         const last = prompt.segments.at(-1)?.tokens ?? 0
         return { input: total, cacheRead: Math.min(read, total - last), cacheWrite: 0, cacheWrite1h: 0 }

@@ -65,6 +65,10 @@ export interface PromptTool {
   readonly schema: JsonObject
   /** Takes free text instead of JSON. */
   readonly custom: boolean
+  /** The group of tools that it belongs to, where a format has such. */
+  readonly namespace?: string
+  /** The type of a tool that is built into the format and that the client carries out. */
+  readonly native?: string
 }
 
 /** A step of the input. `mark`: a prefix may be cached up to here, for this long. */

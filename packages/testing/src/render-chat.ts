@@ -84,14 +84,14 @@ const callBody = (call: Call): JsonObject =>
     ? { id: call.id, type: 'custom', custom: { name: call.name, input: call.input } }
     : { id: call.id, type: 'function', function: { name: call.name, arguments: call.input } }
 
-function logprobsOf(text: string, alternatives: number | undefined): JsonObject | null {
+export function logprobsOf(text: string, alternatives: number | undefined): JsonObject | null {
   return alternatives === undefined
     ? null
     : { content: tokensOf(text).map((token) => logprobOf(token, alternatives)), refusal: null }
 }
 
 /** Made-up but plausible: the same token always gets the same numbers. */
-function logprobOf(token: string, alternatives: number): JsonObject {
+export function logprobOf(token: string, alternatives: number): JsonObject {
   const entry = (text: string, rank: number): JsonObject => ({
     token: text,
     logprob: -(0.01 + (text.length % 7) * 0.05 + rank * 1.25),

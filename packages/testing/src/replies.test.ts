@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeProvider } from './index.ts'
-import { call, chatBody, eventsOf, requestTo } from './test-calls.ts'
+import { call, chatBody, eventsOf, formats, requestTo } from './test-calls.ts'
 
-const formats = ['chat', 'messages'] as const
 const textOf = async (response: Response): Promise<string> => {
   const body = await response.json()
   return body.choices?.[0].message.content ?? body.content[0].text
@@ -53,6 +52,35 @@ describe('replies', () => {
       ],
       usage: { prompt_tokens: 7, completion_tokens: 9 },
     })
+    const wanted = await (await call(provider, 'gemini', 'x')).json()
+    expect(wanted).toMatchObject({
+      modelVersion: 'other',
+      candidates: [
+        {
+          finishReason: 'STOP',
+          content: {
+            role: 'model',
+            parts: [
+              { text: 'hm', thought: true },
+              { text: 'one' },
+              { functionCall: { name: 'f', id: 'id_1', args: { a: 1 } }, thoughtSignature: 'EsigX' },
+            ],
+          },
+        },
+      ],
+      usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 8, thoughtsTokenCount: 1, totalTokenCount: 16 },
+    })
+    const include = ['reasoning.encrypted_content']
+    expect(await (await call(provider, 'responses', 'x', { include })).json()).toMatchObject({
+      model: 'other',
+      status: 'completed',
+      output: [
+        { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }], encrypted_content: 'EsigX' },
+        { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'one', annotations: [] }] },
+        { type: 'function_call', call_id: 'id_1', name: 'f', arguments: '{"a":1}', status: 'completed' },
+      ],
+      usage: { input_tokens: 7, output_tokens: 9, total_tokens: 16 },
+    })
     expect(await (await call(provider, 'messages', 'x')).json()).toMatchObject({
       model: 'other',
       stop_reason: 'tool_use',
@@ -84,14 +112,18 @@ describe('replies', () => {
   })
 
   it.each([
-    ['length', 'length', 'max_tokens'],
-    ['stop-sequence', 'stop', 'stop_sequence'],
-    ['content-filter', 'content_filter', 'refusal'],
-    ['pause', 'stop', 'pause_turn'],
-    ['made_up', 'made_up', 'made_up'],
-  ])('finish %s is %s and %s', async (finish, chat, messages) => {
+    ['length', 'length', 'max_tokens', 'MAX_TOKENS', 'incomplete', 'max_output_tokens'],
+    ['stop-sequence', 'stop', 'stop_sequence', 'STOP', 'completed', undefined],
+    ['content-filter', 'content_filter', 'refusal', 'SAFETY', 'incomplete', 'content_filter'],
+    ['pause', 'stop', 'pause_turn', 'STOP', 'completed', undefined],
+    ['made_up', 'made_up', 'made_up', 'made_up', 'made_up', undefined],
+  ])('finish %s is %s, %s, %s and %s', async (finish, chat, messages, gemini, responses, reason) => {
     const provider = createFakeProvider()
     provider.on({}, { text: 'x', finish })
+    const response = await (await call(provider, 'responses', 'x')).json()
+    expect(response.status).toBe(responses)
+    expect(response.incomplete_details?.reason).toBe(reason)
+    expect((await (await call(provider, 'gemini', 'x')).json()).candidates[0].finishReason).toBe(gemini)
     expect((await (await call(provider, 'chat', 'x')).json()).choices[0].finish_reason).toBe(chat)
     expect((await (await call(provider, 'messages', 'x')).json()).stop_reason).toBe(messages)
   })
@@ -102,10 +134,16 @@ describe('replies', () => {
     const response = await call(provider, format, 'x')
     expect(response.status).toBe(429)
     expect(response.headers.get('retry-after')).toBe('7')
-    expect((await response.json()).error).toMatchObject(
-      format === 'chat'
-        ? { message: 'slow down', type: 'requests', code: 'rate_limit_exceeded', param: null }
-        : { message: 'slow down', type: 'rate_limit_error' },
+    const openai = { message: 'slow down', type: 'requests', code: 'rate_limit_exceeded', param: null }
+    const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7s' }
+    const details = expect.arrayContaining([retry])
+    expect((await response.json()).error).toEqual(
+      {
+        chat: openai,
+        responses: openai,
+        messages: { message: 'slow down', type: 'rate_limit_error' },
+        gemini: { code: 429, message: 'slow down', status: 'RESOURCE_EXHAUSTED', details },
+      }[format],
     )
   })
 
@@ -160,11 +198,24 @@ it('records what came in', async () => {
     query: 'beta=true',
     bodyText: body,
     format: 'chat',
+    model: 'demo-chat',
+    stream: false,
     status: 400,
     finished: true,
     aborted: false,
   })
   expect(provider.requests[0]?.headers['x-mine']).toBe('yes')
+})
+
+it('matches models and streams that the path names', async () => {
+  const provider = createFakeProvider()
+  provider.on({ format: 'gemini', model: 'demo-gemini', stream: true }, { text: 'streamed' })
+  expect(await (await call(provider, 'gemini', '[[say:whole]]')).text()).toContain('"whole"')
+  expect(await (await call(provider, 'gemini', '[[say:whole]]', { stream: true })).text()).toContain('"streamed"')
+  expect(provider.requests.map(({ model, stream }) => [model, stream])).toEqual([
+    ['demo-gemini', false],
+    ['demo-gemini', true],
+  ])
 })
 
 it('a brain of one’s own replaces the demo model', async () => {

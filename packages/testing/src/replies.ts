@@ -1,4 +1,3 @@
-import { objectOf } from './json.ts'
 import type { Matcher, RecordedRequest, Reply, Script } from './types.ts'
 
 /** What tests have laid out: a queue of single answers, and standing ones. */
@@ -36,11 +35,10 @@ export function createReplies(): Replies {
 
 function matches(matcher: Matcher, request: RecordedRequest): boolean {
   if (typeof matcher === 'function') return matcher(request)
-  const body = objectOf(request.body)
   return (
     (matcher.format === undefined || matcher.format === request.format) &&
-    (matcher.model === undefined || matcher.model === body.model) &&
-    (matcher.stream === undefined || matcher.stream === (body.stream === true)) &&
+    (matcher.model === undefined || matcher.model === request.model) &&
+    (matcher.stream === undefined || matcher.stream === request.stream) &&
     (matcher.text === undefined || request.bodyText.includes(matcher.text))
   )
 }

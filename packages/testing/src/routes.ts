@@ -35,7 +35,7 @@ const publisher = /^(\/projects\/[^/]+\/locations\/[^/]+)?\/publishers\/google(?
 
 /** With and without a version: base URLs have it or not. */
 export function destinationOf(knock: Knock): Destination | undefined {
-  const version = /^\/(v1(?:alpha|beta)?1?)(?=\/)/.exec(knock.path)?.[1]
+  const version = /^\/(v1(?:(?:alpha|beta)1?)?)(?=\/)/.exec(knock.path)?.[1]
   const short = (version === undefined ? knock.path : knock.path.slice(version.length + 1))
     .replace(/(?<=.)\/$/, '')
     .replace(publisher, '')

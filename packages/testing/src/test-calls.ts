@@ -1,5 +1,5 @@
 import type { FakeProvider } from './provider.ts'
-import type { JsonObject } from './types.ts'
+import type { FakeFormat, JsonObject } from './types.ts'
 
 /** Calls for this package's own tests. */
 export const chatBody = (content: string, more: JsonObject = {}): JsonObject => ({
@@ -15,8 +15,32 @@ export const messagesBody = (content: string, more: JsonObject = {}): JsonObject
   ...more,
 })
 
-const bodies = { chat: chatBody, messages: messagesBody }
-export const paths = { chat: '/v1/chat/completions', messages: '/v1/messages' } as const
+export const geminiBody = (content: string, more: JsonObject = {}): JsonObject => ({
+  contents: [{ role: 'user', parts: [{ text: content }] }],
+  ...more,
+})
+
+export const responsesBody = (content: string, more: JsonObject = {}): JsonObject => ({
+  model: 'demo-responses',
+  input: content,
+  ...more,
+})
+
+export const bodies = { chat: chatBody, messages: messagesBody, gemini: geminiBody, responses: responsesBody }
+export const formats = ['chat', 'messages', 'gemini', 'responses'] as const satisfies FakeFormat[]
+
+/** Where a format is spoken. What is not said in the body is said in the path. */
+export const pathOf = (format: FakeFormat, stream = false): string =>
+  ({
+    chat: '/v1/chat/completions',
+    messages: '/v1/messages',
+    gemini: `/v1beta/models/demo-gemini:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    responses: '/v1/responses',
+  })[format]
+
+/** A body that asks for a stream, where the body says it. */
+export const bodyOf = (format: FakeFormat, text: string, stream: boolean): JsonObject =>
+  bodies[format](text, format === 'gemini' ? {} : { stream })
 
 export const requestTo = (path: string, body: JsonObject | string, headers: Record<string, string> = {}): Request =>
   new Request(`http://fake.invalid${path}`, {
@@ -24,6 +48,7 @@ export const requestTo = (path: string, body: JsonObject | string, headers: Reco
     headers: {
       'content-type': 'application/json',
       'x-api-key': 'k',
+      ...(path.includes('/models/') ? { 'x-goog-api-key': 'k' } : {}),
       authorization: 'Bearer k',
       'anthropic-version': '2023-06-01',
       ...headers,
@@ -34,14 +59,19 @@ export const requestTo = (path: string, body: JsonObject | string, headers: Reco
 /** One call with a user text, in a format. */
 export const call = (
   provider: FakeProvider,
-  format: 'chat' | 'messages',
+  format: FakeFormat,
   text: string,
   more: JsonObject = {},
-): Promise<Response> => provider.fetch(requestTo(paths[format], bodies[format](text, more)))
+): Promise<Response> => {
+  const { stream, ...rest } = more
+  const body = format === 'gemini' ? rest : more
+  return provider.fetch(requestTo(pathOf(format, stream === true), bodies[format](text, body)))
+}
 
 /** The data of a stream's events, parsed where it is JSON. */
 export const eventsOf = (text: string): { event: string | undefined; data: unknown }[] =>
   text
+    .replaceAll('\r\n', '\n')
     .split('\n\n')
     .filter((block) => block !== '')
     .map((block) => {

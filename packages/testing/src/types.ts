@@ -4,7 +4,7 @@ export type Json = null | boolean | number | string | Json[] | JsonObject
 export type JsonObject = { [key: string]: Json }
 
 /** The formats the fake provider speaks. */
-export type FakeFormat = 'chat' | 'messages'
+export type FakeFormat = 'chat' | 'messages' | 'gemini' | 'responses'
 
 /** A request as it arrived, and what became of its answer. */
 export interface RecordedRequest {
@@ -20,6 +20,10 @@ export interface RecordedRequest {
   readonly body: Json | undefined
   /** The format the path stands for; undefined for paths that are no generation. */
   readonly format: FakeFormat | undefined
+  /** The model asked for, in the body or in the path; undefined if none was named. */
+  readonly model: string | undefined
+  /** A stream was asked for, in the body or in the path. */
+  readonly stream: boolean
   /** Status answered; undefined while there was none (a reset before the headers, a stall). */
   readonly status: number | undefined
   /** The client left before the answer was complete. */
@@ -92,7 +96,10 @@ export interface ScriptedThinking {
   readonly text?: string
   /** Default: a signature the fake recognises on the next turn. */
   readonly signature?: string
-  /** Sent as `redacted_thinking`; the text then stays inside the opaque data. Messages only. */
+  /**
+   * Only the opaque data is sent, not the text: `redacted_thinking` of messages, a reasoning item without a summary of
+   * responses, a signature without a thought of generateContent.
+   */
   readonly redacted?: boolean
 }
 
@@ -124,7 +131,10 @@ export interface Script {
   readonly text?: string
   readonly thinking?: string | ScriptedThinking
   readonly toolCalls?: readonly ScriptedToolCall[]
-  /** Chat: `message.refusal`. Messages: the text, with `stop_reason: "refusal"`. */
+  /**
+   * Chat: `message.refusal`. Messages: the text, with `stop_reason: "refusal"`. Responses: a refusal part.
+   * generateContent: a blocked prompt (`promptFeedback`), or `finishReason: "SAFETY"` after other parts.
+   */
   readonly refusal?: string
   readonly citations?: readonly ScriptedCitation[]
   /** Replaces what the fake would count. */
@@ -137,7 +147,7 @@ export interface Script {
   readonly model?: string
   /** An error status: the body is the format's own error for it. */
   readonly status?: number
-  /** Overrides parts of that error. `type` of the error object, `code` and `param` for chat. */
+  /** Overrides parts of that error. `type` of the error object (Google's `status`), `code` and `param` for OpenAI's two. */
   readonly error?: {
     readonly type?: string
     readonly message?: string
@@ -187,7 +197,7 @@ export interface FakeStats {
 export interface FakeProviderOptions {
   /** The key to accept, or a check. Default: any key that is not empty. */
   apiKey?: string | ((key: string) => boolean)
-  /** The model names that exist; others are answered 404. Default: every name exists, and two demo names are listed. */
+  /** The model names that exist; others are answered 404. Default: every name exists, and a demo name for each format is listed. */
   models?: readonly string[]
   /**
    * Whether requests are checked as the real provider checks them (required fields, bounds, unknown fields, signatures,
@@ -198,7 +208,7 @@ export interface FakeProviderOptions {
   paceMs?: number
   /** Where chat answers show reasoning that the request asked for. Default `'hidden'`: only counted, as OpenAI does. */
   chatReasoning?: 'hidden' | 'reasoning_content' | 'reasoning'
-  /** Pads the data of message events with spaces, as the real API does. Default true. */
+  /** Pads the data of message events with spaces and the deltas of responses with letters, as the real APIs do. Default true. */
   padding?: boolean
   /** Tokens a prefix must have to be cached. Default 64 (real providers: 1,024 and more). */
   cacheMinTokens?: number

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeProvider } from './index.ts'
-import { call, eventsOf, requestTo } from './test-calls.ts'
+import { call, eventsOf, geminiBody, requestTo } from './test-calls.ts'
+import type { JsonObject } from './types.ts'
 
 const now = () => 1_800_000_000_000
 const tools = [{ type: 'function', function: { name: 'now', parameters: { type: 'object', properties: {} } } }]
@@ -107,6 +108,136 @@ describe('a messages stream', () => {
   })
 })
 
+interface Chunk {
+  readonly candidates: { content: { parts: JsonObject[] } }[]
+  readonly usageMetadata: JsonObject
+}
+
+describe('a generateContent stream', () => {
+  const declarations = { tools: [{ functionDeclarations: [{ name: 'now' }] }] }
+  const textOf = async (text: string, path: string, more = {}) => {
+    const provider = createFakeProvider()
+    const response = await provider.fetch(requestTo(`/v1beta/models/demo-gemini:${path}`, geminiBody(text, more)))
+    const body = (await response.text()).replaceAll(/"responseId": "[\w-]{23}"/g, '"responseId": "X"')
+    return { body, type: response.headers.get('content-type') }
+  }
+  const usage = '"promptTokensDetails": [{"modality": "TEXT","tokenCount": 5}],"serviceTier": "standard"'
+  const tail = '"modelVersion": "demo-gemini","responseId": "X"}'
+
+  it('has one event a word, CRLF between, running usage, and the finish on the last', async () => {
+    const { body, type } = await textOf('[[say:Hi you]]', 'streamGenerateContent?alt=sse')
+    expect(type).toBe('text/event-stream')
+    expect(body.split('\r\n\r\n')).toEqual([
+      `data: {"candidates": [{"content": {"parts": [{"text": "Hi"}],"role": "model"},"index": 0}],"usageMetadata": {"promptTokenCount": 5,"candidatesTokenCount": 1,"totalTokenCount": 6,${usage}},${tail}`,
+      `data: {"candidates": [{"content": {"parts": [{"text": " you"}],"role": "model"},"finishReason": "STOP","index": 0}],"usageMetadata": {"promptTokenCount": 5,"candidatesTokenCount": 2,"totalTokenCount": 7,${usage}},${tail}`,
+      '',
+    ])
+  })
+
+  it('is one JSON array where no events are asked for', async () => {
+    const { body, type } = await textOf('[[say:Hi you]]', 'streamGenerateContent')
+    expect(type).toBe('application/json; charset=UTF-8')
+    expect(body).toMatch(/^\[\{\n {2}"candidates"[\s\S]*\}\n,\r\n\{\n[\s\S]*\}\n\]$/)
+    expect(JSON.parse(body)).toHaveLength(2)
+    const broken = await textOf('[[say:Hi you]] [[error-event:INTERNAL after:1]]', 'streamGenerateContent')
+    expect(JSON.parse(broken.body).at(-1)).toMatchObject({ error: { code: 500, status: 'INTERNAL' } })
+  })
+
+  it('thinks first without counting it, and seals the first call only', async () => {
+    const { body } = await textOf('[[think]] [[tools:2]] now', 'streamGenerateContent?alt=sse', declarations)
+    const chunks = eventsOf(body).map(({ data }) => data as Chunk)
+    const parts = chunks.map(({ candidates }) => candidates[0]?.content.parts[0])
+    expect(parts.slice(0, -2).every((part) => part?.thought === true)).toBe(true)
+    expect(parts.slice(-2).map((part) => part && Object.keys(part))).toEqual([
+      ['functionCall', 'thoughtSignature'],
+      ['functionCall'],
+    ])
+    expect(chunks[0]?.usageMetadata).not.toHaveProperty('candidatesTokenCount')
+    expect(chunks[0]?.usageMetadata).not.toHaveProperty('thoughtsTokenCount')
+    expect(chunks.at(-1)?.usageMetadata.thoughtsTokenCount).toBeGreaterThan(0)
+    expect(chunks.at(-1)?.candidates[0]).toMatchObject({ finishReason: 'STOP' })
+  })
+})
+
+describe('a responses stream', () => {
+  const eventsFor = async (text: string, more = {}) => {
+    const provider = createFakeProvider({ now, padding: false })
+    const response = await call(provider, 'responses', text, { stream: true, ...more })
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    return eventsOf(await response.text())
+  }
+  /** The keys that a response always has, by the published interface description. */
+  const keys =
+    'id object created_at completed_at status incomplete_details model previous_response_id instructions output error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs temperature reasoning usage max_output_tokens max_tool_calls store background service_tier metadata safety_identifier prompt_cache_key'.split(
+      ' ',
+    )
+
+  it('has every step of a text, numbered, and no [DONE]', async () => {
+    const events = await eventsFor('[[say:Hi you]]')
+    expect(events.every(({ event, data }) => event === (data as { type: string }).type)).toBe(true)
+    const id = /^msg_[0-9a-f]{50}$/
+    const at = { item_id: expect.stringMatching(id), output_index: 0 }
+    const part = (text: string) => ({ type: 'output_text', annotations: [], logprobs: [], text })
+    const item = (status: string, content: object[]) => ({
+      id: expect.stringMatching(id),
+      type: 'message',
+      status,
+      content,
+      role: 'assistant',
+    })
+    const text = { ...at, content_index: 0 }
+    expect(events.slice(2, -1).map(({ data }) => data)).toEqual(
+      [
+        { type: 'response.output_item.added', output_index: 0, item: item('in_progress', []) },
+        { type: 'response.content_part.added', ...text, part: part('') },
+        { type: 'response.output_text.delta', ...text, delta: 'Hi', logprobs: [] },
+        { type: 'response.output_text.delta', ...text, delta: ' you', logprobs: [] },
+        { type: 'response.output_text.done', ...text, text: 'Hi you', logprobs: [] },
+        { type: 'response.content_part.done', ...text, part: part('Hi you') },
+        { type: 'response.output_item.done', output_index: 0, item: item('completed', [part('Hi you')]) },
+      ].map((event, index) => ({ ...event, sequence_number: index + 2 })),
+    )
+  })
+
+  it('begins and ends with the whole response, all its keys present', async () => {
+    const events = await eventsFor('[[say:Hi]]', { instructions: 'S', metadata: { a: 'b' } })
+    const responses = [events[0], events[1], events.at(-1)].map(
+      (event) => ((event?.data ?? {}) as { response: JsonObject }).response,
+    )
+    for (const response of responses) {
+      expect(Object.keys(response)).toEqual(expect.arrayContaining(keys))
+      expect(response).toMatchObject({ instructions: 'S', metadata: { a: 'b' }, created_at: 1_800_000_000 })
+    }
+    expect(new Set(responses.map(({ id }) => id)).size).toBe(1)
+    expect(responses.map(({ status, usage }) => [status, usage !== null])).toEqual([
+      ['in_progress', false],
+      ['in_progress', false],
+      ['completed', true],
+    ])
+    const whole = await (await call(createFakeProvider(), 'responses', 'x')).json()
+    expect(Object.keys(whole)).toEqual(expect.arrayContaining(keys))
+  })
+
+  it('hides the length of words unless told not to', async () => {
+    const hidden = async (more = {}) =>
+      (await (await call(createFakeProvider(), 'responses', 'x', { stream: true, ...more })).text()).includes(
+        '"obfuscation":"',
+      )
+    expect(await hidden()).toBe(true)
+    expect(await hidden({ stream_options: { include_obfuscation: false } })).toBe(false)
+  })
+
+  it('shows encrypted content only where it is asked for, in the style of the real one', async () => {
+    const reasoning = async (more = {}) => {
+      const answer = await (await call(createFakeProvider(), 'responses', '[[redacted]] x', more)).json()
+      return answer.output[0]
+    }
+    expect(await reasoning()).toEqual({ id: expect.stringMatching(/^rs_/), type: 'reasoning', summary: [] })
+    const include = ['reasoning.encrypted_content']
+    expect((await reasoning({ include })).encrypted_content).toMatch(/^gAAAAAB/)
+  })
+})
+
 describe('usage', () => {
   it('of the same numbers follows each format’s own accounting', async () => {
     const provider = createFakeProvider()
@@ -118,6 +249,20 @@ describe('usage', () => {
       total_tokens: 120,
       prompt_tokens_details: { cached_tokens: 60 },
       completion_tokens_details: { reasoning_tokens: 5 },
+    })
+    expect((await (await call(provider, 'responses', 'x')).json()).usage).toEqual({
+      input_tokens: 100,
+      input_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 },
+      output_tokens: 20,
+      output_tokens_details: { reasoning_tokens: 5 },
+      total_tokens: 120,
+    })
+    expect((await (await call(provider, 'gemini', 'x')).json()).usageMetadata).toMatchObject({
+      promptTokenCount: 100,
+      cachedContentTokenCount: 60,
+      candidatesTokenCount: 15,
+      thoughtsTokenCount: 5,
+      totalTokenCount: 120,
     })
     expect((await (await call(provider, 'messages', 'x')).json()).usage).toMatchObject({
       input_tokens: 10,

@@ -1,0 +1,101 @@
+import { anthropicDress } from './check-blocks.ts'
+import { checkCount, checkMessages } from './check-messages.ts'
+import { checkAnthropicKey } from './credentials.ts'
+import type { Dialect, Knock } from './dialect.ts'
+import { type ErrorTable, invalidRequest, type WireError, wordsFor } from './errors.ts'
+import { anthropicHeaders } from './headers.ts'
+import { modelsCreated } from './models.ts'
+import { eventPiece } from './piece.ts'
+import { readMessages } from './read-messages.ts'
+import { messagesBody, messagesEvents } from './render-messages.ts'
+import type { JsonObject } from './types.ts'
+
+const words: ErrorTable = {
+  400: { type: 'invalid_request_error', code: null, message: 'Invalid request.' },
+  401: { type: 'authentication_error', code: null, message: 'invalid x-api-key' },
+  402: { type: 'billing_error', code: null, message: 'Your credit balance is too low to access the API.' },
+  403: {
+    type: 'permission_error',
+    code: null,
+    message: 'Your API key does not have permission to use the specified resource.',
+  },
+  404: { type: 'not_found_error', code: null, message: 'Not found' },
+  409: { type: 'conflict_error', code: null, message: 'Conflict' },
+  413: { type: 'request_too_large', code: null, message: 'Request exceeds the maximum allowed number of bytes.' },
+  429: {
+    type: 'rate_limit_error',
+    code: null,
+    message: "This request would exceed your organization's rate limit of 50 requests per minute.",
+  },
+  500: { type: 'api_error', code: null, message: 'Internal server error' },
+  504: { type: 'timeout_error', code: null, message: 'Request timed out' },
+  529: { type: 'overloaded_error', code: null, message: 'Overloaded' },
+}
+
+const errorBody = (error: WireError, requestId: string): JsonObject => ({
+  type: 'error',
+  error: {
+    type: error.type ?? wordsFor(words, error.status).type,
+    message: error.message,
+    ...(error.details === undefined ? {} : { details: error.details }),
+  },
+  request_id: requestId,
+})
+
+const modelEntry = (id: string): JsonObject => ({
+  type: 'model',
+  id,
+  display_name: id,
+  created_at: new Date(modelsCreated * 1000).toISOString().replace('.000', ''),
+})
+
+function checkVersion({ headers }: Knock): WireError | undefined {
+  const version = headers['anthropic-version']
+  if (version === undefined) return invalidRequest(400, 'anthropic-version: header is required')
+  if (/^\d{4}-\d{2}-\d{2}$/.test(version)) return undefined
+  return invalidRequest(
+    400,
+    `anthropic-version: "${version}" is not a valid version. Specify a valid version in the "anthropic-version" header`,
+  )
+}
+
+/** Anthropic's messages. */
+export const messages: Dialect = {
+  words,
+  breakdown: 'overloaded_error',
+  indent: undefined,
+  jsonType: 'application/json',
+  streamType: 'text/event-stream; charset=utf-8',
+  dress: anthropicDress,
+  cachesUnasked: false,
+  sealsAlways: false,
+  notJson: invalidRequest(400, 'The request body is not valid JSON: expected value at line 1 column 1'),
+  sign: (ids, now) => anthropicHeaders(ids, now),
+  noRoute: () => ({ status: 404, type: 'not_found_error', message: 'Not Found' }),
+  wrongMethod: () => invalidRequest(405, 'Method Not Allowed'),
+  admit: (knock, apiKey) => checkAnthropicKey(knock, apiKey) ?? checkVersion(knock),
+  check: (body, { seals, destination }) =>
+    destination.operation === 'count-tokens' ? checkCount(body, seals) : checkMessages(body, seals),
+  read: (body) => readMessages(body),
+  unknownModel: (model) => ({ status: 404, type: 'not_found_error', message: `model: ${model}` }),
+  errorBody,
+  // Anthropic says of its client errors that another try is no use.
+  errorHeaders: ({ status }): Record<string, string> =>
+    status < 500 && status !== 429 && status !== 409 ? { 'x-should-retry': 'false' } : {},
+  sealed: (thought) => thought,
+  answerId: (ids) => ids.message(),
+  callId: (ids) => ids.toolUse(),
+  counted: (tokens) => ({ input_tokens: tokens }),
+  render: ({ answer, padding }) => ({
+    body: () => messagesBody(answer),
+    events: () => messagesEvents(answer, padding),
+  }),
+  failure: (error, requestId) => eventPiece('error', errorBody(error, requestId)),
+  listModels: (models) => ({
+    data: models.map(modelEntry),
+    has_more: false,
+    first_id: models[0] ?? null,
+    last_id: models.at(-1) ?? null,
+  }),
+  modelEntry,
+}

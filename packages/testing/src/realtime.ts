@@ -1,0 +1,236 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { WebSocket } from 'ws'
+import { createRealtimeMachine } from './realtime-session.ts'
+import type { JsonObject } from './types.ts'
+
+export interface FakeRealtimeOptions {
+  /** The key to accept, in `Authorization`. Default: any key that is not empty. */
+  apiKey?: string
+  /** The model names that exist; others are answered 404. Default: every name exists. */
+  models?: readonly string[]
+  /** Milliseconds between the events of an answer. Default 0. */
+  paceMs?: number
+  /** Says nothing by itself: every message is sent by the test, through the session. Default false. */
+  mute?: boolean
+}
+
+/** A session as the fake sees it, and what a test may do to it. */
+export interface FakeRealtimeSession {
+  readonly model: string
+  /** The raw query without `?`. */
+  readonly query: string
+  /** Headers of the upgrade, by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Text messages as they came. The last thousand. */
+  readonly received: readonly string[]
+  /** How it ended; undefined while it is open. 1006: without a close frame. */
+  readonly closed: { readonly code: number; readonly reason: string } | undefined
+  /** Bytes sent that the system has not taken yet. */
+  readonly waiting: number
+  /** An object is sent as JSON, a string as it is, bytes as a binary message. Resolves once the system has taken them. */
+  send(message: JsonObject | string | Uint8Array): Promise<void>
+  close(code?: number, reason?: string): void
+  /** Breaks the connection without a word. */
+  drop(): void
+  ping(): void
+  /** Stops reading, until `resume`. */
+  pause(): void
+  resume(): void
+}
+
+/** An HTTP answer in place of the upgrade. */
+export interface RealtimeRefusal {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/** Realtime sessions as OpenAI serves them, on a server's `upgrade` event. */
+export interface FakeRealtime {
+  /** For `server.on('upgrade', …)`. Takes `/realtime` and `/v1/realtime`; other paths are answered 404. */
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Uint8Array) => void
+  /** All sessions since the start, the oldest first. */
+  readonly sessions: readonly FakeRealtimeSession[]
+  /** Answers the next upgrades, one each, in place of accepting them. */
+  refuse(...refusals: readonly RealtimeRefusal[]): void
+}
+
+export interface ListeningRealtime extends FakeRealtime {
+  /** Base URL with `/v1`, as clients take it. */
+  readonly url: string
+  readonly port: number
+  /** Connections open now. */
+  connections(): Promise<number>
+  /** Stops, and breaks what is still open. */
+  close(): Promise<void>
+}
+
+const wrongKey = JSON.stringify({
+  error: {
+    message: 'Incorrect API key provided.',
+    type: 'invalid_request_error',
+    param: null,
+    code: 'invalid_api_key',
+  },
+})
+const wrongModel = JSON.stringify({
+  error: {
+    message: 'The model does not exist or you do not have access to it.',
+    type: 'invalid_request_error',
+    param: null,
+    code: 'model_not_found',
+  },
+})
+
+/** Realtime sessions without a server of their own: text events are answered, binary messages come back as they are. Node only. */
+export async function createFakeRealtime(options: FakeRealtimeOptions = {}): Promise<FakeRealtime> {
+  // Imported here, so that the rest of this package loads where there is no Node.
+  const { WebSocketServer } = await import('ws')
+  const { apiKey, models } = options
+  const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, clientTracking: false })
+  const sessions: FakeRealtimeSession[] = []
+  const refusals: RealtimeRefusal[] = []
+
+  const refusalFor = (request: IncomingMessage, url: URL): RealtimeRefusal | undefined => {
+    if (url.pathname !== '/v1/realtime' && url.pathname !== '/realtime') return { status: 404 }
+    const standing = refusals.shift()
+    if (standing !== undefined) return standing
+    const authorization = request.headers.authorization ?? ''
+    const key = authorization.startsWith('Bearer ') ? authorization.slice(7) : ''
+    if (key === '' || (apiKey !== undefined && key !== apiKey)) return { status: 401, body: wrongKey }
+    const model = url.searchParams.get('model') ?? ''
+    if (model === '' || (models !== undefined && !models.includes(model))) return { status: 404, body: wrongModel }
+    return undefined
+  }
+
+  return {
+    sessions,
+    refuse: (...more) => void refusals.push(...more),
+    upgrade(request, socket, head) {
+      const url = new URL(request.url ?? '/', 'http://fake.invalid')
+      const refusal = refusalFor(request, url)
+      if (refusal === undefined)
+        // Its types ask for Node's own kind of bytes, which those of an upgrade always are.
+        server.handleUpgrade(request, socket, head as Parameters<typeof server.handleUpgrade>[2], (accepted) => {
+          sessions.push(open(accepted, url, request, options))
+        })
+      else socket.end(plain(refusal))
+    },
+  }
+}
+
+/** The same on a port of its own. Rejects if the port cannot be had. */
+export async function listenRealtime(
+  options: FakeRealtimeOptions & { port?: number; host?: string } = {},
+): Promise<ListeningRealtime> {
+  const { createServer } = await import('node:http')
+  const { port = 0, host = '127.0.0.1', ...rest } = options
+  const fake = await createFakeRealtime(rest)
+  const server: Server = createServer((_request, response) => response.writeHead(404).end())
+  const sockets = new Set<Duplex>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  server.on('upgrade', fake.upgrade)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const address = server.address() as AddressInfo
+  return {
+    ...fake,
+    url: `http://${host}:${address.port}/v1`,
+    port: address.port,
+    connections: async () => sockets.size,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        // Upgraded connections are no business of the server any more, but it waits for them.
+        for (const socket of sockets) socket.destroy()
+      }),
+  }
+}
+
+function open(
+  socket: WebSocket,
+  { search, searchParams }: URL,
+  request: IncomingMessage,
+  { paceMs = 0, mute = false }: FakeRealtimeOptions,
+) {
+  const model = searchParams.get('model') ?? ''
+  const machine = createRealtimeMachine(model)
+  const received: string[] = []
+  let closed: FakeRealtimeSession['closed']
+  let last: Promise<unknown> = Promise.resolve()
+
+  const write = (message: JsonObject | string | Uint8Array): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const plainText = typeof message === 'string' || message instanceof Uint8Array
+      socket.send(plainText ? message : JSON.stringify(message), (error) =>
+        error === undefined || error === null ? resolve() : reject(error),
+      )
+    })
+  const answer = async (events: readonly JsonObject[]): Promise<void> => {
+    for (const event of events) {
+      if (paceMs > 0) await new Promise((resolve) => setTimeout(resolve, paceMs))
+      if (socket.readyState !== socket.OPEN) return
+      write(event).catch(() => {})
+    }
+  }
+  const say = (events: readonly JsonObject[]): void => {
+    if (mute) return
+    last = last.then(() => answer(events))
+  }
+
+  socket.on('message', (data: Uint8Array, isBinary) => {
+    if (isBinary) {
+      write(data).catch(() => {})
+      return
+    }
+    const text = new TextDecoder().decode(data)
+    received.push(text)
+    if (received.length > 1000) received.shift()
+    say(machine.receive(text))
+  })
+  socket.on('error', () => {})
+  socket.on('close', (code, reason) => {
+    closed = { code, reason: new TextDecoder().decode(reason) }
+  })
+  say(machine.greet())
+
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : `${value}`,
+    ]),
+  )
+  const session: FakeRealtimeSession = {
+    model,
+    query: search.slice(1),
+    headers,
+    received,
+    get closed() {
+      return closed
+    },
+    get waiting() {
+      return socket.bufferedAmount
+    },
+    send: write,
+    close: (code, reason) => socket.close(code, reason),
+    drop: () => socket.terminate(),
+    ping: () => socket.ping(),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+  }
+  return session
+}
+
+function plain({ status, headers = {}, body = '' }: RealtimeRefusal): string {
+  const length = new TextEncoder().encode(body).length
+  const all = { 'content-type': 'application/json', ...headers, 'content-length': String(length), connection: 'close' }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} Refused\r\n${lines.join('')}\r\n${body}`
+}

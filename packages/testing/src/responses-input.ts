@@ -1,0 +1,52 @@
+import { isObject, listOf, objectOf, stringOf } from './json.ts'
+import type { Memory } from './memory.ts'
+import type { Json, JsonObject } from './types.ts'
+
+/** The items of an input: a text is one message of the user. */
+export const itemsOf = (input: Json | undefined): JsonObject[] =>
+  typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : listOf(input).map(objectOf)
+
+/** An item's type: what has a role needs none, what has only an id is a reference. */
+export function typeOf(item: JsonObject): string {
+  if (typeof item.type === 'string') return item.type
+  return item.role !== undefined ? 'message' : item.id !== undefined ? 'item_reference' : ''
+}
+
+/** The whole conversation: what the earlier response had, then this input, its references followed. */
+export function conversationOf(body: JsonObject, memory: Memory): JsonObject[] {
+  const earlier = memory.conversations.get(stringOf(body.previous_response_id)) ?? []
+  const items = itemsOf(body.input).flatMap((item) => {
+    if (typeOf(item) !== 'item_reference') return [item]
+    const found = memory.items.get(stringOf(item.id))
+    return found ? [found] : []
+  })
+  return [...earlier, ...items]
+}
+
+/** The item is a tool's answer. */
+export const isOutput = (item: JsonObject): boolean => typeOf(item).endsWith('_output')
+
+/** The item is a call that the client has to answer. */
+export const isCall = (item: JsonObject): boolean =>
+  typeOf(item).endsWith('_call') && typeof item.call_id === 'string' && item.execution !== 'server'
+
+/** The tools of a list, those of groups among them. */
+export function flatTools(tools: Json | undefined, namespace?: string): { tool: JsonObject; namespace?: string }[] {
+  return listOf(tools)
+    .map(objectOf)
+    .flatMap((tool) => {
+      if (tool.type === 'namespace') return flatTools(tool.tools, stringOf(tool.name))
+      return [{ tool, ...(namespace === undefined ? {} : { namespace }) }]
+    })
+}
+
+/** Every tool that the model may call: the request's, and those that a tool search has found since. */
+export const toolsOf = (body: JsonObject, items: readonly JsonObject[]): { tool: JsonObject; namespace?: string }[] => [
+  ...flatTools(body.tools),
+  ...items
+    .filter((item) => typeOf(item) === 'tool_search_output' || typeOf(item) === 'additional_tools')
+    .flatMap((item) => flatTools(item.tools)),
+]
+
+export const isNamed = (value: Json | undefined): value is JsonObject =>
+  isObject(value) && typeof value.name === 'string'
