@@ -1,17 +1,24 @@
-import { anthropic, createGateway, type Gateway, type GatewayConfig, openai, type Upstream } from '@modelgate/core'
-import type { WireFormat } from './fixtures.ts'
+import { anthropic, createGateway, type Gateway, type GatewayConfig, gemini, openai, type Upstream } from '@modelgate/core'
+import type { Format } from './fixtures.ts'
 
 export const upstreamKey = 'upstream-key-5d1c07a1'
 
 /** An upstream that speaks one format, with the official provider's makers. */
-export const upstreamOf = (format: WireFormat, baseURL = 'http://upstream.test'): Upstream =>
-  format === 'chat'
-    ? openai({ apiKey: upstreamKey, baseURL: `${baseURL}/v1` })
-    : anthropic({ apiKey: upstreamKey, baseURL })
+export function upstreamOf(format: Format, baseURL = 'http://upstream.test'): Upstream {
+  switch (format) {
+    case 'chat':
+    case 'responses':
+      return openai({ apiKey: upstreamKey, baseURL: `${baseURL}/v1`, formats: [format] })
+    case 'messages':
+      return anthropic({ apiKey: upstreamKey, baseURL })
+    case 'gemini':
+      return gemini({ apiKey: upstreamKey, baseURL })
+  }
+}
 
 /** A gateway with one upstream for every model name. */
 export const gatewayTo = (
-  format: WireFormat,
+  format: Format,
   options: Partial<GatewayConfig<'up'>> & { baseURL?: string; upstream?: Upstream } = {},
 ): Gateway => {
   const { baseURL, upstream = upstreamOf(format, baseURL), ...config } = options
@@ -27,12 +34,33 @@ export const gatewayTo = (
 /** The gateway as the `fetch` of an SDK in the same process. */
 export const fetchOf = (gateway: Gateway): typeof fetch => gateway.fetch
 
-/** The dialect's generation path. */
-export const pathOf = (format: WireFormat): string => (format === 'chat' ? '/v1/chat/completions' : '/v1/messages')
+/** What stands in the URL where a format says it there. */
+export interface Asked {
+  /** Default `recorded`. */
+  readonly model?: string
+  readonly stream?: boolean
+}
+
+const paths = { chat: '/v1/chat/completions', messages: '/v1/messages', responses: '/v1/responses' } as const
+
+/** The dialect's generation path, without a query. */
+export const pathOf = (format: Format, { model = 'recorded', stream = false }: Asked = {}): string =>
+  format === 'gemini'
+    ? `/v1beta/models/${encodeURIComponent(model)}:${stream ? 'streamGenerateContent' : 'generateContent'}`
+    : paths[format]
+
+/** The query that belongs to it: without this one, a stream of generateContent is a JSON array. */
+export const queryOf = (format: Format, { stream = false }: Asked = {}): string =>
+  format === 'gemini' && stream ? '?alt=sse' : ''
 
 /** A generation request as a bare Request, with what its dialect insists on. */
-export const requestTo = (format: WireFormat, body: string, headers: Record<string, string> = {}): Request =>
-  new Request(`http://gateway.test${pathOf(format)}`, {
+export const requestTo = (
+  format: Format,
+  body: string,
+  headers: Record<string, string> = {},
+  asked: Asked = {},
+): Request =>
+  new Request(`http://gateway.test${pathOf(format, asked)}${queryOf(format, asked)}`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',

@@ -1,7 +1,16 @@
 import fc from 'fast-check'
 import type { Codec, CodecContext, ExchangeContext, SseEvent, TargetTraits } from '../../core/src/formats/codec.ts'
-import type { JsonObject, ModelEvent, ModelRequest, ModelResponse, Part, Turn } from '../../core/src/formats/ir.ts'
+import type {
+  JsonObject,
+  ModelEvent,
+  ModelRequest,
+  ModelResponse,
+  Part,
+  Tool,
+  Turn,
+} from '../../core/src/formats/ir.ts'
 import { createReport } from '../../core/src/losses.ts'
+import { parseJson } from './json.ts'
 import { parsedInput } from './reading.ts'
 
 export const target: TargetTraits = { model: 'demo', quirks: {} }
@@ -114,7 +123,12 @@ const tools = fc
         ),
         parallel: sometimes(fc.boolean()),
       })
-      .map((rest) => present({ list: list.map((tool) => present({ type: 'function' as const, ...tool })), ...rest })),
+      .map((rest) =>
+        present({
+          list: list.map((tool, at) => present({ type: 'function' as const, ...tool, at: `/tools.list/${at}` })),
+          ...rest,
+        }),
+      ),
   )
 
 /** The groups of fields a request can have, each field there or not. */
@@ -184,6 +198,33 @@ export const fieldAt = (request: ModelRequest, field: string): unknown => {
   const value = (request as unknown as Record<string, unknown>)[group]
   return name === '' ? value : (value as Record<string, unknown> | undefined)?.[name]
 }
+
+/** Several calls at once are what every format does unasked, and where none are allowed their number means nothing. */
+export const saysNothing = ({ tools }: ModelRequest, field: string): boolean =>
+  field === 'tools.parallel' && (tools?.parallel === true || tools?.choice === 'none')
+
+/** Not to be strict is what every format does unasked; one cannot be told to be, of a single tool, and says so. */
+export const whatSays = (field: string, value: unknown, reported: readonly string[]): unknown =>
+  field !== 'tools.list'
+    ? value
+    : (value as Tool[]).map((tool) => {
+        const { at, ...said } = tool
+        if (said.type !== 'function') return said
+        const { strict, ...rest } = said
+        return strict === true && !reported.includes(`${at}/strict`) ? said : rest
+      })
+
+/** Every text, call and result of a conversation, in order. */
+export const saidIn = (request: ModelRequest): unknown[] =>
+  request.turns.flatMap(({ parts }) =>
+    parts.map((part) =>
+      part.type === 'tool-result'
+        ? ['result', part.callId, part.parts.map((inner) => ('text' in inner ? inner.text : inner.type)).join('')]
+        : part.type === 'tool-call'
+          ? ['call', part.id, part.name, parseJson(part.input)]
+          : [part.type, 'text' in part ? part.text : ''],
+    ),
+  )
 
 /** Answers in the IR. */
 export const responses: fc.Arbitrary<ModelResponse> = fc
@@ -297,6 +338,7 @@ export function fold(events: readonly ModelEvent[]): ModelResponse {
         break
       case 'usage':
         response.usage = event.usage
+        if (event.serviceTier !== undefined) response.serviceTier = event.serviceTier
         break
       case 'error':
         throw new Error(`the stream broke: ${event.error.message}`)

@@ -1,5 +1,7 @@
 import type { Exchange } from './fixtures.ts'
 import { isObject, type Json, type JsonObject, listOf, numberOf, objectOf, parseJson, textOf } from './json.ts'
+import { geminiChunks, readGemini } from './reading-gemini.ts'
+import { readResponsesBody, readResponsesStream } from './reading-responses.ts'
 
 /** What an answer says, in no format: what a client must find in it, whichever way it came. */
 export interface Answer {
@@ -37,17 +39,24 @@ export function eventData(stream: string): string[] {
 }
 
 /**
- * Reads a recording straight from what the provider sent. Undefined: it is no complete answer.
+ * Reads an answer straight from its bytes. Undefined: it is no complete answer.
  * @param doneOptional the vendor ends its streams with the finish reason, without `[DONE]`
  */
-export const readRecording = (exchange: Exchange, doneOptional = false): Answer | undefined =>
-  exchange.format === 'chat'
-    ? exchange.stream
-      ? chatStream(exchange.answer, doneOptional)
-      : chatBody(exchange.answer)
-    : exchange.stream
-      ? messagesStream(exchange.answer)
-      : messagesBody(exchange.answer)
+export function readRecording(
+  { format, stream, answer }: Pick<Exchange, 'format' | 'stream' | 'answer'>,
+  doneOptional = false,
+): Answer | undefined {
+  switch (format) {
+    case 'chat':
+      return stream ? chatStream(answer, doneOptional) : chatBody(answer)
+    case 'messages':
+      return stream ? messagesStream(answer) : messagesBody(answer)
+    case 'gemini':
+      return stream ? readGemini(geminiChunks(answer)) : readGemini([parseJson(answer)], true)
+    case 'responses':
+      return stream ? readResponsesStream(answer) : readResponsesBody(parseJson(answer))
+  }
+}
 
 export function chatUsage(value: Json | undefined): Totals | undefined {
   const usage = objectOf(value)
@@ -86,7 +95,7 @@ export function messagesUsage(value: Json | undefined): Totals | undefined {
   }
 }
 
-const withUsage = (answer: Omit<Answer, 'usage'>, usage: Totals | undefined): Answer =>
+export const withUsage = (answer: Omit<Answer, 'usage'>, usage: Totals | undefined): Answer =>
   usage === undefined ? answer : { ...answer, usage }
 
 /** Reasoning of a chat message or delta, under whichever of the vendors' names. */
@@ -152,10 +161,11 @@ function chatStream(stream: string, doneOptional: boolean): Answer | undefined {
   let text = ''
   let refusal = ''
   let reasoning = ''
+  let details = ''
   let usage: Totals | undefined
   let finished = false
   let done = false
-  const calls: { key: string; name: string; input: string }[] = []
+  const calls: { key: string; name: string; input: string; custom: boolean }[] = []
   for (const data of eventData(stream)) {
     if (data.trim() === '[DONE]') {
       done = true
@@ -169,25 +179,27 @@ function chatStream(stream: string, doneOptional: boolean): Answer | undefined {
       const delta = objectOf(choice.delta)
       text += chatText(delta.content)
       refusal += textOf(delta.refusal)
-      reasoning += chatReasoning(delta)
+      reasoning += chatReasoning({ ...delta, reasoning_details: null })
+      details += chatReasoning({ reasoning_details: delta.reasoning_details ?? null })
       if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') finished = true
       for (const piece of listOf(delta.tool_calls).map(objectOf)) {
-        const call = objectOf(piece.function)
+        const call = isObject(piece.custom) ? piece.custom : objectOf(piece.function)
         // Without an index the id tells calls apart.
         const key = String(piece.index ?? piece.id ?? calls.length)
         let known = calls.find((candidate) => candidate.key === key)
         if (known === undefined) {
-          known = { key, name: '', input: '' }
+          known = { key, name: '', input: '', custom: isObject(piece.custom) }
           calls.push(known)
         }
         if (known.name === '') known.name = textOf(call.name)
-        known.input += textOf(call.arguments)
+        known.input += textOf(known.custom ? call.input : call.arguments)
       }
     }
   }
   if (!done && !(doneOptional && finished)) return undefined
-  const tools = calls.map(({ name, input }) => ({ name, input: parsedInput(input) }))
-  return withUsage({ text, refusal, reasoning, tools }, usage)
+  const tools = calls.map(({ name, input, custom }) => ({ name, input: custom ? input : parsedInput(input) }))
+  // The list may repeat what was streamed as plain text, for clients that send it back.
+  return withUsage({ text, refusal, reasoning: reasoning || details, tools }, usage)
 }
 
 function blocksOf(blocks: readonly JsonObject[], stopDetails: Json | undefined): Omit<Answer, 'usage'> {

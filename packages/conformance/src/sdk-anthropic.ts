@@ -1,8 +1,18 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { expect } from 'vitest'
 import { listOf, objectOf } from './json.ts'
-import { callResults, citySchema, pixel, pixelBytes, rejection, type Setting, twoCalls, until } from './sdk-context.ts'
-import type { Case } from './sdk-openai.ts'
+import {
+  type Case,
+  callResults,
+  citySchema,
+  modelNames,
+  pixel,
+  pixelBytes,
+  rejection,
+  type Setting,
+  twoCalls,
+  until,
+} from './sdk-context.ts'
 
 type Body = Omit<Anthropic.MessageCreateParamsNonStreaming, 'stream'>
 const say = (text: string): Anthropic.MessageParam[] => [{ role: 'user', content: text }]
@@ -246,7 +256,7 @@ export const anthropicCases: readonly Case[] = [
     async run({ anthropic }) {
       const ids: string[] = []
       for await (const model of anthropic.models.list()) ids.push(model.id)
-      expect(ids).toEqual(['demo', 'org/model-2', 'renamed'])
+      expect(ids).toEqual(modelNames)
       expect(await anthropic.models.retrieve('org/model-2')).toMatchObject({
         id: 'org/model-2',
         type: 'model',

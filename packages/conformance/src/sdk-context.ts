@@ -1,43 +1,63 @@
 import type Anthropic from '@anthropic-ai/sdk'
-import { createGateway, type FinishEvent, type Gateway } from '@modelgate/core'
+import type { GoogleGenAI } from '@google/genai'
+import { createGateway, type FinishEvent, type Gateway, type Loss } from '@modelgate/core'
 import { createFakeProvider, type FakeProvider, listen } from '@modelgate/testing'
 import type OpenAI from 'openai'
-import type { WireFormat } from './fixtures.ts'
+import type { Format } from './fixtures.ts'
 import { upstreamKey, upstreamOf } from './gateways.ts'
-import { anthropicClient, openaiClient } from './sdk.ts'
+import { anthropicClient, googleClient, openaiClient } from './sdk.ts'
 import type { ServerKind } from './servers.ts'
 
+/** One thing that an official client must be able to do, whatever serves the gateway and whatever stands behind it. */
+export interface Case {
+  readonly name: string
+  /** Shown on two servers only: it is about the formats, and no server has a hand in it. */
+  readonly rare?: true
+  run(setting: Setting): Promise<void>
+}
+
+export const rarely = (cases: readonly Case[]): readonly Case[] => cases.map((one) => ({ ...one, rare: true }))
+
+export const modelNames = ['demo', 'org/model-2', 'renamed', 'nameless']
 export const clientToken = 'client-token-93b1f2c4'
 
 /** A server with the gateway, behind it a fake provider that speaks one format, in front of it the official clients. */
 export interface Setting {
-  readonly upstream: WireFormat
+  readonly upstream: Format
   readonly fake: FakeProvider
   readonly origin: string
   readonly fetch: typeof fetch
   readonly openai: OpenAI
   readonly anthropic: Anthropic
+  readonly google: GoogleGenAI
   /** The same clients with a token nobody knows. */
-  readonly strangers: { readonly openai: OpenAI; readonly anthropic: Anthropic }
+  readonly strangers: { readonly openai: OpenAI; readonly anthropic: Anthropic; readonly google: GoogleGenAI }
   /** What the gateway said of each call when it was over. */
   readonly finished: FinishEvent[]
   readonly gateway: Gateway
   close(): Promise<void>
 }
 
-export async function createSetting(server: ServerKind, upstream: WireFormat): Promise<Setting> {
+export async function createSetting(server: ServerKind, upstream: Format): Promise<Setting> {
   const fake = createFakeProvider({ apiKey: upstreamKey, chatReasoning: 'reasoning_content' })
   const provider = await listen(fake)
   const finished: FinishEvent[] = []
   const gateway = createGateway({
     auth: (token) => (token === clientToken ? { id: 'client' } : null),
     upstreams: { up: upstreamOf(upstream, provider.origin) },
-    models: { demo: 'up', 'org/model-2': 'up', renamed: { upstream: 'up', model: 'upstream-name' } },
+    models: {
+      demo: 'up',
+      'org/model-2': 'up',
+      renamed: { upstream: 'up', model: 'upstream-name' },
+      // Calls of such a model have no ids where its own format leaves them out.
+      nameless: { upstream: 'up', model: 'gemini-2.5-flash' },
+    },
     plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
     logger: false,
   })
   const running = await server.start(gateway)
   const place = { ...running, token: clientToken }
+  const stranger = { ...running, token: 'nobody-knows-this-token' }
   return {
     upstream,
     fake,
@@ -45,9 +65,11 @@ export async function createSetting(server: ServerKind, upstream: WireFormat): P
     fetch: running.fetch ?? fetch,
     openai: openaiClient(place),
     anthropic: anthropicClient(place),
+    google: googleClient(place),
     strangers: {
-      openai: openaiClient({ ...place, token: 'nobody-knows-this-token' }),
-      anthropic: anthropicClient({ ...place, token: 'nobody-knows-this-token' }),
+      openai: openaiClient(stranger),
+      anthropic: anthropicClient(stranger),
+      google: googleClient(stranger),
     },
     finished,
     gateway,
@@ -76,6 +98,20 @@ export async function rejection(promise: Promise<unknown>): Promise<Error & { [k
     return error as Error & { [key: string]: unknown }
   }
   throw new Error('the call was expected to fail, and did not')
+}
+
+/** What the gateway reported of the one call that is made meanwhile; notes are left out unless asked for. */
+export async function lossesOf(
+  setting: Setting,
+  call: () => Promise<unknown>,
+  notes = false,
+): Promise<readonly Loss[]> {
+  const known = new Set(setting.finished)
+  const fresh = (): FinishEvent | undefined =>
+    setting.finished.find((event) => !known.has(event) && event.outcome !== 'aborted')
+  await call()
+  await until(() => fresh() !== undefined, 'the call to be settled')
+  return (fresh()?.losses ?? []).filter(({ severity }) => notes || severity !== 'note')
 }
 
 /** A PNG of one red pixel. */

@@ -1,13 +1,20 @@
 import OpenAI from 'openai'
 import { expect } from 'vitest'
 import { listOf, objectOf, textOf } from './json.ts'
-import { callResults, citySchema, pixel, pixelBytes, rejection, type Setting, twoCalls, until } from './sdk-context.ts'
+import {
+  type Case,
+  callResults,
+  citySchema,
+  modelNames,
+  pixel,
+  pixelBytes,
+  rejection,
+  type Setting,
+  twoCalls,
+  until,
+} from './sdk-context.ts'
 
 type Message = OpenAI.ChatCompletionMessageParam
-export interface Case {
-  readonly name: string
-  run(setting: Setting): Promise<void>
-}
 
 const say = (text: string): Message[] => [{ role: 'user', content: text }]
 const tool = (name: string): OpenAI.ChatCompletionTool => ({
@@ -265,7 +272,7 @@ export const openaiCases: readonly Case[] = [
     async run({ openai }) {
       const ids: string[] = []
       for await (const model of openai.models.list()) ids.push(model.id)
-      expect(ids).toEqual(['demo', 'org/model-2', 'renamed'])
+      expect(ids).toEqual(modelNames)
       expect(await openai.models.retrieve('org/model-2')).toMatchObject({ id: 'org/model-2', object: 'model' })
       expect(await rejection(openai.models.retrieve('absent'))).toBeInstanceOf(OpenAI.NotFoundError)
     },

@@ -1,7 +1,11 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { type GenerateContentParameters, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
+import type { Format } from './fixtures.ts'
 import { type JsonObject, objectOf, textOf } from './json.ts'
 import { type Answer, chatCalls, chatReasoning, chatUsage, messagesUsage } from './reading.ts'
+import { readGemini } from './reading-gemini.ts'
+import { readResponsesBody } from './reading-responses.ts'
 
 /** Where a client's calls go: a server's origin, or a function in the same process. */
 export interface Place {
@@ -23,6 +27,8 @@ export const openaiClient = (place: Place): OpenAI =>
   new OpenAI({ ...options(place), baseURL: `${place.origin ?? 'http://gateway.test'}/v1` })
 export const anthropicClient = (place: Place): Anthropic =>
   new Anthropic({ ...options(place), baseURL: place.origin ?? 'http://gateway.test' })
+export const googleClient = ({ origin = 'http://gateway.test', fetch, token = 'client-token' }: Place): GoogleGenAI =>
+  new GoogleGenAI({ apiKey: token, httpOptions: { baseUrl: origin, ...(fetch === undefined ? {} : { fetch }) } })
 
 const usageOf = (usage: Answer['usage']): Pick<Answer, 'usage'> => (usage === undefined ? {} : { usage })
 
@@ -80,5 +86,44 @@ export async function askMessages(client: Anthropic, body: JsonObject): Promise<
     reasoning: blocks.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
     tools: blocks.flatMap((block) => (block.type === 'tool_use' ? [{ name: block.name, input: block.input }] : [])),
     ...usageOf(messagesUsage(message.usage as unknown as JsonObject)),
+  }
+}
+
+/** What the Google SDK makes of an answer; it has no accumulator of its own. The body is the wire's, the model beside it. */
+export async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonObject): Promise<Answer> {
+  const { contents, generationConfig, ...rest } = body
+  const config = { ...objectOf(generationConfig), ...rest }
+  const parameters = { model: textOf(model), contents, config } as unknown as GenerateContentParameters
+  const chunks: GenerateContentResponse[] = []
+  if (stream === true)
+    for await (const chunk of await client.models.generateContentStream(parameters)) chunks.push(chunk)
+  else chunks.push(await client.models.generateContent(parameters))
+  const answer = readGemini(chunks, stream !== true)
+  if (answer === undefined) throw new Error(`The SDK returned no answer: ${JSON.stringify(chunks).slice(0, 200)}`)
+  return answer
+}
+
+/** What the OpenAI SDK makes of an answer to this body on responses, by its own accumulator where it streams. */
+export async function askResponses(client: OpenAI, body: JsonObject): Promise<Answer> {
+  const response =
+    body.stream === true
+      ? await client.responses.stream(body as unknown as Parameters<typeof client.responses.stream>[0]).finalResponse()
+      : await client.responses.create(body as unknown as OpenAI.Responses.ResponseCreateParamsNonStreaming)
+  const answer = readResponsesBody(response)
+  if (answer === undefined) throw new Error(`The SDK returned no answer: ${JSON.stringify(response).slice(0, 200)}`)
+  return answer
+}
+
+/** The official client of a format asks, whole or as the body says. */
+export function askAs(format: Format, place: Place, body: JsonObject): Promise<Answer> {
+  switch (format) {
+    case 'chat':
+      return askChat(openaiClient(place), body)
+    case 'messages':
+      return askMessages(anthropicClient(place), body)
+    case 'gemini':
+      return askGemini(googleClient(place), { model: 'recorded', ...body })
+    case 'responses':
+      return askResponses(openaiClient(place), body)
   }
 }

@@ -12,7 +12,7 @@ import type { Upstream } from './upstreams/upstream.ts'
 
 export interface AttemptOptions {
   readonly target: ResolvedTarget
-  readonly lane: Pick<Lane, 'body' | 'answer' | 'openStream'>
+  readonly lane: Pick<Lane, 'body' | 'headers' | 'answer' | 'openStream' | 'passes' | 'asEvents'>
   readonly url: string
   /** The codec of the upstream's format: it reads the upstream's errors. */
   readonly codec: Codec
@@ -37,6 +37,15 @@ export type AttemptResult =
       readonly abort: () => void
       /** Whether the upstream's headers have come. */
       readonly begun: () => boolean
+      readonly log: Attempt
+    }
+  /** Neither JSON nor events: passes as it comes. */
+  | {
+      readonly kind: 'bytes'
+      readonly pump: Pump
+      /** The upstream's own content type, and length where it said one. */
+      readonly headers: Readonly<Record<string, string>>
+      readonly abort: () => void
       readonly log: Attempt
     }
 
@@ -98,6 +107,11 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
       return { kind: 'stream', ...(await openStream(source, options)), abort, begun, log }
     }
     const response = await open()
+    if (options.lane.passes === true && !isJson(response)) {
+      const pump = createPump(await begunBody(response).catch(reason(truncated)))
+      clearTimeout(timer)
+      return { kind: 'bytes', pump, headers: bodyHeaders(response), abort, log }
+    }
     const bytes = await response.bytes(options.answerBytes).catch(reason(truncated))
     clearTimeout(timer)
     return { kind: 'whole', answer: readAnswer(bytes, options), log }
@@ -116,10 +130,11 @@ function send(
   { target, lane, url, header, transport, stream }: AttemptOptions,
   signal: Signal,
 ): Promise<TransportResponse> {
+  const headers = headersTo(target.upstream, stream, header)
   return transport({
     method: 'POST',
     url,
-    headers: headersTo(target.upstream, stream, header),
+    headers: lane.headers === undefined ? headers : { ...headers, ...lane.headers },
     body: lane.body,
     signal,
   })
@@ -159,9 +174,13 @@ function baseHeaders(upstream: Upstream, stream: boolean): Headers {
 }
 
 /** An error in place of the answer, under a good status, needs the same care as one under an error status. */
-function readAnswer(bytes: Uint8Array, { lane, target }: AttemptOptions): WholeAnswer {
+function readAnswer(bytes: Uint8Array, options: AttemptOptions): WholeAnswer {
+  return inClientsSight(() => options.lane.answer(bytes), options)
+}
+
+function inClientsSight<T>(read: () => T, { target }: AttemptOptions): T {
   try {
-    return lane.answer(bytes)
+    return read()
   } catch (cause) {
     if (!(cause instanceof GatewayError)) throw cause
     const { info } = cause
@@ -172,6 +191,11 @@ function readAnswer(bytes: Uint8Array, { lane, target }: AttemptOptions): WholeA
 async function eventStream(response: TransportResponse, options: AttemptOptions): Promise<AsyncIterable<Uint8Array>> {
   const type = response.header('content-type') ?? ''
   if (type.includes('event-stream') || !(type.includes('json') || type.includes('html'))) return response.stream()
+  const { asEvents } = options.lane
+  if (asEvents !== undefined && isJson(response)) {
+    const bytes = await response.bytes(options.answerBytes)
+    return once(inClientsSight(() => asEvents(bytes), options))
+  }
   // A provider may answer a stream request with a JSON error under 200.
   const error = type.includes('json') ? await readErrorUnder200(response, options.codec) : undefined
   response.discard()
@@ -180,6 +204,44 @@ async function eventStream(response: TransportResponse, options: AttemptOptions)
     'upstream_bad_response',
     'The upstream answered a streaming request with something that is no event stream.',
   )
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+const isJson = (response: TransportResponse): boolean => (response.header('content-type') ?? '').includes('json')
+
+/** What the client must know of bytes that pass as they are. */
+function bodyHeaders(response: TransportResponse): Record<string, string> {
+  const length = response.header('content-length')
+  return {
+    'content-type': response.header('content-type') ?? 'application/octet-stream',
+    ...(length === undefined ? {} : { 'content-length': length }),
+  }
+}
+
+/** The body once its first bytes are there: until then a failure can still become a status. */
+async function begunBody(response: TransportResponse): Promise<AsyncIterable<Uint8Array>> {
+  const type = response.header('content-type') ?? ''
+  if (type.includes('html')) {
+    response.discard()
+    throw new GatewayError('upstream_bad_response', 'The upstream answered with a web page.')
+  }
+  const source = response.stream()[Symbol.asyncIterator]()
+  let first: IteratorResult<Uint8Array> | undefined = await source.next()
+  if (first.done === true && !type.startsWith('text/'))
+    throw new GatewayError('upstream_bad_response', 'The upstream answered with nothing.')
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next() {
+        const ready = first
+        first = undefined
+        return ready === undefined ? source.next() : Promise.resolve(ready)
+      },
+      return: async () => (await source.return?.()) ?? { done: true, value: undefined },
+    }),
+  }
 }
 
 /**

@@ -6,6 +6,7 @@ import { targetsOf } from './router.ts'
 
 export const defaultLimits: Required<Limits> = {
   bodyBytes: 32 * 1024 * 1024,
+  uploadBytes: 512 * 1024 * 1024,
   depth: 128,
   holdMs: 30_000,
   firstByteMs: 600_000,
@@ -49,7 +50,7 @@ export function checkConfig(config: GatewayConfig): void {
     const offers = formats.length + Object.keys(upstreams[name]?.operations ?? {}).length
     if (offers === 0 || !formats.every(hasCodec))
       throw new TypeError(
-        `upstreams.${name} is no upstream: make it with openai(), anthropic(), gemini() or openaiCompatible()`,
+        `upstreams.${name} is no upstream: make it with openai(), anthropic(), gemini(), openaiCompatible() or another of the kind`,
       )
   }
   for (const name of names)

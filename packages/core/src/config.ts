@@ -43,6 +43,16 @@ export interface Target<U extends string = string> {
 /** An upstream's name (same model name there), a target, or a list of targets tried in order. */
 export type ModelRoute<U extends string = string> = U | Target<U> | readonly (U | Target<U>)[]
 
+/** What a call is billed by, where that is not tokens. */
+export interface Units {
+  /** Images made. */
+  readonly images?: number
+  /** Seconds of audio read. */
+  readonly seconds?: number
+  /** Characters spoken. */
+  readonly characters?: number
+}
+
 /** Told once for each authenticated call to a model, after its last byte, whatever happened. */
 export interface FinishEvent {
   readonly requestId: string
@@ -61,6 +71,8 @@ export interface FinishEvent {
   readonly status: number
   readonly outcome: 'finished' | 'failed' | 'aborted'
   readonly usage?: Usage
+  /** What is not counted in tokens. */
+  readonly units?: Units
   readonly losses: readonly Loss[]
   /** Calls made upstream. */
   readonly attempts: readonly Attempt[]
@@ -95,6 +107,11 @@ export interface Logger {
 export interface Limits {
   /** Largest request body in bytes; larger ones are answered 413. Default 32 MiB. */
   bodyBytes?: number
+  /**
+   * Largest upload (a multipart body) in bytes; larger ones are answered 413. Default 512 MiB. Where the server has no place to
+   * put it but memory (outside of the adapters for Node), `bodyBytes` holds for uploads too.
+   */
+  uploadBytes?: number
   /** Deepest nesting of a request body; deeper ones are answered 400. Default 128. */
   depth?: number
   /** Milliseconds until a streaming call is answered 200 with heartbeats though the upstream has sent no event yet. Default 30,000. */

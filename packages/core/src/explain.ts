@@ -73,7 +73,8 @@ function explainTarget(
   const known = { upstream: upstreamName, model, onLoss }
   try {
     const lane = chooseLane({ codec, request, target, limits: shared.limits, tellLosses: onLoss !== 'ignore' })
-    const text = typeof lane.body === 'string' ? lane.body : new TextDecoder().decode(lane.body)
+    // Generation sends no uploads.
+    const text = typeof lane.body === 'string' ? lane.body : new TextDecoder().decode(lane.body as Uint8Array)
     const { losses } = lane.report
     const refused = refusal(losses, onLoss)
     return {

@@ -11,17 +11,18 @@ import { generate } from './generate.ts'
 import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import type { RequestBody } from './lanes/wire.ts'
+import { answerOperation } from './operations/answer-operation.ts'
 import { countTokens } from './operations/count-tokens.ts'
-import { operationOf } from './operations/index.ts'
+import { operationOf, tellingErrors } from './operations/index.ts'
 import { getModel, listModels } from './operations/models.ts'
+import type { OperationName } from './operations/operation.ts'
 import { openRealtime } from './operations/realtime.ts'
 import { upgradeRequired } from './operations/realtime-handshake.ts'
 import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
-import { runOperation } from './operations/run.ts'
 import { storedResponse } from './operations/stored-responses.ts'
 import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { lastWordsMs } from './relay.ts'
-import { errorReply, idHeaders, json } from './reply.ts'
+import { errorReply, idHeaders, isStream, json } from './reply.ts'
 import { createRouter } from './router.ts'
 import { createMatcher, type Match, normalizePath, type Route, routes, upgrades } from './routes.ts'
 import { type Ledger, settle } from './settle.ts'
@@ -237,12 +238,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         })
       default: {
         const { operation, dialect } = operationOf(route.operation, route.dialect)
-        const request = await read(found, (body) => dialect.validate?.(body) ?? {}, inbound)
-        ledger.model = String(request.value.model ?? dialect.defaultModel)
-        ledger.stream = request.value.stream === true
-        const { transport, signal, release } = call
-        const context = { shared, inbound, ledger, transport, signal, release, jsonArray: false }
-        return await runOperation({ ...context, operation, dialect, request })
+        const readJson = (validate: Codec['validateRequest']) => read(found, validate, inbound)
+        return await answerOperation({ ...call, shared }, operation, dialect, readJson)
       }
     }
   }
@@ -348,17 +345,22 @@ const mayExplain = (allowed: GatewayConfig['explain'], identity: Identity | null
 const wantsArray = ({ eventsIf }: Route, { query }: Inbound): boolean =>
   eventsIf !== undefined && new URLSearchParams(query).get(eventsIf.name) !== eventsIf.value
 
-const isStream = (reply: Reply): boolean =>
-  typeof reply.body === 'object' && reply.body !== null && Symbol.asyncIterator in reply.body
-
 /** The dialect to answer in: the route's, unless a header tells another family of clients. */
 function codecFor(found: Match | null, inbound: Inbound): Codec {
   const route = found?.route ?? (listRoute as Route)
+  if (route.dialect !== undefined) return dialectCodecs.get(route) ?? codecOf(route.format)
   if (route.formatByHeader === undefined) return codecOf(route.format)
   for (const [header, format] of Object.entries(route.formatByHeader))
     if (inbound.header(header) !== undefined) return codecOf(format)
   return codecOf(route.format)
 }
+const dialectCodecs = new Map(
+  routes.flatMap((route) =>
+    route.dialect === undefined
+      ? []
+      : [[route, tellingErrors(codecOf(route.format), route.operation as OperationName, route.dialect)] as const],
+  ),
+)
 const listRoute = routes.find(({ operation }) => operation === 'list-models')
 
 /** What a WebSocket upgrade is told. 426 makes clients fall back to POST at once instead of trying again and again. */

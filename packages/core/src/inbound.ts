@@ -1,3 +1,4 @@
+import type { Spool } from './operations/multipart/spool.ts'
 import type { Signal } from './signal.ts'
 
 /**
@@ -17,6 +18,13 @@ export interface Inbound {
    * announced by Content-Length), without buffering beyond.
    */
   read(limit: number): Promise<Uint8Array>
+  /**
+   * The body as it comes, for uploads: in place of `read`, once. Fails as `read` does. Absent: uploads are read whole, within
+   * the limit for other bodies.
+   */
+  stream?(limit: number): AsyncIterable<Uint8Array>
+  /** A place for an upload that is better not held in memory. Absent: uploads stay in memory, within the limit for other bodies. */
+  openSpool?(): Spool
   /** Aborted when the client has left before the reply was finished. */
   readonly signal: Signal
 }

@@ -12,6 +12,7 @@ export type {
   Plugin,
   ResponsesConfig,
   Target,
+  Units,
 } from './config.ts'
 export { GatewayError } from './errors.ts'
 export type { EstimatedBy } from './estimate.ts'
@@ -29,12 +30,16 @@ export type {
   RealtimeOpening,
   RealtimeSession,
 } from './operations/realtime-types.ts'
+export type { Spool } from './operations/multipart/spool.ts'
 export type { Match, Operation, Route } from './routes.ts'
 export { abortSignalOf, type Canceller, createCanceller, type Signal, type SignalListener } from './signal.ts'
 export { type MemoryStoreOptions, memoryResponseStore, type ResponseStore } from './state/store.ts'
 export type { Transport, TransportRequest, TransportResponse } from './transport.ts'
 export { anthropic } from './upstreams/anthropic.ts'
+export { cohere } from './upstreams/cohere.ts'
 export { gemini } from './upstreams/gemini.ts'
+export { jina } from './upstreams/jina.ts'
 export { type OpenAIOptions, openai } from './upstreams/openai.ts'
 export { type CompatibleOptions, openaiCompatible } from './upstreams/openai-compatible.ts'
 export type { Upstream, UpstreamOptions } from './upstreams/upstream.ts'
+export { voyage } from './upstreams/voyage.ts'

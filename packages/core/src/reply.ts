@@ -39,6 +39,9 @@ export function errorReply(error: GatewayError, codec: Codec, requestId: string)
   }
 }
 
+export const isStream = ({ body }: Reply): boolean =>
+  typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+
 export const streamHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream; charset=utf-8',
   // no-transform keeps compressing middlewares and proxies from holding events back.

@@ -70,6 +70,8 @@ const modelActions = (prefix: string): readonly Route[] =>
         eventsIf: { name: 'alt', value: 'sse' },
       },
       { path: `${prefix}/{model}:countTokens`, operation: 'count-tokens' },
+      { path: `${prefix}/{model}:embedContent`, operation: 'embeddings', dialect: 'gemini' },
+      { path: `${prefix}/{model}:batchEmbedContents`, operation: 'embeddings', dialect: 'gemini-batch' },
     ] as const
   ).map((route) => ({ method: 'POST', format: 'gemini', queryKey: true, ...route }))
 
@@ -109,7 +111,25 @@ export const routes: readonly Route[] = [
   // Newer SDKs ask under /v1, those of the cloud platform below its own prefix.
   ...modelActions('/v1/models'),
   ...modelActions('/v1beta1/publishers/google/models'),
+  { method: 'POST', path: '/v1/completions', operation: 'completions', format: 'chat', dialect: 'openai', bare: true },
+  { method: 'POST', path: '/v1/embeddings', operation: 'embeddings', format: 'chat', dialect: 'openai', bare: true },
+  { method: 'POST', path: '/v1/rerank', operation: 'rerank', format: 'chat', dialect: 'jina', bare: true },
+  { method: 'POST', path: '/v2/rerank', operation: 'rerank', format: 'chat', dialect: 'cohere' },
   { method: 'POST', path: '/v1/moderations', operation: 'moderations', format: 'chat', dialect: 'openai', bare: true },
+  {
+    method: 'POST',
+    path: '/v1/realtime/client_secrets',
+    operation: 'realtime-sessions',
+    format: 'chat',
+    dialect: 'client-secrets',
+  },
+  {
+    method: 'POST',
+    path: '/v1/realtime/sessions',
+    operation: 'realtime-sessions',
+    format: 'chat',
+    dialect: 'sessions',
+  },
   { method: 'GET', path: '/v1/realtime', operation: 'realtime', format: 'chat', protocolKey: true },
   { method: 'GET', path: '/v1/models', operation: 'list-models', format: 'chat', formatByHeader: listDialects },
   { method: 'GET', path: '/v1/models/{model}', operation: 'get-model', format: 'chat', formatByHeader: listDialects },
@@ -134,11 +154,11 @@ export interface Match {
   readonly allow?: string
 }
 
-const versions = ['/v1/v1/', '/v1/v1beta/']
+const versions = ['/v1/v1/', '/v1/v1beta/', '/v1/v2/']
 
 /**
  * The path as the table writes it. One version prefix too many is the commonest mistake with a base URL, so
- * `/v1/v1/…` and `/v1/v1beta/…` are collapsed, and a trailing slash is dropped.
+ * `/v1/v1/…`, `/v1/v1beta/…` and `/v1/v2/…` are collapsed, and a trailing slash is dropped.
  */
 export function normalizePath(path: string): string {
   let clean = path

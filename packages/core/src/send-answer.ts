@@ -5,6 +5,7 @@ import { asJsonArray } from './lanes/json-array.ts'
 import type { Lane } from './lanes/lane.ts'
 import { lossHeader } from './losses.ts'
 import { relay } from './relay.ts'
+import { relayBytes } from './relay-bytes.ts'
 import { idHeaders, json, streamHeaders } from './reply.ts'
 import { settle } from './settle.ts'
 import type { TargetCall } from './targets.ts'
@@ -25,10 +26,20 @@ export function sendAnswer(call: AnswerCall, lane: Pick<Lane, 'report'>, policy:
   const end = (ending: Parameters<typeof settle>[1]): void => settle(ledger, ending, shared.plugins, shared.logger)
   ledger.firstEventAt = performance.now()
   if (result.kind === 'whole') {
-    if (result.answer.usage !== undefined) ledger.usage = result.answer.usage
+    const { usage, units, body, contentType = json } = result.answer
+    if (usage !== undefined) ledger.usage = usage
+    if (units !== undefined) ledger.units = units
     end({ status: 200, outcome: 'finished' })
-    headers['content-type'] = json
-    return { status: 200, headers, body: result.answer.body }
+    headers['content-type'] = contentType
+    return { status: 200, headers, body }
+  }
+  if (result.kind === 'bytes') {
+    const body = relayBytes(result.pump, shared.limits.idleMs, call.signal, ({ outcome, error }) => {
+      call.release()
+      if (outcome !== 'finished') result.abort()
+      end({ status: 200, outcome, ...(error === undefined ? {} : { error }) })
+    })
+    return { status: 200, headers: { ...headers, ...result.headers }, body }
   }
   const { pump, abort, begun } = result
   const stream = call.jsonArray ? asJsonArray(result.stream) : result.stream
@@ -37,6 +48,7 @@ export function sendAnswer(call: AnswerCall, lane: Pick<Lane, 'report'>, policy:
     call.release()
     if (outcome !== 'finished') abort()
     if (stream.state.usage !== undefined) ledger.usage = stream.state.usage
+    if (stream.state.units !== undefined) ledger.units = stream.state.units
     end({ status: 200, outcome, ...(error === undefined ? {} : { error }) })
   })
   if (call.jsonArray) headers['content-type'] = json

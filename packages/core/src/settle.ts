@@ -1,4 +1,4 @@
-import type { Attempt, FinishEvent, Identity, Logger, Plugin } from './config.ts'
+import type { Attempt, FinishEvent, Identity, Logger, Plugin, Units } from './config.ts'
 import type { EstimatedBy } from './estimate.ts'
 import type { Format, Loss, Usage } from './formats/ir.ts'
 import { put } from './formats/shared/strict.ts'
@@ -18,6 +18,7 @@ export interface Ledger {
   lane?: 'wire' | 'translate'
   losses: readonly Loss[]
   usage?: Usage
+  units?: Units
   estimate?: EstimatedBy
   firstEventAt?: number
   readonly attempts: Attempt[]
@@ -50,6 +51,7 @@ export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[
   put(event, 'upstreamFormat', ledger.upstreamFormat)
   put(event, 'lane', ledger.lane)
   put(event, 'usage', ledger.usage)
+  put(event, 'units', ledger.units)
   put(event, 'estimate', ledger.estimate)
   put(event, 'error', ending.error)
   if (ledger.firstEventAt !== undefined) event.firstEventMs = ledger.firstEventAt - ledger.startedAt

@@ -50,7 +50,7 @@ export interface Answered<P extends Prepared> {
  */
 export async function tryTargets<P extends Prepared>(
   { shared, inbound, ledger, transport, signal }: TargetCall,
-  prepare: (target: ResolvedTarget, policy: OnLoss) => P,
+  prepare: (target: ResolvedTarget, policy: OnLoss) => P | Promise<P>,
 ): Promise<Answered<P>> {
   const { limits } = shared
   const asked = askedPolicy(inbound)
@@ -62,7 +62,9 @@ export async function tryTargets<P extends Prepared>(
     const policy = policyFor(asked, target.onLoss ?? shared.onLoss, ledger.identity)
     let prepared: P
     try {
-      prepared = prepare(target, policy)
+      const made = prepare(target, policy)
+      // Not awaited needlessly: most bodies are in memory already.
+      prepared = made instanceof Promise ? await made : made
     } catch (error) {
       // A request that cannot be written for this target; another target's may.
       failure ??= untranslatable(error)

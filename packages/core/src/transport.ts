@@ -5,7 +5,8 @@ export interface TransportRequest {
   readonly url: string
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string | Uint8Array | undefined
+  /** An iterable is sent as it comes; it can be iterated anew if the call must be sent again. */
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined
   /** Aborting it closes the upstream connection at once, before the headers and in mid-body. */
   readonly signal: Signal
 }

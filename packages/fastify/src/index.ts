@@ -1,1 +1,2 @@
+export { nodeUpgrade } from '@modelgate/node'
 export { fastifyPlugin } from './plugin.ts'

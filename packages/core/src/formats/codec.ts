@@ -1,3 +1,4 @@
+import type { Units } from '../config.ts'
 import type { Carries } from './carries.ts'
 import type { CountCodec } from './count-codec.ts'
 import type {
@@ -92,6 +93,7 @@ export interface StreamEncoder extends Machine<ModelEvent, SseEvent> {
 /** What the wire lane learns of a whole answer. */
 export interface ResponseTap {
   usage?: Usage
+  units?: Units
   finish?: string
   /** The body is an error, though it came under a good status. */
   error?: ErrorInfo
@@ -111,6 +113,7 @@ export interface StreamTap {
   /** The stream's own error event, where one came. */
   readonly error: ErrorInfo | undefined
   readonly usage: Usage | undefined
+  readonly units?: Units | undefined
   /** The format's finish word, where one came. */
   readonly finish: string | undefined
   /** The input is over: formats without a terminal event of their own decide now whether the stream has `ended`. */

@@ -232,8 +232,8 @@ export type ModelEvent =
   | { type: 'part-delta'; choice: number; part: number; delta: Delta }
   | { type: 'part-end'; choice: number; part: number }
   | { type: 'choice-end'; choice: number; finish: Finish; logprobs?: Json; extra?: Extra }
-  /** The usage known so far; a later one replaces an earlier one. */
-  | { type: 'usage'; usage: Usage }
+  /** The usage known so far; a later one replaces an earlier one. The tier where only the end tells which one served. */
+  | { type: 'usage'; usage: Usage; serviceTier?: string }
   | { type: 'native'; format: Format; value: JsonObject }
   | { type: 'error'; error: ErrorInfo }
   | { type: 'response-end' }

@@ -1,23 +1,36 @@
+import type { Units } from '../config.ts'
 import type { ErrorInfo, Format, Report, Usage } from '../formats/ir.ts'
 
 /** What one attempt sends and how it reads what comes back: untouched bytes, or a translation. */
 export interface Lane {
   readonly kind: 'wire' | 'translate'
   readonly upstreamFormat: Format
-  /** The request's body for the upstream. */
-  readonly body: string | Uint8Array
+  /** The request's body for the upstream; an iterable is iterated anew for each attempt. */
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array>
+  /** Headers that belong to the body, in place of those of a JSON body. */
+  readonly headers?: Readonly<Record<string, string>>
   /** What could not be carried, both ways; grows while an answer is translated. */
   readonly report: Report
   /** Turns a whole answer into the client's. Throws GatewayError `upstream_bad_response` if it is none. */
   answer(bytes: Uint8Array): WholeAnswer
   openStream(): AnswerStream
+  /** An answer that is neither JSON nor events may come: it passes as it comes, under the upstream's content type. */
+  readonly passes?: boolean
+  /**
+   * A whole answer as the events that a streaming client waits for, from upstreams that do not stream it. Throws as `answer`
+   * does. Absent: a whole answer to a streaming call is an error.
+   */
+  asEvents?(bytes: Uint8Array): Uint8Array
   /** A field that the upstream's error names, in the client's terms; undefined if it has none there. Absent: the terms are the same. */
   paramOf?(param: string): string | undefined
 }
 
 export interface WholeAnswer {
   readonly body: string | Uint8Array
+  /** Default: JSON. */
+  readonly contentType?: string
   readonly usage?: Usage
+  readonly units?: Units
   readonly finish?: string
 }
 
@@ -30,6 +43,7 @@ export interface StreamState {
   /** The upstream's own error event; it has been passed on. */
   readonly error: ErrorInfo | undefined
   readonly usage: Usage | undefined
+  readonly units?: Units | undefined
   readonly finish: string | undefined
 }
 

@@ -1,5 +1,7 @@
-import type { Codec, ResponseTap, StreamTap, TargetTraits } from '../formats/codec.ts'
+import type { Units } from '../config.ts'
+import type { Codec, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { ErrorInfo, Format, Json, JsonObject, Report, Usage } from '../formats/ir.ts'
+import type { FormDialect } from './multipart/read-form.ts'
 
 /** What an upstream can be asked for beside chat generation. */
 export type OperationName =
@@ -13,6 +15,7 @@ export type OperationName =
   | 'transcriptions'
   | 'translations'
   | 'speech'
+  | 'realtime-sessions'
 
 /** What a dialect may ask of its surroundings. */
 export interface OperationContext {
@@ -43,24 +46,41 @@ export interface Dialect<Request, Answer> {
   encodeError?(error: ErrorInfo, requestId: string): JsonObject
   /**
    * Checks a body from a client: required fields, types and bounds, in the provider's own wording. Unknown fields are kept.
-   * Throws GatewayError with `param`.
+   * Throws GatewayError with `param`. Absent: it has no JSON bodies.
    */
   validate?(body: Json): JsonObject
+  /** How its clients write multipart bodies. Absent: they write none. */
+  readonly form?: FormDialect
+  /** Whether a body asks for events. Default: those with `stream: true`, of dialects that have streams. */
+  streams?(body: JsonObject): boolean
   decodeRequest?(body: JsonObject, context: OperationContext): Request
   encodeRequest?(request: Request, context: TargetContext): JsonObject
   /** Throws GatewayError `upstream_bad_response` if it is no answer at all. */
   decodeAnswer?(body: Json, context: AnswerContext<Request>): Answer
   encodeAnswer?(answer: Answer, context: AnswerContext<Request>): JsonObject
+  /** An answer that its clients want as something else than JSON; undefined for those that are JSON all the same. */
+  encodeBody?(
+    answer: Answer,
+    context: AnswerContext<Request>,
+  ): { readonly body: string | Uint8Array; readonly contentType: string } | undefined
+  /** A whole answer, as its JSON says it, in the events that a streaming client waits for. Absent: what is not streamed is an error. */
+  asEvents?(body: JsonObject, asked: JsonObject): readonly SseEvent[]
+  /** Wire lane: answers may be neither JSON nor events, and pass as they come. */
+  readonly passes?: boolean
+  /** What a good answer to this request is billed by, as far as the request says it. */
+  unitsOf?(asked: JsonObject): Units
   /** Wire lane: top-level members to set beside the model's name, where the body names it elsewhere too. */
   wireEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
   /** Wire lane: usage of a whole answer. May fail; nothing depends on it but accounting. */
   tapAnswer(body: JsonObject): ResponseTap
   /** Wire lane: watches a stream of events. Absent: this dialect has no streams. */
-  tapStream?(): StreamTap
+  tapStream?(asked: JsonObject): StreamTap
   /** The model where the client names none. Default: it must name one. */
   readonly defaultModel?: string
   /** For dialects that name the model in the URL: what follows it, `{model}` standing for the name. */
   readonly modelInPath?: string
+  /** Which of an upstream's models speak it, by their names. Default: all. */
+  serves?(model: string): boolean
 }
 
 /** An operation in all its dialects. The first that an upstream speaks is written where it does not speak the client's. */
@@ -69,6 +89,7 @@ export interface Operation<Request, Answer> {
   readonly dialects: readonly Dialect<Request, Answer>[]
   /** What an answer counts, for the books. */
   usageOf?(answer: Answer): Usage | undefined
-  /** For upstreams that offer none of the dialects: the operation as a chat format's clients would write it. */
-  readonly viaChat?: Codec
+  unitsOf?(answer: Answer): Units | undefined
+  /** For upstreams that offer none of the dialects: the call read and answered as if it were one of chat. */
+  viaChat?(body: JsonObject): Codec
 }

@@ -1,5 +1,5 @@
-import { errorOf, GatewayError } from '../errors.ts'
 import type { OnLoss } from '../config.ts'
+import { errorOf, GatewayError } from '../errors.ts'
 import type { Codec, StreamTap } from '../formats/codec.ts'
 import { codecOf } from '../formats/index.ts'
 import type { JsonObject } from '../formats/ir.ts'
@@ -7,14 +7,18 @@ import { urlOf } from '../generate.ts'
 import { newId } from '../ids.ts'
 import type { Reply } from '../inbound.ts'
 import { leastLoss } from '../lanes/choose.ts'
-import type { Lane } from '../lanes/lane.ts'
+import type { AnswerStream } from '../lanes/lane.ts'
 import { parseAnswer, passingStream, type RequestBody, setModel } from '../lanes/wire.ts'
 import { answerSide, createReport } from '../losses.ts'
 import type { ResolvedTarget } from '../router.ts'
 import { type AnswerCall, sendAnswer } from '../send-answer.ts'
-import { type Prepared, tryTargets } from '../targets.ts'
+import { encodeAllSse } from '../sse/encode.ts'
+import { type Prepared, type Shared, tryTargets } from '../targets.ts'
 import { redact } from '../upstream-error.ts'
 import { callUrl } from '../upstreams/call-url.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
+import { type Form, formBody } from './multipart/form.ts'
+import { withFiles } from './multipart/read-form.ts'
 import type { Dialect, Operation } from './operation.ts'
 
 export interface OperationCall extends AnswerCall {
@@ -22,69 +26,115 @@ export interface OperationCall extends AnswerCall {
   /** The client's. */
   readonly dialect: Dialect<unknown, unknown>
   readonly request: RequestBody
+  /** The request as it was uploaded; `request` then holds only what its fields say. */
+  readonly form?: Form
 }
 
 type OperationLane = Prepared['lane']
 
-/** An operation with a JSON body: the same dialect passes as it came, another is written anew. Throws GatewayError. */
+/** An operation beside chat: the same dialect passes as it came, another is written anew. Throws GatewayError. */
 export async function runOperation(call: OperationCall): Promise<Reply> {
   const { prepared, policy, result } = await tryTargets(call, (target, policy) => prepare(call, target, policy))
+  const units = call.dialect.unitsOf?.(call.request.value)
+  if (units !== undefined) call.ledger.units = units
   return sendAnswer(call, prepared.lane, policy, result)
 }
 
-function prepare(call: OperationCall, target: ResolvedTarget, policy: OnLoss): Prepared {
-  const { operation, dialect } = call
+function prepare(call: OperationCall, target: ResolvedTarget, policy: OnLoss): Prepared | Promise<Prepared> {
+  const { operation, dialect, request, form } = call
   const { upstream, model } = target
   const spoken = upstream.operations?.[operation.name] ?? {}
   const writer =
     spoken[dialect.name] === undefined
-      ? operation.dialects.find(({ name, encodeRequest }) => spoken[name] !== undefined && encodeRequest !== undefined)
+      ? operation.dialects.find(
+          ({ name, encodeRequest, serves }) =>
+            spoken[name] !== undefined && encodeRequest !== undefined && serves?.(model) !== false,
+        )
       : dialect
   if (writer === undefined && operation.viaChat !== undefined && Object.keys(upstream.formats).length > 0)
-    return chat(call, operation.viaChat, target, policy)
+    return chat(call, operation.viaChat(call.request.value), target, policy)
   if (writer === undefined || (writer !== dialect && dialect.decodeRequest === undefined))
     throw new GatewayError(
       'invalid_request',
       `The model '${call.ledger.model}' does not do this (${operation.name}): its upstream offers no such endpoint.`,
       { param: 'model' },
     )
-  return {
-    lane: writer === dialect ? wire(call, target) : translation(call, writer, target),
-    url: callUrl(upstream, spoken[writer.name] as string, writer.modelInPath, model),
-    codec: codecOf(writer.errors),
+  const url = callUrl(upstream, spoken[writer.name] as string, writer.modelInPath, model)
+  const codec = codecOf(writer.errors)
+  if (form === undefined) {
+    const lane =
+      writer === dialect
+        ? wire(call, target, { body: jsonBody(call, target) })
+        : translation(call, request.value, writer, target)
+    return { lane, url, codec }
   }
+  const lane =
+    writer === dialect
+      ? formBody(form, model, newId('modelgate-')).then((sent) => wire(call, target, sent))
+      : withFiles(form).then((value) => translation(call, value, writer, target))
+  return lane.then((lane) => ({ lane, url, codec }))
 }
 
-function wire({ dialect, request, shared }: OperationCall, { upstream, model }: ResolvedTarget): OperationLane {
+function jsonBody({ dialect, request }: OperationCall, { upstream, model }: ResolvedTarget): string | Uint8Array {
   const target = { model, quirks: upstream.quirks }
   const unnamed = request.value.model === undefined && model !== dialect.defaultModel ? { model } : undefined
+  return setModel(request, model, { ...unnamed, ...dialect.wireEdit?.(request.value, target) })
+}
+
+function wire(
+  { dialect, request, shared }: OperationCall,
+  { upstream }: ResolvedTarget,
+  sent: Pick<OperationLane, 'body' | 'headers'>,
+): OperationLane {
+  const read = (bytes: Uint8Array) => {
+    const body = parseAnswer(bytes)
+    const { error, ...tapped } = quietly(dialect, body)
+    if (error !== undefined) throw errorOf(error)
+    return { body, tapped }
+  }
+  const { asEvents } = dialect
   return {
     kind: 'wire',
-    body: setModel(request, model, { ...unnamed, ...dialect.wireEdit?.(request.value, target) }),
+    ...sent,
     report: createReport(),
-    answer(bytes) {
-      const { error, ...tapped } = quietly(dialect, parseAnswer(bytes))
-      if (error !== undefined) throw errorOf(error)
-      return { body: bytes, ...tapped }
-    },
-    openStream: () =>
-      passingStream(
-        () => tapOf(dialect),
-        shared.limits.answerBytes,
-        (text) => redact(text, upstream),
-      ),
+    answer: (bytes) => ({ body: bytes, ...read(bytes).tapped }),
+    openStream: () => passing(dialect, request.value, shared, upstream),
+    ...(dialect.passes === undefined ? {} : { passes: dialect.passes }),
+    ...(asEvents === undefined
+      ? {}
+      : { asEvents: (bytes) => encoder.encode(encodeAllSse(asEvents(read(bytes).body, request.value))) }),
   }
 }
 
+const encoder = new TextEncoder()
+
+/** A stream in the client's own dialect. */
+const passing = (
+  dialect: Dialect<unknown, unknown>,
+  asked: JsonObject,
+  { limits }: Shared,
+  upstream: Upstream,
+): AnswerStream =>
+  passingStream(
+    () => tapOf(dialect, asked),
+    limits.answerBytes,
+    (text) => redact(text, upstream),
+  )
+
 /** Nobody there speaks the operation: it is asked of the upstream as chat generation. */
-function chat({ request, shared, ledger }: OperationCall, codec: Codec, target: ResolvedTarget, policy: OnLoss): Prepared {
+function chat(
+  { request, shared, ledger }: OperationCall,
+  codec: Codec,
+  target: ResolvedTarget,
+  policy: OnLoss,
+): Prepared {
   const lane = leastLoss({ codec, request, target, limits: shared.limits, tellLosses: policy !== 'ignore' })
   return { lane, url: urlOf(target, lane, ledger.stream), codec: codecOf(lane.upstreamFormat) }
 }
 
-function tapOf({ name, tapStream }: Dialect<unknown, unknown>): StreamTap {
+function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject): StreamTap {
   if (tapStream === undefined) throw new GatewayError('internal', `The dialect '${name}' has no streams.`)
-  return tapStream()
+  return tapStream(asked)
 }
 
 /** Accounting must never break an answer that the client could read. */
@@ -96,34 +146,50 @@ function quietly(dialect: Dialect<unknown, unknown>, body: JsonObject): ReturnTy
   }
 }
 
+/** @param value what the client wrote, with the files of an upload */
 function translation(
-  { operation, dialect, request }: OperationCall,
+  { operation, dialect, shared }: OperationCall,
+  value: JsonObject,
   writer: Dialect<unknown, unknown>,
   { upstream, model }: ResolvedTarget,
 ): OperationLane {
-  const report = createReport(request.value)
+  const report = createReport(value)
   const context = { report, newId, now: () => Math.floor(Date.now() / 1000) }
-  const asked = dialect.decodeRequest?.(request.value, context)
+  const asked = dialect.decodeRequest?.(value, context)
   const sent = writer.encodeRequest?.(asked, { ...context, target: { model, quirks: upstream.quirks } })
+  const exchange = { ...context, report: answerSide(report), request: asked }
+  const read = (bytes: Uint8Array): unknown => {
+    const body = parseAnswer(bytes)
+    const { error } = quietly(writer, body)
+    if (error !== undefined) throw errorOf(error)
+    return writer.decodeAnswer?.(body, exchange)
+  }
+  const { asEvents, tapStream } = dialect
+  const streams = asEvents !== undefined && tapStream !== undefined
   return {
     kind: 'translate',
     body: JSON.stringify(sent),
     report,
     // Another dialect's field of another name would lead the client astray in its own body.
-    paramOf: (param) => (Object.hasOwn(request.value, param.split(/[.[]/, 1)[0] ?? '') ? param : undefined),
+    paramOf: (param) => (Object.hasOwn(value, param.split(/[.[]/, 1)[0] ?? '') ? param : undefined),
     answer(bytes) {
-      const exchange = { ...context, report: answerSide(report), request: asked }
-      const body = parseAnswer(bytes)
-      const { error } = quietly(writer, body)
-      if (error !== undefined) throw errorOf(error)
-      const answer = writer.decodeAnswer?.(body, exchange)
+      const answer = read(bytes)
       const usage = operation.usageOf?.(answer)
+      const units = operation.unitsOf?.(answer)
       return {
-        body: JSON.stringify(dialect.encodeAnswer?.(answer, exchange)),
+        ...(dialect.encodeBody?.(answer, exchange) ?? { body: JSON.stringify(dialect.encodeAnswer?.(answer, exchange)) }),
         ...(usage === undefined ? {} : { usage }),
+        ...(units === undefined ? {} : { units }),
       }
     },
-    openStream: (): ReturnType<Lane['openStream']> => {
+    ...(streams
+      ? {
+          asEvents: (bytes) =>
+            encoder.encode(encodeAllSse(asEvents(dialect.encodeAnswer?.(read(bytes), exchange) ?? {}, value))),
+        }
+      : {}),
+    openStream() {
+      if (streams) return passing(dialect, value, shared, upstream)
       throw new GatewayError('invalid_request', 'stream: the model asked for cannot stream this.', { param: 'stream' })
     },
   }

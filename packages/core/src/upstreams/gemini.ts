@@ -11,6 +11,7 @@ export function gemini({
     baseURL: cleanBaseURL(baseURL, '/v1beta'),
     formats: { gemini: '/v1beta/models' },
     countTokens: { gemini: '/v1beta/models' },
+    operations: { embeddings: { 'gemini-batch': '/v1beta/models', gemini: '/v1beta/models' } },
     headers: { ...(apiKey === undefined ? {} : { 'x-goog-api-key': apiKey }), ...headers },
     passHeaders: [],
     quirks: {},

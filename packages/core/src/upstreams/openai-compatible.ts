@@ -13,6 +13,11 @@ export interface CompatibleOptions extends UpstreamOptions {
    * Default none: counts are estimates.
    */
   countTokens?: readonly ('messages' | 'responses')[]
+  /**
+   * What the server does beside chat, in OpenAI's dialect (`rerank`: in Jina's, as Together, OpenRouter and vLLM have it).
+   * Without `completions`, chat stands in for them. Default `['embeddings']`.
+   */
+  operations?: readonly (keyof typeof operationPaths)[]
   /** Whether the server takes realtime sessions: a WebSocket on `/realtime`. Default false. */
   realtime?: boolean
   /** Where the server departs from the format. Default: `max_tokens` and the `system` role, which every such server knows. */
@@ -25,6 +30,13 @@ const paths: { readonly [F in Format]?: string } = {
   responses: '/responses',
 }
 
+const operationPaths = {
+  completions: { openai: '/completions' },
+  embeddings: { openai: '/embeddings' },
+  moderations: { openai: '/moderations' },
+  rerank: { jina: '/rerank' },
+} as const
+
 const countPaths = { messages: '/messages/count_tokens', responses: '/responses/input_tokens' } as const
 
 /** Any server that speaks OpenAI's chat completions (or Anthropic's messages): Ollama, vLLM, OpenRouter, Groq, DeepSeek … */
@@ -34,6 +46,7 @@ export function openaiCompatible({
   headers = {},
   formats = ['chat'],
   countTokens = [],
+  operations = ['embeddings'],
   realtime = false,
   quirks = {},
 }: CompatibleOptions): Upstream {
@@ -42,6 +55,7 @@ export function openaiCompatible({
     baseURL: cleanBaseURL(baseURL),
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
     countTokens: Object.fromEntries(countTokens.map((format) => [format, countPaths[format]])),
+    operations: Object.fromEntries(operations.map((name) => [name, operationPaths[name]])),
     ...(realtime ? { realtime: '/realtime' } : {}),
     headers: {
       ...(speaksMessages ? { 'anthropic-version': '2023-06-01' } : {}),

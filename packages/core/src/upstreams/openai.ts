@@ -19,7 +19,12 @@ export function openai({
     baseURL: cleanBaseURL(baseURL),
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
     realtime: '/realtime',
-    operations: { moderations: { openai: '/moderations' } },
+    operations: {
+      completions: { openai: '/completions' },
+      embeddings: { openai: '/embeddings' },
+      moderations: { openai: '/moderations' },
+      'realtime-sessions': { 'client-secrets': '/realtime/client_secrets', sessions: '/realtime/sessions' },
+    },
     // A server that only speaks chat is another one than OpenAI's.
     ...(formats.includes('responses') ? { countTokens: { responses: '/responses/input_tokens' } } : {}),
     headers: { ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },

@@ -12,10 +12,30 @@ export function fetchTransport(fetchLike?: typeof fetch): Transport {
       headers,
       signal: abortSignalOf(signal),
       redirect: 'manual',
-      ...(body === undefined ? {} : { body: body as BodyInit }),
+      ...(body === undefined ? {} : sending(body)),
     })
     return toTransportResponse(response)
   }
+}
+
+/** Streams need the word that nobody reads the answer before they are sent. TypeScript does not know it. */
+function sending(body: string | Uint8Array | AsyncIterable<Uint8Array>): RequestInit & { duplex?: 'half' } {
+  if (typeof body === 'string' || body instanceof Uint8Array) return { body: body as BodyInit }
+  const iterator = body[Symbol.asyncIterator]()
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await iterator.next()
+        if (done === true) controller.close()
+        else controller.enqueue(value)
+      },
+      async cancel() {
+        await iterator.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return { body: stream, duplex: 'half' }
 }
 
 function toTransportResponse(response: Response): TransportResponse {

@@ -15,12 +15,17 @@ export function toInbound(request: Request): Inbound {
     path: mark < 0 ? target : target.slice(0, mark),
     query: mark < 0 ? '' : target.slice(mark + 1),
     header: (name) => headers.get(name) ?? undefined,
-    read: (limit) => readBody(request, limit),
+    read: async (limit) => {
+      const chunks: Uint8Array[] = []
+      for await (const chunk of streamBody(request, limit)) chunks.push(chunk)
+      return concatBytes(chunks)
+    },
+    stream: (limit) => streamBody(request, limit),
     signal,
   }
 }
 
-async function readBody(request: Request, limit: number): Promise<Uint8Array> {
+async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint8Array, undefined> {
   const tooLarge = (): GatewayError =>
     new GatewayError('request_too_large', `The request body is larger than the limit of ${limit} bytes.`)
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge()
@@ -29,9 +34,8 @@ async function readBody(request: Request, limit: number): Promise<Uint8Array> {
       'unsupported_media_type',
       'Compressed request bodies are not read here: send the body as it is.',
     )
-  if (request.body === null) return new Uint8Array(0)
+  if (request.body === null) return
   const reader = request.body.getReader()
-  const chunks: Uint8Array[] = []
   let size = 0
   const { signal } = request
   // A body made of a stream knows nothing of its request's signal; a read that waits must end with it.
@@ -48,7 +52,7 @@ async function readBody(request: Request, limit: number): Promise<Uint8Array> {
         reader.cancel().catch(() => {})
         throw tooLarge()
       }
-      chunks.push(value)
+      yield value
     }
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause
@@ -56,7 +60,6 @@ async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   } finally {
     signal.removeEventListener('abort', leave)
   }
-  return concatBytes(chunks)
 }
 
 /**

@@ -133,6 +133,7 @@ export function createFakeGateway(): FakeGateway {
             headers: { 'content-type': 'application/json' },
           })
         : new Response('', { status: 404 }),
+    realtime: async () => ({ ok: false, reply: json(501, { error: { message: 'no realtime' } }) }),
     explain: async () => ({ format: 'chat', model: '', stream: false, plan: [] }),
     close: async () => {},
   }

@@ -79,7 +79,20 @@ function outOfBounds(issue: Extract<Issue, { code: 'too_small' | 'too_big' }>, p
 }
 
 /** Fields that count something take integers; the others decimals, though a whole number may stand there. */
-const counted: ReadonlySet<string> = new Set(['n', 'max_tokens', 'max_completion_tokens', 'top_logprobs', 'seed'])
+const counted: ReadonlySet<string> = new Set([
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+  'top_logprobs',
+  'seed',
+  // beside chat
+  'best_of',
+  'dimensions',
+  'logprobs',
+  'max_chunks_per_doc',
+  'max_tokens_per_doc',
+  'top_n',
+])
 const isCounted = (param: string): boolean => counted.has(param)
 
 function kindOf(value: Json | undefined): string {

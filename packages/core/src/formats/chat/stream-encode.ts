@@ -91,6 +91,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       }
       case 'usage':
         usage = event.usage
+        if (event.serviceTier !== undefined) beside = { ...beside, service_tier: event.serviceTier }
         return
       case 'native':
         if (event.format === 'chat') {

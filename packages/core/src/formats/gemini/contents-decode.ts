@@ -61,7 +61,20 @@ function append(parts: Part[], next: readonly Part[]): void {
       last.text += part.text
       put(last, 'seal', part.seal)
       put(last, 'summary', part.summary)
+      if (!goesOn) foldThoughts(parts)
     } else parts.push(part)
+  }
+}
+
+/** A streamed answer may also be kept as one content, a part for each piece: a foreign signature is for all of them. */
+function foldThoughts(parts: Part[]): void {
+  for (;;) {
+    const [before, last] = parts.slice(-2)
+    if (before?.type !== 'reasoning' || last?.type !== 'reasoning' || !continues(before, last, true)) return
+    before.text += last.text
+    put(before, 'seal', last.seal)
+    put(before, 'summary', last.summary)
+    parts.pop()
   }
 }
 

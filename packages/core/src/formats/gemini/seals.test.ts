@@ -121,7 +121,8 @@ describe('foreign seals in Google’s dialect', () => {
     const events = run(geminiCodec.encodeStream(context), [
       { type: 'response-start', id: 'r', model: 'm', created: 0 },
       { type: 'part-start', choice: 0, part: 0, value: { type: 'reasoning', text: '' } },
-      { type: 'part-delta', choice: 0, part: 0, delta: { type: 'reasoning', text: 'hm' } },
+      { type: 'part-delta', choice: 0, part: 0, delta: { type: 'reasoning', text: 'h' } },
+      { type: 'part-delta', choice: 0, part: 0, delta: { type: 'reasoning', text: 'm' } },
       { type: 'part-delta', choice: 0, part: 0, delta: { type: 'seal', seal } },
       { type: 'part-end', choice: 0, part: 0 },
       { type: 'choice-end', choice: 0, finish: { reason: 'stop' } },

@@ -95,6 +95,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       }
       case 'usage':
         usage = event.usage
+        tier = event.serviceTier ?? tier
         return
       case 'native':
         if (event.format === 'gemini') {

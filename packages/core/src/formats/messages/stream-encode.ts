@@ -31,6 +31,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   let over = false
   let said = false
   let usage: Usage | undefined
+  let tier: string | undefined
   let ending: { finish: Finish; extra: Extra | undefined } | undefined
   let current: { part: number; encoder: PartEncoder } | undefined
   const waiting: Waiting[] = []
@@ -132,7 +133,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     ownExtra(ended.extra, 'messages', '', context.report)
     const { container, ...own } = ownExtra(extra, 'messages', '', context.report) ?? {}
     const delta: JsonObject = { ...encodeFinish(ended, held), ...(container === undefined ? {} : { container }) }
-    out.push(sse({ type: 'message_delta', delta, usage: encodeUsage(usage, start?.serviceTier), ...own }))
+    out.push(sse({ type: 'message_delta', delta, usage: encodeUsage(usage, tier ?? start?.serviceTier), ...own }))
     out.push(sse({ type: 'message_stop' }))
   }
 
@@ -149,6 +150,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         return
       case 'usage':
         usage = event.usage
+        tier = event.serviceTier ?? tier
         return
       case 'error':
         fail(event.error)

@@ -33,6 +33,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let out: ModelEvent[] = []
   let parts = 0
   let started = false
+  let servedBy = ''
   let over = false
 
   const fail = (error: ErrorInfo): void => {
@@ -68,8 +69,12 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       model: textOf(response.model),
       created: typeof response.created_at === 'number' ? Math.floor(response.created_at) : 0,
     }
+    // `auto` is what was asked for: which tier served is told at the end.
     const tier = textOf(response.service_tier)
-    if (tier !== '') event.serviceTier = tier
+    if (tier !== '' && (ownClient || tier !== 'auto')) {
+      event.serviceTier = tier
+      servedBy = tier
+    }
     const fields = unread(response)
     delete fields.service_tier
     const own = settings(fields, context)
@@ -81,8 +86,12 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     start(response)
     finishItems((Array.isArray(response.output) ? response.output : []).filter(isObject))
     const usage = decodeUsage(response.usage)
-    if (usage !== undefined) out.push({ type: 'usage', usage })
     const fields = unread(response)
+    if (usage !== undefined) {
+      const tier = textOf(response.service_tier)
+      out.push({ type: 'usage', usage, ...(tier === '' || tier === servedBy ? {} : { serviceTier: tier }) })
+      delete fields.service_tier
+    }
     const own = settings(fields, context)
     out.push({
       type: 'choice-end',

@@ -22,6 +22,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   let own: JsonObject = {}
   let finish: Finish | undefined
   let usage: Usage | undefined
+  let tier: string | undefined
   let over = false
   let out: SseEvent[] = []
 
@@ -99,6 +100,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     const final: JsonObject = {
       ...frame,
       ...own,
+      ...(tier === undefined ? {} : { service_tier: tier }),
       status,
       incomplete_details: incompleteDetails,
       output: output.items(),
@@ -138,6 +140,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         return
       case 'usage':
         usage = event.usage
+        tier = event.serviceTier
         return
       case 'native':
         if (event.format === 'responses') {

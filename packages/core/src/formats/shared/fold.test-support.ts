@@ -28,6 +28,7 @@ export function foldEvents(events: readonly ModelEvent[]): ModelResponse {
         break
       case 'usage':
         response.usage = event.usage
+        if (event.serviceTier !== undefined) response.serviceTier = event.serviceTier
         break
     }
   }

@@ -1,0 +1,90 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { type Exchange, type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from './fixtures.ts'
+import { requestTo } from './gateways.ts'
+import { listOf, objectOf, parseJson } from './json.ts'
+import { type Answer, readRecording } from './reading.ts'
+import { createTally, gatewayFor, useOf } from './recorded-checks.ts'
+import { serveBytes } from './upstream-fetch.ts'
+
+const { counts, count, check, expectNoneWrong } = createTally()
+
+const floors: Readonly<Record<Format, { bodies: number; streams: number }>> = {
+  chat: { bodies: 790, streams: 180 },
+  messages: { bodies: 340, streams: 75 },
+  gemini: { bodies: 515, streams: 80 },
+  responses: { bodies: 400, streams: 85 },
+}
+
+/** What a client of `format` is told where the upstream answers with the recording. */
+async function told(exchange: Exchange, format: Format): Promise<{ status: number; text: string }> {
+  const { stream } = exchange
+  const served = serveBytes(exchange.answer, { stream })
+  const answer = await gatewayFor(exchange, served.fetch).fetch(
+    requestTo(format, JSON.stringify(simpleRequest(format, stream)), {}, { stream }),
+  )
+  return { status: answer.status, text: await answer.text() }
+}
+
+/** Several pieces of reasoning are one in some formats, set apart by blank lines. */
+const joined = (text: string): string => text.replaceAll(/\s+/g, '')
+
+function expectSame(said: Answer, read: Answer): void {
+  // A format without refusals says them as text.
+  expect(said.text + said.refusal).toBe(read.text + read.refusal)
+  // Formats without tools that take plain text: it travels as the only field of an object.
+  const plain = ({ name, input }: Answer['tools'][number]): unknown => ({
+    name,
+    input: typeof input === 'string' ? { input } : input,
+  })
+  expect(said.tools.map(plain)).toEqual(read.tools.map(plain))
+  expect(joined(said.reasoning)).toBe(joined(read.reasoning))
+  if (read.usage === undefined) return
+  expect(said.usage?.output).toBe(read.usage.output)
+  // One vendor counts more cached input than input; what the total is then, nobody knows.
+  if ((read.usage.cacheRead ?? 0) <= read.usage.input) expect(said.usage?.input).toBe(read.usage.input)
+  expect(said.usage?.cacheRead ?? 0).toBe(read.usage.cacheRead ?? 0)
+  expect(said.usage?.reasoning ?? 0).toBe(read.usage.reasoning ?? 0)
+}
+
+describe.skipIf(!haveRecordings)('every recorded answer', () => {
+  const exchanges = haveRecordings ? recordedExchanges() : []
+  afterAll(() => {
+    const lines = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
+    console.log(`recorded answers: ${exchanges.length} exchanges; ${lines.join(' · ')}`)
+  })
+
+  test('says the same to clients of all four formats', async () => {
+    for (const exchange of exchanges) {
+      const use = useOf(exchange)
+      if (use.kind === 'excluded') {
+        count(`excluded: ${use.why}`)
+        continue
+      }
+      for (const format of formats) {
+        const own = format === exchange.format
+        if (use.kind === 'broken') {
+          await check(`broken as it must be: ${use.why}`, exchange, async () => {
+            const { status, text } = await told(exchange, format)
+            const read = readRecording({ format, stream: exchange.stream, answer: text })
+            // On the wire lane a JSON object passes as it is, whatever it says.
+            if (!own || exchange.stream) expect([status, read]).toEqual([status, undefined])
+          })
+          continue
+        }
+        await check(`${exchange.format}→${format} ${exchange.stream ? 'streams' : 'bodies'}`, exchange, async () => {
+          const { status, text } = await told(exchange, format)
+          if (own && !exchange.stream) expect(text).toBe(exchange.answer)
+          const read = readRecording({ format, stream: exchange.stream, answer: text }, own)
+          if (read === undefined) throw new Error(`no answer: ${status} ${text.slice(-300)}`)
+          expectSame(read, use.read)
+          if (listOf(objectOf(parseJson(exchange.answer)).choices).length > 1) count('of them with further choices')
+        })
+      }
+    }
+    expectNoneWrong()
+    for (const upstream of formats)
+      for (const client of formats)
+        for (const [what, floor] of Object.entries(floors[upstream]))
+          expect(counts[`${upstream}→${client} ${what}`], `${upstream}→${client} ${what}`).toBeGreaterThan(floor)
+  }, 120_000)
+})

@@ -1,0 +1,82 @@
+import type OpenAI from 'openai'
+import { objectOf, textOf } from './json.ts'
+import { chatCalls, chatReasoning, chatUsage } from './reading.ts'
+import { citySchema } from './sdk-context.ts'
+import type { Piece, Said, Talker } from './sdk-talk.ts'
+
+type Part = OpenAI.ChatCompletionContentPart
+
+/** Pieces as chat has them. In a tool's message the types allow text alone; servers that take more are common. */
+function partOf(piece: Piece): Part {
+  if ('text' in piece) return { type: 'text', text: piece.text }
+  if ('image' in piece) return { type: 'image_url', image_url: { url: `data:image/png;base64,${piece.image}` } }
+  if ('imageAt' in piece) return { type: 'image_url', image_url: { url: piece.imageAt } }
+  if ('audio' in piece) return { type: 'input_audio', input_audio: { data: piece.audio, format: 'wav' } }
+  return { type: 'file', file: { filename: 'paper.pdf', file_data: `data:application/pdf;base64,${piece.pdf}` } }
+}
+
+interface Heard {
+  readonly completion: OpenAI.ChatCompletion
+  readonly reasoning: string
+}
+
+export const talkAsChat: Talker = ({ openai }, { stream, tools, think, most, system }) => {
+  const messages: OpenAI.ChatCompletionMessageParam[] =
+    system === undefined ? [] : [{ role: 'system', content: system }]
+  const limit = most ?? (think ? 32_000 : undefined)
+  const settings = {
+    model: 'demo',
+    ...(tools === undefined
+      ? {}
+      : { tools: tools.map((name) => ({ type: 'function' as const, function: { name, parameters: citySchema } })) }),
+    ...(think ? { reasoning_effort: 'high' as const } : {}),
+    ...(limit === undefined ? {} : { max_completion_tokens: limit }),
+  }
+  let calls: readonly OpenAI.ChatCompletionMessageToolCall[] = []
+  const whole = async (): Promise<Heard> => {
+    const completion = await openai.chat.completions.create({ ...settings, messages })
+    return { completion, reasoning: chatReasoning(objectOf(completion.choices[0]?.message)) }
+  }
+  const streamed = async (): Promise<Heard> => {
+    const body = { ...settings, messages, stream: true as const, stream_options: { include_usage: true } }
+    const stream = openai.chat.completions.stream(body)
+    let reasoning = ''
+    // The accumulator keeps of an unknown text field only what came last.
+    stream.on('chunk', ({ choices }) => {
+      const { reasoning_details: _, ...delta } = objectOf(choices[0]?.delta)
+      reasoning += chatReasoning(delta)
+    })
+    return { completion: await stream.finalChatCompletion(), reasoning }
+  }
+  const go = async (): Promise<Said> => {
+    const { completion, reasoning } = stream ? await streamed() : await whole()
+    const [choice] = completion.choices
+    if (choice === undefined) throw new Error('no choice')
+    const { message } = choice
+    messages.push(message)
+    calls = message.tool_calls ?? []
+    const usage = chatUsage(objectOf(completion.usage))
+    return {
+      text: textOf(message.content),
+      refusal: textOf(message.refusal),
+      reasoning,
+      tools: chatCalls(objectOf(message)),
+      end: choice.finish_reason,
+      ...(usage === undefined ? {} : { usage }),
+    }
+  }
+  return {
+    ask(...pieces) {
+      messages.push({ role: 'user', content: pieces.map(partOf) })
+      return go()
+    },
+    answer(results) {
+      for (const call of calls) {
+        const name = call.type === 'function' ? call.function.name : call.custom.name
+        const content = (results[name] ?? []).map(partOf) as OpenAI.ChatCompletionContentPartText[]
+        messages.push({ role: 'tool', tool_call_id: call.id, content })
+      }
+      return go()
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import { objectOf, textOf } from './json.ts'
+import { messagesUsage } from './reading.ts'
+import { citySchema } from './sdk-context.ts'
+import type { Piece, Said, Talker } from './sdk-talk.ts'
+
+type Block = Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthropic.DocumentBlockParam
+
+function blockOf(piece: Piece): Block {
+  if ('text' in piece) return { type: 'text', text: piece.text }
+  if ('image' in piece) return { type: 'image', source: { type: 'base64', media_type: 'image/png', data: piece.image } }
+  if ('imageAt' in piece) return { type: 'image', source: { type: 'url', url: piece.imageAt } }
+  if ('pdf' in piece)
+    return {
+      type: 'document',
+      title: 'paper.pdf',
+      source: { type: 'base64', media_type: 'application/pdf', data: piece.pdf },
+    }
+  throw new Error('messages have no audio')
+}
+
+export const talkAsMessages: Talker = ({ anthropic }, { stream, tools, think, most, system }) => {
+  const messages: Anthropic.MessageParam[] = []
+  const settings = {
+    model: 'demo',
+    max_tokens: most ?? 8192,
+    ...(system === undefined ? {} : { system }),
+    ...(tools === undefined ? {} : { tools: tools.map((name) => ({ name, input_schema: mutable() })) }),
+    ...(think ? { thinking: { type: 'enabled' as const, budget_tokens: 4096, display: 'summarized' as const } } : {}),
+  }
+  let calls: readonly Anthropic.ToolUseBlock[] = []
+  const go = async (): Promise<Said> => {
+    const message = stream
+      ? await anthropic.messages.stream({ ...settings, messages }).finalMessage()
+      : await anthropic.messages.create({ ...settings, messages })
+    const { content } = message
+    if (content.length > 0) messages.push({ role: 'assistant', content })
+    calls = content.filter((block) => block.type === 'tool_use')
+    const usage = messagesUsage(objectOf(message.usage))
+    return {
+      text: content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
+      refusal: textOf(objectOf(message.stop_details).explanation),
+      reasoning: content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
+      tools: calls.map(({ name, input }) => ({ name, input })),
+      end: message.stop_reason ?? '',
+      ...(usage === undefined ? {} : { usage }),
+    }
+  }
+  return {
+    ask(...pieces) {
+      messages.push({ role: 'user', content: pieces.map(blockOf) })
+      return go()
+    },
+    answer(results) {
+      const content = calls.map(({ id, name }) => ({
+        type: 'tool_result' as const,
+        tool_use_id: id,
+        content: (results[name] ?? []).map(blockOf),
+      }))
+      messages.push({ role: 'user', content })
+      return go()
+    },
+  }
+}
+
+const mutable = (): Anthropic.Tool.InputSchema => ({ ...citySchema, required: [...citySchema.required] })

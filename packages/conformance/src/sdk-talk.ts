@@ -1,0 +1,48 @@
+import type { Format } from './fixtures.ts'
+import type { Answer } from './reading.ts'
+import type { Setting } from './sdk-context.ts'
+import { talkAsChat } from './sdk-talk-chat.ts'
+import { talkAsGemini } from './sdk-talk-gemini.ts'
+import { talkAsMessages } from './sdk-talk-messages.ts'
+import { talkAsResponses } from './sdk-talk-responses.ts'
+
+/** Something that a user says or shows, or that a tool answers. Data is base64. */
+export type Piece =
+  | { readonly text: string }
+  | { readonly image: string }
+  | { readonly imageAt: string }
+  | { readonly pdf: string }
+  | { readonly audio: string }
+
+/** How a conversation is held, in each client's own terms. */
+export interface Manner {
+  readonly stream: boolean
+  readonly tools?: readonly string[]
+  readonly think?: boolean
+  /** Most tokens of an answer. */
+  readonly most?: number
+  readonly system?: string
+}
+
+/** What a client's SDK made of an answer. */
+export interface Said extends Answer {
+  /** The ending in the format's own words. */
+  readonly end: string
+}
+
+/** A conversation that an official client keeps, sending back what its SDK gave it. */
+export interface Talk {
+  ask(...pieces: readonly Piece[]): Promise<Said>
+  /** What the tools that were called have to say, by their names. */
+  answer(results: Readonly<Record<string, readonly Piece[]>>): Promise<Said>
+}
+
+export type Talker = (setting: Setting, manner: Manner) => Talk
+
+/** The four official clients, each in its own dialect. */
+export const talkers: Readonly<Record<Format, Talker>> = {
+  chat: talkAsChat,
+  messages: talkAsMessages,
+  gemini: talkAsGemini,
+  responses: talkAsResponses,
+}

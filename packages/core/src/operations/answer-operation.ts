@@ -1,0 +1,63 @@
+import type { Codec } from '../formats/codec.ts'
+import type { Reply } from '../inbound.ts'
+import type { RequestBody } from '../lanes/wire.ts'
+import type { AnswerCall } from '../send-answer.ts'
+import { isStream } from '../reply.ts'
+import { type Form } from './multipart/form.ts'
+import { isMultipart, notAnUpload, readForm } from './multipart/read-form.ts'
+import type { Dialect, Operation } from './operation.ts'
+import { runOperation } from './run.ts'
+
+/**
+ * An operation beside chat, from its body to its reply. The files of an upload are kept until nobody can need them any more.
+ *
+ * @param readJson reads a JSON body and checks it with the function given
+ */
+export async function answerOperation(
+  call: Omit<AnswerCall, 'jsonArray'>,
+  operation: Operation<unknown, unknown>,
+  dialect: Dialect<unknown, unknown>,
+  readJson: (validate: Codec['validateRequest']) => Promise<RequestBody>,
+): Promise<Reply> {
+  const form = await upload(call, dialect)
+  const { validate } = dialect
+  if (form === undefined) {
+    if (validate === undefined) throw notAnUpload(call.inbound)
+    return answer(call, operation, dialect, await readJson((body) => validate(body)))
+  }
+  const { spool } = form
+  const release = (): void => {
+    spool.close()
+    call.release()
+  }
+  let streams = false
+  try {
+    const request = { bytes: nothing, text: '', members: [], value: form.value }
+    const reply = await answer({ ...call, release }, operation, dialect, request, form)
+    streams = isStream(reply)
+    return reply
+  } finally {
+    if (!streams) spool.close()
+  }
+}
+
+const nothing = new Uint8Array(0)
+
+function upload({ inbound, shared }: Omit<AnswerCall, 'jsonArray'>, { form }: Dialect<unknown, unknown>) {
+  return form !== undefined && isMultipart(inbound) ? readForm(inbound, form, shared.limits) : undefined
+}
+
+function answer(
+  call: Omit<AnswerCall, 'jsonArray'>,
+  operation: Operation<unknown, unknown>,
+  dialect: Dialect<unknown, unknown>,
+  request: RequestBody,
+  form?: Form,
+): Promise<Reply> {
+  const { value } = request
+  const { ledger } = call
+  ledger.model = String(value.model ?? dialect.defaultModel)
+  ledger.stream = dialect.streams?.(value) ?? (value.stream === true && dialect.tapStream !== undefined)
+  const context = { ...call, jsonArray: false, operation, dialect, request }
+  return runOperation(form === undefined ? context : { ...context, form })
+}

@@ -1,0 +1,118 @@
+import { fieldPointers as chatPointers } from '../../formats/chat/fields.ts'
+import type { CodecContext } from '../../formats/codec.ts'
+import type { Json, JsonObject, ModelRequest, Output, Sampling } from '../../formats/ir.ts'
+import {
+  isObject,
+  leftover,
+  take,
+  takeBoolean,
+  takeNumber,
+  takeObject,
+  takeString,
+  type Unread,
+  unread,
+} from '../../formats/shared/reader.ts'
+import { loss } from '../../formats/shared/report.ts'
+import { put } from '../../formats/shared/strict.ts'
+
+/** Where the IR's fields stand in a completions body: mostly where chat has them. */
+export const fieldPointers = {
+  ...chatPointers,
+  turns: '/prompt',
+  'sampling.maxTokens': '/max_tokens',
+  'output.topLogprobs': '/logprobs',
+} as const
+
+/** The text that goes in front of each answer. */
+export const echoOf = ({ echo, prompt }: JsonObject): string =>
+  echo === true ? String((Array.isArray(prompt) ? prompt[0] : prompt) ?? '') : ''
+
+/** One prompt becomes one turn of a user. What chat cannot say is reported. */
+export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
+  const { report } = context
+  const fields = unread(body)
+  const text = decodePrompt(fields, context)
+  const request: ModelRequest = {
+    model: takeString(fields, 'model') ?? '',
+    turns: [{ role: 'user', parts: [{ type: 'text', text, at: '/prompt' }], at: '/prompt' }],
+    stream: takeBoolean(fields, 'stream') ?? false,
+  }
+  report.add(loss('/prompt', 'a chat model answers the prompt, it does not go on with it', 'approximated', 'note'))
+  const at: { [field: string]: string } = {}
+  const sampling = decodeSampling(fields, at, context)
+  if (Object.keys(sampling).length > 0) request.sampling = sampling
+  const output = decodeOutput(fields)
+  if (Object.keys(output).length > 0) request.output = output
+  const user = takeString(fields, 'user')
+  if (user !== undefined) request.user = { id: user }
+  if (takeBoolean(fields, 'echo') === true && output.logprobs !== undefined)
+    report.add(loss('/logprobs', 'the echoed prompt comes without log probabilities', 'approximated'))
+  reportUnsayable(fields, sampling.choices ?? 1, context)
+  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
+  const extra = leftover(fields)
+  if (extra !== undefined) request.extra = { chat: extra }
+  request.at = at
+  return request
+}
+
+function decodePrompt(fields: Unread, { report }: CodecContext): string {
+  const { prompt } = fields
+  delete fields.prompt
+  const refuse = (detail: string): string => {
+    report.add(loss('/prompt', detail, 'unsupported', 'fatal'))
+    return ''
+  }
+  const texts = (Array.isArray(prompt) ? prompt : [prompt ?? '']).filter((item) => typeof item === 'string')
+  const [text] = texts
+  if (text === undefined) return refuse('a chat model takes text, no tokens')
+  if (texts.length > 1) return refuse('a chat model takes one prompt a call')
+  return text === '' ? refuse('a chat model takes no empty prompt') : text
+}
+
+function decodeSampling(fields: Unread, at: { [field: string]: string }, { report }: CodecContext): Sampling {
+  const sampling: Sampling = {}
+  put(sampling, 'temperature', takeNumber(fields, 'temperature'))
+  put(sampling, 'topP', takeNumber(fields, 'top_p'))
+  put(sampling, 'seed', takeNumber(fields, 'seed'))
+  put(sampling, 'logitBias', take(fields, 'logit_bias', isNumbers))
+  put(sampling, 'presencePenalty', takeNumber(fields, 'presence_penalty'))
+  put(sampling, 'frequencyPenalty', takeNumber(fields, 'frequency_penalty'))
+  put(sampling, 'choices', takeNumber(fields, 'n'))
+  const stop = takeString(fields, 'stop')
+  put(sampling, 'stop', stop === undefined ? take(fields, 'stop', isStrings) : [stop])
+  const maxTokens = takeNumber(fields, 'max_tokens')
+  if (maxTokens === 0) report.add(loss('/max_tokens', 'a chat model writes at least one token', 'unsupported', 'fatal'))
+  put(sampling, 'maxTokens', maxTokens)
+  if (maxTokens === undefined)
+    report.add(
+      loss('/max_tokens', 'completions end after 16 tokens by default, a chat answer does not', 'approximated', 'note'),
+    )
+  for (const name of Object.keys(sampling)) {
+    const field = `sampling.${name}` as keyof typeof fieldPointers
+    at[field] = fieldPointers[field]
+  }
+  return sampling
+}
+
+const isStrings = (value: Json): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
+const isNumbers = (value: Json): value is Record<string, number> =>
+  isObject(value) && Object.values(value).every((item) => typeof item === 'number')
+
+function decodeOutput(fields: Unread): Output {
+  const output: Output = {}
+  put(output, 'logprobs', takeNumber(fields, 'logprobs'))
+  const options = takeObject(fields, 'stream_options')
+  if (options === undefined) return output
+  const { include_usage: usage, ...others } = options
+  if (typeof usage === 'boolean') output.includeUsage = usage
+  if (Object.keys(others).length > 0) fields.stream_options = others
+  return output
+}
+
+function reportUnsayable(fields: Unread, choices: number, { report }: CodecContext): void {
+  if (takeString(fields, 'suffix')) report.add(loss('/suffix', 'a chat model is not shown what comes after its answer'))
+  const bestOf = takeNumber(fields, 'best_of')
+  if (bestOf !== undefined && bestOf > choices)
+    report.add(loss('/best_of', 'a chat model gives each answer it writes, and does not choose the best'))
+}

@@ -1,0 +1,109 @@
+import { statusOf } from '../../errors.ts'
+import { comment, doneEvent, errorEvent, truncated } from '../../formats/chat/chunk.ts'
+import { encodeUsage } from '../../formats/chat/usage.ts'
+import type { ExchangeContext, SseEvent, StreamEncoder } from '../../formats/codec.ts'
+import type { Delta, ErrorInfo, JsonObject, ModelEvent, Usage } from '../../formats/ir.ts'
+import { loss, ownExtra } from '../../formats/shared/report.ts'
+import { put } from '../../formats/shared/strict.ts'
+import { encodeLogprobs } from './logprobs.ts'
+import { encodeFinish, failureOf, object, textOf } from './response.ts'
+
+/**
+ * Events in, chunks of text out. `[DONE]` is written for `response-end` only: a stream that breaks ends in an error.
+ *
+ * @param echo goes in front of each answer
+ */
+export function encodeStream(context: ExchangeContext, echo: string): StreamEncoder {
+  const { request, report } = context
+  const withUsage = request.output?.includeUsage === true
+  /** Characters written of each choice. */
+  const written = new Map<number, number>()
+  const spoke = new Set<number>()
+  let frame: JsonObject | undefined
+  let usage: Usage | undefined
+  let over = false
+
+  const start = (id = '', model = '', created = 0, common: JsonObject = {}): JsonObject => {
+    frame = {
+      ...common,
+      id: id || context.newId('cmpl-'),
+      object,
+      created: created || context.now(),
+      model: model || request.model,
+    }
+    return frame
+  }
+  const chunk = (choices: JsonObject[], counted?: JsonObject): SseEvent => ({
+    data: JSON.stringify({ ...(frame ?? start()), choices, ...(withUsage ? { usage: counted ?? null } : {}) }),
+  })
+
+  /** A piece of a choice's text; in front of the first stands the prompt, where it is to be repeated. */
+  function say(choice: number, text: string, logprobs?: Delta & object, finish: string | null = null): SseEvent[] {
+    const opening = written.has(choice) ? '' : echo
+    const told = logprobs !== undefined && 'logprobs' in logprobs ? logprobs.logprobs : undefined
+    const from = (written.get(choice) ?? 0) + opening.length
+    const encoded = encodeLogprobs(told, from)
+    written.set(choice, from + text.length)
+    if (opening + text === '' && encoded === undefined && finish === null) return []
+    return [chunk([{ text: opening + text, index: choice, logprobs: encoded ?? null, finish_reason: finish }])]
+  }
+
+  function fail(error: ErrorInfo): SseEvent[] {
+    over = true
+    return [errorEvent(error)]
+  }
+
+  function read(event: ModelEvent): SseEvent[] {
+    switch (event.type) {
+      case 'response-start': {
+        const common: JsonObject = { ...ownExtra(event.extra, 'chat', '', report) }
+        put(common, 'service_tier', event.serviceTier)
+        start(event.id, event.model, event.created, common)
+        return []
+      }
+      case 'part-start':
+        spoke.add(event.choice)
+        return say(event.choice, textOf(event.value, `/choices/${event.choice}`, context))
+      case 'part-delta': {
+        const { choice, delta } = event
+        if (delta.type === 'text' || delta.type === 'refusal') return say(choice, delta.text, delta)
+        if (delta.type === 'citation') report.add(loss(`/choices/${choice}`, 'citations have no place in a completion'))
+        return []
+      }
+      case 'part-end':
+        return []
+      case 'choice-end': {
+        const { choice, finish, logprobs, extra } = event
+        const failed = failureOf(finish, spoke.has(choice))
+        if (failed !== undefined)
+          return fail({ kind: 'upstream_error', status: statusOf.upstream_error, message: failed })
+        ownExtra(extra, 'chat', `/choices/${choice}`, report)
+        const word = encodeFinish(finish, `/choices/${choice}`, context)
+        return say(choice, '', { type: 'text', text: '', ...(logprobs === undefined ? {} : { logprobs }) }, word)
+      }
+      case 'usage':
+        usage = event.usage
+        return []
+      case 'native':
+        if (event.format !== 'chat' || Object.keys(event.value).length > 0)
+          report.add(loss('', 'what the upstream said beside its answer has no place here', 'unsupported', 'note'))
+        return []
+      case 'error':
+        return fail(event.error)
+      case 'response-end':
+        over = true
+        return [...(withUsage ? [chunk([], usage === undefined ? undefined : encodeUsage(usage))] : []), doneEvent]
+    }
+  }
+
+  return {
+    push: (event) => (over ? [] : read(event)),
+    end() {
+      if (over) return []
+      over = true
+      return [errorEvent(truncated)]
+    },
+    // A comment: an empty chunk would be text to some clients.
+    heartbeat: () => (over ? [] : [comment]),
+  }
+}

@@ -1,0 +1,79 @@
+import type { JsonObject } from '../../formats/ir.ts'
+import { isObject } from '../../formats/shared/reader.ts'
+import { loss } from '../../formats/shared/report.ts'
+import { put } from '../../formats/shared/strict.ts'
+import type { Dialect } from '../operation.ts'
+import { checkVectors, type EmbeddingsAnswer, inputUsage, unusable } from './answer.ts'
+import { partsOf } from './inputs.ts'
+import type { EmbeddingPart, EmbeddingsRequest } from './request.ts'
+import { reportSettings, type TaskWords, taskWord } from './settings.ts'
+import { decodeVector } from './vector.ts'
+
+const words: TaskWords = {
+  query: 'search_query',
+  document: 'search_document',
+  classification: 'classification',
+  clustering: 'clustering',
+  'question-answering': ['search_query'],
+  'fact-verification': ['search_query'],
+  'code-query': ['search_query'],
+  'code-document': ['search_document'],
+}
+
+const encodePart = (part: EmbeddingPart): JsonObject =>
+  part.type === 'image'
+    ? { type: 'image_url', image_url: { url: `data:${part.mediaType};base64,${part.data}` } }
+    : { type: 'text', text: part.type === 'text' ? part.text : '' }
+
+const usageOf = (meta: JsonObject) => {
+  const units = isObject(meta.billed_units) ? meta.billed_units : isObject(meta.tokens) ? meta.tokens : {}
+  const { input_tokens: text, image_tokens: image } = units
+  return inputUsage(typeof text === 'number' && typeof image === 'number' ? text + image : (text ?? image), image)
+}
+
+/** Cohere's v2 embed. */
+export const cohere: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
+  name: 'cohere',
+  errors: 'chat',
+
+  encodeRequest(request, context) {
+    const { encoding, dimensions, truncate } = request
+    reportSettings(request, ['title', 'user'], context)
+    let task = taskWord(request, words, context)
+    if (task === undefined) {
+      task = 'search_document'
+      const made = `the upstream must be told what embeddings are for: '${task}' was made up`
+      context.report.add(loss(request.at.task ?? '/input_type', made, 'approximated', 'note'))
+    }
+    const inputs = partsOf(request.inputs, context)
+    const texts = inputs.map(([first, ...others]) =>
+      first?.type === 'text' && others.length === 0 ? first.text : undefined,
+    )
+    const out: JsonObject = {
+      model: context.target.model,
+      input_type: task,
+      embedding_types: [encoding],
+      ...(texts.every((text) => text !== undefined)
+        ? { texts }
+        : { inputs: inputs.map((parts) => ({ content: parts.map(encodePart) })) }),
+    }
+    put(out, 'output_dimension', dimensions)
+    put(out, 'truncate', truncate?.toUpperCase())
+    return out
+  },
+
+  decodeAnswer(body, context) {
+    if (!isObject(body)) throw unusable('it is no object')
+    const { embeddings, meta } = body
+    // One kind was asked for. The older shape is a bare list.
+    const lists = isObject(embeddings) ? [embeddings.float, embeddings.base64].find(Array.isArray) : embeddings
+    if (!Array.isArray(lists)) throw unusable('it has no embeddings')
+    const usage = isObject(meta) ? usageOf(meta) : undefined
+    return { vectors: checkVectors(lists.map(decodeVector), context), ...(usage === undefined ? {} : { usage }) }
+  },
+
+  tapAnswer(body) {
+    const usage = isObject(body.meta) ? usageOf(body.meta) : undefined
+    return usage === undefined ? {} : { usage }
+  },
+}

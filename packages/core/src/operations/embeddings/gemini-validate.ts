@@ -1,0 +1,96 @@
+import { GatewayError } from '../../errors.ts'
+import { respell, spelt } from '../../formats/gemini/spelling.ts'
+import type { Json, JsonObject } from '../../formats/ir.ts'
+import { isObject } from '../../formats/shared/reader.ts'
+
+/** Where a request stands: in Google's words for messages, in dots for `param`. */
+interface Place {
+  readonly message: string
+  readonly proto: string
+  readonly param: string
+}
+
+/** Checks `:embedContent`, in either spelling. Throws in Google's words. */
+export function validateOne(body: Json): JsonObject {
+  const request = rootOf(body)
+  checkRequest(request, { message: 'EmbedContentRequest', proto: '', param: '' }, request.model)
+  return request
+}
+
+/** Checks `:batchEmbedContents`. */
+export function validateBatch(body: Json): JsonObject {
+  const root = rootOf(body)
+  const { requests } = root
+  if (requests === undefined || requests === null || (Array.isArray(requests) && requests.length === 0))
+    throw refused('* BatchEmbedContentsRequest.requests: requests is not specified\n', 'requests')
+  if (!Array.isArray(requests)) throw invalid('requests', 'a list', requests, 'requests')
+  for (const [index, request] of requests.entries()) {
+    const proto = `requests[${index}]`
+    if (!isObject(request)) throw invalid(proto, 'an object', request, `requests.${index}`)
+    const place = { message: 'BatchEmbedContentsRequest', proto: `${proto}.`, param: `requests.${index}.` }
+    checkRequest(request, place, root.model)
+  }
+  return root
+}
+
+function rootOf(body: Json): JsonObject {
+  if (isObject(body)) return body
+  throw refused('Invalid JSON payload received. The root of the request is not an object.')
+}
+
+function checkRequest(request: JsonObject, { message, proto, param }: Place, asked: Json | undefined): void {
+  const { content, embedContentConfig: config, model, ...settings } = respell(request)
+  const name = (key: string): string => `${param}${spelt(request, key)}`
+  if (content === undefined || content === null)
+    throw refused(`* ${message}.${proto}content: contents is not specified\n`, name('content'))
+  checkContent(content, `${proto}content`, name('content'))
+  checkSettings(settings, proto, name)
+  if (config !== undefined && config !== null) {
+    const at = name('embedContentConfig')
+    if (!isObject(config)) throw invalid(`${proto}embed_content_config`, 'an object', config, at)
+    checkSettings(respell(config), `${proto}embed_content_config.`, (key) => `${at}.${spelt(config, key)}`)
+  }
+  if (typeof model === 'string' && model !== asked && !model.endsWith(`/${String(asked)}`))
+    throw refused(
+      `* ${message}.${proto}model: the request names another model than the path ('${String(asked)}').\n`,
+      name('model'),
+    )
+}
+
+function checkContent(content: Json, proto: string, param: string): void {
+  if (!isObject(content)) throw invalid(proto, 'an object', content, param)
+  const { parts } = content
+  if (!Array.isArray(parts) || parts.length === 0)
+    throw refused(`* EmbedContentRequest.${proto}.parts: contents.parts must not be empty.\n`, `${param}.parts`)
+  for (const [index, part] of parts.entries()) {
+    if (!isObject(part)) throw invalid(`${proto}.parts[${index}]`, 'an object', part, `${param}.parts.${index}`)
+    const { text } = part
+    if (text !== undefined && text !== null && typeof text !== 'string')
+      throw invalid(`${proto}.parts[${index}].text`, 'TYPE_STRING', text, `${param}.parts.${index}.text`)
+  }
+}
+
+const types = {
+  taskType: ['task_type', 'TYPE_ENUM', (value: Json): boolean => typeof value === 'string'],
+  title: ['title', 'TYPE_STRING', (value: Json): boolean => typeof value === 'string'],
+  autoTruncate: ['auto_truncate', 'TYPE_BOOL', (value: Json): boolean => typeof value === 'boolean'],
+  outputDimensionality: [
+    'output_dimensionality',
+    'TYPE_INT32',
+    (value: Json): boolean => typeof value === 'number' && Number.isInteger(value) && value > 0,
+  ],
+} as const
+
+function checkSettings(fields: JsonObject, proto: string, name: (key: string) => string): void {
+  for (const [key, [field, type, fits]] of Object.entries(types)) {
+    const value = fields[key]
+    if (value !== undefined && value !== null && !fits(value)) throw invalid(`${proto}${field}`, type, value, name(key))
+  }
+}
+
+function invalid(field: string, type: string, value: Json, param: string): GatewayError {
+  return refused(`Invalid value at '${field}' (${type}), ${JSON.stringify(value).slice(0, 100)}`, param)
+}
+
+const refused = (message: string, param?: string): GatewayError =>
+  new GatewayError('invalid_request', message, param === undefined ? {} : { param })

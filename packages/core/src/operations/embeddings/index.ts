@@ -1,0 +1,1 @@
+export { embeddings } from './embeddings.ts'

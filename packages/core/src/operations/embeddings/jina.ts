@@ -1,0 +1,66 @@
+import type { JsonObject } from '../../formats/ir.ts'
+import { loss } from '../../formats/shared/report.ts'
+import { put } from '../../formats/shared/strict.ts'
+import type { Dialect, TargetContext } from '../operation.ts'
+import type { EmbeddingsAnswer } from './answer.ts'
+import { joined, partsOf } from './inputs.ts'
+import { decodeList, openai } from './openai.ts'
+import type { EmbeddingsRequest } from './request.ts'
+import { cutsAtEnd, reportSettings, type TaskWords, taskWord } from './settings.ts'
+
+const retrieval: TaskWords = {
+  query: 'retrieval.query',
+  document: 'retrieval.passage',
+  similarity: 'text-matching',
+  'question-answering': ['retrieval.query'],
+  'fact-verification': ['retrieval.query'],
+  'code-query': ['retrieval.query'],
+  'code-document': ['retrieval.passage'],
+}
+const newest: TaskWords = { ...retrieval, classification: 'classification', clustering: 'clustering' }
+
+/** Each generation has words of its own; the first that stands in the model's name is it. */
+const generations: readonly (readonly [inName: string, words: TaskWords])[] = [
+  ['-v2', {}],
+  ['-v3', { ...retrieval, classification: 'classification', clustering: 'separation' }],
+  ['-v4', { ...retrieval, 'code-query': 'code.query', 'code-document': 'code.passage' }],
+  ['-v5', newest],
+]
+const wordsOf = (model: string): TaskWords => generations.find(([inName]) => model.includes(inName))?.[1] ?? newest
+
+/** Texts as they are; an image stands alone. */
+function encodeInputs(request: EmbeddingsRequest, context: TargetContext): (string | JsonObject)[] {
+  return partsOf(request.inputs, context).map((parts, index) => {
+    const [first, ...others] = parts
+    if (first?.type === 'image' && others.length === 0) return { image: first.data }
+    if (parts.some(({ type }) => type === 'image')) {
+      const at = request.inputs[index]?.at ?? ''
+      context.report.add(loss(at, 'the upstream embeds a text or an image, not both as one', 'unsupported', 'fatal'))
+    }
+    return joined(parts)
+  })
+}
+
+/** Jina's embeddings: the answer is OpenAI's, the request has its own names. */
+export const jina: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
+  name: 'jina',
+  errors: 'chat',
+
+  encodeRequest(request, context) {
+    const { encoding, dimensions } = request
+    reportSettings(request, ['title', 'user'], context)
+    const out: JsonObject = {
+      model: context.target.model,
+      input: encodeInputs(request, context),
+      embedding_type: encoding,
+    }
+    put(out, 'task', taskWord(request, wordsOf(context.target.model), context))
+    put(out, 'dimensions', dimensions)
+    // Not to cut is the default, and older models do not know the field.
+    if (cutsAtEnd(request, context) === true) out.truncate = true
+    return out
+  },
+
+  decodeAnswer: decodeList,
+  tapAnswer: openai.tapAnswer,
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import { complain } from '../../formats/chat/complaint.ts'
+import type { Json, JsonObject } from '../../formats/ir.ts'
+import { pointer } from '../../formats/shared/pointer.ts'
+import { isObject, takeAny, takeNumber, takeString, unread } from '../../formats/shared/reader.ts'
+import { loss } from '../../formats/shared/report.ts'
+import { put } from '../../formats/shared/strict.ts'
+import { validateBody } from '../../formats/shared/validate.ts'
+import type { Dialect } from '../operation.ts'
+import { textsOrTokens } from '../texts-or-tokens.ts'
+import { reportUnread } from '../unread.ts'
+import { checkVectors, type EmbeddingsAnswer, inOrder, inputUsage, unusable } from './answer.ts'
+import { textsOf } from './inputs.ts'
+import type { EmbeddingInput, EmbeddingsRequest, SettingName, Task } from './request.ts'
+import { reportSettings, taskWord } from './settings.ts'
+import { decodeVector, toBase64, toNumbers } from './vector.ts'
+
+const schema = z.looseObject({
+  model: z.string().min(1),
+  input: textsOrTokens(1),
+  dimensions: z.number({ error: 'an integer' }).int({ error: 'an integer' }).min(1).nullish(),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+  user: z.string().nullish(),
+})
+
+/** OpenAI has no word for it; several servers of its dialect take one of these. */
+const taskWords: { readonly [word: string]: Task } = {
+  query: 'query',
+  search_query: 'query',
+  document: 'document',
+  passage: 'document',
+  search_document: 'document',
+  classification: 'classification',
+  clustering: 'clustering',
+}
+
+function decodeInputs(input: Json): EmbeddingInput[] {
+  if (typeof input === 'string') return [{ at: '/input', text: input }]
+  const items = Array.isArray(input) ? input : []
+  if (typeof items[0] === 'number') return [{ at: '/input', tokens: items as number[] }]
+  return items.map((item, index) => ({
+    at: pointer('/input', index),
+    ...(typeof item === 'string' ? { text: item } : { tokens: item as number[] }),
+  }))
+}
+
+/** OpenAI's embeddings, as a dozen compatible servers speak them. */
+export const openai: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
+  name: 'openai',
+  errors: 'chat',
+  validate: (body) => validateBody(schema, body, complain),
+
+  decodeRequest(body, { report }) {
+    const { stream: _, ...fields } = unread(body)
+    const at: { [S in SettingName]?: string } = {}
+    const own: { -readonly [K in keyof EmbeddingsRequest]: EmbeddingsRequest[K] } = {
+      model: takeString(fields, 'model') ?? '',
+      inputs: decodeInputs(takeAny(fields, 'input') ?? []),
+      encoding: takeString(fields, 'encoding_format') === 'base64' ? 'base64' : 'float',
+      // What is too long is refused here, and not cut behind the client's back.
+      truncate: 'none',
+      at,
+    }
+    put(own, 'dimensions', takeNumber(fields, 'dimensions'))
+    put(own, 'user', takeString(fields, 'user'))
+    const word = fields.input_type
+    if (typeof word === 'string' && Object.hasOwn(taskWords, word)) {
+      put(own, 'task', taskWords[word])
+      delete fields.input_type
+    }
+    if (own.dimensions !== undefined) at.dimensions = '/dimensions'
+    if (own.user !== undefined) at.user = '/user'
+    if (own.task !== undefined) at.task = '/input_type'
+    reportUnread(fields, report)
+    return own
+  },
+
+  encodeRequest(request, context) {
+    const { inputs, dimensions, user, encoding } = request
+    taskWord(request, {}, context)
+    reportSettings(request, ['title', 'truncate'], context)
+    const tokens = inputs.map((input) => ('tokens' in input ? [...input.tokens] : undefined))
+    const out: JsonObject = {
+      model: context.target.model,
+      input: tokens.every((list) => list !== undefined) ? tokens : textsOf(inputs, context),
+      encoding_format: encoding,
+    }
+    put(out, 'dimensions', dimensions)
+    put(out, 'user', user)
+    return out
+  },
+
+  decodeAnswer: (body, context) => decodeList(body, context),
+
+  encodeAnswer({ model, vectors, usage }, { request, report }) {
+    if (usage === undefined)
+      report.add(loss('', 'the upstream counted no tokens: usage says 0', 'approximated', 'note'))
+    const tokens = usage?.input.total ?? 0
+    return {
+      object: 'list',
+      data: vectors.map((vector, index) => ({
+        object: 'embedding',
+        index,
+        embedding: request.encoding === 'base64' ? toBase64(vector) : toNumbers(vector),
+      })),
+      model: model ?? request.model,
+      usage: { prompt_tokens: tokens, total_tokens: tokens },
+    }
+  },
+
+  tapAnswer(body) {
+    const usage = listUsage(body.usage)
+    return usage === undefined ? {} : { usage }
+  },
+}
+
+const listUsage = (usage: Json | undefined) =>
+  isObject(usage) ? inputUsage(usage.prompt_tokens ?? usage.total_tokens, usage.image_tokens) : undefined
+
+/** `{data: [{index, embedding}], model, usage}`: several providers answer so. */
+export function decodeList(body: Json, context: Parameters<typeof checkVectors>[1]): EmbeddingsAnswer {
+  if (!isObject(body) || !Array.isArray(body.data)) throw unusable('it has no data')
+  const items = inOrder(body.data, (item) => (isObject(item) ? item.index : undefined))
+  const vectors = items.map((item) => (isObject(item) ? decodeVector(item.embedding) : undefined))
+  const usage = listUsage(body.usage)
+  return {
+    vectors: checkVectors(vectors, context),
+    ...(typeof body.model === 'string' ? { model: body.model } : {}),
+    ...(usage === undefined ? {} : { usage }),
+  }
+}

@@ -1,0 +1,92 @@
+import { toBase64 } from '../../base64.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Json, JsonObject } from '../../formats/ir.ts'
+import type { Inbound } from '../../inbound.ts'
+import { fieldsOf, type FieldTypes } from './fields.ts'
+import { type Form, type FormFile, fileBytes } from './form.ts'
+import { parseForm } from './parse-form.ts'
+import { memorySpool } from './spool.ts'
+
+/** How a dialect's clients write uploads. */
+export interface FormDialect {
+  readonly types: FieldTypes
+  /** Checks the form as the JSON body that would say the same. Throws GatewayError with `param`. */
+  validate(body: JsonObject): void
+}
+
+export const isMultipart = (inbound: Inbound): boolean =>
+  (inbound.header('content-type') ?? '').trimStart().toLowerCase().startsWith('multipart/form-data')
+
+/** Only an upload will do here. */
+export const notAnUpload = (inbound: Inbound): GatewayError =>
+  new GatewayError(
+    'unsupported_media_type',
+    `Unsupported content type '${(inbound.header('content-type') ?? '').slice(0, 100)}': send 'multipart/form-data'.`,
+  )
+
+/**
+ * Reads and checks an upload: size (413), syntax and fields (400). Its files are in a spool that whoever called must close;
+ * on failure it is closed already.
+ */
+export async function readForm(
+  inbound: Inbound,
+  { types, validate }: FormDialect,
+  limits: { readonly uploadBytes: number; readonly bodyBytes: number },
+): Promise<Form> {
+  const spools = inbound.stream !== undefined && inbound.openSpool !== undefined
+  const limit = spools ? limits.uploadBytes : Math.min(limits.uploadBytes, limits.bodyBytes)
+  const spool = inbound.openSpool?.() ?? memorySpool()
+  try {
+    const source = inbound.stream?.(limit) ?? whole(inbound, limit)
+    const parts = await parseForm(source, inbound.header('content-type') ?? '', spool)
+    const value = fieldsOf(parts, types)
+    validate(value)
+    return { parts, spool, value }
+  } catch (error) {
+    spool.close()
+    throw error
+  }
+}
+
+async function* whole(inbound: Inbound, limit: number): AsyncGenerator<Uint8Array> {
+  yield await inbound.read(limit)
+}
+
+/** Files that are written into a JSON body: Google takes 20 MB of it. */
+const inlineBytes = 15 * 1024 * 1024
+
+/** The form's value with its files' bytes, as `data` in base64, for those who must write them anew. */
+export async function withFiles(form: Form): Promise<JsonObject> {
+  const files = form.parts.flatMap(({ name, file }) => (file === undefined ? [] : [{ name, file }]))
+  const size = files.reduce((sum, { file }) => sum + file.end - file.start, 0)
+  if (size > inlineBytes)
+    throw new GatewayError(
+      'request_too_large',
+      `The model asked for takes files of ${inlineBytes} bytes at most; these have ${size}.`,
+      files[0] === undefined ? {} : { param: files[0].name },
+    )
+  const left = [...files]
+  const load = async (value: Json | undefined, file: FormFile): Promise<Json> => ({
+    ...(value as JsonObject),
+    data: toBase64(await fileBytes(form, file)),
+  })
+  const out: JsonObject = {}
+  for (const [key, value] of Object.entries(form.value)) {
+    const list: Json[] = []
+    for (const one of Array.isArray(value) ? value : [value]) {
+      const next = isFile(one) ? takeNext(left, key) : undefined
+      list.push(next === undefined ? one : await load(one, next))
+    }
+    out[key] = Array.isArray(value) ? list : (list[0] ?? null)
+  }
+  return out
+}
+
+const isFile = (value: Json): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && typeof value.filename === 'string'
+
+/** The files of a field stand in its value in the order in which they came. */
+function takeNext(left: { name: string; file: FormFile }[], key: string): FormFile | undefined {
+  const at = left.findIndex(({ name }) => name.replace(/\[\d*\]$/, '') === key)
+  return at < 0 ? undefined : left.splice(at, 1)[0]?.file
+}

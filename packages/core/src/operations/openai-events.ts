@@ -1,0 +1,81 @@
+import type { Units } from '../config.ts'
+import type { SseEvent, StreamTap } from '../formats/codec.ts'
+import { comment } from '../formats/chat/chunk.ts'
+import { decodeError, errorObject } from '../formats/chat/error.ts'
+import type { ErrorInfo, JsonObject, Usage } from '../formats/ir.ts'
+import { parseObject } from '../formats/shared/json-text.ts'
+import { checkWhole } from '../formats/shared/tap.ts'
+import { decodeUsage } from './openai-usage.ts'
+
+export interface EventsOf {
+  /** The event that says that an answer, or one of several, is complete. */
+  readonly done: string
+  /** How many of them the stream is to have. Default 1. */
+  readonly count?: number
+  /** What a complete one counts, beside tokens. */
+  units?(event: JsonObject, seen: number): Units | undefined
+}
+
+/**
+ * Watches the streams of OpenAI's images and audio: events with a `type`, the last of which says so. Images are megabytes of
+ * text, so only events that end something are parsed.
+ */
+export function tapEvents({ done, count = 1, units: unitsOf }: EventsOf): StreamTap {
+  let started = false
+  let seen = 0
+  let error: ErrorInfo | undefined
+  let usage: Usage | undefined
+  let units: Units | undefined
+
+  const read = (data: string): void => {
+    const event = parseObject(data)
+    if (event === undefined) return
+    if (event.type === 'error' || (typeof event.error === 'object' && event.error !== null)) {
+      error = decodeError(200, event)
+      return
+    }
+    started = true
+    if (event.type !== done) return
+    seen++
+    usage = decodeUsage(event.usage) ?? usage
+    units = unitsOf?.(event, seen) ?? units
+  }
+  return {
+    push({ event, data }) {
+      if (data === '' || data === '[DONE]') return true
+      checkWhole(data)
+      const type = event ?? typeIn(data)
+      if (type === undefined || type === done || type === 'error') read(data)
+      else started = true
+      return true
+    },
+    get started() {
+      return started
+    },
+    get ended() {
+      return seen >= count
+    },
+    get error() {
+      return error
+    },
+    get usage() {
+      return usage
+    },
+    get units() {
+      return units
+    },
+    finish: undefined,
+    heartbeat: () => [comment],
+    fail: (failure) => [
+      { event: 'error', data: JSON.stringify({ type: 'error', error: errorObject(failure) } satisfies JsonObject) },
+    ],
+  }
+}
+
+/** The type of an event without a name; it stands in front, as a rule. */
+const typeIn = (data: string): string | undefined => /^\s*\{\s*"type"\s*:\s*"([\w.]+)"/.exec(data)?.[1]
+
+export const toEvent = (event: JsonObject & { type: string }): SseEvent => ({
+  event: event.type,
+  data: JSON.stringify(event),
+})

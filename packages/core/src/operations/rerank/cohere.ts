@@ -1,0 +1,48 @@
+import type { JsonObject } from '../../formats/ir.ts'
+import { isObject, unread } from '../../formats/shared/reader.ts'
+import { put } from '../../formats/shared/strict.ts'
+import type { Dialect } from '../operation.ts'
+import { reportUnread } from '../unread.ts'
+import { decodeResults, encodeMeta, namesOf, type RerankAnswer, readMeta } from './answer.ts'
+import { decodeBody, encodeError, reportSettings, textsOf, validateV2 } from './body.ts'
+import type { RerankRequest } from './request.ts'
+
+/** Cohere's v2: documents are strings, and answers name them by number only. */
+export const cohere: Dialect<RerankRequest, RerankAnswer> = {
+  name: 'cohere',
+  errors: 'chat',
+  encodeError,
+  validate: validateV2,
+
+  decodeRequest(body, context) {
+    const { stream: _, ...fields } = unread(body)
+    const request = decodeBody(fields, context)
+    reportUnread(fields, context.report)
+    return request
+  },
+
+  encodeRequest(request, context) {
+    const { query, topN, maxTokens } = request
+    reportSettings(request, ['maxChunks', 'truncate'], context)
+    const out: JsonObject = { model: context.target.model, query, documents: textsOf(request, context) }
+    put(out, 'top_n', topN)
+    put(out, 'max_tokens_per_doc', maxTokens)
+    return out
+  },
+
+  decodeAnswer(body, context) {
+    const answer = isObject(body) ? body : {}
+    return { ...namesOf(answer), results: decodeResults(answer.results, context), ...readMeta(answer.meta) }
+  },
+
+  encodeAnswer: (answer, { newId }) => ({
+    id: answer.id ?? newId('rerank-'),
+    results: answer.results.map(({ index, score }) => ({ index, relevance_score: score })),
+    meta: encodeMeta(answer, '2'),
+  }),
+
+  tapAnswer({ meta }) {
+    const { usage } = readMeta(meta)
+    return usage === undefined ? {} : { usage }
+  },
+}

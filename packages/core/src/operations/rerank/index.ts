@@ -1,0 +1,1 @@
+export { rerank } from './rerank.ts'

@@ -1,0 +1,85 @@
+import type { Json, JsonObject } from '../../formats/ir.ts'
+import { isObject, unread } from '../../formats/shared/reader.ts'
+import { put } from '../../formats/shared/strict.ts'
+import type { Dialect } from '../operation.ts'
+import { reportUnread } from '../unread.ts'
+import {
+  decodeResults,
+  encodeMeta,
+  namesOf,
+  type RerankAnswer,
+  type RerankResult,
+  readMeta,
+  tokenUsage,
+} from './answer.ts'
+import { decodeBody, encodeError, reportSettings, validateV1 } from './body.ts'
+import type { RerankDocument, RerankRequest } from './request.ts'
+
+/** Documents go as they came: their servers read texts and objects, images included. */
+const encodeDocument = ({ text, source }: RerankDocument): Json => {
+  if (text === undefined) return source ?? ''
+  return source === undefined || source.text !== text ? text : { text }
+}
+
+const encodeResult = ({ index, score }: RerankResult, { documents, returnDocuments }: RerankRequest): JsonObject => {
+  const { source, text = '' } = documents[index] ?? {}
+  return { index, relevance_score: score, ...(returnDocuments ? { document: source ?? { text } } : {}) }
+}
+
+/**
+ * `/v1/rerank` as Jina has it, and Together, OpenRouter and vLLM with it; Cohere's own v1 is nearly the same. Answers to
+ * clients satisfy both kinds.
+ */
+export const jina: Dialect<RerankRequest, RerankAnswer> = {
+  name: 'jina',
+  errors: 'chat',
+  encodeError,
+  validate: validateV1,
+
+  decodeRequest(body, context) {
+    const { stream: _, ...fields } = unread(body)
+    const request = decodeBody(fields, context)
+    reportUnread(fields, context.report)
+    return request
+  },
+
+  encodeRequest(request, context) {
+    const { query, documents, topN, truncate } = request
+    reportSettings(request, ['maxChunks', 'maxTokens'], context)
+    const out: JsonObject = { model: context.target.model, query, documents: documents.map(encodeDocument) }
+    put(out, 'top_n', topN)
+    put(out, 'truncation', truncate)
+    // The client's own are put back: nobody need send them to and fro.
+    out.return_documents = false
+    return out
+  },
+
+  decodeAnswer(body, context) {
+    const answer = isObject(body) ? body : {}
+    const { usage: counted, ...meta } = readMeta(answer.meta)
+    const usage = tokenUsage(answer.usage) ?? counted
+    return {
+      ...namesOf(answer),
+      ...meta,
+      results: decodeResults(answer.results, context),
+      ...(usage === undefined ? {} : { usage }),
+    }
+  },
+
+  encodeAnswer(answer, { request, newId }) {
+    const { id, model, results, usage } = answer
+    return {
+      id: id ?? newId('rerank-'),
+      model: model ?? request.model,
+      object: 'list',
+      results: results.map((result) => encodeResult(result, request)),
+      meta: encodeMeta(answer, '1'),
+      ...(usage === undefined ? {} : { usage: { total_tokens: usage.input.total } }),
+    }
+  },
+
+  tapAnswer({ usage: counted, meta }) {
+    const usage = tokenUsage(counted) ?? readMeta(meta).usage
+    return usage === undefined ? {} : { usage }
+  },
+}

@@ -1,0 +1,65 @@
+import { GatewayError } from './errors.ts'
+import type { Pump } from './pump.ts'
+import { type RelayEnd, truncated } from './relay.ts'
+import type { Signal } from './signal.ts'
+
+/**
+ * Bytes that pass as they are (speech, subtitles), pulled no faster than the client reads. They have no place for an error:
+ * what breaks off throws, so that the adapter breaks the connection and nobody takes half a file for a whole one.
+ *
+ * @param idleMs silence of the upstream until it is given up
+ * @param onEnd called exactly once, however it ends, also if nobody ever reads and the signal aborts
+ */
+export function relayBytes(
+  pump: Pump,
+  idleMs: number,
+  signal: Signal,
+  onEnd: (end: RelayEnd) => void,
+): AsyncIterable<Uint8Array> {
+  let over = false
+  let stopped: GatewayError | undefined
+  const finish = (end: RelayEnd): void => {
+    if (over) return
+    over = true
+    signal.removeEventListener('abort', onAbort)
+    pump.close()
+    onEnd(end)
+  }
+  const onAbort = (): void => {
+    const { reason } = signal
+    stopped = reason instanceof GatewayError && reason.info.kind !== 'cancelled' ? reason : undefined
+    finish(stopped === undefined ? { outcome: 'aborted' } : { outcome: 'failed', error: stopped })
+  }
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort)
+
+  const next = async (): Promise<IteratorResult<Uint8Array>> => {
+    if (over) return ended()
+    try {
+      const item = await pump.next(idleMs)
+      if (over) return ended()
+      if (item === 'tick')
+        throw new GatewayError('upstream_timeout', 'The upstream fell silent in the middle of the answer.')
+      if (item !== 'end') return { done: false, value: item }
+      finish({ outcome: 'finished' })
+    } catch (cause) {
+      const error = truncated(cause)
+      finish({ outcome: 'failed', error })
+      throw error
+    }
+    return ended()
+  }
+  const ended = (): IteratorResult<Uint8Array> => {
+    if (stopped !== undefined) throw stopped
+    return { done: true, value: undefined }
+  }
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next,
+      async return() {
+        finish({ outcome: 'aborted' })
+        return { done: true, value: undefined }
+      },
+    }),
+  }
+}
