@@ -1,4 +1,12 @@
-import { anthropic, createGateway, type Gateway, type GatewayConfig, gemini, openai, type Upstream } from '@modelgate/core'
+import {
+  anthropic,
+  createGateway,
+  type Gateway,
+  type GatewayConfig,
+  gemini,
+  openai,
+  type Upstream,
+} from '@modelgate/core'
 import type { Format } from './fixtures.ts'
 
 export const upstreamKey = 'upstream-key-5d1c07a1'

@@ -17,6 +17,8 @@ export interface Walk {
   readonly required: { readonly [schema: string]: JsonObject }
   /** What has to stand beside a field, in objects of a schema, to give it a meaning. */
   readonly beside: { readonly [schema: string]: { readonly [field: string]: JsonObject } }
+  /** What is probed in a list at the root stands in place of what is there, not behind it. */
+  readonly alone?: true
   /** What else a body needs when a certain field stands in it: a call in front of its result, tools to choose from. */
   readonly around: readonly { readonly at: RegExp; readonly add: (body: JsonObject) => JsonObject }[]
 }
@@ -159,7 +161,7 @@ export function probesOf(walk: Walk): Probe[] {
       above: [walk.root],
       build: (value) => ({
         ...others,
-        [key]: Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value,
+        [key]: walk.alone !== true && Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value,
       }),
       without: () => smallest,
     })

@@ -56,8 +56,7 @@ function addPiece(input: JsonObject, { jsonPath, stringValue, numberValue, boolV
     node[step] ??= typeof (steps[at + 1] ?? last) === 'number' ? [] : {}
     node = node[step] as Record<string | number, Json>
   }
-  node[last] =
-    stringValue === undefined ? (numberValue ?? boolValue ?? null) : textOf(node[last]) + textOf(stringValue)
+  node[last] = stringValue === undefined ? (numberValue ?? boolValue ?? null) : textOf(node[last]) + textOf(stringValue)
 }
 
 const plainEndings = new Set(['STOP', 'MAX_TOKENS'])

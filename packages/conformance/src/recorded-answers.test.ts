@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { type Exchange, type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from './fixtures.ts'
 import { requestTo } from './gateways.ts'
 import { listOf, objectOf, parseJson } from './json.ts'
-import { type Answer, readRecording } from './reading.ts'
-import { createTally, gatewayFor, useOf } from './recorded-checks.ts'
+import { readRecording } from './reading.ts'
+import { createTally, expectSame, gatewayFor, useOf } from './recorded-checks.ts'
 import { serveBytes } from './upstream-fetch.ts'
 
 const { counts, count, check, expectNoneWrong } = createTally()
@@ -23,27 +23,6 @@ async function told(exchange: Exchange, format: Format): Promise<{ status: numbe
     requestTo(format, JSON.stringify(simpleRequest(format, stream)), {}, { stream }),
   )
   return { status: answer.status, text: await answer.text() }
-}
-
-/** Several pieces of reasoning are one in some formats, set apart by blank lines. */
-const joined = (text: string): string => text.replaceAll(/\s+/g, '')
-
-function expectSame(said: Answer, read: Answer): void {
-  // A format without refusals says them as text.
-  expect(said.text + said.refusal).toBe(read.text + read.refusal)
-  // Formats without tools that take plain text: it travels as the only field of an object.
-  const plain = ({ name, input }: Answer['tools'][number]): unknown => ({
-    name,
-    input: typeof input === 'string' ? { input } : input,
-  })
-  expect(said.tools.map(plain)).toEqual(read.tools.map(plain))
-  expect(joined(said.reasoning)).toBe(joined(read.reasoning))
-  if (read.usage === undefined) return
-  expect(said.usage?.output).toBe(read.usage.output)
-  // One vendor counts more cached input than input; what the total is then, nobody knows.
-  if ((read.usage.cacheRead ?? 0) <= read.usage.input) expect(said.usage?.input).toBe(read.usage.input)
-  expect(said.usage?.cacheRead ?? 0).toBe(read.usage.cacheRead ?? 0)
-  expect(said.usage?.reasoning ?? 0).toBe(read.usage.reasoning ?? 0)
 }
 
 describe.skipIf(!haveRecordings)('every recorded answer', () => {

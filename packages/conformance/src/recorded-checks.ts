@@ -53,6 +53,28 @@ export const gatewayFor = (exchange: Exchange, fetch: ServedBytes['fetch']): Gat
 export const requestOf = ({ method, request }: Exchange): JsonObject | undefined =>
   method === 'POST' && isObject(request) ? request : undefined
 
+/** Several pieces of reasoning are one in some formats, set apart by blank lines. */
+const joined = (text: string): string => text.replaceAll(/\s+/g, '')
+
+/** What a client was told is what the recording says; usage only as far as the recording tells it. */
+export function expectSame(said: Answer, read: Answer): void {
+  // A format without refusals says them as text.
+  expect(said.text + said.refusal).toBe(read.text + read.refusal)
+  // Formats without tools that take plain text: it travels as the only field of an object.
+  const plain = ({ name, input }: Answer['tools'][number]): unknown => ({
+    name,
+    input: typeof input === 'string' ? { input } : input,
+  })
+  expect(said.tools.map(plain)).toEqual(read.tools.map(plain))
+  expect(joined(said.reasoning)).toBe(joined(read.reasoning))
+  if (read.usage === undefined) return
+  expect(said.usage?.output).toBe(read.usage.output)
+  // One vendor counts more cached input than input; what the total is then, nobody knows.
+  if ((read.usage.cacheRead ?? 0) <= read.usage.input) expect(said.usage?.input).toBe(read.usage.input)
+  expect(said.usage?.cacheRead ?? 0).toBe(read.usage.cacheRead ?? 0)
+  expect(said.usage?.reasoning ?? 0).toBe(read.usage.reasoning ?? 0)
+}
+
 /** Counts what went well, by name, and keeps what did not until all recordings were looked at. */
 export interface Tally {
   readonly counts: Readonly<Record<string, number>>

@@ -3,7 +3,7 @@ import { createFakeProvider } from '@modelgate/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import { codecOf } from '../../core/src/formats/index.ts'
 import type { Loss } from '../../core/src/formats/ir.ts'
-import { type Exchange, type Format, formats, haveRecordings, recordedExchanges, whyNoRecordings } from './fixtures.ts'
+import { type Format, formats, haveRecordings, recordedExchanges, whyNoRecordings } from './fixtures.ts'
 import { gatewayTo, requestTo } from './gateways.ts'
 import { isObject, type Json, type JsonObject, objectOf, parseJson } from './json.ts'
 import { createTally, requestOf } from './recorded-checks.ts'
@@ -25,7 +25,11 @@ const alias = 'name-for-clients'
 const upstreamName = 'name-of-the-upstream'
 /** One format may name it in the body beside the path, with the collection in front. */
 const withModel = (format: Format, body: JsonObject, model: string): JsonObject =>
-  format !== 'gemini' ? { ...body, model } : typeof body.model === 'string' ? { ...body, model: `models/${model}` } : body
+  format !== 'gemini'
+    ? { ...body, model }
+    : typeof body.model === 'string'
+      ? { ...body, model: `models/${model}` }
+      : body
 
 /** Models of the vendors: what a codec knows about them counts. */
 const models: Readonly<Record<Format, string>> = {
@@ -66,7 +70,10 @@ describe.skipIf(!haveRecordings)('every recorded request', () => {
         const answer = await gateway.fetch(requestTo(format, text, {}, { model: alias, stream }))
         const [first] = sent
         if (first === undefined) throw new Error(`refused: ${answer.status} ${(await answer.text()).slice(0, 300)}`)
-        const expected = oddly(withModel(format, body, upstreamName)).replace(`models\\/${upstreamName}`, `models/${upstreamName}`)
+        const expected = oddly(withModel(format, body, upstreamName)).replace(
+          `models\\/${upstreamName}`,
+          `models/${upstreamName}`,
+        )
         if (metered(format, body)) {
           count('of them metered')
           expect(withoutMetering(first.text)).toBe(withoutMetering(expected))
@@ -80,47 +87,54 @@ describe.skipIf(!haveRecordings)('every recorded request', () => {
       expect(counts[`${format}, same bytes`], format).toBeGreaterThan(floor)
   }, 120_000)
 
-  test.each(formats)('of %s is one that providers of the other formats take, or it is refused here', async (format) => {
-    const fake = createFakeProvider()
-    const finished: FinishEvent[] = []
-    for (const upstream of formats.filter((other) => other !== format)) {
-      const gateway = gatewayTo(upstream, {
-        models: { '*': { upstream: 'up', model: models[upstream] } },
-        fetch: fake.fetch as typeof fetch,
-        plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
-      })
-      for (const { exchange, body } of asked.filter(({ exchange }) => exchange.format === format))
-        await check(`${format}→${upstream}`, exchange, async () => {
-          fake.reset()
-          finished.length = 0
-          const { stream, model = 'recorded' } = exchange
-          const text = JSON.stringify(withModel(format, body, model))
-          const answer = await gateway.fetch(requestTo(format, text, {}, { model, stream }))
-          const told = await answer.text()
-          const { losses = [] } = finished[0] ?? {}
-          expectPlaces(losses, body)
-          const sent = fake.requests[0]
-          if (sent?.status === 200) {
-            expect(answer.status).toBe(200)
-            const value = objectOf(parseJson(sent.bodyText))
-            codecOf(upstream).validateRequest({ ...value, ...(upstream === 'gemini' ? { model: models.gemini, stream } : {}) })
-            const missing = unaccounted({ ...body, model: '' }, value, losses, 4)
-            if (missing.length > 0) throw new Error(`neither sent nor reported: ${JSON.stringify(missing)}`)
-            return
-          }
-          if (sent !== undefined && unanswered.test(told)) {
-            count('of them with a call that nobody answered')
-            return
-          }
-          const reason = refusals.map((words) => words.exec(told)?.[0]).find((words) => words !== undefined)
-          if (sent === undefined && answer.status === 400 && reason !== undefined) count(`of them refused: ${reason}`)
-          else throw new Error(`${answer.status} ${told.slice(0, 300)} for ${sent?.bodyText.slice(0, 600)}`)
+  test.each(formats)(
+    'of %s is one that providers of the other formats take, or it is refused here',
+    async (format) => {
+      const fake = createFakeProvider()
+      const finished: FinishEvent[] = []
+      for (const upstream of formats.filter((other) => other !== format)) {
+        const gateway = gatewayTo(upstream, {
+          models: { '*': { upstream: 'up', model: models[upstream] } },
+          fetch: fake.fetch as typeof fetch,
+          plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
         })
-    }
-    expectNoneWrong()
-    for (const upstream of formats.filter((other) => other !== format))
-      expect(counts[`${format}→${upstream}`], `${format}→${upstream}`).toBeGreaterThan(floors[format])
-  }, 120_000)
+        for (const { exchange, body } of asked.filter(({ exchange }) => exchange.format === format))
+          await check(`${format}→${upstream}`, exchange, async () => {
+            fake.reset()
+            finished.length = 0
+            const { stream, model = 'recorded' } = exchange
+            const text = JSON.stringify(withModel(format, body, model))
+            const answer = await gateway.fetch(requestTo(format, text, {}, { model, stream }))
+            const told = await answer.text()
+            const { losses = [] } = finished[0] ?? {}
+            expectPlaces(losses, body)
+            const sent = fake.requests[0]
+            if (sent?.status === 200) {
+              expect(answer.status).toBe(200)
+              const value = objectOf(parseJson(sent.bodyText))
+              codecOf(upstream).validateRequest({
+                ...value,
+                ...(upstream === 'gemini' ? { model: models.gemini, stream } : {}),
+              })
+              const missing = unaccounted({ ...body, model: '' }, value, losses, 4)
+              if (missing.length > 0) throw new Error(`neither sent nor reported: ${JSON.stringify(missing)}`)
+              return
+            }
+            if (sent !== undefined && unanswered.test(told)) {
+              count('of them with a call that nobody answered')
+              return
+            }
+            const reason = refusals.map((words) => words.exec(told)?.[0]).find((words) => words !== undefined)
+            if (sent === undefined && answer.status === 400 && reason !== undefined) count(`of them refused: ${reason}`)
+            else throw new Error(`${answer.status} ${told.slice(0, 300)} for ${sent?.bodyText.slice(0, 600)}`)
+          })
+      }
+      expectNoneWrong()
+      for (const upstream of formats.filter((other) => other !== format))
+        expect(counts[`${format}→${upstream}`], `${format}→${upstream}`).toBeGreaterThan(floors[format])
+    },
+    120_000,
+  )
 })
 
 /** What one format can say and another cannot at all: such calls are refused before any upstream sees them. */
@@ -169,4 +183,6 @@ function valueAt(body: JsonObject, path: string): Json | undefined {
 }
 
 const bytesOf = async (body: unknown): Promise<Uint8Array> =>
-  typeof body === 'string' ? new TextEncoder().encode(body) : new Uint8Array(await new Response(body as BodyInit).arrayBuffer())
+  typeof body === 'string'
+    ? new TextEncoder().encode(body)
+    : new Uint8Array(await new Response(body as BodyInit).arrayBuffer())

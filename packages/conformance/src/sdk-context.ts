@@ -125,6 +125,10 @@ export const citySchema = {
   additionalProperties: false,
 } as const
 
+/** Only messages have a 529: overloaded is 503 elsewhere. */
+export const overloadedAt = (upstream: Format, text: string): string =>
+  upstream === 'messages' ? text : text.replace('529', '503')
+
 /** Asks the demo model for two calls at once. */
 export const twoCalls = '[[tool:get_weather {"city":"Paris"}]] [[tool:get_time {"city":"Oslo"}]]'
 export const callResults: Readonly<Record<string, string>> = { get_weather: '18 degrees', get_time: 'half past nine' }

@@ -69,7 +69,8 @@ export const endingCases = (client: Format): readonly Case[] => [
     expect(said?.end).toBe(refusalEnd(client, upstream))
     const apart = refusalIsApart(client, upstream)
     expect([said?.text, said?.refusal]).toEqual(apart ? ['', apology] : [apology, ''])
-    expect(losses.map(({ path }) => path)).toEqual(refusalLosses(client, upstream))
+    // Some clients' encoders name the choice in front of it, as the hub does.
+    expect(losses.map(({ path }) => path.replace('/choices/0', ''))).toEqual(refusalLosses(client, upstream))
   }),
   ...inBothModes('what was cached and thought, in the format’s own sums', (stream) => async (setting) => {
     setting.fake.reply({ text: 'ok', usage: { input: 1000, cacheRead: 640, output: 90, reasoning: 70 } })

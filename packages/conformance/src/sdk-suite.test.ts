@@ -3,6 +3,7 @@ import { type Format, formats as upstreams } from './fixtures.ts'
 import { anthropicCases } from './sdk-anthropic.ts'
 import { type Case, createSetting, type Setting } from './sdk-context.ts'
 import { endingCases } from './sdk-endings.ts'
+import { googleCases } from './sdk-gemini.ts'
 import { mediaCases } from './sdk-media.ts'
 import { openaiCases } from './sdk-openai.ts'
 import { thinkingCases } from './sdk-thinking.ts'
@@ -18,7 +19,7 @@ const clients: Readonly<Record<string, readonly Case[]>> = {
   'openai SDK, chat completions': [...openaiCases, ...shared('chat')],
   'openai SDK, responses': shared('responses'),
   'anthropic SDK': [...anthropicCases, ...shared('messages')],
-  'google SDK': shared('gemini'),
+  'google SDK': [...googleCases, ...shared('gemini')],
 }
 /** What no server has a hand in is shown over a socket and without one. */
 const rareOn = new Set(['node:http', 'in process'])

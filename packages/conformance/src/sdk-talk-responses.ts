@@ -46,7 +46,7 @@ export const talkAsResponses: Talker = ({ openai }, { stream, tools, think, most
       ? await openai.responses.stream({ ...settings, input }).finalResponse()
       : await openai.responses.create({ ...settings, input })
     for (const item of response.output) input.push(sendable(item))
-    calls = response.output.filter((item) => item.type === 'function_call')
+    calls = response.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
     const answer = readResponsesBody(response)
     if (answer === undefined) throw new Error(`no answer in ${JSON.stringify(response)}`)
     return { ...answer, end: response.incomplete_details?.reason ?? response.status ?? '' }

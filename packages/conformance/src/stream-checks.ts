@@ -1,8 +1,8 @@
 import type { Gateway, Inbound, Transport } from '@modelgate/core'
 import { expect } from 'vitest'
-import type { WireFormat } from './fixtures.ts'
-import { pathOf } from './gateways.ts'
-import { isObject, objectOf, parseJson, textOf } from './json.ts'
+import type { Format } from './fixtures.ts'
+import { pathOf, queryOf } from './gateways.ts'
+import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from './json.ts'
 import { eventData } from './reading.ts'
 import { type Cuts, cut } from './upstream-fetch.ts'
 
@@ -25,17 +25,17 @@ export const transportOf =
     discard() {},
   })
 
-/** What a client of `format` is answered, as status and text. */
+/** What a client of `format` is answered when it asks for a stream, as status and text. */
 export async function answerOf(
   gateway: Gateway,
-  format: WireFormat,
+  format: Format,
   body: string,
   transport: Transport,
 ): Promise<{ status: number; text: string }> {
   const inbound: Inbound = {
     method: 'POST',
-    path: pathOf(format),
-    query: '',
+    path: pathOf(format, { stream: true }),
+    query: queryOf(format, { stream: true }).slice(1),
     header: (name) => headers[name],
     read: async () => new TextEncoder().encode(body),
     signal: new AbortController().signal,
@@ -57,41 +57,72 @@ export function eventEnds(bytes: Uint8Array): number[] {
   return ends
 }
 
-/** Where a stream's terminal event begins: everything cut before it is a proper prefix. */
-export function terminalAt(bytes: Uint8Array, format: WireFormat): number {
+/** What a stream's terminal event says of itself, by format; one has none but the chunk that says why the answer is over. */
+const terminals: Readonly<Record<Format, RegExp>> = {
+  chat: /^\[DONE\]/,
+  messages: /"type": ?"message_stop"/,
+  gemini: /"(finishReason|blockReason)"/,
+  responses: /"type": ?"response\.(completed|incomplete)"/,
+}
+/** Where in the block that bears it the terminal event begins: everything cut before it is a proper prefix. */
+export function terminalAt(bytes: Uint8Array, format: Format): number {
   const text = Buffer.from(bytes).toString('latin1')
-  const at = format === 'chat' ? text.lastIndexOf('data: [DONE]') : text.lastIndexOf('event: message_stop')
-  return at < 0 ? text.lastIndexOf(format === 'chat' ? '[DONE]' : '"message_stop"') : at
+  let at = 0
+  for (const end of eventEnds(bytes)) {
+    if (eventData(text.slice(at, end)).some((data) => terminals[format].test(data))) return at
+    at = end
+  }
+  return -1
 }
 
-const markers: Readonly<Record<WireFormat, (data: string) => boolean>> = {
+const candidatesOf = (data: string) => listOf(objectOf(parseJson(data)).candidates).map(objectOf)
+const typeOf = (data: string): string => textOf(objectOf(parseJson(data)).type)
+
+/** The event by which a client takes the answer for whole. */
+const claims: Readonly<Record<Format, (data: string) => boolean>> = {
   chat: (data) => data.trim() === '[DONE]',
-  messages: (data) => objectOf(parseJson(data)).type === 'message_stop',
+  messages: (data) => typeOf(data) === 'message_stop',
+  gemini: (data) =>
+    candidatesOf(data).some(({ finishReason }) => finishReason !== undefined) || data.includes('"blockReason"'),
+  responses: (data) => typeOf(data) === 'response.completed' || typeOf(data) === 'response.incomplete',
 }
-const isError: Readonly<Record<WireFormat, (data: string) => boolean>> = {
+const isError: Readonly<Record<Format, (data: string) => boolean>> = {
   chat: (data) => isObject(objectOf(parseJson(data)).error),
-  messages: (data) => objectOf(parseJson(data)).type === 'error',
+  messages: (data) => typeOf(data) === 'error',
+  gemini: (data) => isObject(objectOf(parseJson(data)).error),
+  responses: (data) => typeOf(data) === 'error',
 }
+
+/** How often an answer claims to be whole. */
+export const claimsIn = (format: Format, stream: string): number => eventData(stream).filter(claims[format]).length
 
 /** The error a broken answer ends in; throws unless it is the only one, the last word, and no success was claimed. */
-export function onlyError(
-  format: WireFormat,
-  answer: { status: number; text: string },
-): { message: string; type: string } {
+export function onlyError(format: Format, answer: { status: number; text: string }): { message: string; type: string } {
   if (answer.status !== 200) {
     expect(answer.status).toBeGreaterThanOrEqual(400)
-    const error = objectOf(objectOf(parseJson(answer.text)).error)
-    expect(error).toMatchObject({ message: expect.any(String), type: expect.any(String) })
-    return { message: textOf(error.message), type: textOf(error.type) }
+    return errorIn(format, objectOf(objectOf(parseJson(answer.text)).error))
   }
   const data = eventData(answer.text)
-  expect(data.filter(markers[format])).toEqual([])
+  expect(data.filter(claims[format])).toEqual([])
   const errors = data.filter(isError[format])
   expect(errors).toHaveLength(1)
-  expect(data.at(-1)).toBe(errors[0])
+  const error = objectOf(parseJson(errors[0] ?? ''))
   if (format === 'messages') expect(answer.text).toContain('event: error\ndata: ')
-  const error = objectOf(objectOf(parseJson(errors[0] ?? '')).error)
-  return { message: textOf(error.message), type: textOf(error.type) }
+  if (format !== 'responses') {
+    expect(data.at(-1)).toBe(errors[0])
+    return errorIn(format, objectOf(error.error))
+  }
+  // Two events: some clients hear the one, some the other.
+  expect([data.at(-2), typeOf(data.at(-1) ?? '')]).toEqual([errors[0], 'response.failed'])
+  const failed = objectOf(objectOf(parseJson(data.at(-1) ?? '')).response)
+  expect(failed).toMatchObject({ status: 'failed', error: { code: expect.any(String), message: error.message } })
+  return { message: textOf(error.message), type: textOf(error.code) }
+}
+
+function errorIn(format: Format, error: JsonObject): { message: string; type: string } {
+  const word = format === 'gemini' ? 'status' : 'type'
+  expect(error).toMatchObject({ message: expect.any(String), [word]: expect.any(String) })
+  return { message: textOf(error.message), type: textOf(error[word]) }
 }
 
 /** A repeatable sequence of numbers in [0, below). */

@@ -37,7 +37,7 @@ function checkPolicy(value: unknown, where: string): void {
 
 /** Looks at a configuration once, at the start. Throws a TypeError whose message says what to write instead. */
 export function checkConfig(config: GatewayConfig): void {
-  const { auth, upstreams, models, onLoss, explain, tokenizer, limits = {}, basePath } = config
+  const { auth, upstreams, models, onLoss, explain, tokenizer, limits = {}, basePath, spool } = config
   if (auth !== 'none' && typeof auth !== 'function')
     throw new TypeError(
       "auth is required: give a function (credential) => identity | null, or the word 'none' to let every call in",
@@ -77,6 +77,8 @@ export function checkConfig(config: GatewayConfig): void {
   checkPolicy(onLoss, 'onLoss')
   if (explain !== undefined && typeof explain !== 'boolean' && typeof explain !== 'function')
     throw new TypeError('explain is neither a boolean nor a function (identity) => boolean')
+  if (spool !== undefined && typeof spool !== 'function')
+    throw new TypeError('spool is not a function () => Spool: give one such as fileSpool of @modelgate/node')
   if (tokenizer !== undefined && typeof tokenizer !== 'function')
     throw new TypeError('tokenizer is not a function (text) => number')
   for (const [name, value] of Object.entries(limits)) {

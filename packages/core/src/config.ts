@@ -1,6 +1,7 @@
 import type { EstimatedBy } from './estimate.ts'
 import type { Tokenizer } from './estimate-tokenizer.ts'
 import type { Format, Loss, Usage } from './formats/ir.ts'
+import type { Spool } from './operations/multipart/spool.ts'
 import type { ResponseStore } from './state/store.ts'
 import type { Transport } from './transport.ts'
 import type { Upstream } from './upstreams/upstream.ts'
@@ -161,6 +162,11 @@ export interface GatewayConfig<U extends string = string> {
   responses?: ResponsesConfig
   plugins?: readonly Plugin[]
   limits?: Limits
+  /**
+   * Where uploads (multipart bodies) are put until the upstream has them, one spool for each. Default: what the adapter brings,
+   * for Node a temporary file; elsewhere memory, within `limits.bodyBytes`.
+   */
+  spool?: () => Spool
   /** Path prefix under which the host serves the gateway (`/ai`); stripped before matching. */
   basePath?: string
   /** Makes the upstream calls instead of the adapter's transport. */

@@ -65,6 +65,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     plugins: config.plugins ?? [],
     limits: limitsOf(config.limits),
     logger: loggerOf(config.logger),
+    openSpool: config.spool,
   }
   const store = config.responses?.store ?? memoryResponseStore()
   const recordsOf = (identity: Identity | null): Records =>

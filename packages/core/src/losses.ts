@@ -1,4 +1,5 @@
 import type { Json, JsonObject, Loss, Report } from './formats/ir.ts'
+import { type AnswerPointers, answerPath } from './formats/shared/answer-pointers.ts'
 
 /**
  * A list to which codecs add what they could not carry. The same loss (all but its severity) is kept once.
@@ -46,10 +47,15 @@ function standing(path: string, body: JsonObject): string {
   return path
 }
 
-/** The same list, for what is found while an answer is translated. */
-export const answerSide = (report: Report): Report => ({
+/**
+ * The same list, for what is found while an answer is translated.
+ *
+ * @param pointers where things stand in the upstream's answers; default: paths are taken as they are
+ */
+export const answerSide = (report: Report, pointers?: AnswerPointers): Report => ({
   losses: report.losses,
-  add: (loss) => report.add({ ...loss, side: 'answer' }),
+  add: (loss) =>
+    report.add({ ...loss, path: pointers === undefined ? loss.path : answerPath(loss.path, pointers), side: 'answer' }),
 })
 
 const rank = { fatal: 0, warn: 1, note: 2 } as const

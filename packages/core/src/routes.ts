@@ -85,6 +85,18 @@ const storedResponses: readonly Route[] = (
   ] as const
 ).map((route) => ({ format: 'responses', ...route }))
 
+/** Images and sound. */
+const media: readonly Route[] = (
+  [
+    { path: '/v1/images/generations', operation: 'images' },
+    { path: '/v1/images/edits', operation: 'image-edits' },
+    { path: '/v1/images/variations', operation: 'image-variations' },
+    { path: '/v1/audio/transcriptions', operation: 'transcriptions' },
+    { path: '/v1/audio/translations', operation: 'translations' },
+    { path: '/v1/audio/speech', operation: 'speech' },
+  ] as const
+).map((route) => ({ method: 'POST', format: 'chat', dialect: 'openai', bare: true, ...route }))
+
 /** Every path of the gateway (SPECIFICATION, Endpoints). The first that fits answers. */
 export const routes: readonly Route[] = [
   { method: 'POST', path: '/v1/chat/completions', operation: 'generate', format: 'chat', bare: true },
@@ -116,6 +128,7 @@ export const routes: readonly Route[] = [
   { method: 'POST', path: '/v1/rerank', operation: 'rerank', format: 'chat', dialect: 'jina', bare: true },
   { method: 'POST', path: '/v2/rerank', operation: 'rerank', format: 'chat', dialect: 'cohere' },
   { method: 'POST', path: '/v1/moderations', operation: 'moderations', format: 'chat', dialect: 'openai', bare: true },
+  ...media,
   {
     method: 'POST',
     path: '/v1/realtime/client_secrets',

@@ -5,6 +5,7 @@ import type { Codec } from './formats/codec.ts'
 import type { Inbound } from './inbound.ts'
 import type { Lane } from './lanes/lane.ts'
 import { askedPolicy, policyFor, refusal } from './loss-policy.ts'
+import type { Spool } from './operations/multipart/spool.ts'
 import type { ResolvedTarget, Router } from './router.ts'
 import type { Ledger } from './settle.ts'
 import type { Signal } from './signal.ts'
@@ -18,6 +19,8 @@ export interface Shared {
   readonly plugins: readonly Plugin[]
   readonly limits: Required<Limits>
   readonly logger: Logger
+  /** In place of what the adapter brings. */
+  readonly openSpool?: (() => Spool) | undefined
 }
 
 /** One call to a model, whatever the operation. */

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Canceller, createCanceller, GatewayError, type Inbound, type Signal } from '@modelgate/core'
+import { type Canceller, createCanceller, GatewayError, type Inbound, type Signal, type Spool } from '@modelgate/core'
+import { fileSpool } from './file-spool.ts'
 import { readBody } from './read-body.ts'
+import { streamBody } from './stream-body.ts'
 
 /**
  * An `IncomingMessage` as the gateway's inner currency, without a `Request` in between. A class, and its signal made
@@ -34,6 +36,14 @@ export class NodeInbound implements Inbound {
 
   read(limit: number): Promise<Uint8Array> {
     return readBody(this.#req, limit)
+  }
+
+  stream(limit: number): AsyncIterable<Uint8Array> {
+    return streamBody(this.#req, limit)
+  }
+
+  openSpool(): Spool {
+    return fileSpool()
   }
 
   get signal(): Signal {

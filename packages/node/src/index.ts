@@ -1,3 +1,4 @@
+export { fileSpool } from './file-spool.ts'
 export { createNodeHandler, type NodeHandler, type NodeOptions } from './handler.ts'
 export { nodeListener } from './listener.ts'
 export { type UndiciTransport, type UndiciTransportOptions, undiciTransport } from './undici-transport.ts'

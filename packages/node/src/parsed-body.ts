@@ -27,6 +27,25 @@ export function parsedBody(req: MaybeParsed): Uint8Array | undefined {
   })
 }
 
+/**
+ * An upload that a parser of the host has already taken off the stream; undefined if the stream is still to be read. Only its
+ * own bytes will do: of fields and files that somebody took apart, nobody can say what they were.
+ *
+ * @throws GatewayError `internal` if the stream is spent and its bytes were not kept.
+ */
+export function keptUpload(req: MaybeParsed): Uint8Array | undefined {
+  const { rawBody, body } = req
+  if (rawBody instanceof Uint8Array) return rawBody
+  if (!req.readableDidRead && !req.readableEnded) return undefined
+  if (body instanceof Uint8Array) return body
+  if (!hasBody(req)) return new Uint8Array(0)
+  throw new GatewayError('internal', 'Something before the gateway read the upload and did not keep its bytes.', {
+    cause: new Error(
+      'Mount the gateway before what reads uploads (multer and the like), or keep the bytes as req.rawBody.',
+    ),
+  })
+}
+
 function serialise(body: unknown): string {
   try {
     return JSON.stringify(body)

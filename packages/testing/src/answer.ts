@@ -1,4 +1,4 @@
-import type { Dialect, Generated, Rendering } from './dialect.ts'
+import type { Media, Rendering, Voice } from './voice.ts'
 import { errorOfStatus, statusOfType, type WireError } from './errors.ts'
 import { beforeHeaders, FaultError, faultNamed, needsPieces, play } from './faults.ts'
 import type { Signing } from './headers.ts'
@@ -10,7 +10,7 @@ import type { Fault, Json, RawReply, Script } from './types.ts'
 /** What an answer is sent with. */
 export interface Sending {
   readonly exchange: Exchange
-  readonly dialect: Dialect
+  readonly voice: Voice
   readonly destination: Destination | undefined
   readonly script: Script
   readonly signing: Signing
@@ -31,19 +31,19 @@ const faultsOf = (script: Script): readonly Fault[] => {
   return list.map((one) => (one.type === 'endless-line' ? { ...one, after: one.after ?? 0 } : one))
 }
 
-/** An error in the dialect's shape. */
+/** An error in the voice's shape. */
 export function errorResponse(
   sending: Omit<Sending, 'script' | 'paceMs'>,
   error: WireError,
   extra: Record<string, string> = {},
 ): Response {
-  const { exchange, dialect, destination, signing } = sending
-  const shape = dialect.errorBody(error, signing.requestId, extra)
-  const body = JSON.stringify(destination?.array ? [shape] : shape, null, dialect.indent)
+  const { exchange, voice, destination, signing } = sending
+  const shape = voice.errorBody(error, signing.requestId, extra)
+  const body = JSON.stringify(destination?.array ? [shape] : shape, null, voice.indent)
   const headers = {
     ...signing.headers,
-    'content-type': dialect.jsonType,
-    ...dialect.errorHeaders(error),
+    'content-type': voice.jsonType,
+    ...voice.errorHeaders(error),
     ...extra,
   }
   exchange.answered(error.status)
@@ -51,9 +51,15 @@ export function errorResponse(
   return new Response(body, { status: error.status, headers })
 }
 
-/** Sends what a script asks for. `generated` is undefined for raw replies. */
-export async function respond(sending: Sending, generated: Generated | undefined): Promise<Response> {
-  const { exchange, script, dialect } = sending
+/** An answer to send: as a stream, or whole. */
+export interface Rendered {
+  readonly rendering: Rendering
+  readonly stream: boolean
+}
+
+/** Sends what a script asks for. `rendered` is undefined for raw replies. */
+export async function respond(sending: Sending, rendered: (() => Rendered) | undefined): Promise<Response> {
+  const { exchange, script, voice } = sending
   const faults = faultsOf(script)
   exchange.signal.throwIfAborted()
   try {
@@ -63,14 +69,14 @@ export async function respond(sending: Sending, generated: Generated | undefined
     throw error
   }
   if (faultNamed(faults, 'html')) return plain(sending, page, 'text/html; charset=utf-8')
-  if (faultNamed(faults, 'empty')) return plain(sending, '', dialect.jsonType)
+  if (faultNamed(faults, 'empty')) return plain(sending, '', voice.jsonType)
   if (script.raw) return rawResponse(sending, script.raw, faults)
   if (script.status !== undefined && script.status >= 400) {
-    return errorResponse(sending, errorOfStatus(dialect.words, script.status, script.error), { ...script.headers })
+    return errorResponse(sending, errorOfStatus(voice.words, script.status, script.error), { ...script.headers })
   }
-  if (!generated) return plain(sending, '', dialect.jsonType)
-  const rendering = dialect.render(generated)
-  return generated.prompt.stream || script.events
+  if (!rendered) return plain(sending, '', voice.jsonType)
+  const { rendering, stream } = rendered()
+  return stream || script.events
     ? streamed(sending, rendering, faults)
     : whole(sending, rendering, faults)
 }
@@ -82,26 +88,28 @@ function plain({ exchange, script, signing }: Sending, body: string, type: strin
 }
 
 function streamed(sending: Sending, rendering: Rendering, faults: readonly Fault[]): Response {
-  const { dialect, destination, script, signing } = sending
+  const { voice, destination, script, signing } = sending
   const pieces: Iterable<Piece> =
     script.events?.map((event) => {
       const data = typeof event.data === 'string' ? event.data : JSON.stringify(event.data)
       return event.event === undefined ? dataPiece(data, true) : eventPiece(event.event, data, true)
     }) ?? rendering.events()
-  const type = destination?.array ? dialect.jsonType : dialect.streamType
+  const type = destination?.array ? voice.jsonType : voice.streamType
   const headers = { ...signing.headers, 'content-type': type, 'cache-control': 'no-cache', ...script.headers }
   return bodyResponse(sending, rendering, pieces, faults, script.status ?? 200, headers)
 }
 
 function whole(sending: Sending, rendering: Rendering, faults: readonly Fault[]): Response {
-  const { exchange, dialect, script, signing } = sending
+  const { exchange, voice, script, signing } = sending
   const mishap = faultNamed(faults, 'error-event')
   // No stream to put the event into: the error is the answer.
   if (mishap)
-    return errorResponse(sending, errorOfFault(dialect, mishap, dialect.words[500].type), { ...script.headers })
+    return errorResponse(sending, errorOfFault(voice, mishap, voice.words[500].type), { ...script.headers })
+  const media = script.body === undefined ? rendering.media?.() : undefined
+  if (media) return binary(sending, rendering, media, faults)
   const body: Json = script.body ?? rendering.body()
-  const text = script.body === null ? 'null' : JSON.stringify(body, null, dialect.indent)
-  const headers = { ...signing.headers, 'content-type': dialect.jsonType, ...script.headers }
+  const text = script.body === null ? 'null' : JSON.stringify(body, null, voice.indent)
+  const headers = { ...signing.headers, 'content-type': voice.jsonType, ...script.headers }
   const status = script.status ?? 200
   const bytes = new TextEncoder().encode(text)
   const wrong = faultNamed(faults, 'content-length')
@@ -114,9 +122,26 @@ function whole(sending: Sending, rendering: Rendering, faults: readonly Fault[])
   return new Response(bytes, { status, headers })
 }
 
-function errorOfFault(dialect: Dialect, fault: Extract<Fault, { type: 'error-event' }>, otherwise: string): WireError {
+/** Sound and plain text, as they come. */
+function binary(sending: Sending, rendering: Rendering, media: Media, faults: readonly Fault[]): Response {
+  const { script, signing } = sending
+  const headers: Record<string, string> = {
+    ...signing.headers,
+    'content-type': media.contentType,
+    ...script.headers,
+  }
+  const wrong = faultNamed(faults, 'content-length')
+  const whole = wrong && [...media.pieces]
+  if (whole) {
+    const length = whole.reduce((sum, piece) => sum + piece.bytes.length, 0)
+    headers['content-length'] = String(length + (wrong.by ?? 100))
+  }
+  return bodyResponse(sending, rendering, whole ?? media.pieces, faults, script.status ?? 200, headers)
+}
+
+function errorOfFault(voice: Voice, fault: Extract<Fault, { type: 'error-event' }>, otherwise: string): WireError {
   const type = fault.error ?? otherwise
-  return errorOfStatus(dialect.words, statusOfType(dialect.words, type), {
+  return errorOfStatus(voice.words, statusOfType(voice.words, type), {
     type,
     ...(fault.message === undefined ? {} : { message: fault.message }),
   })
@@ -149,7 +174,7 @@ function bodyResponse(
   status: number,
   headers: Record<string, string>,
 ): Response {
-  const { exchange, dialect, signing, script } = sending
+  const { exchange, voice, signing, script } = sending
   exchange.answered(status)
   if (bodyless.has(status)) {
     exchange.settle('finished')
@@ -161,8 +186,8 @@ function bodyResponse(
     signal: exchange.signal,
     onFault: () => exchange.settle('faulted'),
     failure: (fault, sent) => {
-      const error = errorOfFault(dialect, fault, dialect.breakdown)
-      return rendering?.failure?.(error, sent) ?? [dialect.failure(error, signing.requestId)]
+      const error = errorOfFault(voice, fault, voice.breakdown)
+      return rendering?.failure?.(error, sent) ?? [voice.failure(error, signing.requestId)]
     },
   })
   const stream = new ReadableStream<Uint8Array>(

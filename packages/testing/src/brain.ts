@@ -1,4 +1,4 @@
-import { faultsOf } from './directive-faults.ts'
+import { settingsOf } from './directive-faults.ts'
 import { type Directive, directiveNumber, readDirectives } from './directives.ts'
 import { isObject, parseJson } from './json.ts'
 import type { Prompt, PromptMedia, PromptTool, PromptTurn } from './prompt.ts'
@@ -13,7 +13,7 @@ import type { Json, Script, ScriptedCitation, ScriptedToolCall } from './types.t
 export function demoBrain(prompt: Prompt): Script {
   const last = prompt.turns.findLast((turn) => turn.role === 'user')
   const { directives, rest } = readDirectives(last?.text ?? '')
-  const base = settings(directives)
+  const base = settingsOf(directives)
   const answer = answerOf(prompt, last, directives, rest)
   const thinking = thinkingOf(prompt, directives, rest)
   return { ...answer, ...thinking, ...base }
@@ -21,20 +21,6 @@ export function demoBrain(prompt: Prompt): Script {
 
 const find = (directives: readonly Directive[], name: string): Directive | undefined =>
   directives.find((directive) => directive.name === name)
-
-/** What directives say about the way of the answer, not its words. */
-function settings(directives: readonly Directive[]): Script {
-  const status = find(directives, 'status')
-  const finish = find(directives, 'finish')
-  const fault = faultsOf(directives)
-  const retryAfter = status?.options['retry-after']
-  return {
-    ...(finish ? { finish: finish.value } : {}),
-    ...(status ? { status: directiveNumber(status.value, 500) } : {}),
-    ...(retryAfter === undefined ? {} : { headers: { 'retry-after': retryAfter } }),
-    ...(fault.length > 0 ? { fault } : {}),
-  }
-}
 
 function thinkingOf(prompt: Prompt, directives: readonly Directive[], rest: string): Script {
   if (find(directives, 'redacted')) return { thinking: { redacted: true } }

@@ -1,7 +1,7 @@
 import type { WireError } from './errors.ts'
 import { invalidArgument } from './gemini-words.ts'
 import { isObject, listOf, objectOf, stringOf } from './json.ts'
-import { partsOf } from './read-gemini.ts'
+import { modelTurns, partsOf } from './read-gemini.ts'
 import { dressOf, type Seals } from './signature.ts'
 import type { JsonObject } from './types.ts'
 
@@ -81,7 +81,7 @@ function checkPart(part: JsonObject, at: string, seals: Seals): WireError | unde
 
 /** Looks at the order of calls and answers: of a whole conversation, while tokens are counted of any part of one. */
 export function checkOrder(request: JsonObject, model: string): WireError | undefined {
-  const contents = listOf(request.contents).map(objectOf)
+  const contents = modelTurns(listOf(request.contents).map(objectOf))
   return checkAnswers(contents, model) ?? checkMissing(request, contents, model)
 }
 

@@ -62,7 +62,7 @@ export const gemini: Dialect = {
     status: 404,
     type: 'NOT_FOUND',
     message: `models/${bare(model)} is not found for API version ${destination?.version ?? 'v1beta'}, or is not supported for ${
-      destination?.operation === 'count-tokens' ? 'countTokens' : 'generateContent'
+      destination?.action ?? 'generateContent'
     }. Call ListModels to see the list of available models and their supported methods.`,
   }),
   errorBody: (error, _requestId, headers) => geminiErrorBody(error, headers),

@@ -42,16 +42,24 @@ export interface Generated {
   readonly padding: boolean
 }
 
+/** Bytes, in the pieces they are sent in. */
+export interface Media {
+  readonly contentType: string
+  readonly pieces: Iterable<Piece>
+}
+
 /** An answer in a format: whole, or as a stream. */
 export interface Rendering {
   body(): JsonObject
+  /** The answer where it is no JSON. */
+  media?(): Media | undefined
   events(): Iterable<Piece>
   /** How this very stream fails after `sent` pieces, where that takes more than the dialect's own piece. */
   failure?(error: WireError, sent: number): Iterable<Piece>
 }
 
-/** Everything that one provider says and does its own way. */
-export interface Dialect {
+/** How a provider speaks, whatever it is asked for: its errors, headers and keys. */
+export interface Voice {
   readonly words: ErrorTable
   /** The type of an error that breaks a stream, where none is asked for. */
   readonly breakdown: string
@@ -59,12 +67,6 @@ export interface Dialect {
   readonly indent: number | undefined
   readonly jsonType: string
   readonly streamType: string
-  /** How the seals of its thinking look. */
-  readonly dress: Dress
-  /** A request is cached without being asked to; otherwise up to its own marks only. */
-  readonly cachesUnasked: boolean
-  /** A model that thinks seals its answer even where a script wrote down no thought. */
-  readonly sealsAlways: boolean
   readonly notJson: WireError
 
   /** The headers of every answer, with a new request id. */
@@ -74,15 +76,26 @@ export interface Dialect {
   wrongMethod(knock: Knock): WireError
   /** Looks at the key and the headers. */
   admit(knock: Knock, apiKey: FakeProviderOptions['apiKey']): WireError | undefined
-  /** What the provider would refuse about the body, in its words. */
-  check(body: JsonObject, checking: Checking): WireError | undefined
-  read(body: JsonObject, destination: Destination, memory: Memory): Prompt
   unknownModel(model: string, destination: Destination | undefined): WireError
   /** The error's body. `headers` are what a script adds to the answer. */
   errorBody(error: WireError, requestId: string, headers: Readonly<Record<string, string>>): JsonObject
   /** How a stream fails. */
   failure(error: WireError, requestId: string): Piece
   errorHeaders(error: WireError): Readonly<Record<string, string>>
+}
+
+/** Everything that one provider says and does its own way when it generates. */
+export interface Dialect extends Voice {
+  /** How the seals of its thinking look. */
+  readonly dress: Dress
+  /** A request is cached without being asked to; otherwise up to its own marks only. */
+  readonly cachesUnasked: boolean
+  /** A model that thinks seals its answer even where a script wrote down no thought. */
+  readonly sealsAlways: boolean
+
+  /** What the provider would refuse about the body, in its words. */
+  check(body: JsonObject, checking: Checking): WireError | undefined
+  read(body: JsonObject, destination: Destination, memory: Memory): Prompt
   /** The text that a thought's seal is bound to. */
   sealed(thought: string, calls: readonly { readonly name: string }[]): string
   answerId(ids: Ids): string

@@ -1,5 +1,5 @@
 import { type Directive, directiveNumber } from './directives.ts'
-import type { Fault } from './types.ts'
+import type { Fault, Script } from './types.ts'
 
 const makers: Readonly<Record<string, (directive: Directive) => Fault>> = {
   'refuse-connection': () => ({ type: 'refuse' }),
@@ -29,5 +29,19 @@ const after = (directive: Directive): { after?: number } =>
   directive.options.after === undefined ? {} : { after: directiveNumber(directive.options.after, 0) }
 
 /** The faults that directives ask for. */
-export const faultsOf = (directives: readonly Directive[]): Fault[] =>
+const faultsOf = (directives: readonly Directive[]): Fault[] =>
   directives.flatMap((directive) => makers[directive.name]?.(directive) ?? [])
+
+/** What directives say about the way of the answer, not its words. */
+export function settingsOf(directives: readonly Directive[]): Script {
+  const status = directives.find(({ name }) => name === 'status')
+  const finish = directives.find(({ name }) => name === 'finish')
+  const fault = faultsOf(directives)
+  const retryAfter = status?.options['retry-after']
+  return {
+    ...(finish ? { finish: finish.value } : {}),
+    ...(status ? { status: directiveNumber(status.value, 500) } : {}),
+    ...(retryAfter === undefined ? {} : { headers: { 'retry-after': retryAfter } }),
+    ...(fault.length > 0 ? { fault } : {}),
+  }
+}

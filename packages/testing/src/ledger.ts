@@ -1,4 +1,4 @@
-import type { FakeFormat, FakeStats, Json, RecordedRequest } from './types.ts'
+import type { FakeFormat, FakeOperation, FakeStats, FormPart, Json, RecordedRequest } from './types.ts'
 
 /** How a call ended: `faulted` as a script or directive asked, `aborted` by the client. */
 export type Outcome = 'finished' | 'aborted' | 'faulted'
@@ -21,9 +21,10 @@ export interface Arrival {
   readonly path: string
   readonly query: string
   readonly headers: Readonly<Record<string, string>>
-  readonly bodyText: string
   readonly body: Json | undefined
+  readonly form: readonly FormPart[] | undefined
   readonly format: FakeFormat | undefined
+  readonly operation: FakeOperation | undefined
   readonly model: string | undefined
   readonly stream: boolean
 }
@@ -32,7 +33,7 @@ export interface Ledger {
   readonly requests: RecordedRequest[]
   readonly stats: FakeStats
   /** `holder` is what the signal belongs to. */
-  open(arrival: Arrival, signal: AbortSignal, holder: unknown): Exchange
+  open(arrival: Arrival, content: { readonly text: string }, signal: AbortSignal, holder: unknown): Exchange
   clear(): void
 }
 
@@ -50,7 +51,7 @@ export function createLedger(keep: number): Ledger {
       const { started, finished, aborted, faulted } = counts
       return { started, finished, aborted, faulted, open: started - finished - aborted - faulted }
     },
-    open(arrival, signal, holder) {
+    open(arrival, content, signal, holder) {
       const own = counts
       const hold = { holder, signal }
       held.add(hold)
@@ -61,6 +62,10 @@ export function createLedger(keep: number): Ledger {
       }
       const record: RecordedRequest = {
         ...arrival,
+        // Files have no text worth making until somebody reads it.
+        get bodyText() {
+          return content.text
+        },
         get status() {
           return state.status
         },

@@ -1,18 +1,20 @@
 import { errorResponse, respond } from './answer.ts'
 import { demoBrain } from './brain.ts'
 import { compose } from './compose.ts'
-import type { Dialect, Generated, Knock } from './dialect.ts'
+import type { Dialect, Generated, Knock, Voice } from './dialect.ts'
 import { dialects } from './dialects.ts'
 import type { WireError } from './errors.ts'
 import type { Signing } from './headers.ts'
-import { isObject, parseJson, stringOf } from './json.ts'
+import { isObject, stringOf } from './json.ts'
 import { createLedger, type Exchange } from './ledger.ts'
 import { createMemory } from './memory.ts'
 import { demoModels } from './models.ts'
 import { createPromptCache } from './prompt-cache.ts'
 import { createIds } from './random.ts'
 import { createReplies } from './replies.ts'
+import { readBody } from './request-body.ts'
 import { type Destination, destinationOf, formatOf } from './routes.ts'
+import { serve } from './serve.ts'
 import { createSeals } from './signature.ts'
 import type { FakeProviderOptions, FakeStats, JsonObject, Matcher, RecordedRequest, Reply, Script } from './types.ts'
 
@@ -21,8 +23,9 @@ export interface FakeProvider {
   /**
    * Answers a request as `fetch` would: pass it where a `fetch` is asked for. Whatever the host, the path decides:
    * `/v1/chat/completions`, `/v1/messages`, `/v1/messages/count_tokens`, `/v1/responses`, `/v1/responses/input_tokens`,
-   * `/v1beta/models/{model}:generateContent` (also `:streamGenerateContent`, `:countTokens`) and `/v1/models`, all with
-   * any version or none.
+   * `/v1beta/models/{model}:generateContent` (also `:streamGenerateContent`, `:countTokens`, `:embedContent`,
+   * `:batchEmbedContents`), `/v1/completions`, `/v1/embeddings`, `/v1/rerank`, `/v2/rerank`, `/v1/moderations`,
+   * `/v1/images/…`, `/v1/audio/…` and `/v1/models`, all but `/v2/rerank` with any version or none.
    * Rejects like `fetch` for faults that break the connection, and with the signal's reason when the caller leaves.
    */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
@@ -39,7 +42,7 @@ export interface FakeProvider {
 
 interface Base {
   readonly exchange: Exchange
-  readonly dialect: Dialect
+  readonly voice: Voice
   readonly destination: Destination | undefined
   readonly signing: Signing
   readonly paceMs: number
@@ -64,34 +67,51 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
     const destination = destinationOf(knock)
     const format = destination?.format ?? formatOf(knock)
     const dialect = dialects[format]
-    const bodyText = request.method === 'GET' || request.method === 'HEAD' ? '' : await request.text()
-    const body = bodyText === '' ? undefined : parseJson(bodyText)
-    const named = destination?.model ?? (isObject(body) ? stringOf(body.model) : '')
+    const voice = destination?.service?.voice ?? dialect
+    const content = await readBody(request)
+    const asked = destination?.service?.read(content) ?? (isObject(content.json) ? content.json : {})
+    const named = destination?.model ?? stringOf(asked.model)
     const exchange = ledger.open(
       {
         ...knock,
-        bodyText,
-        body,
+        body: content.json,
+        form: content.form,
         format: destination?.operation === 'generate' ? format : undefined,
+        operation: destination?.service?.operation,
         model: named === '' ? undefined : named,
-        stream: destination?.stream ?? (isObject(body) && body.stream === true),
+        stream: destination?.stream ?? destination?.service?.streams?.(asked) ?? asked.stream === true,
       },
+      content,
       request.signal,
       [input, request],
     )
-    const signing = dialect.sign(ids, now(), named)
-    const base: Base = { exchange, dialect, destination, signing, paceMs: options.paceMs ?? 0 }
-    if (!destination) return errorResponse(base, dialect.noRoute(knock))
+    const signing = voice.sign(ids, now(), named)
+    const base: Base = { exchange, voice, destination, signing, paceMs: options.paceMs ?? 0 }
+    if (!destination) return errorResponse(base, voice.noRoute(knock))
     if (knock.method !== destination.method) {
-      return errorResponse(base, dialect.wrongMethod(knock), { allow: destination.method })
+      return errorResponse(base, voice.wrongMethod(knock), { allow: destination.method })
     }
-    const refusal = dialect.admit(knock, options.apiKey)
+    const refusal = voice.admit(knock, options.apiKey)
     if (refusal) return errorResponse(base, refusal)
-    return destination.operation === 'models' ? listModels(base, destination) : generate(base, destination)
+    if (destination.operation === 'models') return listModels(base, dialect, destination)
+    if (!destination.service) return generate(base, dialect, destination)
+    return serve({
+      ...base,
+      service: destination.service,
+      destination,
+      content,
+      body: asked,
+      scripted: await replies.take(exchange.record),
+      validate: options.validate !== false,
+      exists,
+      brain,
+      ids,
+      now,
+    })
   }
 
-  function listModels(base: Base, destination: Destination): Response {
-    const { dialect, exchange, signing } = base
+  function listModels(base: Base, dialect: Dialect, destination: Destination): Response {
+    const { exchange, signing } = base
     const { model } = destination
     if (model !== undefined && !exists(model)) return errorResponse(base, dialect.unknownModel(model, destination))
     exchange.answered(200)
@@ -102,8 +122,8 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
 
   const exists = (model: string): boolean => !options.models || options.models.includes(model)
 
-  async function generate(base: Base, destination: Destination): Promise<Response> {
-    const { dialect, exchange, signing } = base
+  async function generate(base: Base, dialect: Dialect, destination: Destination): Promise<Response> {
+    const { exchange, signing } = base
     const counting = destination.operation === 'count-tokens'
     const scripted = counting ? undefined : await replies.take(exchange.record)
     if (scripted?.raw) return respond({ ...base, script: scripted }, undefined)
@@ -136,7 +156,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       reasoningField: field !== 'hidden' ? field : wanted ? 'reasoning_content' : undefined,
       padding: options.padding ?? true,
     }
-    return respond({ ...base, script }, generated)
+    return respond({ ...base, script }, () => ({ rendering: dialect.render(generated), stream: prompt.stream }))
   }
 
   function check(body: JsonObject, dialect: Dialect, destination: Destination): WireError | undefined {

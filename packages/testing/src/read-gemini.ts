@@ -26,7 +26,7 @@ export function readGemini(body: JsonObject, destination: Destination): Prompt {
     model: destination.model ?? stringOf(request.model),
     stream: destination.stream === true,
     system: textOf(objectOf(request.systemInstruction)),
-    turns: turnsOf(contents),
+    turns: turnsOf(modelTurns(contents)),
     tools: listOf(request.tools)
       .flatMap((tool) => listOf(objectOf(tool).functionDeclarations))
       .map(objectOf)
@@ -47,6 +47,23 @@ export function readGemini(body: JsonObject, destination: Destination): Prompt {
     segments: segmentsOf(request, contents),
   }
 }
+
+/**
+ * Neighbours of the model count as one turn: the official client sends back each chunk of a stream as a content of its own.
+ * (It may also answer calls in the model's name: those are turns apart.)
+ */
+export function modelTurns(contents: readonly JsonObject[]): JsonObject[] {
+  const turns: JsonObject[] = []
+  for (const content of contents) {
+    const last = turns.at(-1)
+    if (last?.role === 'model' && content.role === 'model' && ![last, content].some(answers))
+      turns[turns.length - 1] = { ...last, parts: [...partsOf(last), ...partsOf(content)] }
+    else turns.push(content)
+  }
+  return turns
+}
+
+const answers = (content: JsonObject): boolean => partsOf(content).some((part) => isObject(part.functionResponse))
 
 export const partsOf = (content: JsonObject): JsonObject[] => listOf(content.parts).map(objectOf)
 

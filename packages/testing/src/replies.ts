@@ -37,6 +37,7 @@ function matches(matcher: Matcher, request: RecordedRequest): boolean {
   if (typeof matcher === 'function') return matcher(request)
   return (
     (matcher.format === undefined || matcher.format === request.format) &&
+    (matcher.operation === undefined || matcher.operation === request.operation) &&
     (matcher.model === undefined || matcher.model === request.model) &&
     (matcher.stream === undefined || matcher.stream === request.stream) &&
     (matcher.text === undefined || request.bodyText.includes(matcher.text))

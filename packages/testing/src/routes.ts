@@ -1,12 +1,18 @@
 import type { Knock } from './dialect.ts'
+import type { Service } from './service.ts'
+import { serviceMethods, services } from './services.ts'
 import type { FakeFormat } from './types.ts'
 
-export type Operation = 'generate' | 'count-tokens' | 'models'
+export type Operation = 'generate' | 'count-tokens' | 'models' | 'serve'
 
 /** What a path stands for. */
 export interface Destination {
   readonly operation: Operation
   readonly format: FakeFormat
+  /** Who serves it, where that is none of generation. */
+  readonly service: Service | undefined
+  /** What the path asks of the model that it names: `embedContent`. */
+  readonly action: string | undefined
   readonly method: 'GET' | 'POST'
   /** The model that the path names. */
   readonly model: string | undefined
@@ -35,21 +41,34 @@ const publisher = /^(\/projects\/[^/]+\/locations\/[^/]+)?\/publishers\/google(?
 
 /** With and without a version: base URLs have it or not. */
 export function destinationOf(knock: Knock): Destination | undefined {
-  const version = /^\/(v1(?:(?:alpha|beta)1?)?)(?=\/)/.exec(knock.path)?.[1]
+  const version = /^\/(v[12](?:(?:alpha|beta)1?)?)(?=\/)/.exec(knock.path)?.[1]
   const short = (version === undefined ? knock.path : knock.path.slice(version.length + 1))
     .replace(/(?<=.)\/$/, '')
     .replace(publisher, '')
-  const base = { model: undefined, stream: undefined, array: false, version: version ?? 'v1' }
-  const post = posts[short]
+  const base = {
+    service: undefined,
+    action: undefined,
+    model: undefined,
+    stream: undefined,
+    array: false,
+    version: version ?? 'v1',
+  }
+  const post = version === 'v2' ? undefined : posts[short]
   if (post) return { ...base, operation: post[0], format: post[1], method: 'POST' }
+  const service = services[version === 'v2' ? `/v2${short}` : short]
+  if (service) return { ...base, operation: 'serve', service, format: 'chat', method: 'POST' }
   const call = /^\/models\/(.+):([A-Za-z]+)$/.exec(short)
-  const operation = methods[call?.[2] ?? '']
+  const action = call?.[2] ?? ''
+  const served = serviceMethods[action]
+  const operation = served ? 'serve' : methods[action]
   if (call && operation) {
-    const stream = call[2] === 'streamGenerateContent'
+    const stream = action === 'streamGenerateContent'
     const array = stream && new URLSearchParams(knock.query).get('alt') !== 'sse'
     return {
       ...base,
       operation,
+      service: served,
+      action,
       format: 'gemini',
       method: 'POST',
       model: decodeModel(call[1] ?? ''),

@@ -6,6 +6,29 @@ export type JsonObject = { [key: string]: Json }
 /** The formats the fake provider speaks. */
 export type FakeFormat = 'chat' | 'messages' | 'gemini' | 'responses'
 
+/** What the fake provider does beside generation. */
+export type FakeOperation =
+  | 'completions'
+  | 'embeddings'
+  | 'rerank'
+  | 'moderations'
+  | 'images'
+  | 'image-edits'
+  | 'image-variations'
+  | 'transcriptions'
+  | 'translations'
+  | 'speech'
+
+/** One part of a multipart body. */
+export interface FormPart {
+  readonly name: string
+  /** Undefined for a plain field. */
+  readonly filename: string | undefined
+  /** As the client said it; empty for a plain field. */
+  readonly contentType: string
+  readonly bytes: Uint8Array
+}
+
 /** A request as it arrived, and what became of its answer. */
 export interface RecordedRequest {
   readonly method: string
@@ -18,8 +41,12 @@ export interface RecordedRequest {
   readonly bodyText: string
   /** The parsed body; undefined if it was no JSON. */
   readonly body: Json | undefined
+  /** The parts of a multipart body, in order; undefined if it was none, or a broken one. */
+  readonly form: readonly FormPart[] | undefined
   /** The format the path stands for; undefined for paths that are no generation. */
   readonly format: FakeFormat | undefined
+  /** The operation the path stands for, where that is none of generation. */
+  readonly operation: FakeOperation | undefined
   /** The model asked for, in the body or in the path; undefined if none was named. */
   readonly model: string | undefined
   /** A stream was asked for, in the body or in the path. */
@@ -128,6 +155,7 @@ export type FinishWord = 'stop' | 'length' | 'tool-calls' | 'stop-sequence' | 'r
 
 /** An answer, independent of the format it is asked for in. Everything is optional; `{}` is an empty answer. */
 export interface Script {
+  /** Beside generation: the transcript, or the completion. */
   readonly text?: string
   readonly thinking?: string | ScriptedThinking
   readonly toolCalls?: readonly ScriptedToolCall[]
@@ -175,6 +203,7 @@ export type Matcher =
   | ((request: RecordedRequest) => boolean)
   | {
       readonly format?: FakeFormat
+      readonly operation?: FakeOperation
       readonly model?: string
       readonly stream?: boolean
       /** Found anywhere in the body's text. */

@@ -13,6 +13,8 @@ import type {
   Report,
   Usage,
 } from './ir.ts'
+import type { AnswerPointers } from './shared/answer-pointers.ts'
+import type { IsShown } from './shared/usage-report.ts'
 
 /** One server-sent event. `data` is the joined data lines; `event` its name, where it has one. */
 export interface SseEvent {
@@ -180,6 +182,10 @@ export interface Codec {
 
   /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
   readonly fieldPointers: { readonly [irField: string]: string }
+  /** The same for an answer. */
+  readonly answerPointers: AnswerPointers
+  /** JSON Pointers, within a usage object of this format, to what it says beyond the totals and the features that are shown. */
+  usageBeside(usage: JsonObject, isShown: IsShown): readonly string[]
   /** Effort words this format's clients may write; others are approximated. */
   readonly efforts: readonly Effort[]
   /** What becomes of each feature of requests and answers in this format. Documents and routes are made of it. */

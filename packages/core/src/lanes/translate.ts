@@ -2,6 +2,7 @@ import { GatewayError } from '../errors.ts'
 import type { Codec, CodecContext, TargetTraits } from '../formats/codec.ts'
 import type { ErrorInfo, ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
 import { translateParam } from '../formats/shared/param.ts'
+import { reportUsage } from '../formats/shared/usage-report.ts'
 import { scanJson } from '../json/scan.ts'
 import { answerSide, createReport, lossHeader } from '../losses.ts'
 import { createSseDecoder } from '../sse/decode.ts'
@@ -54,11 +55,13 @@ export function translateLane(translation: Translation): Lane {
       const text = new TextDecoder().decode(bytes)
       if (scanJson(text, translation.maxDepth).tooDeep)
         throw new GatewayError('upstream_bad_response', 'The upstream answered with JSON that nests too deep.')
-      const exchange = { ...context, report: answerSide(report), request: model, target }
+      const exchange = { ...context, report: answerSide(report, upstream.answerPointers), request: model, target }
       const response = upstream.decodeResponse(parseAnswer(bytes), exchange)
       const finish = response.choices[0]?.finish.reason
+      const body = JSON.stringify(client.encodeResponse(response, exchange))
+      reportUsage(response.usage, upstream, client, exchange.report)
       return {
-        body: JSON.stringify(client.encodeResponse(response, exchange)),
+        body,
         ...(response.usage === undefined ? {} : { usage: response.usage }),
         ...(finish === undefined ? {} : { finish }),
       }
@@ -76,10 +79,11 @@ function translatedStream(
   context: CodecContext,
   report: Report,
 ): AnswerStream {
-  const exchange = { ...context, report: answerSide(report), request, target: translation.target }
+  const { client, upstream, target } = translation
+  const exchange = { ...context, report: answerSide(report, upstream.answerPointers), request, target }
   const decoder = createSseDecoder(translation.maxEventChars)
-  const decode = translation.upstream.decodeStream(exchange)
-  const encode = translation.client.encodeStream(exchange)
+  const decode = upstream.decodeStream(exchange)
+  const encode = client.encodeStream(exchange)
   const state: { -readonly [K in keyof StreamState]: StreamState[K] } = {
     started: false,
     ended: false,
@@ -88,7 +92,7 @@ function translatedStream(
     finish: undefined,
   }
   const told = report.losses.length
-  const tellLosses = translation.tellLosses && translation.client.noComments !== true
+  const tellLosses = translation.tellLosses && client.noComments !== true
   let ready = ''
 
   const note = (event: ModelEvent): void => {
@@ -116,6 +120,7 @@ function translatedStream(
       const event: ModelEvent = raw.type === 'error' ? { type: 'error', error: translation.clean(raw.error) } : raw
       note(event)
       const out = encodeAllSse(encode.push(event))
+      if (event.type === 'response-end') reportUsage(state.usage, upstream, client, exchange.report)
       // The comment goes in front of the terminal event: after it nobody reads.
       if (event.type === 'response-end' && tellLosses) ready += lossComment(report, told)
       ready += out

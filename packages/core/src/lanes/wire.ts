@@ -118,7 +118,14 @@ export function passingStream(
         if (whole !== undefined) ready.push(untilBroken(whole, createTap()))
         throw error
       }
-      if (whole !== undefined) ready.push(tap.error === undefined ? whole : untilError(whole, createTap(), redact))
+      if (whole !== undefined)
+        ready.push(
+          tap.error !== undefined
+            ? untilError(whole, createTap(), redact)
+            : decoder.bare
+              ? redacted(whole, redact)
+              : whole,
+        )
       // What is no event's data (comments, unknown fields) is not counted by the decoder.
       else if (cutter.held > maxEventChars) throw tooLarge()
     },
@@ -128,9 +135,14 @@ export function passingStream(
       const events = decoder.end()
       for (const event of events) tap.push(event)
       tap.end?.()
+      if (tap.error !== undefined && decoder.bare) {
+        // Clients look for events: an error that is none they would read past.
+        ready.push(redacted(bytesOf(events), redact))
+        return
+      }
       const rest = events.length > 0 ? cutter.rest() : undefined
       if (rest === undefined) return
-      ready.push(tap.error === undefined ? rest : encoder.encode(redact(new TextDecoder().decode(rest))))
+      ready.push(tap.error === undefined ? rest : redacted(rest, redact))
       ready.push(encoder.encode('\n\n'))
     },
     take() {
@@ -142,6 +154,9 @@ export function passingStream(
     fail: (error) => bytesOf(tap.fail(error)),
   }
 }
+
+const redacted = (bytes: Uint8Array, redact: (text: string) => string): Uint8Array =>
+  encoder.encode(redact(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)))
 
 function untilBroken(bytes: Uint8Array, tap: StreamTap): Uint8Array {
   const decoder = createSseDecoder(Number.POSITIVE_INFINITY)
@@ -197,11 +212,9 @@ function editingStream(
     },
     end() {
       const rest = cutter.rest()
-      if (rest !== undefined) {
-        const block = text.decode(rest)
-        const events = [...decoder.pushText(block), ...decoder.end()]
-        if (events.length > 0) pass(`${block}\n\n`, events)
-      }
+      const block = rest === undefined ? '' : text.decode(rest)
+      const events = [...decoder.pushText(block), ...decoder.end()]
+      if (events.length > 0) pass(decoder.bare ? encodeAllSse(events) : `${block}\n\n`, events)
       tap.end?.()
     },
     take() {

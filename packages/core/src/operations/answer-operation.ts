@@ -1,9 +1,9 @@
 import type { Codec } from '../formats/codec.ts'
 import type { Reply } from '../inbound.ts'
 import type { RequestBody } from '../lanes/wire.ts'
-import type { AnswerCall } from '../send-answer.ts'
 import { isStream } from '../reply.ts'
-import { type Form } from './multipart/form.ts'
+import type { AnswerCall } from '../send-answer.ts'
+import type { Form } from './multipart/form.ts'
 import { isMultipart, notAnUpload, readForm } from './multipart/read-form.ts'
 import type { Dialect, Operation } from './operation.ts'
 import { runOperation } from './run.ts'
@@ -44,7 +44,7 @@ export async function answerOperation(
 const nothing = new Uint8Array(0)
 
 function upload({ inbound, shared }: Omit<AnswerCall, 'jsonArray'>, { form }: Dialect<unknown, unknown>) {
-  return form !== undefined && isMultipart(inbound) ? readForm(inbound, form, shared.limits) : undefined
+  return form !== undefined && isMultipart(inbound) ? readForm(inbound, form, shared) : undefined
 }
 
 function answer(

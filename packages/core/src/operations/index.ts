@@ -1,6 +1,8 @@
 import type { Codec } from '../formats/codec.ts'
+import { speech, transcriptions, translations } from './audio/index.ts'
 import { completions } from './completions/index.ts'
 import { embeddings } from './embeddings/index.ts'
+import { imageEdits, images, imageVariations } from './images/index.ts'
 import { moderations } from './moderations.ts'
 import type { Dialect, Operation, OperationName } from './operation.ts'
 import { realtimeSessions } from './realtime-sessions.ts'
@@ -12,6 +14,12 @@ export const operations: { readonly [O in OperationName]?: Operation<unknown, un
   embeddings,
   rerank,
   moderations,
+  images,
+  'image-edits': imageEdits,
+  'image-variations': imageVariations,
+  transcriptions,
+  translations,
+  speech,
   'realtime-sessions': realtimeSessions,
 }
 

@@ -177,7 +177,9 @@ function translation(
       const usage = operation.usageOf?.(answer)
       const units = operation.unitsOf?.(answer)
       return {
-        ...(dialect.encodeBody?.(answer, exchange) ?? { body: JSON.stringify(dialect.encodeAnswer?.(answer, exchange)) }),
+        ...(dialect.encodeBody?.(answer, exchange) ?? {
+          body: JSON.stringify(dialect.encodeAnswer?.(answer, exchange)),
+        }),
         ...(usage === undefined ? {} : { usage }),
         ...(units === undefined ? {} : { units }),
       }

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import type { Json } from '../formats/ir.ts'
 
-const token = z.number().int().min(0)
 const isText = (item: unknown): boolean => typeof item === 'string'
-const isToken = (item: unknown): boolean => token.safeParse(item).success
+const isToken = (item: unknown): boolean => Number.isSafeInteger(item) && Number(item) >= 0
 const isTokens = (item: unknown): boolean => Array.isArray(item) && item.length > 0 && item.every(isToken)
 
 const forms = 'one of a string, an array of strings, an array of integers, or an array of integer arrays'

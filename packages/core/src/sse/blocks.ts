@@ -21,6 +21,8 @@ export function createBlockCutter(): BlockCutter {
   let held = 0
   // The last three bytes held: a blank line may straddle chunks.
   let before: readonly number[] = []
+  // A carriage return ended what was given out: a line feed behind it is the other half of that line end.
+  let halfOut = false
 
   const hold = (tail: Uint8Array): void => {
     if (tail.length === 0) return
@@ -31,7 +33,9 @@ export function createBlockCutter(): BlockCutter {
 
   return {
     push(chunk) {
-      const cut = lastBlankLine(chunk, before)
+      if (chunk.length === 0) return undefined
+      const cut = lastBlankLine(chunk, before) || (halfOut && chunk[0] === LF ? 1 : 0)
+      halfOut = cut === chunk.length && chunk[cut - 1] === CR
       if (cut === 0) {
         hold(chunk)
         return undefined

@@ -10,9 +10,17 @@ const CR = 13
 export interface SseDecoder {
   push(chunk: Uint8Array): SseEvent[]
   pushText(text: string): SseEvent[]
-  /** Ends the input. An event that lacks only its closing blank line is still given out; half an event is not. */
+  /**
+   * Ends the input. An event that lacks only its closing blank line is still given out; half an event is not. So is a JSON
+   * object that tells of an error: some servers fail in mid-stream without making an event of it.
+   */
   end(): SseEvent[]
+  /** Whether a line began such an object. */
+  readonly bare: boolean
 }
+
+/** No error is longer; what is, is something else. */
+const maxBareChars = 65_536
 
 /**
  * @param maxEventChars cap of one unfinished event; beyond it `push` throws `upstream_bad_response`.
@@ -28,8 +36,13 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
     onEvent: ({ event, data }) => events.push(event === undefined ? { data } : { event, data }),
     onError: (error) => {
       if (error.type === 'max-buffer-size-exceeded') overflow = true
+      else if (error.type === 'unknown-field' && error.line !== undefined) keepBare(error.line)
     },
   })
+  let bare = ''
+  const keepBare = (line: string): void => {
+    if ((bare !== '' || line.startsWith('{')) && bare.length + line.length <= maxBareChars) bare += `${line}\n`
+  }
   const take = (): SseEvent[] => {
     if (overflow) throw tooLarge()
     const taken = events
@@ -57,8 +70,22 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
     pushText,
     end() {
       feed(`${text.decode()}\n\n`)
-      return take().filter(({ data }) => isWhole(data))
+      const events = take().filter(({ data }) => isWhole(data))
+      const error = bare === '' ? undefined : bareError(bare)
+      return error === undefined ? events : [...events, { data: error }]
     },
+    get bare() {
+      return bare !== ''
+    },
+  }
+}
+
+function bareError(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && 'error' in value ? JSON.stringify(value) : undefined
+  } catch {
+    return undefined
   }
 }
 

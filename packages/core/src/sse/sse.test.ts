@@ -34,6 +34,17 @@ describe('SSE decoding', () => {
     expect(decodeAll([bytes('data: {"a":1}\n\ndata: {"a":')])).toEqual([{ data: '{"a":1}' }])
   })
 
+  it('gives out an error that is no event, once the input has ended', () => {
+    const error = '{\n  "error": {\n    "code": 503,\n    "message": "data: late"\n  }\n}\n'
+    for (const size of [1, 7, 1000])
+      expect(decodeAll(cut(bytes(`data: {"a":1}\n\n${error}`), size))).toEqual([
+        { data: '{"a":1}' },
+        { data: '{"error":{"code":503,"message":"data: late"}}' },
+      ])
+    expect(decodeAll([bytes('data: {"a":1}\n\n{"no": "error"}\n')])).toEqual([{ data: '{"a":1}' }])
+    expect(decodeAll([bytes('field: {"error": {}}\n{"error": {"cut": \n')])).toEqual([])
+  })
+
   it.each(['\n\n', '\r\n\r\n', '\r\r', '\n\r', '\r\n\r'])(
     'gives an event out with the %j behind it, not later',
     (blank) => {
@@ -75,6 +86,16 @@ describe('block cutter', () => {
       }
     },
   )
+
+  it('gives out the other half of a line end that is out already', () => {
+    const cutter = createBlockCutter()
+    const given = ['data: x\r\n\r', '', '\n', 'data: y\r\n\r', '\ndata: z', '\r\n', '\r\n'].map((chunk) => {
+      const whole = cutter.push(bytes(chunk))
+      return whole && text([whole])
+    })
+    expect(given).toEqual(['data: x\r\n\r', undefined, '\n', 'data: y\r\n\r', '\n', undefined, 'data: z\r\n\r\n'])
+    expect(cutter.held).toBe(0)
+  })
 
   it('holds the tail of random splits and counts it', () => {
     fc.assert(

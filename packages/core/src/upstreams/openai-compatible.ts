@@ -35,6 +35,12 @@ const operationPaths = {
   embeddings: { openai: '/embeddings' },
   moderations: { openai: '/moderations' },
   rerank: { jina: '/rerank' },
+  images: { openai: '/images/generations' },
+  'image-edits': { openai: '/images/edits' },
+  'image-variations': { openai: '/images/variations' },
+  transcriptions: { openai: '/audio/transcriptions' },
+  translations: { openai: '/audio/translations' },
+  speech: { openai: '/audio/speech' },
 } as const
 
 const countPaths = { messages: '/messages/count_tokens', responses: '/responses/input_tokens' } as const

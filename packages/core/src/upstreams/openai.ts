@@ -23,6 +23,12 @@ export function openai({
       completions: { openai: '/completions' },
       embeddings: { openai: '/embeddings' },
       moderations: { openai: '/moderations' },
+      images: { openai: '/images/generations' },
+      'image-edits': { openai: '/images/edits' },
+      'image-variations': { openai: '/images/variations' },
+      transcriptions: { openai: '/audio/transcriptions' },
+      translations: { openai: '/audio/translations' },
+      speech: { openai: '/audio/speech' },
       'realtime-sessions': { 'client-secrets': '/realtime/client_secrets', sessions: '/realtime/sessions' },
     },
     // A server that only speaks chat is another one than OpenAI's.

@@ -37,6 +37,7 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
   if (request.body === null) return
   const reader = request.body.getReader()
   let size = 0
+  let whole = false
   const { signal } = request
   // A body made of a stream knows nothing of its request's signal; a read that waits must end with it.
   const leave = (): void => void reader.cancel(signal.reason).catch(() => {})
@@ -46,12 +47,12 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
     for (;;) {
       const { done, value } = await reader.read()
       if (signal.aborted) throw signal.reason
-      if (done) break
-      size += value.length
-      if (size > limit) {
-        reader.cancel().catch(() => {})
-        throw tooLarge()
+      if (done) {
+        whole = true
+        break
       }
+      size += value.length
+      if (size > limit) throw tooLarge()
       yield value
     }
   } catch (cause) {
@@ -59,6 +60,7 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
     throw new GatewayError('cancelled', 'The request body broke off.', { cause })
   } finally {
     signal.removeEventListener('abort', leave)
+    if (!whole) reader.cancel().catch(() => {})
   }
 }
 

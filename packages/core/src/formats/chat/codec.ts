@@ -3,7 +3,7 @@ import { validateBody } from '../shared/validate.ts'
 import { carries } from './carries.ts'
 import { complain } from './complaint.ts'
 import { decodeError, encodeError } from './error.ts'
-import { efforts, fieldPointers } from './fields.ts'
+import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -13,6 +13,7 @@ import { requestSchema } from './schema.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { tapResponse, tapStream, wireEdit } from './tap.ts'
+import { usageBeside } from './usage.ts'
 
 /** OpenAI's chat completions, as OpenAI and a dozen compatible vendors speak them. */
 export const chatCodec: Codec = {
@@ -32,6 +33,8 @@ export const chatCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
+  answerPointers,
+  usageBeside,
   efforts,
   carries,
 }

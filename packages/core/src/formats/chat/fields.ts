@@ -1,4 +1,5 @@
 import type { Effort } from '../ir.ts'
+import type { AnswerPointers } from '../shared/answer-pointers.ts'
 import type { NameRule } from '../shared/tool-names.ts'
 
 /** Where the IR's request fields stand in a chat body. */
@@ -43,6 +44,17 @@ export const fieldPointers = {
   metadata: '/metadata',
   serviceTier: '/service_tier',
 } as const satisfies Readonly<Record<string, string>>
+
+/** Where an answer's IR stands in a chat answer. */
+export const answerPointers = {
+  choice: '/choices/{n}',
+  'choice.finish': '/choices/{n}/finish_reason',
+  'choice.sequence': '/choices/{n}/stop_reason',
+  'choice.explanation': '/choices/{n}/message',
+  'choice.logprobs': '/choices/{n}/logprobs',
+  usage: '/usage',
+  serviceTier: '/service_tier',
+} as const satisfies AnswerPointers
 
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
 

@@ -46,15 +46,16 @@ function encodeAnswer(choice: Choice, index: number, context: ExchangeContext): 
   if (reason === 'error' || (reason === 'other' && parts.length === 0))
     throw new GatewayError('upstream_error', explanation ?? 'The upstream ended its answer with an error.')
   const at = `/choices/${index}`
-  // What another format says of a choice stands at the root of its answer.
-  const { message: ownMessage, ...own } = ownExtra(extra, 'chat', '', context.report) ?? {}
-  ownExtra(finishExtra, 'chat', '', context.report)
+  const { message: ownMessage, ...own } = ownExtra(extra, 'chat', at, context.report) ?? {}
+  ownExtra(finishExtra, 'chat', at, context.report)
   reportEnding(finish, {}, at, context)
   const held = heldBy(parts)
   const message = encodeMessage(parts, isObject(ownMessage) ? ownMessage : {}, context)
   if (explanation !== undefined && message.refusal === null) {
     if (reason === 'refusal' || reason === 'content-filter') message.refusal = explanation
-    else context.report.add(loss(at, `why the answer ended is not said in chat: ${explanation}`, 'unsupported', 'note'))
+    else context.report.add(
+        loss(`${at}/explanation`, `why the answer ended is not said in chat: ${explanation}`, 'unsupported', 'note'),
+      )
   }
   const out: JsonObject = { ...own, index, message, logprobs: logprobs ?? null }
   out.finish_reason = encodeFinish(finish, held, usesFunctions(context.request))

@@ -161,7 +161,7 @@ export function createChoiceEncoder(
   /** A citation supports the whole of its text, whose length is known at its end. */
   function endText(part: OpenPart): void {
     for (const citation of part.citations) {
-      const annotation = encodeCitation(citation, part.offset, length - part.offset, '', context)
+      const annotation = encodeCitation(citation, part.offset, length - part.offset, part.value.at ?? '', context)
       if (annotation !== undefined) annotations.push(annotation)
     }
   }
@@ -275,9 +275,8 @@ export function createChoiceEncoder(
       if (reason === 'error' || (reason === 'other' && !anything))
         return explanation ?? 'The upstream ended its answer with an error.'
       const at = `/choices/${index}`
-      // What another format says of a choice stands at the root of its answer.
-      const { message, ...own } = ownExtra(extra, 'chat', '', context.report) ?? {}
-      ownExtra(finishExtra, 'chat', '', context.report)
+      const { message, ...own } = ownExtra(extra, 'chat', at, context.report) ?? {}
+      ownExtra(finishExtra, 'chat', at, context.report)
       reportEnding(finish, {}, at, context)
       introduce()
       if (isObject(message)) chunk(message)
@@ -286,7 +285,7 @@ export function createChoiceEncoder(
         if (reason === 'refusal' || reason === 'content-filter') chunk({ refusal: explanation })
         else
           context.report.add(
-            loss(at, `why the answer ended is not said in chat: ${explanation}`, 'unsupported', 'note'),
+            loss(`${at}/explanation`, `why the answer ended is not said in chat: ${explanation}`, 'unsupported', 'note'),
           )
       }
       const last: JsonObject = {

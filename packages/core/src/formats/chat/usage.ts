@@ -1,6 +1,7 @@
 import type { Json, JsonObject, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { type Nothing, put } from '../shared/strict.ts'
+import { type IsShown, type UsageFields, usageBeside as beside } from '../shared/usage-report.ts'
 
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
@@ -75,3 +76,29 @@ export function encodeUsage(usage: Usage, reasoned = false): JsonObject {
   if (Object.keys(outputDetails).length > 0) out.completion_tokens_details = outputDetails
   return out
 }
+
+/** OpenAI's fields and those of its vendors that say the same. */
+const usageFields = {
+  prompt_tokens: 'told',
+  completion_tokens: 'told',
+  total_tokens: 'told',
+  prompt_tokens_details: {
+    text_tokens: 'told',
+    cached_tokens: 'usage.cacheRead',
+    cache_write_tokens: 'usage.cacheWrite',
+    audio_tokens: 'usage.audio',
+    image_tokens: 'usage.image',
+  },
+  completion_tokens_details: {
+    text_tokens: 'told',
+    reasoning_tokens: 'usage.reasoning',
+    audio_tokens: 'usage.audio',
+    image_tokens: 'usage.image',
+  },
+  prompt_cache_hit_tokens: 'usage.cacheRead',
+  prompt_cache_miss_tokens: 'told',
+  num_cached_tokens: 'usage.cacheRead',
+  cached_tokens: 'usage.cacheRead',
+  cache_creation_input_tokens: 'usage.cacheWrite',
+} as const satisfies UsageFields
+export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)

@@ -3,7 +3,7 @@ import { carries } from './carries.ts'
 import { validateRequest } from './complaint.ts'
 import { count } from './count.ts'
 import { decodeError, encodeError } from './error.ts'
-import { efforts, fieldPointers } from './fields.ts'
+import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -12,6 +12,7 @@ import { encodeResponse } from './response-encode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { tapResponse, tapStream, wireEdit } from './tap.ts'
+import { usageBeside } from './usage.ts'
 
 /** Google's generateContent, as the Gemini API and Vertex speak it. */
 export const geminiCodec: Codec = {
@@ -34,6 +35,8 @@ export const geminiCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
+  answerPointers,
+  usageBeside,
   efforts,
   carries,
 }

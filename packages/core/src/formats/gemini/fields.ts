@@ -1,4 +1,5 @@
 import type { Effort } from '../ir.ts'
+import type { AnswerPointers } from '../shared/answer-pointers.ts'
 import type { NameRule } from '../shared/tool-names.ts'
 
 /** Where the IR's request fields stand in a generateContent body. The model and the wish for a stream stand in the URL. */
@@ -29,6 +30,18 @@ export const fieldPointers = {
   'output.logprobs': '/generationConfig/logprobs',
   serviceTier: '/serviceTier',
 } as const satisfies Readonly<Record<string, string>>
+
+/** Where an answer's IR stands in a generateContent answer. */
+export const answerPointers = {
+  choice: '/candidates/{n}',
+  'choice.finish': '/candidates/{n}/finishReason',
+  'choice.sequence': '/candidates/{n}/finishReason',
+  'choice.explanation': '/candidates/{n}/finishMessage',
+  'choice.logprobs': '/candidates/{n}/logprobsResult',
+  'choice.promptFeedback': '/promptFeedback',
+  usage: '/usageMetadata',
+  serviceTier: '/usageMetadata/serviceTier',
+} as const satisfies AnswerPointers
 
 export type FieldName = keyof typeof fieldPointers
 

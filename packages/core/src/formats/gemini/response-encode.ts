@@ -3,8 +3,10 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, JsonObject, ModelResponse, Part } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { isObject } from '../shared/reader.ts'
+import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
+import { encodeTier } from './fields.ts'
 import { encodeFinish } from './finish.ts'
 import { encodeSources } from './grounding.ts'
 import { encodeLogprobs } from './logprobs.ts'
@@ -27,17 +29,24 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   if (feedback !== undefined) out.promptFeedback = feedback
   else out.candidates = choices.map((choice, index) => encodeCandidate(choice, index, context))
   const counted = usage === undefined ? undefined : encodeUsage(usage)
-  if (counted !== undefined) out.usageMetadata = withTier(counted, serviceTier)
+  const metadata = withTier(counted, serviceTier, context)
+  if (metadata !== undefined) out.usageMetadata = metadata
   out.modelVersion = model || context.request.model
   out.responseId = id || context.newId('')
   return out
 }
 
-/** The tier stands in the usage; one of another vendor's words is left out there. */
-export function withTier(usage: JsonObject, tier: string | undefined): JsonObject {
-  if (tier === undefined || usage.serviceTier !== undefined) return usage
-  const word = tier === 'default' ? 'standard' : tier
-  return ['standard', 'flex', 'priority'].includes(word) ? { ...usage, serviceTier: word } : usage
+/** The tier stands in the usage; another vendor's word, or one without a usage, is left out and reported. */
+export function withTier(
+  usage: JsonObject | undefined,
+  tier: string | undefined,
+  context: ExchangeContext,
+): JsonObject | undefined {
+  if (tier === undefined || usage?.serviceTier !== undefined) return usage
+  const word = encodeTier(tier)
+  if (usage !== undefined && word !== undefined) return { ...usage, serviceTier: word }
+  context.report.add(loss('/serviceTier', `the tier '${tier}' is not said here`, 'unsupported', 'note'))
+  return usage
 }
 
 /** A prompt that Google blocked is told in Google's own way: without a candidate. */
@@ -63,6 +72,7 @@ function encodeCandidate(choice: Choice, index: number, context: ExchangeContext
     ...own,
   }
   encodeSources(citedIn(parts, wire), out, context)
+  reportRefusalLogprobs(logprobs, index, context.report)
   put(out, 'logprobsResult', encodeLogprobs(logprobs))
   return out
 }
@@ -81,7 +91,7 @@ export function encodeEnding(
   reportEnding(finish, { words: 'gemini' }, at, context)
   const { promptFeedback: _feedback, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
   if (sequence !== undefined)
-    context.report.add(loss(at, `which stop sequence was hit is not said here: ${sequence}`, 'unsupported', 'note'))
+    context.report.add(loss(`${at}/sequence`, `which stop sequence was hit is not said here: ${sequence}`, 'unsupported', 'note'))
   const out: JsonObject = { finishReason: word, ...own }
   put(out, 'finishMessage', explanation)
   return out

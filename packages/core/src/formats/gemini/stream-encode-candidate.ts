@@ -1,6 +1,7 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Extra, Finish, Json, JsonObject, MediaPart, Part, Sealed } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
+import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { ownExtra } from '../shared/report.ts'
 import { put } from '../shared/strict.ts'
 import { reportCache } from './cache.ts'
@@ -49,6 +50,7 @@ export function createCandidateEncoder(
     part.text += text
     if (text === '' && logprobs === undefined) return
     const result = logprobs === undefined ? undefined : encodeLogprobs(logprobs)
+    if (value.type === 'refusal') reportRefusalLogprobs(logprobs, index, context.report)
     if (value.type === 'text' || value.type === 'refusal') {
       const bare = part.fresh ? encodePart({ ...value, text }, scope) : undefined
       send(bare === undefined ? `{"text":${JSON.stringify(text)}}` : JSON.stringify(bare), result)
@@ -166,6 +168,7 @@ export function createCandidateEncoder(
       }
       const several = cited.length > 1
       encodeSources(several ? joined(cited) : cited, candidate, context)
+      reportRefusalLogprobs(logprobs, index, context.report)
       put(candidate, 'logprobsResult', encodeLogprobs(logprobs))
       return { candidate }
     },

@@ -116,7 +116,8 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     }
   }
 
-  const counted = (): JsonObject | undefined => (usage === undefined ? undefined : withTier(encodeUsage(usage), tier))
+  const counted = (): JsonObject | undefined =>
+    withTier(usage === undefined ? undefined : encodeUsage(usage), tier, context)
 
   function finish(): void {
     over = true

@@ -1,6 +1,7 @@
 import type { Json, JsonObject, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { type Nothing, put } from '../shared/strict.ts'
+import { type IsShown, type UsageFeature, type UsageFields, usageBeside as beside } from '../shared/usage-report.ts'
 import { decodeTier } from './fields.ts'
 
 const count = (value: Json | undefined): number | undefined =>
@@ -9,12 +10,15 @@ const count = (value: Json | undefined): number | undefined =>
 /** Modalities by their numbers, which some servers write instead. */
 const numbered: readonly string[] = ['', 'TEXT', 'IMAGE', 'VIDEO', 'AUDIO', 'DOCUMENT']
 
+function wordOf(detail: Json): string {
+  const modality = isObject(detail) ? detail.modality : undefined
+  return (typeof modality === 'number' ? numbered[modality] : typeof modality === 'string' ? modality : undefined) ?? ''
+}
+
 function ofModality(details: Json | undefined, wanted: string): number | undefined {
   if (!Array.isArray(details)) return undefined
   for (const detail of details) {
-    if (!isObject(detail)) continue
-    const { modality } = detail
-    if ((typeof modality === 'number' ? numbered[modality] : modality) === wanted) return count(detail.tokenCount)
+    if (isObject(detail) && wordOf(detail) === wanted) return count(detail.tokenCount)
   }
   return undefined
 }
@@ -41,8 +45,9 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
   put(usage.input, 'image', ofModality(value.promptTokensDetails, 'IMAGE'))
   put(usage.input, 'tool', tool)
   put(usage.output, 'reasoning', thought)
-  put(usage.output, 'audio', ofModality(value.candidatesTokensDetails, 'AUDIO'))
-  put(usage.output, 'image', ofModality(value.candidatesTokensDetails, 'IMAGE'))
+  const written = value.candidatesTokensDetails ?? value.responseTokensDetails
+  put(usage.output, 'audio', ofModality(written, 'AUDIO'))
+  put(usage.output, 'image', ofModality(written, 'IMAGE'))
   return usage
 }
 
@@ -80,3 +85,34 @@ function details(audio: number | undefined, image: number | undefined): JsonObje
   if (image !== undefined) list.push({ modality: 'IMAGE', tokenCount: image })
   return list.length === 0 ? undefined : list
 }
+
+const usageFields = {
+  promptTokenCount: 'told',
+  candidatesTokenCount: 'told',
+  responseTokenCount: 'told',
+  totalTokenCount: 'told',
+  cachedContentTokenCount: 'usage.cacheRead',
+  thoughtsTokenCount: 'usage.reasoning',
+  toolUsePromptTokenCount: 'usage.tool',
+  serviceTier: 'told',
+} as const satisfies UsageFields
+/** What each list of modalities is read for; text is the rest of a total that is told. */
+const modalities: Readonly<Record<string, Readonly<Record<string, UsageFeature>>>> = {
+  promptTokensDetails: { AUDIO: 'usage.audio', IMAGE: 'usage.image' },
+  candidatesTokensDetails: { AUDIO: 'usage.audio', IMAGE: 'usage.image' },
+  responseTokensDetails: { AUDIO: 'usage.audio', IMAGE: 'usage.image' },
+  cacheTokensDetails: {},
+  toolUsePromptTokensDetails: {},
+}
+export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
+  beside(usage, usageFields, isShown).filter((path) => {
+    const key = path.slice(1)
+    const details = usage[key]
+    const read = Object.hasOwn(modalities, key) ? modalities[key] : undefined
+    if (read === undefined || !Array.isArray(details)) return true
+    return details.some((detail) => {
+      const word = wordOf(detail)
+      const feature = Object.hasOwn(read, word) ? read[word] : undefined
+      return word !== 'TEXT' && isObject(detail) && count(detail.tokenCount) && !(feature !== undefined && isShown(feature))
+    })
+  })

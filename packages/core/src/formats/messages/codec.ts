@@ -2,7 +2,7 @@ import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
 import { count } from './count.ts'
 import { decodeError, encodeError } from './error.ts'
-import { efforts, fieldPointers } from './fields.ts'
+import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -11,6 +11,7 @@ import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { tapResponse, tapStream } from './tap.ts'
 import { validateRequest } from './validate.ts'
+import { usageBeside } from './usage.ts'
 
 /** Anthropic Messages. */
 export const messagesCodec: Codec = {
@@ -32,6 +33,8 @@ export const messagesCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
+  answerPointers,
+  usageBeside,
   efforts,
   carries,
 }

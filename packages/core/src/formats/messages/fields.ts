@@ -1,4 +1,5 @@
 import type { Effort } from '../ir.ts'
+import type { AnswerPointers } from '../shared/answer-pointers.ts'
 import type { NameRule } from '../shared/tool-names.ts'
 
 /** Where the IR's request fields stand in a messages body. */
@@ -40,6 +41,17 @@ export const fieldPointers = {
   metadata: '/metadata',
   serviceTier: '/service_tier',
 } as const satisfies Readonly<Record<string, string>>
+
+/** Where an answer's IR stands in a message: its one choice is all of it. */
+export const answerPointers = {
+  choice: '',
+  'choice.finish': '/stop_reason',
+  'choice.sequence': '/stop_sequence',
+  'choice.explanation': '/stop_details',
+  'choice.logprobs': '',
+  usage: '/usage',
+  serviceTier: '/usage/service_tier',
+} as const satisfies AnswerPointers
 
 /** The words of `output_config.effort`. */
 export const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]

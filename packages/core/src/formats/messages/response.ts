@@ -10,7 +10,7 @@ import { decodeContent, substance } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, encodeFinish, heldBy } from './finish.ts'
 import { sealsBeforeText } from './seal-carrier.ts'
-import { decodeTier, decodeUsage, encodeUsage } from './usage.ts'
+import { decodeTier, decodeUsage, encodeUsage, reportTier } from './usage.ts'
 
 /** Fields that a stream tells at its end only; here and there they belong to the choice. */
 export const endingFields = ['container', 'context_management'] as const
@@ -75,6 +75,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   if (logprobs !== undefined) context.report.add(loss(`${at}/logprobs`, 'messages has no log probabilities'))
   checkFinish(finish, parts.length > 0)
   reportEnding(finish, { pause: true }, at, context)
+  reportTier(serviceTier, usage, context.report)
   const ending = ownExtra(choiceExtra, 'messages', at, context.report)
   ownExtra(finish.extra, 'messages', at, context.report)
   return {

@@ -8,7 +8,7 @@ import { encodeFinish, type Held } from './finish.ts'
 import { checkFinish } from './response.ts'
 import { isBareSeal } from './seal-carrier.ts'
 import { createBlockWriter, openPart, type PartEncoder, sse } from './stream-block-encode.ts'
-import { encodeUsage } from './usage.ts'
+import { encodeUsage, reportTier } from './usage.ts'
 
 /** A part that has to wait until the one before it is over: blocks never overlap here. */
 interface Waiting {
@@ -130,10 +130,12 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       return
     }
     reportEnding(ended, { pause: true }, '/choices/0', context)
-    ownExtra(ended.extra, 'messages', '', context.report)
-    const { container, ...own } = ownExtra(extra, 'messages', '', context.report) ?? {}
+    ownExtra(ended.extra, 'messages', '/choices/0', context.report)
+    const served = tier ?? start?.serviceTier
+    reportTier(served, usage, context.report)
+    const { container, ...own } = ownExtra(extra, 'messages', '/choices/0', context.report) ?? {}
     const delta: JsonObject = { ...encodeFinish(ended, held), ...(container === undefined ? {} : { container }) }
-    out.push(sse({ type: 'message_delta', delta, usage: encodeUsage(usage, tier ?? start?.serviceTier), ...own }))
+    out.push(sse({ type: 'message_delta', delta, usage: encodeUsage(usage, served), ...own }))
     out.push(sse({ type: 'message_stop' }))
   }
 

@@ -1,6 +1,8 @@
-import type { Json, JsonObject, Usage } from '../ir.ts'
+import type { Json, JsonObject, Report, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
+import { type IsShown, type UsageFields, usageBeside as beside } from '../shared/usage-report.ts'
 
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
@@ -82,8 +84,31 @@ const noTokens = {
 const tierWord = (tier: string | undefined): string | undefined =>
   tier === 'default' ? 'standard' : tier === 'priority' || tier === 'batch' ? tier : undefined
 
+/** Reports a tier that has no word here. */
+export function reportTier(tier: string | undefined, usage: Usage | undefined, report: Report): void {
+  if (tier === undefined || usage?.raw?.format === 'messages' || tierWord(tier) !== undefined) return
+  report.add(loss('/serviceTier', `messages has no word for the tier '${tier}'`, 'unsupported', 'note'))
+}
+
 /** The tier that served the call stands in the usage. */
 export function decodeTier(usage: Json | undefined): string | undefined {
   const tier = isObject(usage) ? usage.service_tier : undefined
   return typeof tier !== 'string' ? undefined : tier === 'standard' ? 'default' : tier
 }
+
+const usageFields = {
+  input_tokens: 'told',
+  output_tokens: 'told',
+  cache_read_input_tokens: 'usage.cacheRead',
+  cache_creation_input_tokens: 'usage.cacheWrite',
+  cache_creation: {
+    ephemeral_5m_input_tokens: 'usage.cacheWrite',
+    ephemeral_1h_input_tokens: 'usage.cacheWrite1h',
+  },
+  output_tokens_details: { thinking_tokens: 'usage.reasoning' },
+  service_tier: 'told',
+} as const satisfies UsageFields
+/** Most answers say that they do not say where they were made. */
+const placeless = { ...usageFields, inference_geo: 'told' } as const satisfies UsageFields
+export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
+  beside(usage, usage.inference_geo === 'not_available' ? placeless : usageFields, isShown)

@@ -5,7 +5,7 @@ import { carries } from './carries.ts'
 import { complain } from './complaint.ts'
 import { count } from './count.ts'
 import { decodeError, encodeError } from './error.ts'
-import { efforts, fieldPointers } from './fields.ts'
+import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
@@ -14,6 +14,7 @@ import { inputSchema, requestSchema } from './schema.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { tapResponse, tapStream } from './tap.ts'
+import { usageBeside } from './usage.ts'
 
 /** OpenAI's Responses, as OpenAI, xAI and the Open Responses servers speak them; without state of its own. */
 export const responsesCodec: Codec = {
@@ -35,6 +36,8 @@ export const responsesCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
+  answerPointers,
+  usageBeside,
   efforts,
   carries,
 }

@@ -1,4 +1,5 @@
 import type { ModelRequest } from '../ir.ts'
+import type { AnswerPointers } from '../shared/answer-pointers.ts'
 import type { NameRule } from '../shared/tool-names.ts'
 import { memberOf } from './namespaces.ts'
 
@@ -47,6 +48,17 @@ export const fieldPointers = {
   metadata: '/metadata',
   serviceTier: '/service_tier',
 } as const satisfies Readonly<Record<string, string>>
+
+/** Where an answer's IR stands in a response: its one choice is all of it. Log probabilities stand on each text. */
+export const answerPointers = {
+  choice: '',
+  'choice.finish': '/status',
+  'choice.sequence': '/status',
+  'choice.explanation': '/incomplete_details',
+  'choice.logprobs': '/output',
+  usage: '/usage',
+  serviceTier: '/service_tier',
+} as const satisfies AnswerPointers
 
 /** Summaries of the reasoning that can be asked for. */
 export const summaries = ['auto', 'concise', 'detailed'] as const

@@ -3,6 +3,7 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Finish, Json, JsonObject, ModelResponse, Part, ReasoningPart } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { isObject } from '../shared/reader.ts'
+import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { reportCache } from './content.ts'
@@ -37,7 +38,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   const ending = encodeFinish(finish, heldBy(told))
   const output = encodeItems(told, context)
   if (output.length === 0 && finish.raw?.format !== 'responses') output.push(emptyMessage(context))
-  putLogprobs(output, logprobs)
+  putLogprobs(output, logprobs, context)
   if (ending.status === 'incomplete') markIncomplete(output)
   out.output = output
   out.status = ending.status
@@ -79,10 +80,10 @@ function withExplanation(parts: readonly Part[], finish: Finish, context: Exchan
 }
 
 export const reportSequence = (context: ExchangeContext): void =>
-  context.report.add(loss('/choices/0', 'responses does not say which stop sequence was hit', 'unsupported', 'note'))
+  context.report.add(loss('/choices/0/sequence', 'responses does not say which stop sequence was hit', 'unsupported', 'note'))
 export const reportExplanation = (explanation: string, context: ExchangeContext): void =>
   context.report.add(
-    loss('/choices/0', `why the answer ended is not said in responses: ${explanation}`, 'unsupported', 'note'),
+    loss('/choices/0/explanation', `why the answer ended is not said in responses: ${explanation}`, 'unsupported', 'note'),
   )
 
 export const emptyMessage = (context: ExchangeContext): JsonObject => ({
@@ -129,7 +130,8 @@ function encodeItems(parts: readonly Part[], context: ExchangeContext): JsonObje
 }
 
 /** Log probabilities go to the texts they belong to, token by token. */
-function putLogprobs(output: readonly JsonObject[], logprobs: Json | undefined): void {
+function putLogprobs(output: readonly JsonObject[], logprobs: Json | undefined, context: ExchangeContext): void {
+  reportRefusalLogprobs(logprobs, 0, context.report)
   const tokens = isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : []
   if (tokens.length === 0) return
   const texts = output.flatMap((item) =>
@@ -137,6 +139,8 @@ function putLogprobs(output: readonly JsonObject[], logprobs: Json | undefined):
       ? item.content.filter(isObject).filter((part) => part.type === 'output_text')
       : [],
   )
+  if (texts.length === 0)
+    context.report.add(loss('/choices/0/logprobs', 'log probabilities stand on texts here, and there is none'))
   let next = 0
   for (const [index, part] of texts.entries()) {
     const mine: Json[] = []

@@ -1,6 +1,7 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Json, JsonObject, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
+import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { encodeCitation } from './citations.ts'
 import { sameMessage } from './input-decode.ts'
 import { callItem, contentPart, messageItem, reasoningItem, type Words } from './output-items.ts'
@@ -68,6 +69,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
   function write(more: string, probable: Json | undefined): void {
     text += more
     const tokens = isObject(probable) && Array.isArray(probable.content) ? probable.content : []
+    if (value.type === 'refusal') reportRefusalLogprobs(probable, 0, context.report)
     logprobs.push(...tokens)
     if (more === '' && tokens.length === 0) return
     const tail =

@@ -1,6 +1,7 @@
 import type { Json, JsonObject, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { type Nothing, put } from '../shared/strict.ts'
+import { type IsShown, type UsageFields, usageBeside as beside } from '../shared/usage-report.ts'
 
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
@@ -62,3 +63,21 @@ export function encodeUsage(usage: Usage): JsonObject {
 
 /** Clients repeat the call in a hot loop, or fail, where usage is null: an answer that nobody counted says zeros. */
 export const noUsage: Usage = { input: { total: 0 }, output: { total: 0 } }
+
+const usageFields = {
+  input_tokens: 'told',
+  output_tokens: 'told',
+  total_tokens: 'told',
+  input_tokens_details: {
+    cached_tokens: 'usage.cacheRead',
+    cache_write_tokens: 'usage.cacheWrite',
+    audio_tokens: 'usage.audio',
+    image_tokens: 'usage.image',
+  },
+  output_tokens_details: {
+    reasoning_tokens: 'usage.reasoning',
+    audio_tokens: 'usage.audio',
+    image_tokens: 'usage.image',
+  },
+} as const satisfies UsageFields
+export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)

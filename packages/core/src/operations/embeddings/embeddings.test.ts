@@ -48,16 +48,19 @@ const gatewayTo = (own: { [host: string]: Answer } = answers) => setUp(own, { up
 const sent = ({ seen }: { seen: { body: string }[] }) => JSON.parse(seen[0]?.body ?? '')
 
 describe('embeddings for OpenAI’s clients', () => {
-  it('pass byte for byte to an upstream of the dialect', async () => {
-    const odd =
-      '{ "data":[{"embedding":[0.10000000000000000001],"index":0}], "usage":{"prompt_tokens":3,"total_tokens":3} }'
-    const set = gatewayTo({ o: () => new Response(odd) })
-    const body = '{ "model":"alias", "input":[[1,2],[3]], "invented":12345678901234567890 }'
-    const reply = await set.post('/v1/embeddings', body)
-    expect(await reply.text()).toBe(odd)
-    expect(set.seen[0]).toMatchObject({ url: 'http://o/v1/embeddings', body: body.replace('alias', 'real') })
-    expect(set.finished[0]).toMatchObject({ operation: 'embeddings', lane: 'wire', usage: { input: { total: 3 } } })
-  })
+  it.each(['/v1/embeddings', '/embeddings', '/v1/v1/embeddings'])(
+    'pass byte for byte to an upstream of the dialect: %s',
+    async (path) => {
+      const odd =
+        '{ "data":[{"embedding":[0.10000000000000000001],"index":0}], "usage":{"prompt_tokens":3,"total_tokens":3} }'
+      const set = gatewayTo({ o: () => new Response(odd) })
+      const body = '{ "model":"alias", "input":[[1,2],[3]], "invented":12345678901234567890 }'
+      const reply = await set.post(path, body)
+      expect(await reply.text()).toBe(odd)
+      expect(set.seen[0]).toMatchObject({ url: 'http://o/v1/embeddings', body: body.replace('alias', 'real') })
+      expect(set.finished[0]).toMatchObject({ operation: 'embeddings', lane: 'wire', usage: { input: { total: 3 } } })
+    },
+  )
 
   const bodies: [string, string, object][] = [
     [
@@ -305,6 +308,14 @@ describe('embeddings for Google’s clients', () => {
       const reply = await set.post(`/v1beta/models/${model}:embedContent`, body)
       expect([reply.status, (await reply.json()).error.status]).toEqual([400, 'INVALID_ARGUMENT'])
     }
+  })
+
+  it('of several texts are of their lines where an input is one text', async () => {
+    const set = gatewayTo({ v: asJson({ data: [{ embedding: [1] }] }) })
+    const parts = [{ text: 'a' }, { text: 'b' }]
+    const reply = await set.post('/v1beta/models/v:embedContent', { content: { parts } })
+    expect(sent(set).input).toEqual(['a\nb'])
+    expect(reply.headers.get('modelgate-loss')).toBe('"/content";kind=approximated;severity=note')
   })
 
   it('are refused where each input wants another size, which only their own upstream can do', async () => {

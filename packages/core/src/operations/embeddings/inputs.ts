@@ -1,3 +1,4 @@
+import type { Report } from '../../formats/ir.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { TargetContext } from '../operation.ts'
 import type { EmbeddingInput, EmbeddingPart } from './request.ts'
@@ -12,7 +13,7 @@ export function textsOf(inputs: readonly EmbeddingInput[], { report }: TargetCon
       return ''
     }
     if (!input.parts.every(isText)) report.add(loss(input.at, 'the upstream embeds text only', 'unsupported', 'fatal'))
-    return joined(input.parts)
+    return joined(input.parts, input.at, report)
   })
 }
 
@@ -30,8 +31,13 @@ export function partsOf(inputs: readonly EmbeddingInput[], { report }: TargetCon
   })
 }
 
-export const joined = (parts: readonly EmbeddingPart[]): string =>
-  parts.map((part) => (isText(part) ? part.text : '')).join('\n')
+/** The texts of an input that stands at `at`, as one. */
+export function joined(parts: readonly EmbeddingPart[], at: string, report: Report): string {
+  const texts = parts.flatMap((part) => (isText(part) ? [part.text] : []))
+  if (texts.length > 1)
+    report.add(loss(at, 'the texts of one content are embedded as one, a line each', 'approximated', 'note'))
+  return texts.join('\n')
+}
 
 const isText = (part: EmbeddingPart): part is Extract<EmbeddingPart, { type: 'text' }> => part.type === 'text'
 

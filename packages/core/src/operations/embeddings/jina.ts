@@ -33,11 +33,10 @@ function encodeInputs(request: EmbeddingsRequest, context: TargetContext): (stri
   return partsOf(request.inputs, context).map((parts, index) => {
     const [first, ...others] = parts
     if (first?.type === 'image' && others.length === 0) return { image: first.data }
-    if (parts.some(({ type }) => type === 'image')) {
-      const at = request.inputs[index]?.at ?? ''
+    const at = request.inputs[index]?.at ?? ''
+    if (parts.some(({ type }) => type === 'image'))
       context.report.add(loss(at, 'the upstream embeds a text or an image, not both as one', 'unsupported', 'fatal'))
-    }
-    return joined(parts)
+    return joined(parts, at, context.report)
   })
 }
 

@@ -18,7 +18,9 @@ export function fieldsOf(parts: readonly FormPart[], types: FieldTypes): JsonObj
     else if (before === undefined) body[name] = name === part.name ? value : [value]
     // Of two values, readers would pick different ones.
     else if (known !== undefined)
-      throw new GatewayError('invalid_request', `Invalid '${name}': it stands in the form more than once.`, { param: name })
+      throw new GatewayError('invalid_request', `Invalid '${name}': it stands in the form more than once.`, {
+        param: name,
+      })
     else body[name] = [...(Array.isArray(before) ? before : [before]), value]
   }
   // A prototype again: what reads bodies asks them for their own properties.

@@ -1,5 +1,5 @@
 /*! Uploads are parsed with multipasta, (c) Tim Smart, MIT License: https://github.com/tim-smart/multipasta */
-import { make, type MultipartError, type PartInfo } from 'multipasta'
+import { type MultipartError, make, type PartInfo } from 'multipasta'
 import { GatewayError } from '../../errors.ts'
 import { readDisposition } from './disposition.ts'
 import type { FormPart } from './form.ts'
@@ -71,7 +71,11 @@ function createReader(contentType: string) {
     return (chunk: Uint8Array | null): void => {
       fieldSize += chunk?.length ?? 0
       if (fieldSize > fieldBytes) {
-        fail(new GatewayError('request_too_large', `${name}: the fields are larger than ${fieldBytes} bytes.`, { param: name }))
+        fail(
+          new GatewayError('request_too_large', `${name}: the fields are larger than ${fieldBytes} bytes.`, {
+            param: name,
+          }),
+        )
         return
       }
       try {

@@ -2,7 +2,8 @@ import { toBase64 } from '../../base64.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Json, JsonObject } from '../../formats/ir.ts'
 import type { Inbound } from '../../inbound.ts'
-import { fieldsOf, type FieldTypes } from './fields.ts'
+import type { Shared } from '../../targets.ts'
+import { type FieldTypes, fieldsOf } from './fields.ts'
 import { type Form, type FormFile, fileBytes } from './form.ts'
 import { parseForm } from './parse-form.ts'
 import { memorySpool } from './spool.ts'
@@ -31,11 +32,11 @@ export const notAnUpload = (inbound: Inbound): GatewayError =>
 export async function readForm(
   inbound: Inbound,
   { types, validate }: FormDialect,
-  limits: { readonly uploadBytes: number; readonly bodyBytes: number },
+  { limits, openSpool }: Pick<Shared, 'limits' | 'openSpool'>,
 ): Promise<Form> {
-  const spools = inbound.stream !== undefined && inbound.openSpool !== undefined
-  const limit = spools ? limits.uploadBytes : Math.min(limits.uploadBytes, limits.bodyBytes)
-  const spool = inbound.openSpool?.() ?? memorySpool()
+  const spooled = inbound.stream === undefined ? undefined : (openSpool?.() ?? inbound.openSpool?.())
+  const limit = spooled === undefined ? Math.min(limits.uploadBytes, limits.bodyBytes) : limits.uploadBytes
+  const spool = spooled ?? memorySpool()
   try {
     const source = inbound.stream?.(limit) ?? whole(inbound, limit)
     const parts = await parseForm(source, inbound.header('content-type') ?? '', spool)

@@ -1,0 +1,1 @@
+export { speech, transcriptions, translations } from './audio.ts'

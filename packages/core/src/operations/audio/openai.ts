@@ -1,0 +1,159 @@
+import { toBase64 } from '../../base64.ts'
+import { GatewayError } from '../../errors.ts'
+import { complain } from '../../formats/chat/complaint.ts'
+import { decodeError } from '../../formats/chat/error.ts'
+import type { JsonObject, Usage } from '../../formats/ir.ts'
+import { isObject, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
+import { put } from '../../formats/shared/strict.ts'
+import { validateBody } from '../../formats/shared/validate.ts'
+import { tapEvents, toEvent } from '../openai-events.ts'
+import { decodeSeconds, decodeUsage } from '../openai-usage.ts'
+import type { Dialect } from '../operation.ts'
+import {
+  mediaTypeOf,
+  type SpeechAnswer,
+  type SpeechRequest,
+  type TranscriptionAnswer,
+  type TranscriptionRequest,
+} from './request.ts'
+import * as schema from './schema.ts'
+import { toWav } from './wav.ts'
+
+type TranscriptionDialect = Dialect<TranscriptionRequest, TranscriptionAnswer>
+type SpeechDialect = Dialect<SpeechRequest, SpeechAnswer>
+
+const decodeUpload =
+  (task: TranscriptionRequest['task']) =>
+  (body: JsonObject): TranscriptionRequest => {
+    const { model: _, stream: _s, ...rest } = unread(body)
+    const file = takeAny(rest, 'file')
+    const data = isObject(file) && typeof file.data === 'string' ? file.data : ''
+    return {
+      task,
+      audio: { data, mediaType: mediaTypeOf(file) },
+      format: takeString(rest, 'response_format') ?? 'json',
+      settings: rest,
+    }
+  }
+
+const encodeUsage = ({ input, output }: Usage): JsonObject => {
+  const audio = input.audio ?? 0
+  return {
+    type: 'tokens',
+    input_tokens: input.total,
+    input_token_details: { text_tokens: Math.max(0, input.total - audio), audio_tokens: audio },
+    output_tokens: output.total,
+    total_tokens: input.total + output.total,
+  }
+}
+
+const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
+  passes: true,
+
+  encodeAnswer: ({ text, usage }) => ({ text, ...(usage === undefined ? {} : { usage: encodeUsage(usage) }) }),
+
+  encodeBody: ({ text }, { request }) =>
+    request.format === 'text' ? { body: text, contentType: 'text/plain; charset=utf-8' } : undefined,
+
+  asEvents({ text, usage, logprobs }) {
+    if (typeof text !== 'string') throw noText()
+    return [
+      toEvent({ type: 'transcript.text.delta', delta: text }),
+      toEvent({
+        type: 'transcript.text.done',
+        text,
+        ...(logprobs === undefined ? {} : { logprobs }),
+        ...(usage === undefined ? {} : { usage }),
+      }),
+      { data: '[DONE]' },
+    ]
+  },
+
+  tapAnswer(body) {
+    if (isObject(body.error) && body.text === undefined) return { error: decodeError(200, body) }
+    const out: ReturnType<TranscriptionDialect['tapAnswer']> = {}
+    put(out, 'usage', decodeUsage(body.usage))
+    put(out, 'units', decodeSeconds(body.usage, body.duration))
+    return out
+  },
+}
+
+const noText = (): GatewayError =>
+  new GatewayError('upstream_bad_response', 'The upstream answered without a transcript.')
+
+/** OpenAI's `/audio/transcriptions`, as Groq, Mistral and most others speak it too. */
+export const transcriptions: TranscriptionDialect = {
+  name: 'openai',
+  errors: 'chat',
+  form: { types: schema.fields, validate: (body) => void validateBody(schema.transcription, body, complain) },
+  decodeRequest: decodeUpload('transcribe'),
+  ...transcript,
+  tapStream: () => tapEvents({ done: 'transcript.text.done', units: ({ usage }) => decodeSeconds(usage, undefined) }),
+}
+
+/** `/audio/translations`: into English. It has no streams. */
+export const translations: TranscriptionDialect = {
+  name: 'openai',
+  errors: 'chat',
+  form: { types: schema.fields, validate: (body) => void validateBody(schema.translation, body, complain) },
+  decodeRequest: decodeUpload('translate'),
+  ...transcript,
+}
+
+/** `/audio/speech`. */
+export const speech: SpeechDialect = {
+  name: 'openai',
+  errors: 'chat',
+  passes: true,
+  validate: (body) => validateBody(schema.speech, body, complain),
+  streams: (body) => body.stream_format === 'sse',
+  unitsOf: ({ input }) => ({ characters: typeof input === 'string' ? [...input].length : 0 }),
+
+  decodeRequest(body) {
+    const { model: _, stream_format: _f, ...rest } = unread(body)
+    return {
+      input: takeString(rest, 'input') ?? '',
+      voice: takeString(rest, 'voice'),
+      format: takeString(rest, 'response_format'),
+      instructions: takeString(rest, 'instructions'),
+      settings: rest,
+    }
+  },
+
+  encodeAnswer: (answer, { request }) => {
+    const { usage } = answer
+    return {
+      audio: toBase64(bytesOf(answer, request)),
+      ...(usage === undefined
+        ? {}
+        : {
+            usage: {
+              input_tokens: usage.input.total,
+              output_tokens: usage.output.total,
+              total_tokens: usage.input.total + usage.output.total,
+            },
+          }),
+    }
+  },
+
+  encodeBody: (answer, { request }) => ({
+    body: bytesOf(answer, request),
+    contentType: request.format === 'pcm' ? 'audio/pcm' : 'audio/wav',
+  }),
+
+  asEvents({ audio, usage }) {
+    if (typeof audio !== 'string')
+      throw new GatewayError('upstream_bad_response', 'The upstream answered without sound.')
+    return [
+      toEvent({ type: 'speech.audio.delta', audio }),
+      toEvent({ type: 'speech.audio.done', ...(usage === undefined ? {} : { usage }) }),
+      { data: '[DONE]' },
+    ]
+  },
+
+  tapAnswer: (body) => (isObject(body.error) ? { error: decodeError(200, body) } : {}),
+  tapStream: () => tapEvents({ done: 'speech.audio.done' }),
+}
+
+const bytesOf = ({ samples, rate }: SpeechAnswer, { format }: SpeechRequest): Uint8Array =>
+  format === 'pcm' ? samples : toWav(samples, rate)

@@ -1,0 +1,44 @@
+const headBytes = 44
+
+/** Samples (signed, 16 bits, one channel, little-endian) as a WAV file. */
+export function toWav(samples: Uint8Array, rate: number): Uint8Array {
+  const file = new Uint8Array(headBytes + samples.length)
+  const view = new DataView(file.buffer)
+  const word = (at: number, text: string): void => {
+    for (let index = 0; index < text.length; index++) file[at + index] = text.charCodeAt(index)
+  }
+  word(0, 'RIFF')
+  view.setUint32(4, headBytes - 8 + samples.length, true)
+  word(8, 'WAVEfmt ')
+  view.setUint32(16, 16, true)
+  view.setUint16(20, 1, true)
+  view.setUint16(22, 1, true)
+  view.setUint32(24, rate, true)
+  view.setUint32(28, rate * 2, true)
+  view.setUint16(32, 2, true)
+  view.setUint16(34, 16, true)
+  word(36, 'data')
+  view.setUint32(40, samples.length, true)
+  file.set(samples, headBytes)
+  return file
+}
+
+/** The samples in a WAV file of that kind, and their rate; undefined for any other file. */
+export function fromWav(file: Uint8Array): { readonly samples: Uint8Array; readonly rate: number } | undefined {
+  const view = new DataView(file.buffer, file.byteOffset, file.length)
+  const word = (at: number): string => String.fromCharCode(...file.subarray(at, at + 4))
+  if (file.length < 12 || word(0) !== 'RIFF' || word(8) !== 'WAVE') return undefined
+  let rate: number | undefined
+  for (let at = 12; at + 8 <= file.length; ) {
+    const size = view.getUint32(at + 4, true)
+    const body = at + 8
+    if (word(at) === 'fmt ' && body + 16 <= file.length) {
+      const plain = view.getUint16(body, true) === 1 && view.getUint16(body + 14, true) === 16
+      if (!plain || view.getUint16(body + 2, true) !== 1) return undefined
+      rate = view.getUint32(body + 4, true)
+    }
+    if (word(at) === 'data' && rate !== undefined) return { samples: file.subarray(body, body + size), rate }
+    at = body + size + (size % 2)
+  }
+  return undefined
+}

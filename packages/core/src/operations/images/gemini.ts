@@ -1,0 +1,150 @@
+import { GatewayError } from '../../errors.ts'
+import { respell } from '../../formats/gemini/spelling.ts'
+import { tapResponse } from '../../formats/gemini/tap.ts'
+import { decodeUsage } from '../../formats/gemini/usage.ts'
+import type { Json, JsonObject, Report } from '../../formats/ir.ts'
+import { isObject, takeNumber, takeString, unread } from '../../formats/shared/reader.ts'
+import { loss } from '../../formats/shared/report.ts'
+import { put } from '../../formats/shared/strict.ts'
+import { candidateParts, refusalOf } from '../gemini-answer.ts'
+import type { Dialect } from '../operation.ts'
+import {
+  type ImageInput,
+  type ImagesAnswer,
+  type ImagesRequest,
+  type MadeImage,
+  reportSettings,
+  takeAspectRatio,
+} from './request.ts'
+
+const ratios = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9']
+const largeSide = 2000
+
+function encodeImage(image: ImageInput, report: Report): JsonObject[] {
+  if ('data' in image) return [{ inlineData: { mimeType: image.mediaType, data: image.data } }]
+  if ('url' in image && !image.url.startsWith('data:')) {
+    report.add(loss(image.at, 'sent by its address, which not every model fetches', 'approximated', 'note'))
+    return [{ fileData: { fileUri: image.url } }]
+  }
+  const detail =
+    'url' in image ? 'data of this kind cannot be sent' : 'a file that another provider stores cannot be sent'
+  report.add(loss(image.at, detail, 'unsupported', 'fatal'))
+  return []
+}
+
+/** Images by generateContent, from models that answer with images. */
+export const gemini: Dialect<ImagesRequest, ImagesAnswer> = {
+  name: 'gemini',
+  errors: 'gemini',
+  modelInPath: '/{model}:generateContent',
+
+  encodeRequest({ prompt, images, mask, settings }, { report }) {
+    const fields = unread(settings)
+    const image: JsonObject = {}
+    const large = largest(fields.size) >= largeSide
+    put(image, 'aspectRatio', takeAspectRatio(fields, ratios, report))
+    if (large) image.imageSize = '2K'
+    const format = takeString(fields, 'output_format')
+    if (format !== undefined && format !== 'png')
+      report.add(loss('/output_format', 'the upstream chooses the format; the answer says which', 'unsupported'))
+    const config: JsonObject = { responseModalities: ['IMAGE'] }
+    if (Object.keys(image).length > 0) config.imageConfig = image
+    const count = takeNumber(fields, 'n') ?? 1
+    if (count > 1) {
+      config.candidateCount = count
+      report.add(loss('/n', 'some models make one image a call, whatever is asked', 'approximated', 'note'))
+    }
+    if (mask !== undefined)
+      report.add(loss(mask.at, 'a mask cannot be sent: the whole image may be changed', 'unsupported'))
+    reportSettings(fields, report)
+    return {
+      contents: [{ role: 'user', parts: [...images.flatMap((one) => encodeImage(one, report)), { text: prompt }] }],
+      generationConfig: config,
+    }
+  },
+
+  decodeAnswer(body, { request, report }) {
+    const made: MadeImage[] = []
+    for (const { part, at } of candidateParts(body)) {
+      const { inlineData, text, thought } = respell(part)
+      if (thought === true) continue
+      const { mimeType, data } = isObject(inlineData) ? respell(inlineData) : {}
+      if (typeof data === 'string')
+        made.push({ data, mediaType: typeof mimeType === 'string' ? mimeType : 'image/png' })
+      else if (typeof text === 'string' && text.trim() !== '')
+        report.add(loss(at, 'words beside the image have no place in the answer', 'unsupported', 'note'))
+    }
+    if (made.length === 0) throw refusalOf(body, 'an image')
+    const { n } = request.settings
+    if (typeof n === 'number' && n !== made.length)
+      report.add(loss('', `${n} images were asked for, ${made.length} came`, 'approximated'))
+    const usage = decodeUsage(isObject(body) ? respell(body).usageMetadata : undefined)
+    return { images: made, ...(usage === undefined ? {} : { usage }) }
+  },
+
+  tapAnswer: tapResponse,
+}
+
+function largest(size: Json | undefined): number {
+  return typeof size === 'string' ? Math.max(0, ...size.split('x').map(Number).filter(Number.isFinite)) : 0
+}
+
+const imagenRatios = ['1:1', '3:4', '4:3', '9:16', '16:9']
+
+/** Imagen, by `:predict`. It makes images; it edits none here. */
+export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
+  name: 'imagen',
+  errors: 'gemini',
+  modelInPath: '/{model}:predict',
+  serves: (model) => model.startsWith('imagen'),
+
+  encodeRequest({ prompt, settings }, { report }) {
+    const fields = unread(settings)
+    const parameters: JsonObject = { sampleCount: takeNumber(fields, 'n') ?? 1, includeRaiReason: true }
+    if (largest(fields.size) >= largeSide) parameters.sampleImageSize = '2K'
+    put(parameters, 'aspectRatio', takeAspectRatio(fields, imagenRatios, report))
+    const output: JsonObject = {}
+    const format = fields.output_format
+    if (format === 'png' || format === 'jpeg') {
+      delete fields.output_format
+      output.mimeType = `image/${format}`
+      if (format === 'jpeg') put(output, 'compressionQuality', takeNumber(fields, 'output_compression'))
+    }
+    if (Object.keys(output).length > 0) parameters.outputOptions = output
+    reportSettings(fields, report)
+    return { instances: [{ prompt }], parameters }
+  },
+
+  decodeAnswer(body, { request, report }) {
+    if (!isObject(body))
+      throw new GatewayError('upstream_bad_response', 'The upstream answered with no list of images.')
+    const images: MadeImage[] = []
+    const reasons: string[] = []
+    for (const one of Array.isArray(body.predictions) ? body.predictions : []) {
+      if (!isObject(one)) continue
+      const { bytesBase64Encoded: data, mimeType, prompt, raiFilteredReason: reason } = one
+      if (typeof data === 'string')
+        images.push({
+          data,
+          mediaType: typeof mimeType === 'string' ? mimeType : 'image/png',
+          ...(typeof prompt === 'string' ? { revisedPrompt: prompt } : {}),
+        })
+      else if (typeof reason === 'string') reasons.push(reason)
+    }
+    if (images.length === 0) {
+      const [reason] = reasons
+      throw reason === undefined ? refusalOf(body, 'an image') : blocked(reason)
+    }
+    const wanted = typeof request.settings.n === 'number' ? request.settings.n : 1
+    if (wanted !== images.length) {
+      const why = reasons.length === 0 ? '' : `: ${reasons.join(' ')}`
+      report.add(loss('', `${wanted} images were asked for, ${images.length} came${why}`, 'approximated'))
+    }
+    return { images }
+  },
+
+  tapAnswer: () => ({}),
+}
+
+const blocked = (reason: string): GatewayError =>
+  new GatewayError('invalid_request', reason, { code: 'moderation_blocked' })

@@ -1,0 +1,1 @@
+export { imageEdits, images, imageVariations } from './images.ts'

@@ -1,0 +1,158 @@
+import type { Units } from '../../config.ts'
+import { GatewayError } from '../../errors.ts'
+import { complain } from '../../formats/chat/complaint.ts'
+import { decodeError } from '../../formats/chat/error.ts'
+import type { Json, JsonObject, Usage } from '../../formats/ir.ts'
+import { pointer } from '../../formats/shared/pointer.ts'
+import { isObject, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
+import { put } from '../../formats/shared/strict.ts'
+import { validateBody } from '../../formats/shared/validate.ts'
+import type { FieldTypes } from '../multipart/fields.ts'
+import { tapEvents, toEvent } from '../openai-events.ts'
+import { decodeUsage } from '../openai-usage.ts'
+import type { Dialect } from '../operation.ts'
+import { type ImageInput, type ImagesAnswer, type ImagesRequest, readImage } from './request.ts'
+import { edit, editForm, generation, variationForm } from './schema.ts'
+
+type ImagesDialect = Dialect<ImagesRequest, ImagesAnswer>
+
+const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : value === undefined ? [] : [value])
+
+function decodeRequest(body: JsonObject): ImagesRequest {
+  const { model: _, stream: _s, ...fields } = unread(body)
+  const prompt = takeString(fields, 'prompt') ?? ''
+  const images: ImageInput[] = []
+  for (const key of ['image', 'images']) {
+    const value = takeAny(fields, key)
+    for (const [index, item] of listOf(value).entries()) {
+      const image = readImage(item, Array.isArray(value) ? pointer(pointer('', key), index) : pointer('', key))
+      if (image !== undefined) images.push(image)
+    }
+  }
+  const masked = takeAny(fields, 'mask')
+  const mask = masked === undefined ? undefined : readImage(masked, '/mask')
+  return { prompt, images, settings: fields, ...(mask === undefined ? {} : { mask }) }
+}
+
+const formatOf = (mediaType: string): string => mediaType.replace(/^image\//, '')
+
+function encodeUsage({ input, output }: Usage): JsonObject {
+  const image = input.image ?? 0
+  return {
+    total_tokens: input.total + output.total,
+    input_tokens: input.total,
+    output_tokens: output.total,
+    input_tokens_details: { text_tokens: Math.max(0, input.total - image), image_tokens: image },
+  }
+}
+
+const encodeAnswer: ImagesDialect['encodeAnswer'] = ({ images, usage }, { now }) => {
+  const body: JsonObject = {
+    created: now(),
+    data: images.map(({ data, revisedPrompt }) => ({
+      b64_json: data,
+      ...(revisedPrompt === undefined ? {} : { revised_prompt: revisedPrompt }),
+    })),
+  }
+  const [first] = images
+  if (first !== undefined) body.output_format = formatOf(first.mediaType)
+  if (usage !== undefined) body.usage = encodeUsage(usage)
+  return body
+}
+
+const countOf = (body: JsonObject): Units | undefined =>
+  Array.isArray(body.data) && body.data.length > 0 ? { images: body.data.length } : undefined
+
+const tapAnswer: ImagesDialect['tapAnswer'] = (body) => {
+  if (isObject(body.error) && !Array.isArray(body.data)) return { error: decodeError(200, body) }
+  const out: ReturnType<ImagesDialect['tapAnswer']> = {}
+  put(out, 'usage', decodeUsage(body.usage))
+  put(out, 'units', countOf(body))
+  return out
+}
+
+const wordOf = (value: Json | undefined, otherwise: string): string => (typeof value === 'string' ? value : otherwise)
+
+/** Each image of a whole answer as the event that completes it. */
+const eventsOf =
+  (type: string): NonNullable<ImagesDialect['asEvents']> =>
+  (body, asked) => {
+    const images = listOf(body.data).filter(isObject)
+    if (images.length === 0) throw new GatewayError('upstream_bad_response', 'The upstream answered without an image.')
+    return [
+      ...images.map((image, index) => {
+        const event: JsonObject & { type: string } = {
+          type,
+          ...image,
+          created_at: body.created ?? 0,
+          size: wordOf(body.size, wordOf(asked.size, 'auto')),
+          quality: wordOf(body.quality, wordOf(asked.quality, 'auto')),
+          background: wordOf(body.background, wordOf(asked.background, 'auto')),
+          output_format: wordOf(body.output_format, 'png'),
+        }
+        // Counted once, for all of them.
+        if (index === images.length - 1 && body.usage !== undefined) event.usage = body.usage
+        return toEvent(event)
+      }),
+      { data: '[DONE]' },
+    ]
+  }
+
+const streamsOf = (done: string): Pick<ImagesDialect, 'tapStream' | 'asEvents'> => ({
+  tapStream: ({ n }) =>
+    tapEvents({ done, ...(typeof n === 'number' ? { count: n } : {}), units: (_event, seen) => ({ images: seen }) }),
+  asEvents: eventsOf(done),
+})
+
+const fields: FieldTypes = {
+  model: 'text',
+  prompt: 'text',
+  image: 'files',
+  mask: 'file',
+  n: 'number',
+  size: 'text',
+  quality: 'text',
+  background: 'text',
+  output_format: 'text',
+  output_compression: 'number',
+  response_format: 'text',
+  moderation: 'text',
+  input_fidelity: 'text',
+  partial_images: 'number',
+  stream: 'boolean',
+  user: 'text',
+}
+
+const common = { name: 'openai', errors: 'chat', decodeRequest, encodeAnswer, tapAnswer } as const
+
+/** OpenAI's `/images/generations`, as xAI, Together and others speak it too. */
+export const generations: ImagesDialect = {
+  ...common,
+  validate: (body) => validateBody(generation, body, complain),
+  ...streamsOf('image_generation.completed'),
+}
+
+function validateEdit(body: Json): JsonObject {
+  const checked = validateBody(edit, body, complain)
+  if (checked.images === undefined && checked.image === undefined)
+    throw new GatewayError('invalid_request', "Missing required parameter: 'images'.", {
+      param: 'images',
+      code: 'missing_required_parameter',
+    })
+  return checked
+}
+
+/** `/images/edits`: uploads, and JSON with the images as addresses. */
+export const edits: ImagesDialect = {
+  ...common,
+  validate: validateEdit,
+  form: { types: fields, validate: (body) => void validateBody(editForm, body, complain) },
+  ...streamsOf('image_edit.completed'),
+}
+
+/** `/images/variations`: uploads only. */
+export const variations: ImagesDialect = {
+  ...common,
+  defaultModel: 'dall-e-2',
+  form: { types: { ...fields, image: 'file' }, validate: (body) => void validateBody(variationForm, body, complain) },
+}

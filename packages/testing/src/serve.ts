@@ -1,0 +1,66 @@
+import { errorResponse, respond, type Sending } from './answer.ts'
+import { settingsOf } from './directive-faults.ts'
+import { readDirectives } from './directives.ts'
+import { invalidRequest, type WireError } from './errors.ts'
+import type { Prompt } from './prompt.ts'
+import type { Ids } from './random.ts'
+import type { RequestBody } from './request-body.ts'
+import type { Destination } from './routes.ts'
+import type { Asked, Service } from './service.ts'
+import type { JsonObject, Script } from './types.ts'
+
+interface ServiceCall extends Omit<Sending, 'script'> {
+  readonly service: Service
+  readonly destination: Destination
+  readonly content: RequestBody
+  /** The body as the service reads it; empty where it could not. */
+  readonly body: JsonObject
+  readonly scripted: Script | undefined
+  readonly validate: boolean
+  readonly exists: (model: string) => boolean
+  readonly brain: (prompt: Prompt) => Script
+  readonly ids: Ids
+  readonly now: () => number
+}
+
+/** Answers a call of an operation beside generation: a test's own script first, then the checks, then the demo. */
+export async function serve(call: ServiceCall): Promise<Response> {
+  const { service, scripted, destination, content, body } = call
+  if (scripted?.raw) return respond({ ...call, script: scripted }, undefined)
+  const { form } = content
+  const model = call.exchange.record.model ?? ''
+  const asked: Asked = { body, form, model, destination }
+  const error =
+    unreadable(call) ??
+    (call.validate ? service.check(asked) : undefined) ??
+    (call.exists(model) ? undefined : service.voice.unknownModel(model, destination))
+  if (error) return errorResponse(call, error)
+  const script = scripted ?? directed(service.said(asked))
+  const { brain, ids, now } = call
+  return respond({ ...call, script }, () => ({
+    rendering: service.render({ ...asked, script, scripted: scripted !== undefined, brain, ids, now }),
+    stream: call.exchange.record.stream,
+  }))
+}
+
+/** What directives ask for; what is to be said stands in for what the demo would say. */
+function directed(text: string): Script {
+  const { directives } = readDirectives(text)
+  const say = directives.find(({ name }) => name === 'say')
+  return { ...settingsOf(directives), ...(say ? { text: say.value } : {}) }
+}
+
+function unreadable({ service, content }: ServiceCall): WireError | undefined {
+  if (service.read(content) !== undefined) return undefined
+  const { takes, voice } = service
+  const { contentType } = content
+  const wanted = takes.find((type) => type === contentType)
+  if (wanted === 'multipart/form-data') return invalidRequest(400, 'Could not parse multipart form')
+  // A body without a word of its kind counts as JSON where JSON is taken.
+  if (wanted !== undefined || takes[0] === 'application/json') return voice.notJson
+  return invalidRequest(
+    400,
+    `Unsupported content type: '${contentType}'. This API method only accepts '${takes[0] ?? ''}' requests, but you specified the header 'Content-Type: ${contentType}'. Please try again with a supported content type.`,
+    { code: 'unsupported_content_type' },
+  )
+}
