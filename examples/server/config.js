@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { anthropic, gemini, openai } from '@modelgate/core'
-import { createFakeProvider, listen } from '@modelgate/testing'
+import { anthropic, cohere, gemini, openai } from '@modelgate/core'
+import { createFakeProvider, listen, listenRealtime } from '@modelgate/testing'
 import { providers } from './providers.js'
 
 /** @typedef {{ [name: string]: string | undefined }} Env */
@@ -61,20 +61,31 @@ function realUpstreams(configured, env) {
 async function demoUpstreams() {
   const apiKey = randomBytes(24).toString('base64url')
   const { url, origin, close } = await listen(createFakeProvider({ apiKey, paceMs: 25, keepRequests: 0 }))
+  const realtime = await listenRealtime({ apiKey, paceMs: 25 })
   return {
     upstreams: {
       'demo-openai': openai({ apiKey, baseURL: url, formats: ['chat'] }),
       'demo-anthropic': anthropic({ apiKey, baseURL: origin }),
       'demo-google': gemini({ apiKey, baseURL: origin }),
       'demo-openai-responses': openai({ apiKey, baseURL: url, formats: ['responses'] }),
+      'demo-cohere': cohere({ apiKey, baseURL: origin }),
+      'demo-openai-realtime': openai({ apiKey, baseURL: realtime.url }),
     },
     models: {
       'demo-chat': 'demo-openai',
       'demo-messages': 'demo-anthropic',
       'demo-gemini': 'demo-google',
       'demo-responses': 'demo-openai-responses',
+      'demo-embedding': 'demo-openai',
+      'demo-image': 'demo-openai',
+      'demo-transcribe': 'demo-openai',
+      'demo-speech': 'demo-openai',
+      'demo-rerank': 'demo-cohere',
+      'demo-realtime': 'demo-openai-realtime',
     },
     demo: true,
-    close,
+    close: async () => {
+      await Promise.all([close(), realtime.close()])
+    },
   }
 }

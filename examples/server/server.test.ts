@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { get } from 'node:http'
 import { createFakeProvider, listen } from '@modelgate/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { npmStart, type Running, startExample, stopExamples } from '../start-example.ts'
@@ -28,7 +29,9 @@ const call = ({ root, token }: Server, path: string, body: object, headers: Reco
     body: JSON.stringify(body),
   })
 const hello = [{ role: 'user', content: 'hello' }]
-const demoModels = ['demo-chat', 'demo-messages', 'demo-gemini', 'demo-responses']
+const chatModels = ['demo-chat', 'demo-messages', 'demo-gemini', 'demo-responses']
+const otherModels = ['demo-embedding', 'demo-image', 'demo-transcribe', 'demo-speech', 'demo-rerank', 'demo-realtime']
+const demoModels = [...chatModels, ...otherModels]
 const version = { 'anthropic-version': '2023-06-01' }
 
 describe('without a key', () => {
@@ -37,7 +40,7 @@ describe('without a key', () => {
     expect(said()).toContain(`OpenAI clients     base URL ${root}/v1\n`)
     expect(said()).toContain(`Anthropic clients  base URL ${root}\n`)
     expect(said()).toContain(`Google clients     base URL ${root}\n`)
-    expect(said()).toContain('demo-chat, demo-messages, demo-gemini, demo-responses')
+    expect(said()).toContain(`Models             ${demoModels.join(', ')}\n`)
     expect(token).toMatch(/^mg-.{32}$/)
   })
 
@@ -62,13 +65,78 @@ describe('without a key', () => {
     ['responses', () => '/v1/responses', { input: 'hello' }, /"status": ?"completed"/],
   ])('answers every model to %s clients', async (_name, pathOf, body, expected) => {
     const server = await start()
-    for (const model of demoModels) {
+    for (const model of chatModels) {
       const path = pathOf(model)
       const named = path.includes(model) ? body : { model, ...body }
       const response = await call(server, path, named, version)
       expect([model, response.status]).toEqual([model, 200])
       expect(await response.text()).toMatch(expected)
     }
+  })
+
+  it('makes vectors, pictures, sound and rankings', async () => {
+    const server = await start()
+    const json = async (path: string, body: object) => {
+      const response = await call(server, path, body)
+      expect([path, response.status]).toEqual([path, 200])
+      return response.json()
+    }
+    const { data: vectors } = await json('/v1/embeddings', { model: 'demo-embedding', input: ['a', 'b'] })
+    expect(vectors).toHaveLength(2)
+    const { data } = await json('/v1/images/generations', { model: 'demo-image', prompt: 'a cat', size: '64x64' })
+    const picture = Buffer.from(data[0].b64_json, 'base64')
+    expect(picture.subarray(0, 8)).toEqual(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))
+    const ranking = { model: 'demo-rerank', query: 'ruby', documents: ['Paris', 'Ruby is a language'] }
+    for (const path of ['/v1/rerank', '/v2/rerank'])
+      expect((await json(path, ranking)).results[0]).toMatchObject({ index: 1 })
+    const { choices } = await json('/v1/completions', { model: 'demo-chat', prompt: '[[say:Hi]]' })
+    expect(choices[0].text).toBe('Hi')
+
+    const speech = { model: 'demo-speech', voice: 'alloy', input: 'hello there' }
+    const spoken = await call(server, '/v1/audio/speech', speech)
+    expect(spoken.headers.get('content-type')).toBe('audio/wav')
+    const sound = await spoken.arrayBuffer()
+    const form = new FormData()
+    form.set('file', new Blob([sound], { type: 'audio/wav' }), 'hello.wav')
+    form.set('model', 'demo-transcribe')
+    const headers = { authorization: `Bearer ${server.token}` }
+    const heard = await fetch(`${server.root}/v1/audio/transcriptions`, { method: 'POST', headers, body: form })
+    expect((await heard.json()).text).toContain(
+      `“hello.wav” (audio/wav, ${sound.byteLength.toLocaleString('en-US')} bytes)`,
+    )
+    form.set('model', 'demo-image')
+    form.set('prompt', 'greener')
+    form.set('image', new Blob([picture], { type: 'image/png' }), 'cat.png')
+    form.delete('file')
+    const edited = await fetch(`${server.root}/v1/images/edits`, { method: 'POST', headers, body: form })
+    expect((await edited.json()).data[0].b64_json).toMatch(/^iVBORw0KGgo/)
+  })
+
+  it('opens a realtime session', async () => {
+    const { root, token } = await start()
+    // By hand: not every Node that this runs on has a WebSocket of its own.
+    const request = get(`${root}/v1/realtime?model=demo-realtime`, {
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-key': Buffer.alloc(16).toString('base64'),
+        'sec-websocket-version': '13',
+        authorization: `Bearer ${token}`,
+      },
+    })
+    const first = await new Promise<string>((resolve, reject) => {
+      request.on('response', ({ statusCode }) => reject(new Error(`no upgrade but status ${statusCode}`)))
+      request.on('error', reject)
+      request.on('upgrade', (_response, socket, head) => {
+        const done = (bytes: Buffer): void => {
+          socket.destroy()
+          resolve(bytes.toString())
+        }
+        if (head.length > 0) done(head)
+        else socket.once('data', done)
+      })
+    })
+    expect(first).toContain('"type":"session.created"')
   })
 
   it('answers a browser at the root, and other paths with a JSON 404', async () => {

@@ -1,133 +1,45 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { simpleRequest, type WireFormat } from './fixtures.ts'
+import { errorEvent, errorWords, good, malformed, playing, type Step, slowDown, telling } from './faults-streams.ts'
+import { type Format, formats, simpleRequest } from './fixtures.ts'
 import { fetchOf, gatewayTo, requestTo, upstreamKey } from './gateways.ts'
 import { eventData } from './reading.ts'
-import { anthropicClient, askChat, askMessages, openaiClient } from './sdk.ts'
+import { anthropicClient, askAs, googleClient, openaiClient } from './sdk.ts'
 import { onlyError } from './stream-checks.ts'
 
-/** What an upstream does, step by step: bytes, or waiting, or breaking off. */
-type Step = string | { wait: number } | 'reset' | 'hang'
-
-const chunk = (delta: object, finish: string | null = null): string =>
-  `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'recorded', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
-const event = (type: string, data: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`
-
-/** The same answer in both formats: "one two three". */
-const good: Readonly<Record<WireFormat, readonly string[]>> = {
-  chat: [
-    chunk({ role: 'assistant', content: '' }),
-    chunk({ content: 'one' }),
-    chunk({ content: ' two' }),
-    chunk({ content: ' three' }),
-    chunk({}, 'stop'),
-    'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"recorded","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":3,"total_tokens":6}}\n\n',
-    'data: [DONE]\n\n',
-  ],
-  messages: [
-    event('message_start', {
-      message: {
-        id: 'msg_1',
-        type: 'message',
-        role: 'assistant',
-        model: 'recorded',
-        content: [],
-        stop_reason: null,
-        stop_sequence: null,
-        usage: { input_tokens: 3, output_tokens: 1 },
-      },
-    }) + event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-    event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'one' } }),
-    event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: ' two' } }),
-    event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: ' three' } }),
-    event('content_block_stop', { index: 0 }),
-    event('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 3 } }),
-    event('message_stop', {}),
-  ],
-}
-const errorEvent: Readonly<Record<WireFormat, string>> = {
-  chat: 'data: {"error":{"message":"Boom at the provider","type":"server_error","param":null,"code":null}}\n\n',
-  messages: event('error', { error: { type: 'overloaded_error', message: 'Boom at the provider' } }),
-}
-
-const malformed: Readonly<Record<WireFormat, string>> = {
-  chat: 'data: {"broken": \n\n',
-  messages: 'event: content_block_delta\ndata: {"broken": \n\n',
-}
-
-/** An upstream that plays the steps; `silence` passes before its headers. */
-function playing(steps: readonly Step[], silence = 0): { fetch: typeof fetch; readonly aborted: boolean } {
-  let aborted = false
-  const pause = (ms: number, signal: AbortSignal | null | undefined): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, ms)
-      signal?.addEventListener('abort', () => {
-        aborted = true
-        clearTimeout(timer)
-        reject(signal.reason)
-      })
-    })
-  return {
-    get aborted() {
-      return aborted
-    },
-    fetch: async (_input, init) => {
-      if (silence > 0) await pause(silence, init?.signal)
-      const left = [...steps]
-      const encoder = new TextEncoder()
-      const body = new ReadableStream<Uint8Array>(
-        {
-          async pull(controller) {
-            for (;;) {
-              const step = left.shift()
-              if (step === undefined) return controller.close()
-              if (step === 'reset') return controller.error(new Error('ECONNRESET'))
-              if (step === 'hang') return pause(60_000, init?.signal).catch(() => {})
-              if (typeof step === 'string') return controller.enqueue(encoder.encode(step))
-              await pause(step.wait, init?.signal).catch(() => {})
-            }
-          },
-          cancel() {
-            aborted = true
-          },
-        },
-        { highWaterMark: 0 },
-      )
-      return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
-    },
-  }
-}
-
-const ask = (format: WireFormat, fetch: typeof globalThis.fetch) =>
-  format === 'chat'
-    ? askChat(openaiClient({ fetch }), simpleRequest(format, true))
-    : askMessages(anthropicClient({ fetch }), simpleRequest(format, true))
+/** The official client's own accumulator, or for Google's the chunks in order. */
+const ask = (format: Format, fetch: typeof globalThis.fetch) =>
+  askAs(format, { fetch }, { ...simpleRequest(format, true), stream: true })
 
 /** The SDK's raw iterator, for those who use no helper. */
-async function iterate(format: WireFormat, fetch: typeof globalThis.fetch): Promise<number> {
+async function iterate(format: Format, fetch: typeof globalThis.fetch): Promise<number> {
   const messages = [{ role: 'user' as const, content: 'Hello' }]
-  const stream: AsyncIterable<unknown> =
-    format === 'chat'
-      ? await openaiClient({ fetch }).chat.completions.create({ model: 'recorded', messages, stream: true })
-      : await anthropicClient({ fetch }).messages.create({ model: 'recorded', max_tokens: 64, messages, stream: true })
+  const model = 'recorded'
+  const streams: Readonly<Record<Format, () => Promise<AsyncIterable<unknown>>>> = {
+    chat: () => openaiClient({ fetch }).chat.completions.create({ model, messages, stream: true }),
+    messages: () => anthropicClient({ fetch }).messages.create({ model, max_tokens: 64, messages, stream: true }),
+    gemini: () => googleClient({ fetch }).models.generateContentStream({ model, contents: 'Hello' }),
+    responses: () => openaiClient({ fetch }).responses.create({ model, input: 'Hello', stream: true }),
+  }
   let seen = 0
-  for await (const _ of stream) seen++
+  for await (const _ of await streams[format]()) seen++
   return seen
 }
 
-const pairs = (['chat', 'messages'] as const).flatMap((client) =>
-  (['chat', 'messages'] as const).map((upstream) => ({ client, upstream })),
-)
+const pairs = formats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))
+const request = (format: Format): Request =>
+  requestTo(format, JSON.stringify(simpleRequest(format, true)), {}, { stream: true })
 const raw = async (
-  format: WireFormat,
+  format: Format,
   fetch: typeof globalThis.fetch,
 ): Promise<{ status: number; text: string; headers: Headers }> => {
-  const response = await fetch(requestTo(format, JSON.stringify(simpleRequest(format, true))))
+  const response = await fetch(request(format))
   return { status: response.status, text: await response.text(), headers: response.headers }
 }
 let checks = 0
 afterAll(() => console.log(`faults: ${checks} faulty streams, every client format × upstream format`))
 
-describe.each(pairs)('$client from $upstream', ({ client, upstream }) => {
+// Most of it is waiting: what runs side by side waits side by side.
+describe.concurrent.each(pairs)('$client from $upstream', ({ client, upstream }) => {
   const events = good[upstream]
   const broken: Readonly<Record<string, readonly Step[]>> = {
     'a reset': [...events.slice(0, 3), 'reset'],
@@ -163,13 +75,11 @@ describe.each(pairs)('$client from $upstream', ({ client, upstream }) => {
   test('an error event keeps its type where the dialect knows it', async () => {
     const up = playing([...events.slice(0, 3), errorEvent[upstream]])
     const error = onlyError(client, await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch }))))
-    if (client === upstream) expect(error.type).toBe(client === 'chat' ? 'server_error' : 'overloaded_error')
-    else expect(error.type).toBe(client === 'chat' ? 'server_error' : 'api_error')
+    expect(error.type).toBe(errorWords[client](upstream))
   })
 
   test('what stands behind an error event in the same chunk is not passed on, and the upstream key is taken out', async () => {
-    const telling = errorEvent[upstream].replace('Boom', `Boom ${upstreamKey}`)
-    const up = playing([[...events.slice(0, 3), telling, ...events.slice(3)].join('')])
+    const up = playing([[...events.slice(0, 3), telling(upstream), ...events.slice(3)].join('')])
     const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch })))
     expect(answer.text).toContain('one')
     expect(onlyError(client, answer).message).toContain('at the provider')
@@ -186,10 +96,7 @@ describe.each(pairs)('$client from $upstream', ({ client, upstream }) => {
   test('429 with Retry-After reaches the client as 429, however late', async () => {
     const fetch: typeof globalThis.fetch = async () => {
       await new Promise((resolve) => setTimeout(resolve, 40))
-      return Response.json(
-        { error: { type: 'rate_limit_error', message: 'Slow down' } },
-        { status: 429, headers: { 'retry-after': '9' } },
-      )
+      return Response.json(slowDown[upstream], { status: 429, headers: { 'retry-after': '9' } })
     }
     const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch })))
     expect(answer.status).toBe(429)
@@ -212,9 +119,7 @@ describe.each(pairs)('$client from $upstream', ({ client, upstream }) => {
     const limits = { holdMs: 30, heartbeatMs: 15 }
     const started = Date.now()
     const steps: Step[] = [{ wait: 600 }, ...events]
-    const response = await gatewayTo(upstream, { fetch: playing(steps).fetch, limits }).fetch(
-      requestTo(client, JSON.stringify(simpleRequest(client, true))),
-    )
+    const response = await gatewayTo(upstream, { fetch: playing(steps).fetch, limits }).fetch(request(client))
     expect(response.status).toBe(200)
     expect(Date.now() - started).toBeLessThan(400)
     const fetch = fetchOf(gatewayTo(upstream, { fetch: playing(steps).fetch, limits }))
@@ -225,9 +130,7 @@ describe.each(pairs)('$client from $upstream', ({ client, upstream }) => {
   test('an upstream that sends not even headers is held back only so long, too', async () => {
     const limits = { holdMs: 30, heartbeatMs: 15 }
     const started = Date.now()
-    const response = await gatewayTo(upstream, { fetch: playing(events, 600).fetch, limits }).fetch(
-      requestTo(client, JSON.stringify(simpleRequest(client, true))),
-    )
+    const response = await gatewayTo(upstream, { fetch: playing(events, 600).fetch, limits }).fetch(request(client))
     expect(response.status).toBe(200)
     expect(Date.now() - started).toBeLessThan(400)
     await response.body?.cancel()

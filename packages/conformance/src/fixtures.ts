@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Format } from '../../core/src/formats/ir.ts'
@@ -40,6 +40,8 @@ const folder =
 export const haveRecordings = existsSync(join(folder, 'fixtures', 'INDEX.tsv'))
 /** The samples of this suite stand for all recordings; with MODELGATE_FULL=1 it goes through every one. */
 export const fullRun = process.env.MODELGATE_FULL === '1'
+/** How long a test over all recordings may take, in milliseconds. */
+export const patience = fullRun ? 1_800_000 : 120_000
 export const whyNoRecordings = 'no recorded traffic beside the checkout (MODELGATE_SHARED): these checks are skipped'
 
 interface IndexLine {
@@ -109,6 +111,43 @@ export function parallelScenarios(): Scenario[] {
       return line === undefined || formatsOfIndex[line.format] === undefined ? [] : [readExchange(line)]
     }),
   }))
+}
+
+const formatsOfPath: readonly (readonly [RegExp, Format])[] = [
+  [/\/chat\/completions$/, 'chat'],
+  [/\/messages$/, 'messages'],
+  [/:(streamG|g)enerateContent$/, 'gemini'],
+  [/\/responses$/, 'responses'],
+]
+
+/** The generation calls that SDKs and agents were seen to make, without answers. */
+export function clientRequests(): Exchange[] {
+  const place = join(folder, 'client-requests')
+  if (!existsSync(place)) return []
+  return readdirSync(place)
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) => {
+      const { requests = [] } = JSON.parse(readFileSync(join(place, name), 'utf8')) as { requests?: JsonObject[] }
+      return requests.flatMap(({ path: full, url, body, method }, at): Exchange[] => {
+        const path = (textOf(full) || textOf(url)).replace(/\?.*/, '')
+        const format = formatsOfPath.find(([end]) => end.test(path))?.[1]
+        if (format === undefined || !isObject(body)) return []
+        const named = /\/models\/(.+):\w+$/.exec(path)?.[1]
+        return [
+          {
+            path: `client-requests/${name} ${at}`,
+            format,
+            vendor: '',
+            stream: named === undefined ? body.stream === true : path.includes(':stream'),
+            features: new Set(),
+            method: textOf(method) || 'POST',
+            model: named ?? textOf(body.model),
+            request: body,
+            answer: '',
+          },
+        ]
+      })
+    })
 }
 
 /** A small request of a format, for clients that must get at an answer recorded for another request. */

@@ -1,49 +1,119 @@
-import { anthropic, createGateway, type Gateway, openai } from '@modelgate/core'
+import { createGateway, type Gateway, type Route } from '@modelgate/core'
 import { createFakeProvider, type FakeProvider, type ListeningProvider, listen } from '@modelgate/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { WireFormat } from './fixtures.ts'
-import { pathOf, upstreamKey } from './gateways.ts'
+import { type Format, formats } from './fixtures.ts'
+import { pathOf, queryOf, upstreamKey, upstreamOf } from './gateways.ts'
 import { objectOf, parseJson, textOf } from './json.ts'
 import { type RawAnswer, type RawCall, rawCall } from './raw-http.ts'
 import type { Running, ServerKind } from './servers.ts'
 
 export const token = 'client-token-of-alice-77f3'
 export const narrowToken = 'client-token-of-bob-19c2'
-export const formats: readonly WireFormat[] = ['chat', 'messages']
 
-/** What every generation call needs, in either dialect. */
-export const bodyOf = (format: WireFormat, more: Record<string, unknown> = {}): string =>
-  JSON.stringify({
-    model: `${format}-model`,
-    messages: [{ role: 'user', content: 'hello' }],
-    ...(format === 'messages' ? { max_tokens: 100 } : {}),
-    ...more,
-  })
+/** The smallest question of each dialect. */
+const questions: Readonly<Record<Format, object>> = {
+  chat: { messages: [{ role: 'user', content: 'hello' }] },
+  messages: { messages: [{ role: 'user', content: 'hello' }], max_tokens: 100 },
+  gemini: { contents: [{ parts: [{ text: 'hello' }] }] },
+  responses: { input: 'hello' },
+}
+
+/** What every generation call needs, in each dialect. Gemini's model stands in the path, and whether it streams. */
+export function bodyOf(format: Format, more: Record<string, unknown> = {}): string {
+  const { model: _model, stream: _stream, ...rest } = more
+  const named = { model: `${format}-model`, ...more }
+  return JSON.stringify({ ...questions[format], ...(format === 'gemini' ? rest : named) })
+}
+/** The path to it, for the same `more`. */
+export const targetOf = (format: Format, { model, stream }: Record<string, unknown> = {}): string => {
+  const asked = { model: typeof model === 'string' ? model : `${format}-model`, stream: stream === true }
+  return `${pathOf(format, asked)}${queryOf(format, asked)}`
+}
 export const json = { 'content-type': 'application/json' }
 export const version = { 'anthropic-version': '2023-06-01' }
 export const bearer = { authorization: `Bearer ${token}` }
 export const good = { ...json, ...version, ...bearer }
 
+export interface ToldError {
+  readonly message: string
+  /** The kind in the dialect's own words; Google's `status`. */
+  readonly type: string
+  readonly param: unknown
+  readonly code: unknown
+}
+
 /** The message of an error in the dialect it must be in; throws for any other shape. */
-export function errorIn(
-  format: WireFormat,
-  answer: RawAnswer,
-): { message: string; type: string; param: unknown; code: unknown } {
+export function errorIn(format: Format, answer: RawAnswer): ToldError {
   expect(answer.headers['content-type']).toMatch(/^application\/json/)
   const body = objectOf(parseJson(answer.text))
   const error = objectOf(body.error)
-  if (format === 'messages') {
-    expect(Object.keys(body).sort()).toEqual(['error', 'request_id', 'type'])
-    expect(body.type).toBe('error')
-  } else {
-    expect(Object.keys(body)).toEqual(['error'])
-    expect(Object.keys(error).sort()).toEqual(['code', 'message', 'param', 'type'])
-  }
   expect(textOf(error.message)).not.toBe('')
-  return { message: textOf(error.message), type: textOf(error.type), param: error.param, code: error.code }
+  const message = textOf(error.message)
+  switch (format) {
+    case 'messages':
+      expect(Object.keys(body).sort()).toEqual(['error', 'request_id', 'type'])
+      expect(body.type).toBe('error')
+      break
+    case 'gemini': {
+      expect(Object.keys(body)).toEqual(['error'])
+      expect(Object.keys(error).filter((key) => key !== 'details')).toEqual(['code', 'message', 'status'])
+      expect(error.code).toBe(answer.status)
+      return { message, type: textOf(error.status), param: fieldIn(error.details), code: error.details }
+    }
+    default:
+      expect(Object.keys(body)).toEqual(['error'])
+      expect(Object.keys(error).sort()).toEqual(['code', 'message', 'param', 'type'])
+  }
+  return { message, type: textOf(error.type), param: error.param, code: error.code }
 }
 
-/** One server with a gateway in front of a fake provider that speaks both formats. */
+const fieldIn = (details: unknown): unknown =>
+  (Array.isArray(details) ? details : [])
+    .flatMap((detail) => objectOf(detail).fieldViolations ?? [])
+    .map((violation) => objectOf(violation).field)[0]
+
+/** How each dialect says 400 and 401. */
+export const invalid: Readonly<Record<Format, string>> = {
+  chat: 'invalid_request_error',
+  messages: 'invalid_request_error',
+  gemini: 'INVALID_ARGUMENT',
+  responses: 'invalid_request_error',
+}
+
+export function expectUnknownToken(format: Format, answer: RawAnswer, operation?: string): void {
+  expect(answer.headers['x-should-retry']).toBe('false')
+  if (operation === 'rerank') {
+    // Its clients read the message where Cohere has it.
+    expect([answer.status, objectOf(parseJson(answer.text)).message]).toEqual([401, expect.any(String)])
+    return
+  }
+  const error = errorIn(format, answer)
+  if (format === 'gemini') {
+    // Google calls it a bad argument.
+    expect([answer.status, error.type]).toEqual([400, 'INVALID_ARGUMENT'])
+    expect(error.code).toEqual(expect.arrayContaining([expect.objectContaining({ reason: 'API_KEY_INVALID' })]))
+  } else
+    expect([answer.status, error.type]).toEqual([
+      401,
+      format === 'messages' ? 'authentication_error' : 'invalid_request_error',
+    ])
+}
+
+/** A route with its open places filled in, and a body it takes. */
+export interface RouteCall {
+  readonly route: Route
+  readonly method: string
+  readonly path: string
+  readonly body?: string
+}
+export const callsOf = (gateway: Gateway): readonly RouteCall[] =>
+  gateway.routes.map((route) => {
+    const { method, format } = route
+    const path = route.path.replace('{model}', `${format}-model`).replace('{id}', 'resp_unknown')
+    return method === 'POST' ? { route, method, path, body: bodyOf(format) } : { route, method, path }
+  })
+
+/** One server with a gateway in front of a fake provider that speaks all formats. */
 export interface HttpSetting {
   readonly fake: FakeProvider
   readonly provider: ListeningProvider
@@ -52,7 +122,10 @@ export interface HttpSetting {
   readonly smallPlace: Running
   /** One exchange; everything that comes back is kept for `expectNoSecrets`. */
   call(raw: RawCall, to?: Running): Promise<RawAnswer>
-  post(format: WireFormat, body: RawCall['body'], headers?: Record<string, string>): Promise<RawAnswer>
+  /** A generation call with this very body, on the path of the dialect's own model. */
+  post(format: Format, body: RawCall['body'], headers?: Record<string, string>): Promise<RawAnswer>
+  /** The smallest question, with more in it, or with another model. */
+  ask(format: Format, more?: Record<string, unknown>, headers?: Record<string, string>): Promise<RawAnswer>
 }
 
 let exchanges = 0
@@ -78,14 +151,16 @@ export function useHttpSetting(server: ServerKind): { readonly current: HttpSett
               ? { id: 'bob', models: ['chat-model'] }
               : null,
         upstreams: {
-          chat: openai({ apiKey: upstreamKey, baseURL: provider.url }),
-          messages: anthropic({ apiKey: upstreamKey, baseURL: provider.origin }),
+          chat: upstreamOf('chat', provider.origin),
+          messages: upstreamOf('messages', provider.origin),
+          gemini: upstreamOf('gemini', provider.origin),
+          responses: upstreamOf('responses', provider.origin),
         },
         models: {
-          'chat-model': 'chat',
-          'messages-model': 'messages',
-          'chat-alias': { upstream: 'chat', model: 'upstream-chat-name' },
-          'messages-alias': { upstream: 'messages', model: 'upstream-messages-name' },
+          ...Object.fromEntries(formats.map((format) => [`${format}-model`, format])),
+          ...Object.fromEntries(
+            formats.map((format) => [`${format}-alias`, { upstream: format, model: `upstream-${format}-name` }]),
+          ),
         },
         limits: { bodyBytes },
         logger: false,
@@ -107,7 +182,9 @@ export function useHttpSetting(server: ServerKind): { readonly current: HttpSett
       smallPlace,
       call,
       post: (format, body, headers = good) =>
-        call({ path: pathOf(format), headers, ...(body === undefined ? {} : { body }) }),
+        call({ path: targetOf(format), headers, ...(body === undefined ? {} : { body }) }),
+      ask: (format, more = {}, headers = good) =>
+        call({ path: targetOf(format, more), headers, body: bodyOf(format, more) }),
     }
   })
   afterEach(() => {

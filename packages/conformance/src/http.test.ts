@@ -1,96 +1,120 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import type { WireFormat } from './fixtures.ts'
+import { type Format, formats } from './fixtures.ts'
 import { pathOf } from './gateways.ts'
 import {
   bearer,
   bodyOf,
+  callsOf,
   errorIn,
   exchangesMade,
-  formats,
+  expectUnknownToken,
   good,
+  invalid,
   json,
   narrowToken,
+  type RouteCall,
+  targetOf,
   token,
   useHttpSetting,
   version,
 } from './http-setting.ts'
 import { listOf, objectOf, parseJson } from './json.ts'
+import type { RawAnswer } from './raw-http.ts'
 import { hostsNotFound, servers } from './servers.ts'
+
+const countPaths: Readonly<Partial<Record<Format, string>>> = {
+  messages: '/v1/messages/count_tokens',
+  gemini: '/v1beta/models/gemini-model:countTokens',
+}
 
 for (const server of servers)
   describe(server.name, () => {
     const setting = useHttpSetting(server)
 
     describe('authentication', () => {
-      const everyRoute = (): { method: string; path: string; format: WireFormat }[] =>
-        setting.current.gateway.routes.flatMap(({ method, path, format }) =>
-          format === 'chat' || format === 'messages'
-            ? [{ method, path: path.replace('{model}', 'chat-model'), format }]
-            : [],
-        )
+      /** A model list speaks the dialect of who asks: with that dialect's header, without it OpenAI's. */
+      const headersOf = ({ route }: RouteCall): Record<string, string> => ({
+        ...json,
+        ...(route.format === 'messages' ? version : {}),
+      })
+      const every = (): readonly RouteCall[] => callsOf(setting.current.gateway)
+      const asked = (call: RouteCall, headers: Record<string, string>, query = ''): Promise<RawAnswer> =>
+        setting.current.call({
+          method: call.method,
+          path: `${call.path}${query}`,
+          headers,
+          ...(call.body === undefined ? {} : { body: call.body }),
+        })
 
-      test('a missing, unknown or empty token is 401 in the dialect of every route, and no upstream is called', async () => {
-        for (const { method, path, format } of everyRoute())
+      test('a missing, unknown or empty token is refused in the dialect of every route, and no upstream is called', async () => {
+        for (const call of every())
           for (const headers of [
             {},
             { authorization: 'Bearer wrong' },
             { authorization: 'Bearer ' },
             { 'x-api-key': 'no' },
-          ]) {
-            const answer = await setting.current.call({
-              method,
-              path,
-              headers: { ...json, ...(format === 'messages' ? version : {}), ...headers },
-              ...(method === 'POST' ? { body: bodyOf(format) } : {}),
-            })
-            expect(answer.status, `${method} ${path}`).toBe(401)
-            expect(answer.headers['x-should-retry']).toBe('false')
-            expect(errorIn(format, answer).type).toBe(
-              format === 'chat' ? 'invalid_request_error' : 'authentication_error',
+          ])
+            expectUnknownToken(
+              call.route.format,
+              await asked(call, { ...headersOf(call), ...headers }),
+              call.route.operation,
             )
-          }
         expect(setting.current.fake.requests).toHaveLength(0)
       })
 
       test('every carrier works on every route', async () => {
-        for (const { method, path, format } of everyRoute())
+        const chats = new Set(['generate', 'count-tokens', 'list-models', 'get-model'])
+        for (const call of every())
           for (const headers of [
             { authorization: `Bearer ${token}` },
             { authorization: `bearer ${token}` },
             { 'x-api-key': token },
             { 'x-goog-api-key': token },
           ]) {
-            const answer = await setting.current.call({
-              method,
-              path,
-              headers: { ...json, ...(format === 'messages' ? version : {}), ...headers },
-              ...(method === 'POST' ? { body: bodyOf(format) } : {}),
-            })
-            expect(answer.status, `${method} ${path} ${Object.keys(headers)}`).toBe(200)
+            const answer = await asked(call, { ...headersOf(call), ...headers })
+            const what = `${call.method} ${call.path} ${Object.keys(headers)}: ${answer.text.slice(0, 200)}`
+            if (chats.has(call.route.operation)) expect(answer.status, what).toBe(200)
+            // What else is wrong with the call comes after the token.
+            else expect(`${answer.status} ${answer.text}`, what).not.toMatch(/^401|API_KEY_INVALID/)
           }
       })
 
-      test('a token in the query is no credential here', async () => {
-        for (const { method, path, format } of everyRoute()) {
-          const answer = await setting.current.call({
-            method,
-            path: `${path}?key=${token}`,
-            headers: { ...json, ...version },
-            ...(method === 'POST' ? { body: bodyOf(format) } : {}),
-          })
-          expect(answer.status, path).toBe(401)
+      test('a token in the query is one on the paths of generateContent, and nowhere else', async () => {
+        let taken = 0
+        for (const call of every()) {
+          const answer = await asked(call, { ...json, ...version }, `?key=${token}`)
+          if (call.route.queryKey === true) {
+            expect(call.path).toMatch(/^\/v1\w*\/(publishers\/google\/)?models/)
+            expect(`${answer.status} ${answer.text}`, call.path).not.toMatch(/^401|API_KEY_INVALID/)
+            if (call.route.operation === 'generate') expect(answer.status, call.path).toBe(200)
+            taken++
+            const wrong = await asked(call, json, '?key=wrong')
+            expectUnknownToken('gemini', wrong)
+          } else expectUnknownToken(dialectOf(call, version), answer, call.route.operation)
         }
-        expect(setting.current.fake.requests).toHaveLength(0)
+        expect(taken).toBeGreaterThan(8)
+        // The key is the gateway's business: no upstream sees it, nor any other thing in its place.
+        for (const { query, headers } of setting.current.fake.requests) {
+          expect(query).not.toContain('key=')
+          expect(JSON.stringify(headers)).not.toContain(token)
+        }
       })
+
+      /** The dialect a call is answered in, where a header decides. */
+      const dialectOf = ({ route }: RouteCall, headers: Record<string, string>): Format => {
+        const own = Object.entries(route.formatByHeader ?? {}).find(([name]) => headers[name] !== undefined)
+        return own?.[1] ?? route.format
+      }
 
       test('a caller sees and reaches only its own models', async () => {
         const headers = { ...good, authorization: `Bearer ${narrowToken}` }
-        expect((await setting.current.post('chat', bodyOf('chat'), headers)).status).toBe(200)
+        expect((await setting.current.ask('chat', {}, headers)).status).toBe(200)
         const before = setting.current.fake.requests.length
-        for (const format of formats)
-          expect(
-            (await setting.current.post(format, bodyOf(format, { model: 'messages-model' }), headers)).status,
-          ).toBe(404)
+        for (const format of formats) {
+          const answer = await setting.current.ask(format, { model: 'messages-model' }, headers)
+          expect(answer.status, format).toBe(404)
+          errorIn(format, answer)
+        }
         expect(setting.current.fake.requests).toHaveLength(before)
         const list = await setting.current.call({
           method: 'GET',
@@ -98,20 +122,24 @@ for (const server of servers)
           headers: { authorization: headers.authorization },
         })
         expect(listOf(objectOf(parseJson(list.text)).data).map((model) => objectOf(model).id)).toEqual(['chat-model'])
-        const hidden = await setting.current.call({
-          method: 'GET',
-          path: '/v1/models/messages-model',
-          headers: { authorization: headers.authorization },
-        })
-        expect(hidden.status).toBe(404)
+        for (const path of ['/v1/models/messages-model', '/v1beta/models/messages-model']) {
+          const hidden = await setting.current.call({
+            method: 'GET',
+            path,
+            headers: { authorization: headers.authorization },
+          })
+          expect(hidden.status).toBe(404)
+        }
       })
     })
 
     describe('paths and methods', () => {
       test('one /v1 too many or too few, or a slash at the end, finds its way', async () => {
         for (const format of formats) {
-          const path = pathOf(format)
-          for (const variant of [`/v1${path}`, path.slice(3), `${path}/`, `${path}?beta=true`])
+          const path = pathOf(format, { model: `${format}-model` })
+          // Only the paths of generateContent do without a prefix nowhere: another service's models could stand there.
+          const bare = format === 'gemini' ? [] : [path.slice(3)]
+          for (const variant of [`/v1${path}`, ...bare, `${path}/`, `${path}?beta=true`])
             expect(
               (await setting.current.call({ path: variant, headers: good, body: bodyOf(format) })).status,
               variant,
@@ -122,19 +150,20 @@ for (const server of servers)
 
       test('a wrong method is 405 with Allow, in the dialect', async () => {
         for (const format of formats)
-          for (const method of ['GET', 'PUT', 'DELETE']) {
-            const answer = await setting.current.call({ method, path: pathOf(format), headers: good })
-            expect(answer.status).toBe(405)
-            expect(answer.headers.allow).toBe('POST')
-            errorIn(format, answer)
-          }
+          for (const method of ['GET', 'PUT', 'DELETE'])
+            for (const path of [targetOf(format), countPaths[format]]) {
+              if (path === undefined) continue
+              const answer = await setting.current.call({ method, path, headers: good })
+              expect([answer.status, answer.headers.allow], `${method} ${path}`).toEqual([405, 'POST'])
+              errorIn(format, answer)
+            }
         expect(
           (await setting.current.call({ method: 'DELETE', path: '/v1/models', headers: bearer })).headers.allow,
         ).toContain('GET')
       })
 
       test('an unknown path is the host’s, or a JSON 404 where there is none', async () => {
-        for (const path of ['/', '/v1/nothing', '/chat/completions/more', '/v2/messages']) {
+        for (const path of ['/', '/v1/nothing', '/chat/completions/more', '/v2/messages', '/v1beta/nothing']) {
           const answer = await setting.current.call({ method: 'GET', path, headers: bearer })
           expect(answer.status, path).toBe(404)
           if (server.hosted) expect(answer.text).toBe(hostsNotFound)
@@ -143,22 +172,17 @@ for (const server of servers)
       })
 
       test('the model list speaks the dialect of who asks', async () => {
-        const open = objectOf(
-          parseJson((await setting.current.call({ method: 'GET', path: '/v1/models', headers: bearer })).text),
-        )
-        expect(open.object).toBe('list')
-        const other = objectOf(
-          parseJson(
-            (
-              await setting.current.call({
-                method: 'GET',
-                path: '/v1/models?limit=1000',
-                headers: { ...bearer, ...version },
-              })
-            ).text,
-          ),
-        )
-        expect(other).toMatchObject({ has_more: false, first_id: 'chat-model', last_id: 'messages-alias' })
+        const list = async (path: string, headers: Record<string, string>): Promise<unknown> =>
+          parseJson((await setting.current.call({ method: 'GET', path, headers })).text)
+        expect(await list('/v1/models', bearer)).toMatchObject({ object: 'list' })
+        expect(await list('/v1/models?limit=1000', { ...bearer, ...version })).toMatchObject({
+          has_more: false,
+          first_id: 'chat-model',
+          last_id: 'responses-alias',
+        })
+        const first = { models: expect.arrayContaining([expect.objectContaining({ name: 'models/chat-model' })]) }
+        expect(await list('/v1/models', { 'x-goog-api-key': token })).toMatchObject(first)
+        expect(await list('/v1beta/models', bearer)).toMatchObject(first)
       })
     })
 
@@ -198,7 +222,10 @@ for (const server of servers)
         const seen = new Set<string>()
         for (const answer of [
           await setting.current.post('chat', bodyOf('chat')),
-          await setting.current.post('messages', bodyOf('messages', { stream: true })),
+          await setting.current.ask('messages', { stream: true }),
+          await setting.current.ask('gemini', { stream: true }),
+          await setting.current.ask('responses', { stream: true }),
+          await setting.current.post('gemini', '{'),
           await setting.current.post('chat', '{'),
           await setting.current.post('messages', bodyOf('messages'), json),
           await setting.current.call({ method: 'GET', path: '/v1/models', headers: bearer }),
@@ -208,12 +235,12 @@ for (const server of servers)
           expect(answer.headers['request-id']).toBe(answer.headers['x-request-id'])
           seen.add(answer.headers['x-request-id'] ?? '')
         }
-        expect(seen.size).toBe(6)
+        expect(seen.size).toBe(9)
       })
 
       test('streams are not to be stored, held back or transformed', async () => {
         for (const format of formats) {
-          const { headers } = await setting.current.post(format, bodyOf(format, { stream: true }))
+          const { headers } = await setting.current.ask(format, { stream: true })
           expect(headers['content-type']).toMatch(/^text\/event-stream/)
           expect(headers['cache-control']).toBe('no-cache, no-transform')
           expect(headers['content-length']).toBeUndefined()
@@ -227,7 +254,7 @@ for (const server of servers)
         )
         for (const format of formats)
           for (const stream of [false, true]) {
-            const { headers } = await setting.current.post(format, bodyOf(format, { stream }))
+            const { headers } = await setting.current.ask(format, { stream })
             for (const name of ['openai-organization', 'set-cookie', 'x-secret', 'anthropic-organization-id'])
               expect(headers[name], name).toBeUndefined()
           }
@@ -242,7 +269,7 @@ for (const server of servers)
             [Buffer.alloc(2000, 32), Buffer.alloc(2000, 32), Buffer.alloc(2000, 32)],
           ]) {
             const answer = await setting.current.call(
-              { path: pathOf(format), headers: good, body },
+              { path: targetOf(format), headers: good, body },
               setting.current.smallPlace,
             )
             expect(answer.status).toBe(413)
@@ -251,7 +278,7 @@ for (const server of servers)
         expect(
           (
             await setting.current.call(
-              { path: pathOf('chat'), headers: good, body: bodyOf('chat') },
+              { path: targetOf('chat'), headers: good, body: bodyOf('chat') },
               setting.current.smallPlace,
             )
           ).status,
@@ -276,7 +303,7 @@ for (const server of servers)
         for (const format of formats) {
           const answer = await setting.current.post(format, bad[name] ?? '')
           expect(answer.status).toBe(400)
-          expect(errorIn(format, answer).type).toBe('invalid_request_error')
+          expect(errorIn(format, answer).type).toBe(invalid[format])
         }
         expect(setting.current.fake.requests).toHaveLength(0)
       })
@@ -308,20 +335,36 @@ for (const server of servers)
             'messages.1.content',
           ],
           ['messages', { thread: { type: 'create' } }, 'thread'],
+          ['gemini', { generationConfig: { temperature: 2.1 } }, 'generationConfig.temperature'],
+          ['gemini', { generationConfig: { topP: 1.1 } }, 'generationConfig.topP'],
+          ['gemini', { contents: undefined }, 'contents'],
+          ['gemini', { contents: 5 }, 'contents'],
+          ['gemini', { contents: [{ parts: 5 }] }, 'contents.0.parts'],
+          ['responses', { temperature: 3 }, 'temperature'],
+          ['responses', { top_p: -1 }, 'top_p'],
+          ['responses', { model: undefined }, 'model'],
+          ['responses', { input: 5 }, 'input'],
+          ['responses', { input: [{ role: 'user', content: 5 }] }, 'input.0.content'],
         ] as const) {
-          const answer = await setting.current.post(format, bodyOf(format, more))
-          expect(answer.status, JSON.stringify(more)).toBe(400)
+          const answer = await setting.current.ask(format, more)
+          expect(answer.status, `${format} ${Object.keys(more)}`).toBe(400)
           const error = errorIn(format, answer)
           expect(`${String(error.param)} ${error.message}`).toContain(param)
         }
         expect(setting.current.fake.requests).toHaveLength(0)
       })
 
-      test('an unknown model is 404 in either dialect', async () => {
-        const chat = await setting.current.post('chat', bodyOf('chat', { model: 'gone' }))
-        expect([chat.status, errorIn('chat', chat).code]).toEqual([404, 'model_not_found'])
-        const messages = await setting.current.post('messages', bodyOf('messages', { model: 'gone' }))
-        expect([messages.status, errorIn('messages', messages).type]).toEqual([404, 'not_found_error'])
+      test('an unknown model is 404 in every dialect', async () => {
+        for (const [format, word] of [
+          ['chat', 'model_not_found'],
+          ['messages', 'not_found_error'],
+          ['gemini', 'NOT_FOUND'],
+          ['responses', 'model_not_found'],
+        ] as const) {
+          const answer = await setting.current.ask(format, { model: 'gone' })
+          const { code, type } = errorIn(format, answer)
+          expect([answer.status, typeof code === 'string' ? code : type]).toEqual([404, word])
+        }
       })
     })
 

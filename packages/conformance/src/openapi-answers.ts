@@ -1,13 +1,53 @@
 import type { Format, JsonObject } from '../../core/src/formats/ir.ts'
+import { listOf, objectOf } from './json.ts'
 import type { RequestDocument } from './openapi-formats.ts'
 
-const unhinted = { values: [], required: {}, beside: {}, around: [], consumed: [], alone: true } as const
+const unhinted = { values: [], required: {}, beside: {}, around: [], consumed: [] } as const
+
+/** The first choice of a body, changed. */
+const inChoice =
+  (key: 'choices' | 'candidates', change: (choice: JsonObject) => JsonObject) =>
+  (body: JsonObject): JsonObject => ({ ...body, [key]: listOf(body[key]).map((choice) => change(objectOf(choice))) })
+const chatCall: JsonObject = { id: 'call_a', type: 'function', function: { name: 'lookup', arguments: '{}' } }
+const counted = { prompt_tokens: 9000, completion_tokens: 9000 }
 
 const chat: RequestDocument = {
   ...unhinted,
   file: 'openai.openapi.json',
   root: 'CreateChatCompletionResponse',
-  required: { CompletionUsage: { prompt_tokens: 9000, completion_tokens: 9000, total_tokens: 18_000 } },
+  alone: true,
+  values: [
+    { at: /^\/choices\/\*\/index$/, give: () => [0] },
+    { at: /^\/usage\/total_tokens$/, give: () => [18_000] },
+    { at: /\/start_index$/, give: () => [1] },
+    { at: /\/end_index$/, give: () => [3] },
+  ],
+  required: {
+    CompletionUsage: { ...counted, total_tokens: 18_000 },
+    ChatCompletionResponseMessage: { content: 'well', refusal: null },
+  },
+  around: [
+    {
+      at: /^\/choices\/\*\/(?!logprobs)/,
+      add: inChoice('choices', (choice) => ({ ...choice, logprobs: null })),
+    },
+    {
+      at: /^\/choices\/\*\/finish_reason$/,
+      add: inChoice('choices', (choice) =>
+        /call/.test(String(choice.finish_reason))
+          ? { ...choice, message: { role: 'assistant', content: null, tool_calls: [chatCall] } }
+          : choice,
+      ),
+    },
+    {
+      at: /^\/usage\/(prompt|completion)_tokens$/,
+      add: ({ usage, ...body }) => {
+        const { prompt_tokens: read, completion_tokens: written, ...rest } = objectOf(usage)
+        const total = Number(read) + Number(written)
+        return usage === undefined ? body : { ...body, usage: { ...objectOf(usage), ...rest, total_tokens: total } }
+      },
+    },
+  ],
   smallest: {
     id: 'chatcmpl-1',
     object: 'chat.completion',
@@ -21,6 +61,7 @@ const chat: RequestDocument = {
         logprobs: null,
       },
     ],
+    usage: { ...counted, total_tokens: 18_000 },
   },
 }
 
@@ -28,6 +69,15 @@ const messages: RequestDocument = {
   ...unhinted,
   file: 'anthropic.openapi.yaml',
   root: 'Message',
+  around: [
+    {
+      at: /^\/stop_reason$/,
+      add: (body) =>
+        body.stop_reason === 'tool_use'
+          ? { ...body, content: [{ type: 'tool_use', id: 'toolu_a', name: 'lookup', input: {} }] }
+          : body,
+    },
+  ],
   smallest: {
     id: 'msg_1',
     type: 'message',
@@ -44,7 +94,11 @@ const gemini: RequestDocument = {
   ...unhinted,
   file: 'google-generativelanguage.v1beta.openapi.json',
   root: 'GenerateContentResponse',
+  alone: true,
   values: [
+    { at: /^\/candidates\/\*\/index$/, give: () => [0] },
+    { at: /\/startIndex$/, give: () => [1] },
+    { at: /\/endIndex$/, give: () => [3] },
     { at: /\/mimeType$/, give: () => ['image/png', 'application/pdf'] },
     { at: /\/role$/, give: () => ['model'] },
   ],
@@ -58,6 +112,7 @@ const gemini: RequestDocument = {
     FileData: { mimeType: 'image/png', fileUri: 'https://files.example/a' },
     ExecutableCode: { code: '1', language: 'PYTHON' },
     CodeExecutionResult: { outcome: 'OUTCOME_OK' },
+    ModalityTokenCount: { modality: 'VIDEO', tokenCount: 40 },
     UsageMetadata: { promptTokenCount: 9000, candidatesTokenCount: 9000, totalTokenCount: 18_000 },
     LogprobsResult: {
       chosenCandidates: [{ token: 'well', tokenId: 1, logProbability: -0.5 }],
@@ -86,6 +141,12 @@ const responses: RequestDocument = {
   ...unhinted,
   file: 'openai.openapi.json',
   root: 'Response',
+  alone: true,
+  values: [
+    { at: /^\/created_at$/, give: () => [1_790_000_123] },
+    { at: /\/start_index$/, give: () => [1] },
+    { at: /\/end_index$/, give: () => [3] },
+  ],
   smallest: {
     id: 'resp_1',
     object: 'response',
@@ -109,6 +170,7 @@ const responses: RequestDocument = {
       total_tokens: 24,
     },
   },
+  // What repeats the request is news to nobody.
   consumed: [
     'tools',
     'tool_choice',
@@ -143,30 +205,12 @@ export const answerDocuments: { readonly [F in Format]: readonly RequestDocument
   responses: [responses],
 }
 
-/** Requests of clients that want to see everything. */
-export const asking: { readonly [F in Format]: JsonObject } = {
-  chat: {
-    model: 'probed',
-    messages: [{ role: 'user', content: 'hello' }],
-    logprobs: true,
-    top_logprobs: 3,
-    reasoning_effort: 'high',
-  },
-  messages: {
-    model: 'probed',
-    max_tokens: 50_000,
-    messages: [{ role: 'user', content: 'hello' }],
-    thinking: { type: 'adaptive' },
-  },
-  gemini: {
-    model: 'probed',
-    contents: [{ role: 'user', parts: [{ text: 'hello' }] }],
-    generationConfig: { responseLogprobs: true, logprobs: 3, thinkingConfig: { includeThoughts: true } },
-  },
-  responses: {
-    model: 'probed',
-    input: [{ role: 'user', content: 'hello' }],
-    include: ['message.output_text.logprobs', 'reasoning.encrypted_content'],
-    reasoning: { effort: 'high', summary: 'detailed' },
-  },
+/** What is followed through streams too: they tell it in other places than whole answers, and at other times. */
+export const streamFields: { readonly [F in Format]: RegExp } = {
+  chat: /^\/(usage|service_tier|choices\/\*\/(finish_reason|logprobs|message\/annotations))/,
+  messages: /^\/(usage|stop_|content\/\*\[type=text\]\/citations)/,
+  gemini:
+    /^\/(usageMetadata|promptFeedback|candidates\/\*\/(finish|logprobsResult|groundingMetadata|citationMetadata))/,
+  responses:
+    /^\/(usage|service_tier|status|incomplete_details|output\/\*\[type=message\]\/content\/\*\[type=output_text\]\/(annotations|logprobs))/,
 }

@@ -7,22 +7,14 @@ import type { Meaning } from './openapi-judge.ts'
 import { haveSpecifications, whyNoSpecifications } from './openapi-schema.ts'
 import { exemptions, meanings } from './openapi-tables.ts'
 import { type Exemption, type Outcome, travel } from './openapi-verdict.ts'
-import { type Probe, probesOf } from './openapi-walk.ts'
+import { distinct, type Probe, probesOf } from './openapi-walk.ts'
 
 const everyProbe = new Map<Format, readonly Probe[]>()
 
-/** The probes of all documents of a format; what two of them list is sent once. */
 function probesFor(format: Format): readonly Probe[] {
   const known = everyProbe.get(format)
   if (known !== undefined) return known
-  const probes = new Map<string, Probe>()
-  for (const document of requestDocuments[format])
-    for (const probe of probesOf(walkOf(document))) {
-      const key = JSON.stringify([probe.path, probe.kind === 'token' ? probe.token.length : probe.value])
-      const variant = probe.kind === 'token' ? JSON.stringify(probe.value).replaceAll(probe.token, '') : ''
-      if (!probes.has(key + variant)) probes.set(key + variant, probe)
-    }
-  const list = [...probes.values()]
+  const list = distinct(requestDocuments[format].flatMap((document) => probesOf(walkOf(document))))
   everyProbe.set(format, list)
   return list
 }

@@ -13,6 +13,8 @@ export interface Exemption {
   readonly to?: readonly Format[]
   /** Only towards models that take least; any, where it is not said. */
   readonly humble?: true
+  /** It is reported, but named by the part that it stands under: a loss at this path has to be there. */
+  readonly told?: { readonly path: string; readonly detail: RegExp }
   readonly why: string
 }
 
@@ -84,7 +86,7 @@ function verdictOf(
   if (arrived !== undefined && arrived !== 'itself') journey.needed.add(arrived)
   if (arrived !== undefined) return 'kept'
   if (probe.standard === true) return 'exempt'
-  const exemption = journey.exemptions.find((one) => covers(one, probe, journey))
+  const exemption = journey.exemptions.find((one) => covers(one, probe, carried, journey))
   if (exemption === undefined) return 'lost'
   journey.needed.add(exemption)
   return 'exempt'
@@ -93,9 +95,16 @@ function verdictOf(
 const isSynonym = (probe: Probe, { meanings }: Journey): boolean =>
   probe.standard === true || meanings.some(({ at, value }) => at.test(probe.path) && value === probe.value)
 
-function covers({ from, at, value, to, humble }: Exemption, probe: Probe, journey: Journey): boolean {
+function covers(
+  { from, at, value, to, humble, told }: Exemption,
+  probe: Probe,
+  { losses }: Carried,
+  journey: Journey,
+): boolean {
   if (from !== journey.from || !at.test(probe.path)) return false
   if (to !== undefined && !to.includes(journey.to)) return false
   if (humble === true && !journey.humble) return false
+  if (told !== undefined && !losses.some(({ path, detail }) => path === told.path && told.detail.test(detail)))
+    return false
   return value === undefined || (value instanceof RegExp ? value.test(String(probe.value)) : value === probe.value)
 }

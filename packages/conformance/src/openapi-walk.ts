@@ -169,6 +169,17 @@ export function probesOf(walk: Walk): Probe[] {
   return probes
 }
 
+/** What two documents of a format list is sent once. */
+export function distinct(all: readonly Probe[]): readonly Probe[] {
+  const probes = new Map<string, Probe>()
+  for (const probe of all) {
+    const key = JSON.stringify([probe.path, probe.kind === 'token' ? probe.token.length : probe.value])
+    const variant = probe.kind === 'token' ? JSON.stringify(probe.value).replaceAll(probe.token, '') : ''
+    if (!probes.has(key + variant)) probes.set(key + variant, probe)
+  }
+  return [...probes.values()]
+}
+
 const anything: Shape = {
   names: [],
   type: 'any',

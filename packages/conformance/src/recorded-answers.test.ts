@@ -1,5 +1,13 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { type Exchange, type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from './fixtures.ts'
+import {
+  type Exchange,
+  type Format,
+  formats,
+  haveRecordings,
+  patience,
+  recordedExchanges,
+  simpleRequest,
+} from './fixtures.ts'
 import { requestTo } from './gateways.ts'
 import { listOf, objectOf, parseJson } from './json.ts'
 import { readRecording } from './reading.ts'
@@ -32,38 +40,42 @@ describe.skipIf(!haveRecordings)('every recorded answer', () => {
     console.log(`recorded answers: ${exchanges.length} exchanges; ${lines.join(' · ')}`)
   })
 
-  test('says the same to clients of all four formats', async () => {
-    for (const exchange of exchanges) {
-      const use = useOf(exchange)
-      if (use.kind === 'excluded') {
-        count(`excluded: ${use.why}`)
-        continue
-      }
-      for (const format of formats) {
-        const own = format === exchange.format
-        if (use.kind === 'broken') {
-          await check(`broken as it must be: ${use.why}`, exchange, async () => {
-            const { status, text } = await told(exchange, format)
-            const read = readRecording({ format, stream: exchange.stream, answer: text })
-            // On the wire lane a JSON object passes as it is, whatever it says.
-            if (!own || exchange.stream) expect([status, read]).toEqual([status, undefined])
-          })
+  test(
+    'says the same to clients of all four formats',
+    async () => {
+      for (const exchange of exchanges) {
+        const use = useOf(exchange)
+        if (use.kind === 'excluded') {
+          count(`excluded: ${use.why}`)
           continue
         }
-        await check(`${exchange.format}→${format} ${exchange.stream ? 'streams' : 'bodies'}`, exchange, async () => {
-          const { status, text } = await told(exchange, format)
-          if (own && !exchange.stream) expect(text).toBe(exchange.answer)
-          const read = readRecording({ format, stream: exchange.stream, answer: text }, own)
-          if (read === undefined) throw new Error(`no answer: ${status} ${text.slice(-300)}`)
-          expectSame(read, use.read)
-          if (listOf(objectOf(parseJson(exchange.answer)).choices).length > 1) count('of them with further choices')
-        })
+        for (const format of formats) {
+          const own = format === exchange.format
+          if (use.kind === 'broken') {
+            await check(`broken as it must be: ${use.why}`, exchange, async () => {
+              const { status, text } = await told(exchange, format)
+              const read = readRecording({ format, stream: exchange.stream, answer: text })
+              // On the wire lane a JSON object passes as it is, whatever it says.
+              if (!own || exchange.stream) expect([status, read]).toEqual([status, undefined])
+            })
+            continue
+          }
+          await check(`${exchange.format}→${format} ${exchange.stream ? 'streams' : 'bodies'}`, exchange, async () => {
+            const { status, text } = await told(exchange, format)
+            if (own && !exchange.stream) expect(text).toBe(exchange.answer)
+            const read = readRecording({ format, stream: exchange.stream, answer: text }, own)
+            if (read === undefined) throw new Error(`no answer: ${status} ${text.slice(-300)}`)
+            expectSame(read, use.read)
+            if (listOf(objectOf(parseJson(exchange.answer)).choices).length > 1) count('of them with further choices')
+          })
+        }
       }
-    }
-    expectNoneWrong()
-    for (const upstream of formats)
-      for (const client of formats)
-        for (const [what, floor] of Object.entries(floors[upstream]))
-          expect(counts[`${upstream}→${client} ${what}`], `${upstream}→${client} ${what}`).toBeGreaterThan(floor)
-  }, 120_000)
+      expectNoneWrong()
+      for (const upstream of formats)
+        for (const client of formats)
+          for (const [what, floor] of Object.entries(floors[upstream]))
+            expect(counts[`${upstream}→${client} ${what}`], `${upstream}→${client} ${what}`).toBeGreaterThan(floor)
+    },
+    patience,
+  )
 })

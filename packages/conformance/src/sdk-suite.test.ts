@@ -6,6 +6,7 @@ import { endingCases } from './sdk-endings.ts'
 import { googleCases } from './sdk-gemini.ts'
 import { mediaCases } from './sdk-media.ts'
 import { openaiCases } from './sdk-openai.ts'
+import { responsesCases } from './sdk-responses.ts'
 import { thinkingCases } from './sdk-thinking.ts'
 import { parsingServers, servers } from './servers.ts'
 
@@ -17,7 +18,7 @@ const shared = (client: Format): readonly Case[] => [
 /** The official clients. OpenAI's has two formats. */
 const clients: Readonly<Record<string, readonly Case[]>> = {
   'openai SDK, chat completions': [...openaiCases, ...shared('chat')],
-  'openai SDK, responses': shared('responses'),
+  'openai SDK, responses': [...responsesCases, ...shared('responses')],
   'anthropic SDK': [...anthropicCases, ...shared('messages')],
   'google SDK': [...googleCases, ...shared('gemini')],
 }

@@ -114,9 +114,11 @@ export function onlyError(format: Format, answer: { status: number; text: string
   }
   // Two events: some clients hear the one, some the other.
   expect([data.at(-2), typeOf(data.at(-1) ?? '')]).toEqual([errors[0], 'response.failed'])
+  // OpenAI documents it flat, and sends it nested.
+  const { message, code } = { ...objectOf(error.error), ...error }
   const failed = objectOf(objectOf(parseJson(data.at(-1) ?? '')).response)
-  expect(failed).toMatchObject({ status: 'failed', error: { code: expect.any(String), message: error.message } })
-  return { message: textOf(error.message), type: textOf(error.code) }
+  expect(failed).toMatchObject({ status: 'failed', error: { code: expect.any(String), message } })
+  return { message: textOf(message), type: textOf(code) }
 }
 
 function errorIn(format: Format, error: JsonObject): { message: string; type: string } {

@@ -5,6 +5,7 @@ import {
   formats,
   fullRun,
   haveRecordings,
+  patience,
   recordedExchanges,
   simpleRequest,
   whyNoRecordings,
@@ -71,125 +72,145 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
     ),
   )
 
-  test('come out the same however their bytes are split', async () => {
-    for (const [at, exchange] of all.entries()) {
-      const bytes = utf8.encode(exchange.answer)
-      for (const client of clientsOf(exchange, at)) {
-        const whole = await through(exchange, client, bytes)
-        const same = async (what: string, ...cut: [Uint8Array, (number | number[])?]): Promise<void> => {
-          const answer = await through(exchange, client, ...cut)
-          if (answer.text !== whole.text)
-            expect(answer.text, `${exchange.path} for ${client}, ${what}`).toBe(whole.text)
-        }
-        await same('byte by byte', bytes, 1)
-        counts.oneByte++
-        const every = core.has(exchange.path) && bytes.length <= smallBytes && (fullRun || client === formats[at % 4])
-        const splits = every ? bytes.length - 1 : core.has(exchange.path) && fullRun ? 60 : 8
-        for (let at = 0; at < splits; at++) {
-          const position = every ? at + 1 : 1 + pick(bytes.length - 1)
-          await same(`split at ${position}`, bytes, [position])
-          counts.twoParts++
+  test(
+    'come out the same however their bytes are split',
+    async () => {
+      for (const [at, exchange] of all.entries()) {
+        const bytes = utf8.encode(exchange.answer)
+        for (const client of clientsOf(exchange, at)) {
+          const whole = await through(exchange, client, bytes)
+          const same = async (what: string, ...cut: [Uint8Array, (number | number[])?]): Promise<void> => {
+            const answer = await through(exchange, client, ...cut)
+            if (answer.text !== whole.text)
+              expect(answer.text, `${exchange.path} for ${client}, ${what}`).toBe(whole.text)
+          }
+          await same('byte by byte', bytes, 1)
+          counts.oneByte++
+          const every = core.has(exchange.path) && bytes.length <= smallBytes && (fullRun || client === formats[at % 4])
+          const splits = every ? bytes.length - 1 : core.has(exchange.path) && fullRun ? 60 : 8
+          for (let at = 0; at < splits; at++) {
+            const position = every ? at + 1 : 1 + pick(bytes.length - 1)
+            await same(`split at ${position}`, bytes, [position])
+            counts.twoParts++
+          }
         }
       }
-    }
-    expect(counts.oneByte).toBeGreaterThan(500)
-  }, 120_000)
+      expect(counts.oneByte).toBeGreaterThan(500)
+    },
+    patience,
+  )
 
-  test('come out the same with other line ends, a byte order mark and comments; on the wire lane as they came', async () => {
-    for (const [at, exchange] of all.entries()) {
-      const others = formats.filter((format) => format !== exchange.format)
-      const client = others[at % others.length] ?? exchange.format
-      const lines = exchange.answer.replaceAll('\r\n', '\n')
-      const whole = await through(exchange, client, utf8.encode(lines))
-      for (const [what, variant] of Object.entries({
-        CRLF: lines.replaceAll('\n', '\r\n'),
-        CR: lines.replaceAll('\n', '\r'),
-        BOM: `\uFEFF${lines}`,
-        comments: lines.replaceAll('\n\n', '\n\n: keep-alive\n\n'),
-        'ids and retries': lines.replaceAll('\n\n', '\nid: 7\nretry: 100\n\n'),
-      })) {
-        for (const cuts of core.has(exchange.path) ? [variant.length * 4, 1] : [variant.length * 4]) {
-          const answer = await through(exchange, client, utf8.encode(variant), cuts)
-          if (answer.text !== whole.text) expect(answer.text, `${exchange.path}, ${what}`).toBe(whole.text)
-          counts.lineEnds++
+  test(
+    'come out the same with other line ends, a byte order mark and comments; on the wire lane as they came',
+    async () => {
+      for (const [at, exchange] of all.entries()) {
+        const others = formats.filter((format) => format !== exchange.format)
+        const client = others[at % others.length] ?? exchange.format
+        const lines = exchange.answer.replaceAll('\r\n', '\n')
+        const whole = await through(exchange, client, utf8.encode(lines))
+        for (const [what, variant] of Object.entries({
+          CRLF: lines.replaceAll('\n', '\r\n'),
+          CR: lines.replaceAll('\n', '\r'),
+          BOM: `\uFEFF${lines}`,
+          comments: lines.replaceAll('\n\n', '\n\n: keep-alive\n\n'),
+          'ids and retries': lines.replaceAll('\n\n', '\nid: 7\nretry: 100\n\n'),
+        })) {
+          for (const cuts of core.has(exchange.path) ? [variant.length * 4, 1] : [variant.length * 4]) {
+            const answer = await through(exchange, client, utf8.encode(variant), cuts)
+            if (answer.text !== whole.text) expect(answer.text, `${exchange.path}, ${what}`).toBe(whole.text)
+            counts.lineEnds++
+          }
+          // Behind the terminal event nobody reads on.
+          const untouched = timeless(variant).trimEnd()
+          const { text } = await through(exchange, exchange.format, utf8.encode(variant), 1000)
+          if (!untouched.startsWith(text.trimEnd()) || untouched.length - text.length > 200)
+            expect(text, `${exchange.path}, ${what}, wire`).toBe(untouched)
         }
-        // Behind the terminal event nobody reads on.
-        const untouched = timeless(variant).trimEnd()
-        const { text } = await through(exchange, exchange.format, utf8.encode(variant), 1000)
-        if (!untouched.startsWith(text.trimEnd()) || untouched.length - text.length > 200)
-          expect(text, `${exchange.path}, ${what}, wire`).toBe(untouched)
       }
-    }
-  }, 120_000)
+    },
+    patience,
+  )
 
-  test('cut after any event they end in exactly one error, and no success', async () => {
-    for (const [at, exchange] of all.entries()) {
-      const bytes = utf8.encode(exchange.answer)
-      const last = terminalAt(bytes, exchange.format)
-      const ends = [0, ...eventEnds(bytes).filter((end) => end <= last)]
-      const cuts = ends.filter(
-        (_, at) => fullRun || at === ends.length - 1 || pick(core.has(exchange.path) ? 3 : 12) === 0,
+  test(
+    'cut after any event they end in exactly one error, and no success',
+    async () => {
+      for (const [at, exchange] of all.entries()) {
+        const bytes = utf8.encode(exchange.answer)
+        const last = terminalAt(bytes, exchange.format)
+        const ends = [0, ...eventEnds(bytes).filter((end) => end <= last)]
+        const cuts = ends.filter(
+          (_, at) => fullRun || at === ends.length - 1 || pick(core.has(exchange.path) ? 3 : 12) === 0,
+        )
+        for (const client of clientsOf(exchange, at))
+          for (const end of cuts) {
+            const answer = await through(exchange, client, bytes.subarray(0, end))
+            try {
+              onlyError(client, answer)
+            } catch (error) {
+              throw new Error(
+                `${exchange.path} cut at ${end} for ${client}: ${String(error)}\n${answer.text.slice(-800)}`,
+              )
+            }
+            counts.eventCuts++
+          }
+      }
+      expect(counts.eventCuts).toBeGreaterThan(2000)
+    },
+    patience,
+  )
+
+  test(
+    'cut after any byte they end in exactly one error, and no success',
+    async () => {
+      const small = formats.flatMap((format) =>
+        all
+          .filter((exchange) => exchange.format === format)
+          .sort((one, other) => one.answer.length - other.answer.length)
+          .slice(0, fullRun ? 4 : 1),
       )
-      for (const client of clientsOf(exchange, at))
-        for (const end of cuts) {
-          const answer = await through(exchange, client, bytes.subarray(0, end))
-          try {
-            onlyError(client, answer)
-          } catch (error) {
-            throw new Error(
-              `${exchange.path} cut at ${end} for ${client}: ${String(error)}\n${answer.text.slice(-800)}`,
-            )
+      for (const exchange of small) {
+        const bytes = utf8.encode(exchange.answer)
+        const last = terminalAt(bytes, exchange.format)
+        for (const client of formats)
+          for (let end = 0; end <= last; end++) {
+            const answer = await through(exchange, client, bytes.subarray(0, end))
+            try {
+              onlyError(client, answer)
+            } catch (error) {
+              throw new Error(
+                `${exchange.path} cut at ${end} for ${client}: ${String(error)}\n${answer.text.slice(-800)}`,
+              )
+            }
+            counts.byteCuts++
           }
-          counts.eventCuts++
-        }
-    }
-    expect(counts.eventCuts).toBeGreaterThan(2000)
-  }, 120_000)
+      }
+      expect(counts.byteCuts).toBeGreaterThan(5000)
+    },
+    patience,
+  )
 
-  test('cut after any byte they end in exactly one error, and no success', async () => {
-    const small = formats.flatMap((format) =>
-      all
-        .filter((exchange) => exchange.format === format)
-        .sort((one, other) => one.answer.length - other.answer.length)
-        .slice(0, fullRun ? 4 : 1),
-    )
-    for (const exchange of small) {
-      const bytes = utf8.encode(exchange.answer)
-      const last = terminalAt(bytes, exchange.format)
-      for (const client of formats)
-        for (let end = 0; end <= last; end++) {
-          const answer = await through(exchange, client, bytes.subarray(0, end))
-          try {
-            onlyError(client, answer)
-          } catch (error) {
-            throw new Error(
-              `${exchange.path} cut at ${end} for ${client}: ${String(error)}\n${answer.text.slice(-800)}`,
-            )
-          }
-          counts.byteCuts++
-        }
-    }
-    expect(counts.byteCuts).toBeGreaterThan(5000)
-  }, 120_000)
-
-  test('cut or reset anywhere, the official SDKs throw', async () => {
-    for (const exchange of all.filter(({ path }) => core.has(path))) {
-      const bytes = utf8.encode(exchange.answer)
-      const last = terminalAt(bytes, exchange.format)
-      for (const client of formats)
-        for (const breaks of [undefined, new Error('reset')])
-          for (const end of [pick(last), last]) {
-            const served = serveBytes(bytes.subarray(0, end), { stream: true, ...(breaks ? { breaks } : {}) })
-            const gateway = gatewayTo(exchange.format, { fetch: served.fetch })
-            await expect(
-              ask(client, fetchOf(gateway)),
-              `${exchange.path} cut at ${end} for ${client}`,
-            ).rejects.toThrow()
-            counts.thrown++
-          }
-    }
-    expect(counts.thrown).toBeGreaterThan(200)
-  }, 120_000)
+  test(
+    'cut or reset anywhere, the official SDKs throw',
+    async () => {
+      for (const exchange of all.filter(({ path }) => core.has(path))) {
+        const bytes = utf8.encode(exchange.answer)
+        const last = terminalAt(bytes, exchange.format)
+        for (const client of formats)
+          for (const breaks of [undefined, new Error('reset')])
+            for (const end of [pick(last), last]) {
+              const served = serveBytes(bytes.subarray(0, end), { stream: true, ...(breaks ? { breaks } : {}) })
+              const gateway = gatewayTo(exchange.format, { fetch: served.fetch })
+              await expect(
+                ask(client, fetchOf(gateway)),
+                `${exchange.path} cut at ${end} for ${client}`,
+              ).rejects.toThrow()
+              counts.thrown++
+            }
+      }
+      expect(counts.thrown).toBeGreaterThan(200)
+    },
+    patience,
+  )
 
   test('claim success only if the upstream did', async () => {
     for (const exchange of all)

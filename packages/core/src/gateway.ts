@@ -238,6 +238,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
           answerBytes: shared.limits.answerBytes,
         })
       default: {
+        // Who asks for an explanation must not be billed for a call.
+        if (asksToExplain(inbound))
+          throw new GatewayError('invalid_request', 'modelgate=explain: only chat generation can be explained.')
         const { operation, dialect } = operationOf(route.operation, route.dialect)
         const readJson = (validate: Codec['validateRequest']) => read(found, validate, inbound)
         return await answerOperation({ ...call, shared }, operation, dialect, readJson)

@@ -43,16 +43,18 @@ export async function* streamBody(req: IncomingMessage, limit: number): AsyncGen
 async function* arriving(req: IncomingMessage, limit: number): AsyncGenerator<Uint8Array, undefined> {
   if (req.destroyed) throw cutOff()
   let giveUp: (error: GatewayError) => void = () => {}
-  const slow = new Promise<never>((_resolve, reject) => {
-    giveUp = reject
-  })
-  slow.catch(() => {})
   const pace = guardPace(() => giveUp(tooSlow()))
   const chunks: AsyncIterator<Buffer | string> = req.iterator({ destroyOnReturn: false })
+  // One promise for each chunk: racing them all against a common one would keep every chunk until the end.
+  const next = (): Promise<IteratorResult<Buffer | string>> =>
+    new Promise((resolve, reject) => {
+      giveUp = reject
+      chunks.next().then(resolve, reject)
+    })
   let size = 0
   try {
     for (;;) {
-      const { done, value } = await Promise.race([chunks.next(), slow])
+      const { done, value } = await next()
       if (done === true) return
       // A host may have called setEncoding.
       const chunk = typeof value === 'string' ? Buffer.from(value, req.readableEncoding ?? 'utf8') : value

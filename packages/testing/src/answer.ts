@@ -1,4 +1,4 @@
-import type { Media, Rendering, Voice } from './voice.ts'
+import type { Media, Rendering, Voice } from './dialect.ts'
 import { errorOfStatus, statusOfType, type WireError } from './errors.ts'
 import { beforeHeaders, FaultError, faultNamed, needsPieces, play } from './faults.ts'
 import type { Signing } from './headers.ts'
@@ -31,7 +31,7 @@ const faultsOf = (script: Script): readonly Fault[] => {
   return list.map((one) => (one.type === 'endless-line' ? { ...one, after: one.after ?? 0 } : one))
 }
 
-/** An error in the voice's shape. */
+/** An error in the provider's shape. */
 export function errorResponse(
   sending: Omit<Sending, 'script' | 'paceMs'>,
   error: WireError,
@@ -76,9 +76,7 @@ export async function respond(sending: Sending, rendered: (() => Rendered) | und
   }
   if (!rendered) return plain(sending, '', voice.jsonType)
   const { rendering, stream } = rendered()
-  return stream || script.events
-    ? streamed(sending, rendering, faults)
-    : whole(sending, rendering, faults)
+  return stream || script.events ? streamed(sending, rendering, faults) : whole(sending, rendering, faults)
 }
 
 function plain({ exchange, script, signing }: Sending, body: string, type: string): Response {
@@ -103,8 +101,7 @@ function whole(sending: Sending, rendering: Rendering, faults: readonly Fault[])
   const { exchange, voice, script, signing } = sending
   const mishap = faultNamed(faults, 'error-event')
   // No stream to put the event into: the error is the answer.
-  if (mishap)
-    return errorResponse(sending, errorOfFault(voice, mishap, voice.words[500].type), { ...script.headers })
+  if (mishap) return errorResponse(sending, errorOfFault(voice, mishap, voice.words[500].type), { ...script.headers })
   const media = script.body === undefined ? rendering.media?.() : undefined
   if (media) return binary(sending, rendering, media, faults)
   const body: Json = script.body ?? rendering.body()

@@ -21,7 +21,9 @@ const modelEntry = (model: string): JsonObject => ({
   description: 'A small demo model that runs without any key.',
   inputTokenLimit: 1_048_576,
   outputTokenLimit: 65_536,
-  supportedGenerationMethods: ['generateContent', 'countTokens'],
+  supportedGenerationMethods: /embedding/.test(model)
+    ? ['embedContent', 'batchEmbedContents']
+    : ['generateContent', 'countTokens'],
   temperature: 1,
   topP: 0.95,
   topK: 64,

@@ -1,10 +1,18 @@
+const embedTask =
+  'TASK_TYPE_UNSPECIFIED|RETRIEVAL_QUERY|RETRIEVAL_DOCUMENT|SEMANTIC_SIMILARITY|CLASSIFICATION|CLUSTERING|QUESTION_ANSWERING|FACT_VERIFICATION|CODE_RETRIEVAL_QUERY'
+
 /**
- * The fields of a generateContent request, message by message, as Google's published interface description has them: what
+ * The fields of Google's requests, message by message, as Google's published interface description has them: what
  * is not here is refused. `[T]` a list, `{T}` a map, `any` any JSON, `struct` a JSON object, else a message or a scalar.
  */
 const table: Readonly<Record<string, string>> = {
   GenerateContentRequest: `tools:[Tool] cachedContent:string store:bool systemInstruction:Content contents:[Content]
     toolConfig:ToolConfig model:string safetySettings:[SafetySetting] generationConfig:GenerationConfig serviceTier:word`,
+  BatchEmbedContentsRequest: 'model:string requests:[EmbedContentRequest]',
+  EmbedContentRequest: `model:string content:Content title:string outputDimensionality:int
+    taskType:${embedTask} embedContentConfig:EmbedContentConfig`,
+  EmbedContentConfig: `taskType:${embedTask} title:string autoTruncate:bool documentOcr:bool audioTrackExtraction:bool
+    outputDimensionality:int`,
   CountTokensRequest: 'contents:[Content] generateContentRequest:GenerateContentRequest',
   Tool: `mcpServers:[any] urlContext:any functionDeclarations:[FunctionDeclaration] codeExecution:any
     googleSearchRetrieval:any googleSearch:any fileSearch:any googleMaps:any computerUse:any`,

@@ -23,10 +23,12 @@ export {
 export { sampleOf } from './schema-sample.ts'
 export type {
   FakeFormat,
+  FakeOperation,
   FakeProviderOptions,
   FakeStats,
   Fault,
   FinishWord,
+  FormPart,
   Json,
   JsonObject,
   Matcher,

@@ -50,3 +50,6 @@ export function* cutEvents(bytes: Uint8Array): Generator<Piece> {
   }
   if (from < bytes.length) yield { bytes: bytes.subarray(from), paced: true }
 }
+
+/** The events of what has no stream. */
+export const noEvents = (): Iterable<Piece> => []

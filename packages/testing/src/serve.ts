@@ -28,12 +28,13 @@ export async function serve(call: ServiceCall): Promise<Response> {
   const { service, scripted, destination, content, body } = call
   if (scripted?.raw) return respond({ ...call, script: scripted }, undefined)
   const { form } = content
-  const model = call.exchange.record.model ?? ''
+  const named = call.exchange.record.model
+  const model = named ?? service.defaultModel ?? ''
   const asked: Asked = { body, form, model, destination }
   const error =
     unreadable(call) ??
     (call.validate ? service.check(asked) : undefined) ??
-    (call.exists(model) ? undefined : service.voice.unknownModel(model, destination))
+    (named === undefined || call.exists(named) ? undefined : service.voice.unknownModel(model, destination))
   if (error) return errorResponse(call, error)
   const script = scripted ?? directed(service.said(asked))
   const { brain, ids, now } = call

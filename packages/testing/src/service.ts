@@ -11,6 +11,7 @@ export interface Asked {
   /** The JSON body, or a form's plain fields in its place. */
   readonly body: JsonObject
   readonly form: readonly FormPart[] | undefined
+  /** The model asked for, or the one of those that name none; empty if there is neither. */
   readonly model: string
   readonly destination: Destination
 }
@@ -32,6 +33,8 @@ export interface Service {
   readonly voice: Voice
   /** The content types it takes. */
   readonly takes: readonly ('application/json' | 'multipart/form-data')[]
+  /** The model of a request that names none. Default: one must be named. */
+  readonly defaultModel?: string
   /** The body as JSON, whatever it came as; undefined if it is neither JSON nor a form. */
   read(content: RequestBody): JsonObject | undefined
   /** Whether a stream is asked for. Default: `stream: true`. */

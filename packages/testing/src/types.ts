@@ -226,7 +226,7 @@ export interface FakeStats {
 export interface FakeProviderOptions {
   /** The key to accept, or a check. Default: any key that is not empty. */
   apiKey?: string | ((key: string) => boolean)
-  /** The model names that exist; others are answered 404. Default: every name exists, and a demo name for each format is listed. */
+  /** The model names that exist; others are answered 404. Default: every name exists, and a demo name for each format and operation is listed. */
   models?: readonly string[]
   /**
    * Whether requests are checked as the real provider checks them (required fields, bounds, unknown fields, signatures,

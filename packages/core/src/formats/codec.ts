@@ -114,6 +114,8 @@ export interface StreamTap {
   readonly ended: boolean
   /** The stream's own error event, where one came. */
   readonly error: ErrorInfo | undefined
+  /** An error has been told whose terminal event is still to come. Until then `push` says of each event whether it is that. */
+  readonly failing?: boolean
   readonly usage: Usage | undefined
   readonly units?: Units | undefined
   /** The format's finish word, where one came. */

@@ -96,6 +96,9 @@ function tapQuietly(codec: Codec, body: JsonObject): ResponseTap {
 
 const bytesOf = (events: readonly SseEvent[]): Uint8Array => encoder.encode(encodeAllSse(events))
 
+/** What becomes of an event: the client's as it is, or with the upstream's secrets taken out, or not the client's. */
+type Fate = 'pass' | 'redact' | 'drop'
+
 /** Bytes pass untouched, whole events at a time, so that an error event can follow if the rest never comes. */
 export function passingStream(
   createTap: () => StreamTap,
@@ -106,43 +109,52 @@ export function passingStream(
   const decoder = createSseDecoder(maxEventChars)
   const cutter = createBlockCutter()
   let ready: Uint8Array[] = []
+  /** Shows the tap the events. The fate of each, where not all are the client's as they are: of an error and what is behind it. */
+  const look = (events: readonly SseEvent[]): { fates?: Fate[]; broken?: { error: unknown } } => {
+    let fates: Fate[] | undefined
+    let broken: { error: unknown } | undefined
+    for (let at = 0; at < events.length; at++) {
+      let fate: Fate = 'drop'
+      if (tap.error === undefined && broken === undefined)
+        try {
+          const keep = tap.push(events[at] as SseEvent)
+          if (tap.error === undefined && tap.failing !== true) fate = 'pass'
+          else if (keep) fate = 'redact'
+        } catch (error) {
+          broken = { error }
+        }
+      if (fate !== 'pass') fates ??= new Array<Fate>(at).fill('pass')
+      fates?.push(fate)
+    }
+    return { ...(fates === undefined ? {} : { fates }), ...(broken === undefined ? {} : { broken }) }
+  }
   return {
     state: tap,
     push(chunk) {
       const events = decoder.push(chunk)
       const whole = cutter.push(chunk)
-      try {
-        for (const event of events) if (tap.error === undefined) tap.push(event)
-      } catch (error) {
-        // What stood before the broken event is the client's.
-        if (whole !== undefined) ready.push(untilBroken(whole, createTap()))
-        throw error
-      }
+      const { fates, broken } = look(events)
       if (whole !== undefined)
-        ready.push(
-          tap.error !== undefined
-            ? untilError(whole, createTap(), redact)
-            : decoder.bare
-              ? redacted(whole, redact)
-              : whole,
-        )
+        ready.push(fates !== undefined ? sortOut(whole, fates, redact) : decoder.bare ? redacted(whole, redact) : whole)
+      if (broken !== undefined) throw broken.error
       // What is no event's data (comments, unknown fields) is not counted by the decoder.
-      else if (cutter.held > maxEventChars) throw tooLarge()
+      if (whole === undefined && cutter.held > maxEventChars) throw tooLarge()
     },
     end() {
       // An event that lacks only its blank line is the client's; half an event is nobody's.
       if (tap.error !== undefined) return
       const events = decoder.end()
-      for (const event of events) tap.push(event)
+      const { fates, broken } = look(events)
+      if (broken !== undefined) throw broken.error
       tap.end?.()
-      if (tap.error !== undefined && decoder.bare) {
+      if (fates !== undefined && decoder.bare) {
         // Clients look for events: an error that is none they would read past.
         ready.push(redacted(bytesOf(events), redact))
         return
       }
       const rest = events.length > 0 ? cutter.rest() : undefined
-      if (rest === undefined) return
-      ready.push(tap.error === undefined ? rest : redacted(rest, redact))
+      if (rest === undefined || fates?.[0] === 'drop') return
+      ready.push(fates === undefined ? rest : redacted(rest, redact))
       ready.push(encoder.encode('\n\n'))
     },
     take() {
@@ -151,35 +163,24 @@ export function passingStream(
       return taken.length === 0 ? undefined : concatBytes(taken)
     },
     heartbeat: () => bytesOf(tap.heartbeat()),
-    fail: (error) => bytesOf(tap.fail(error)),
+    // It may repeat what the upstream said.
+    fail: (error) => redacted(bytesOf(tap.fail(error)), redact),
   }
 }
 
 const redacted = (bytes: Uint8Array, redact: (text: string) => string): Uint8Array =>
   encoder.encode(redact(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)))
 
-function untilBroken(bytes: Uint8Array, tap: StreamTap): Uint8Array {
+/** What stands behind an error, or a broken event, is no part of the answer, also if it came in the same chunk. */
+function sortOut(bytes: Uint8Array, fates: readonly Fate[], redact: (text: string) => string): Uint8Array {
   const decoder = createSseDecoder(Number.POSITIVE_INFINITY)
   let passed = ''
-  try {
-    for (const block of splitBlocks(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))) {
-      for (const event of decoder.pushText(block)) tap.push(event)
-      passed += block
-    }
-  } catch {
-    // The caller knows.
-  }
-  return encoder.encode(passed)
-}
-
-/** What stands behind an error event is no part of the answer, also if it came in the same chunk. */
-function untilError(bytes: Uint8Array, tap: StreamTap, redact: (text: string) => string): Uint8Array {
-  const decoder = createSseDecoder(Number.POSITIVE_INFINITY)
-  let passed = ''
+  let at = 0
   for (const block of splitBlocks(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))) {
-    for (const event of decoder.pushText(block)) tap.push(event)
-    passed += tap.error === undefined ? block : redact(block)
-    if (tap.error !== undefined) break
+    // A comment shares the fate of the event behind it.
+    const fate = fates[Math.min(at, fates.length - 1)]
+    at += decoder.pushText(block).length
+    if (fate !== 'drop') passed += fate === 'pass' ? block : redact(block)
   }
   return encoder.encode(passed)
 }

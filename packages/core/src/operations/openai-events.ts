@@ -1,7 +1,7 @@
 import type { Units } from '../config.ts'
-import type { SseEvent, StreamTap } from '../formats/codec.ts'
 import { comment } from '../formats/chat/chunk.ts'
 import { decodeError, errorObject } from '../formats/chat/error.ts'
+import type { SseEvent, StreamTap } from '../formats/codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../formats/ir.ts'
 import { parseObject } from '../formats/shared/json-text.ts'
 import { checkWhole } from '../formats/shared/tap.ts'

@@ -39,6 +39,12 @@ describe('an operation in the upstream’s own dialect', () => {
     expect(await reply.json()).toMatchObject({ error: { param, type: 'invalid_request_error' } })
   })
 
+  it('is not called by those who ask what would happen', async () => {
+    const { post, seen } = setUp({ a: asJson(answer) }, { explain: true })
+    const reply = await post('/v1/moderations?modelgate=explain', { model: 'real', input: 'x' })
+    expect([reply.status, seen.length]).toEqual([400, 0])
+  })
+
   it('goes on to the next target, and tells the upstream’s errors', async () => {
     const failing = asJson({ error: { message: 'busy' } }, { status: 500 })
     const { post, seen, finished } = setUp({ a: failing, b: asJson(answer) })

@@ -53,7 +53,8 @@ function encodeAnswer(choice: Choice, index: number, context: ExchangeContext): 
   const message = encodeMessage(parts, isObject(ownMessage) ? ownMessage : {}, context)
   if (explanation !== undefined && message.refusal === null) {
     if (reason === 'refusal' || reason === 'content-filter') message.refusal = explanation
-    else context.report.add(
+    else
+      context.report.add(
         loss(`${at}/explanation`, `why the answer ended is not said in chat: ${explanation}`, 'unsupported', 'note'),
       )
   }

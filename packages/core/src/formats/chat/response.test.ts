@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../errors.ts'
+import { answerSide } from '../../losses.ts'
 import type { Finish, Json, JsonObject, ModelRequest, Part } from '../ir.ts'
+import { answerPointers } from '../messages/fields.ts'
 import { testContext } from './context.test-support.ts'
 import { chatCodec } from './index.ts'
 
@@ -329,7 +331,7 @@ describe('answers for chat clients', () => {
     const extra = { messages: { container: { id: 'c' } } }
     const finish: Finish = { reason: 'stop', extra: { messages: { stop_details: { type: 'refusal' } } } }
     const answer = { id: 'a', model: 'm', created: 0, choices: [{ parts: [], finish, extra }] }
-    chatCodec.encodeResponse(answer, context)
+    chatCodec.encodeResponse(answer, { ...context, report: answerSide(context.report, answerPointers) })
     expect(context.losses.map(({ path }) => path)).toEqual(['/container', '/stop_details'])
   })
 

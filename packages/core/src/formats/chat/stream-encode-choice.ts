@@ -285,7 +285,12 @@ export function createChoiceEncoder(
         if (reason === 'refusal' || reason === 'content-filter') chunk({ refusal: explanation })
         else
           context.report.add(
-            loss(`${at}/explanation`, `why the answer ended is not said in chat: ${explanation}`, 'unsupported', 'note'),
+            loss(
+              `${at}/explanation`,
+              `why the answer ended is not said in chat: ${explanation}`,
+              'unsupported',
+              'note',
+            ),
           )
       }
       const last: JsonObject = {

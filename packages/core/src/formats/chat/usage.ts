@@ -1,7 +1,7 @@
 import type { Json, JsonObject, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { type Nothing, put } from '../shared/strict.ts'
-import { type IsShown, type UsageFields, usageBeside as beside } from '../shared/usage-report.ts'
+import { usageBeside as beside, type IsShown, type UsageFields } from '../shared/usage-report.ts'
 
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined

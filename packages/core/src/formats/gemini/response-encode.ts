@@ -91,7 +91,9 @@ export function encodeEnding(
   reportEnding(finish, { words: 'gemini' }, at, context)
   const { promptFeedback: _feedback, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
   if (sequence !== undefined)
-    context.report.add(loss(`${at}/sequence`, `which stop sequence was hit is not said here: ${sequence}`, 'unsupported', 'note'))
+    context.report.add(
+      loss(`${at}/sequence`, `which stop sequence was hit is not said here: ${sequence}`, 'unsupported', 'note'),
+    )
   const out: JsonObject = { finishReason: word, ...own }
   put(out, 'finishMessage', explanation)
   return out

@@ -50,7 +50,7 @@ export function createCandidateEncoder(
     part.text += text
     if (text === '' && logprobs === undefined) return
     const result = logprobs === undefined ? undefined : encodeLogprobs(logprobs)
-    if (value.type === 'refusal') reportRefusalLogprobs(logprobs, index, context.report)
+    if (logprobs !== undefined) reportRefusalLogprobs(logprobs, index, context.report)
     if (value.type === 'text' || value.type === 'refusal') {
       const bare = part.fresh ? encodePart({ ...value, text }, scope) : undefined
       send(bare === undefined ? `{"text":${JSON.stringify(text)}}` : JSON.stringify(bare), result)

@@ -1,7 +1,7 @@
 import type { Json, JsonObject, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { type Nothing, put } from '../shared/strict.ts'
-import { type IsShown, type UsageFeature, type UsageFields, usageBeside as beside } from '../shared/usage-report.ts'
+import { usageBeside as beside, type IsShown, type UsageFeature, type UsageFields } from '../shared/usage-report.ts'
 import { decodeTier } from './fields.ts'
 
 const count = (value: Json | undefined): number | undefined =>
@@ -113,6 +113,8 @@ export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
     return details.some((detail) => {
       const word = wordOf(detail)
       const feature = Object.hasOwn(read, word) ? read[word] : undefined
-      return word !== 'TEXT' && isObject(detail) && count(detail.tokenCount) && !(feature !== undefined && isShown(feature))
+      return (
+        word !== 'TEXT' && isObject(detail) && count(detail.tokenCount) && !(feature !== undefined && isShown(feature))
+      )
     })
   })

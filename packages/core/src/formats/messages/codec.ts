@@ -10,8 +10,8 @@ import { decodeResponse, encodeResponse } from './response.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { tapResponse, tapStream } from './tap.ts'
-import { validateRequest } from './validate.ts'
 import { usageBeside } from './usage.ts'
+import { validateRequest } from './validate.ts'
 
 /** Anthropic Messages. */
 export const messagesCodec: Codec = {

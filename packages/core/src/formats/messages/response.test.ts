@@ -80,7 +80,11 @@ describe('how an answer ended', () => {
   })
 
   test('an answer that says nothing and ended for no known reason is an error', () => {
-    const finish: Finish = { reason: 'other', raw: { format: 'gemini', value: 'OTHER' }, explanation: 'Internal error.' }
+    const finish: Finish = {
+      reason: 'other',
+      raw: { format: 'gemini', value: 'OTHER' },
+      explanation: 'Internal error.',
+    }
     expect(() => encode({ finish, parts: [] })).toThrow('Internal error.')
   })
 

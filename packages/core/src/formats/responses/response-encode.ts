@@ -80,10 +80,17 @@ function withExplanation(parts: readonly Part[], finish: Finish, context: Exchan
 }
 
 export const reportSequence = (context: ExchangeContext): void =>
-  context.report.add(loss('/choices/0/sequence', 'responses does not say which stop sequence was hit', 'unsupported', 'note'))
+  context.report.add(
+    loss('/choices/0/sequence', 'responses does not say which stop sequence was hit', 'unsupported', 'note'),
+  )
 export const reportExplanation = (explanation: string, context: ExchangeContext): void =>
   context.report.add(
-    loss('/choices/0/explanation', `why the answer ended is not said in responses: ${explanation}`, 'unsupported', 'note'),
+    loss(
+      '/choices/0/explanation',
+      `why the answer ended is not said in responses: ${explanation}`,
+      'unsupported',
+      'note',
+    ),
   )
 
 export const emptyMessage = (context: ExchangeContext): JsonObject => ({

@@ -69,7 +69,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
   function write(more: string, probable: Json | undefined): void {
     text += more
     const tokens = isObject(probable) && Array.isArray(probable.content) ? probable.content : []
-    if (value.type === 'refusal') reportRefusalLogprobs(probable, 0, context.report)
+    if (probable !== undefined) reportRefusalLogprobs(probable, 0, context.report)
     logprobs.push(...tokens)
     if (more === '' && tokens.length === 0) return
     const tail =

@@ -71,6 +71,8 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
       if (event.event === ':' || data === '' || data === '[DONE]') return true
       checkWhole(data)
       const type = typeOf(event)
+      // Behind its `error` event an answer can only have failed.
+      if (announced !== undefined && type !== 'response.failed') return false
       last = data
       own = 0
       if (beginnings.has(type)) first ??= data
@@ -87,6 +89,9 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     },
     get error() {
       return error
+    },
+    get failing() {
+      return announced !== undefined
     },
     get usage() {
       return usage

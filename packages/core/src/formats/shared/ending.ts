@@ -11,7 +11,12 @@ interface Tellable {
 }
 
 /** Reports an ending that can only be told as a plain one: whoever goes by the word takes the answer for finished. */
-export function reportEnding({ reason, raw }: Finish, tellable: Tellable, choice: string, { report }: CodecContext): void {
+export function reportEnding(
+  { reason, raw }: Finish,
+  tellable: Tellable,
+  choice: string,
+  { report }: CodecContext,
+): void {
   const at = `${choice}/finish`
   if (raw !== undefined && raw.format === tellable.words) return
   if (reason === 'pause' && !tellable.pause)

@@ -50,6 +50,7 @@ const harmless = new Set([
 const groups = new Set([
   'functionCallingConfig',
   'generationConfig',
+  'message',
   'output_config',
   'reasoning',
   'response_format',

@@ -12,7 +12,7 @@ export function fieldsOf(parts: readonly FormPart[], types: FieldTypes): JsonObj
   for (const part of parts) {
     const name = part.name.replace(/\[\d*\]$/, '')
     const known = Object.hasOwn(types, name) ? types[name] : undefined
-    const value = valueOf(part, known)
+    const value = readValue(part, known)
     const before = body[name]
     if (known === 'list' || known === 'files') body[name] = [...(Array.isArray(before) ? before : []), value]
     else if (before === undefined) body[name] = name === part.name ? value : [value]
@@ -27,7 +27,7 @@ export function fieldsOf(parts: readonly FormPart[], types: FieldTypes): JsonObj
   return { ...body }
 }
 
-function valueOf({ text = '', file }: FormPart, type: FieldType | undefined): Json {
+function readValue({ text = '', file }: FormPart, type: FieldType | undefined): Json {
   if (file !== undefined)
     return { filename: file.filename, media_type: file.mediaType ?? null, bytes: file.end - file.start }
   // What does not read as its type stays a text, for the schema to complain of.

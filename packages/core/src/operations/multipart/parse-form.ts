@@ -63,7 +63,7 @@ function createReader(contentType: string) {
       return ignore
     }
     const { name, filename } = head
-    return filename === undefined ? fieldReader(name, head.lines) : fileReader(name, head.lines, filename, info)
+    return filename === undefined ? fieldReader(name, head.lines) : fileReader(name, filename, head)
   }
   const fieldReader = (name: string, lines: string) => {
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -87,12 +87,10 @@ function createReader(contentType: string) {
       if (chunk === null) close({ name, head: lines, text })
     }
   }
-  const fileReader = (name: string, lines: string, filename: string, info: PartInfo) => {
+  const fileReader = (name: string, filename: string, { lines, mediaType }: Head) => {
     const start = spooled
-    const type = info.headers['content-type']
     return (chunk: Uint8Array | null): void => {
       if (chunk === null) {
-        const mediaType = typeof type === 'string' ? type : undefined
         close({ name, head: lines, file: { filename, mediaType, start, end: spooled } })
       } else {
         fileBytes.push(chunk)
@@ -101,6 +99,7 @@ function createReader(contentType: string) {
     }
   }
   const close = (part: FormPart): void => {
+    if (done) return
     if (!open) fail(malformed('a part has no header'))
     open = false
     parts.push(part)
@@ -111,7 +110,9 @@ function createReader(contentType: string) {
     // Every part is taken in pieces: what is a file is decided here.
     isFile: () => true,
     onFile: begin,
-    onField: () => {},
+    onField: () => {
+      if (!done) fail(malformed('a part has no body'))
+    },
     onError: (error) => {
       if (!done) fail(errorOf(error))
     },
@@ -137,10 +138,9 @@ function createReader(contentType: string) {
       const bytes = held === undefined ? chunk : joined(held, chunk)
       held = undefined
       // The parser looks for the two dashes of the closing boundary in one piece.
-      if (bytes.at(-1) === dash) {
-        held = bytes.subarray(-1)
-        write(bytes.subarray(0, -1))
-      } else write(bytes)
+      const end = withoutDashes(bytes)
+      if (end < bytes.length) held = bytes.subarray(end)
+      write(bytes.subarray(0, end))
     },
     end(): void {
       if (held !== undefined) write(held)
@@ -149,6 +149,13 @@ function createReader(contentType: string) {
       if (!done) throw cutShort()
     },
   }
+}
+
+/** Where the dashes at the end begin. Of more than a boundary can have, the first are a file's. */
+function withoutDashes(bytes: Uint8Array): number {
+  let end = bytes.length
+  while (end > 0 && bytes.length - end < 256 && bytes[end - 1] === dash) end--
+  return end
 }
 
 const ignore = (): void => {}
@@ -167,16 +174,20 @@ interface Head {
   readonly name: string
   readonly filename?: string
   readonly lines: string
+  readonly mediaType: string | undefined
 }
 
 function readHead({ headers }: PartInfo): Head | undefined {
-  const value = headers['content-disposition']
-  const disposition = typeof value === 'string' ? readDisposition(value) : undefined
+  const { 'content-disposition': value, 'content-type': type } = headers
+  const disposition = typeof value === 'string' ? readDisposition(value.trim()) : undefined
   if (disposition === undefined) return undefined
+  // Where a header comes in two pieces, the parser leaves the blank before its value.
   const lines = Object.entries(headers)
-    .flatMap(([name, values]) => (Array.isArray(values) ? values : [values]).map((one) => `${titled(name)}: ${one}`))
+    .flatMap(([name, values]) =>
+      (Array.isArray(values) ? values : [values]).map((one) => `${titled(name)}: ${one.trim()}`),
+    )
     .join('\r\n')
-  return { ...disposition, lines }
+  return { ...disposition, lines, mediaType: typeof type === 'string' ? type.trim() : undefined }
 }
 
 const titled = (name: string): string => name.replace(/(^|-)[a-z]/g, (letters) => letters.toUpperCase())

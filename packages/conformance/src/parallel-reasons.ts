@@ -1,0 +1,64 @@
+import type { Facet } from './parallel-reading.ts'
+
+/** Where recordings of one conversation differ because the library said another thing, and what it said. */
+export interface Reason {
+  readonly facet: Facet
+  /** The exchanges, by their path. */
+  readonly where: RegExp
+  readonly reason: string
+}
+
+export const reasons: readonly Reason[] = [
+  {
+    facet: 'sampling',
+    where: /openai-responses\/.*gpt-5-nano_(replaces_previous_system|successfully_uses_the_system)/,
+    reason: 'this model takes no temperature, so the library sends none',
+  },
+  {
+    facet: 'results',
+    where: /openai-chat\/.*(deepseek|ollama_qwen3|openrouter).*multiple_tool_calls_in_a_single/,
+    reason: 'recorded with a version that printed results as Ruby does, `{roll: 1}`',
+  },
+  {
+    facet: 'results',
+    where: /respects_(choice_required|specific_tool_choice)/,
+    reason: 'the result repeats the coordinates that each model made up',
+  },
+  {
+    facet: 'choice',
+    where: /openai-chat\/.*mistral.*respects_choice_required/,
+    reason: 'this vendor knows no `required`: the library names the only tool',
+  },
+  {
+    facet: 'said',
+    where: /anthropic-messages\/.*handles_multiple_pdfs/,
+    reason: 'this provider fetches documents by their address, for the others the library does',
+  },
+  {
+    facet: 'said',
+    where: /(gemini|ollama_granite).*can_understand_remote_images_without_extension/,
+    reason: 'these providers fetch no images by their address: the library does',
+  },
+  ...(['results', 'tools'] as const).map((facet) => ({
+    facet,
+    where: /openai-chat\/.*(ollama_qwen3|openrouter).*preserves_strings_returned/,
+    reason: 'recorded with a version whose tool returned an attachment too',
+  })),
+  ...(['results', 'tools'] as const).map((facet) => ({
+    facet,
+    where: /openai-chat\/test_tool_search__test_tool_search_eval_openai-chat\.0[56]/,
+    reason: 'this model searched with other words, and found one tool more',
+  })),
+  {
+    facet: 'stream',
+    where: /reports_consistent_token_counts_compared_to_non-streaming/,
+    reason: 'asks the same twice, once streamed and once not',
+  },
+  { facet: 'tools', where: /chat_web_search_with/, reason: "each vendor's own search on its server" },
+  ...(['system', 'said', 'results', 'tools'] as const).map((facet) => ({
+    facet,
+    where: /test_tool_search__test_(cross_provider|live_tool_search)/,
+    reason:
+      "found tools are told in each vendor's own blocks; two versions of the library word their prompt differently",
+  })),
+]

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import { codecs } from '../formats/index.ts'
+import type { Format, JsonObject } from '../formats/ir.ts'
+import { translateLane } from './translate.ts'
+
+const asks: { readonly [F in Format]: JsonObject } = {
+  chat: { model: 'm', messages: [{ role: 'user', content: 'x' }], stream_options: { include_usage: true } },
+  messages: { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] },
+  gemini: { model: 'm', contents: [{ parts: [{ text: 'x' }] }] },
+  responses: { model: 'm', input: 'x' },
+}
+
+function laneOf(client: Format, upstream: Format, stream = false) {
+  const [theirs, ours] = [client, upstream].map((name) => codecs.find(({ format }) => format === name))
+  if (theirs === undefined || ours === undefined) throw new Error('a codec is missing')
+  const value = { ...asks[client], stream }
+  const text = JSON.stringify(value)
+  return translateLane({
+    client: theirs,
+    upstream: ours,
+    request: { value, text, bytes: new TextEncoder().encode(text), members: [] },
+    target: { model: 'm', quirks: {} },
+    newId: (prefix) => `${prefix}1`,
+    now: () => 1,
+    maxEventChars: 1_000_000,
+    maxDepth: 100,
+    clean: (error) => error,
+    tellLosses: true,
+  })
+}
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+const candidate = { content: { parts: [{ text: 'a' }] }, finishReason: 'OTHER', safetyRatings: [{ category: 'C' }] }
+const cached = { promptTokenCount: 9, cacheTokensDetails: [{ modality: 'VIDEO', tokenCount: 9 }] }
+const answer = { candidates: [candidate], usageMetadata: { ...cached, serviceTier: 'flex' }, modelVersion: 'm' }
+const losses = ['/candidates/0/finishReason', '/candidates/0/safetyRatings', '/usageMetadata/cacheTokensDetails']
+const tier = '/usageMetadata/serviceTier'
+
+describe('losses of an answer', () => {
+  const wanted: [Format, string[]][] = [
+    ['chat', losses],
+    ['messages', [...losses, tier]],
+    ['responses', losses],
+  ]
+  test.each(wanted)('are named as the upstream wrote it: %s', (client, paths) => {
+    const lane = laneOf(client, 'gemini')
+    lane.answer(bytes(JSON.stringify(answer)))
+    expect(lane.report.losses.filter(({ side }) => side === 'answer').map(({ path }) => path)).toEqual(
+      expect.arrayContaining(paths),
+    )
+    expect(lane.report.losses.map(({ path }) => path).filter((path) => path.startsWith('/choices'))).toEqual([])
+  })
+
+  test.each(wanted)('are told once, at the end of a stream whose every event counts: %s', (client, paths) => {
+    const lane = laneOf(client, 'gemini', true)
+    const stream = lane.openStream()
+    const { usageMetadata } = answer
+    const piece = { candidates: [{ content: { parts: [{ text: 'a' }] } }], usageMetadata, modelVersion: 'm' }
+    for (const chunk of [piece, piece, answer]) stream.push(bytes(`data: ${JSON.stringify(chunk)}\n\n`))
+    const during = lane.report.losses.map(({ path }) => path)
+    stream.end()
+    const told = lane.report.losses.filter(({ side }) => side === 'answer').map(({ path }) => path)
+    expect(told).toEqual(expect.arrayContaining(paths))
+    expect(new Set(told).size).toBe(told.length)
+    expect(during).not.toContain('/usageMetadata/cacheTokensDetails')
+    expect(new TextDecoder().decode(stream.take())).toMatch(/^: modelgate-loss .*"\/candidates\/0\/finishReason"/m)
+  })
+})
+
+describe('log probabilities of a refusal', () => {
+  const token = { token: 'no', logprob: -1, bytes: [110, 111], top_logprobs: [] }
+  const logprobs = { content: null, refusal: [token] }
+  const frame = { id: 'c', created: 1, model: 'm' }
+  const refused = { index: 0, logprobs, finish_reason: 'stop' }
+  test.each<Format>(['gemini', 'responses'])('have no place in %s, whole and streamed', (client) => {
+    const whole = laneOf(client, 'chat')
+    const message = { role: 'assistant', content: null, refusal: 'no' }
+    whole.answer(bytes(JSON.stringify({ ...frame, choices: [{ ...refused, message }] })))
+    const streamed = laneOf(client, 'chat', true)
+    const stream = streamed.openStream()
+    stream.push(
+      bytes(`data: ${JSON.stringify({ ...frame, choices: [{ ...refused, delta: message }] })}\n\ndata: [DONE]\n\n`),
+    )
+    stream.end()
+    for (const { report } of [whole, streamed])
+      expect(report.losses).toContainEqual(
+        expect.objectContaining({ path: '/choices/0/logprobs/refusal', severity: 'warn', side: 'answer' }),
+      )
+  })
+})
+
+test.each<[Format, string, boolean]>([
+  ['messages', 'flex', true],
+  ['messages', 'default', false],
+  ['messages', 'priority', false],
+  ['gemini', 'scale', true],
+  ['gemini', 'flex', false],
+  ['gemini', 'default', false],
+  ['responses', 'scale', false],
+])('a tier without a word is reported: %s, %s', (client, service_tier, reported) => {
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+  const frame = { id: 'c', created: 1, model: 'm', service_tier, usage }
+  const said = { role: 'assistant', content: 'a' }
+  const whole = laneOf(client, 'chat')
+  whole.answer(bytes(JSON.stringify({ ...frame, choices: [{ index: 0, message: said, finish_reason: 'stop' }] })))
+  const streamed = laneOf(client, 'chat', true)
+  const stream = streamed.openStream()
+  stream.push(
+    bytes(
+      `data: ${JSON.stringify({ ...frame, choices: [{ index: 0, delta: said, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
+    ),
+  )
+  stream.end()
+  for (const { report } of [whole, streamed])
+    expect(report.losses.some(({ path, side }) => path === '/service_tier' && side === 'answer')).toBe(reported)
+})

@@ -1,0 +1,411 @@
+import { describe, expect, it } from 'vitest'
+import { asJson, asStream, setUp } from '../../gateway.test-support.ts'
+
+const made = {
+  created: 1,
+  data: [{ b64_json: 'aW1n' }],
+  usage: {
+    total_tokens: 100,
+    input_tokens: 50,
+    output_tokens: 50,
+    input_tokens_details: { text_tokens: 10, image_tokens: 40 },
+  },
+}
+const png = { inlineData: { mimeType: 'image/png', data: 'aW1n' } }
+const drawn = (parts: unknown[] = [png], more: object = {}) => ({
+  candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', ...more }],
+  usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 1290, totalTokenCount: 1295 },
+})
+const models = {
+  models: {
+    real: 'a',
+    alias: { upstream: 'a', model: 'real' },
+    both: ['a', 'b'],
+    'gemini*': 'g',
+    'imagen*': 'g',
+    'claude*': 'm',
+  },
+} as never
+const set = (answers: Parameters<typeof setUp>[0]) => setUp(answers, models)
+
+const partial = (index: number) =>
+  `event: image_generation.partial_image\ndata: {"type":"image_generation.partial_image","b64_json":"aa","partial_image_index":${index}}\n\n`
+const completed = `event: image_generation.completed\ndata: ${JSON.stringify({ type: 'image_generation.completed', b64_json: 'aW1n', usage: made.usage })}\n\n`
+
+function form(fields: readonly (readonly [string, string | File])[]): FormData {
+  const data = new FormData()
+  for (const [name, value] of fields) data.append(name, value)
+  return data
+}
+const picture = (name = 'a.png') =>
+  new File([new Uint8Array([137, 80, 78, 71, 0, 13, 10, 45, 45])], name, { type: 'image/png' })
+const upload = (
+  gateway: ReturnType<typeof setUp>['gateway'],
+  path: string,
+  body: BodyInit,
+  headers: Record<string, string> = {},
+) => gateway.fetch(`http://gw${path}`, { method: 'POST', body, headers: { authorization: 'Bearer good', ...headers } })
+
+describe('image generation on the wire', () => {
+  it('passes byte for byte but for the model’s name, and counts images', async () => {
+    const odd = `{ "created":1, "data":[{"b64_json":"aW1n"},{"url":"http://x"}], "big":12345678901234567890 }`
+    const { post, seen, finished } = set({
+      a: () => new Response(odd, { headers: { 'content-type': 'application/json' } }),
+    })
+    const body = '{ "model":"alias", "prompt":"a cat", "n": 2, "invented": 1.0 }'
+    const reply = await post('/v1/images/generations', body)
+    expect(await reply.text()).toBe(odd)
+    expect(seen[0]).toMatchObject({ url: 'http://a/v1/images/generations', body: body.replace('alias', 'real') })
+    expect(finished[0]).toMatchObject({ operation: 'images', lane: 'wire', units: { images: 2 } })
+  })
+
+  it('passes partial images, and counts', async () => {
+    const parts = [partial(0), partial(1), completed]
+    const { post, finished } = set({ a: asStream(parts) })
+    const reply = await post('/v1/images/generations', {
+      model: 'real',
+      prompt: 'a cat',
+      stream: true,
+      partial_images: 2,
+    })
+    expect(reply.headers.get('content-type')).toContain('text/event-stream')
+    expect(await reply.text()).toBe(parts.join(''))
+    expect(finished[0]).toMatchObject({ outcome: 'finished', units: { images: 1 }, usage: { output: { total: 50 } } })
+  })
+
+  it.each([
+    ['before the image', [partial(0)], {}],
+    ['in the middle of an event', [partial(0), completed.slice(0, -30)], {}],
+    ['before the second image', [completed], { n: 2 }],
+  ])('tells of a stream that is cut %s', async (_when, parts, asked) => {
+    const { post, finished } = set({ a: asStream(parts) })
+    const reply = await post('/v1/images/generations', { model: 'real', prompt: 'x', stream: true, ...asked })
+    expect(await reply.text()).toMatch(/event: error\ndata: \{"type":"error","error":\{"message":.*upstream_truncated/)
+    expect(finished[0]).toMatchObject({ outcome: 'failed' })
+  })
+
+  it('turns a whole answer into the event that a streaming client waits for', async () => {
+    const { post, finished } = set({ a: asJson(made) })
+    const reply = await post('/v1/images/generations', { model: 'real', prompt: 'x', stream: true, size: '1024x1024' })
+    expect(reply.headers.get('content-type')).toContain('text/event-stream')
+    const [event] = (await reply.text()).split('\n\n')
+    expect(event?.split('\n')[0]).toBe('event: image_generation.completed')
+    expect(JSON.parse(event?.split('\n')[1]?.slice(6) ?? '')).toMatchObject({
+      b64_json: 'aW1n',
+      size: '1024x1024',
+      usage: made.usage,
+    })
+    expect(finished[0]).toMatchObject({ outcome: 'finished', usage: { output: { total: 50 } } })
+  })
+
+  it.each([
+    [{ prompt: 'x' }, 'model'],
+    [{ model: 'real' }, 'prompt'],
+    [{ model: 'real', prompt: '' }, 'prompt'],
+    [{ model: 'real', prompt: 5 }, 'prompt'],
+    [{ model: 'real', prompt: 'x', n: 0 }, 'n'],
+    [{ model: 'real', prompt: 'x', n: 1.5 }, 'n'],
+    [{ model: 'real', prompt: 'x', size: 5 }, 'size'],
+    [{ model: 'real', prompt: 'x', stream: 'yes' }, 'stream'],
+    [{ model: 'claude-x', prompt: 'x' }, 'model'],
+  ])('refuses %j, naming %s', async (body, param) => {
+    const { post, seen } = set({ a: asJson(made), m: asJson(made) })
+    const reply = await post('/v1/images/generations', body)
+    expect([reply.status, seen.length]).toEqual([400, 0])
+    expect(await reply.json()).toMatchObject({ error: { param, type: 'invalid_request_error' } })
+  })
+})
+
+describe('image generation by other dialects', () => {
+  it('asks a model that answers with images', async () => {
+    const { post, seen, finished } = set({ g: asJson(drawn([{ text: 'Here:' }, png])) })
+    const reply = await post('/v1/images/generations', {
+      model: 'gemini-image',
+      prompt: 'a cat',
+      n: 2,
+      size: '1536x1024',
+      quality: 'high',
+      background: 'transparent',
+      user: 'u',
+    })
+    expect(await reply.json()).toMatchObject({
+      data: [{ b64_json: 'aW1n' }],
+      output_format: 'png',
+      usage: { input_tokens: 5, output_tokens: 1290, total_tokens: 1295 },
+    })
+    expect(seen[0]?.url).toBe('http://g/v1beta/models/gemini-image:generateContent')
+    expect(JSON.parse(seen[0]?.body ?? '')).toEqual({
+      contents: [{ role: 'user', parts: [{ text: 'a cat' }] }],
+      generationConfig: { responseModalities: ['IMAGE'], imageConfig: { aspectRatio: '3:2' }, candidateCount: 2 },
+    })
+    const [event] = finished
+    expect(event).toMatchObject({ lane: 'translate', units: { images: 1 } })
+    expect(event?.losses.map(({ path, severity, side }) => [path, severity, side])).toEqual([
+      ['/size', 'note', undefined],
+      ['/n', 'note', undefined],
+      ['/quality', 'warn', undefined],
+      ['/background', 'warn', undefined],
+      ['/user', 'note', undefined],
+      ['/candidates/0/content/parts/0', 'note', 'answer'],
+      ['', 'warn', 'answer'],
+    ])
+  })
+
+  it('asks Imagen by predict', async () => {
+    const { post, seen, finished } = set({
+      g: asJson({
+        predictions: [
+          { mimeType: 'image/jpeg', bytesBase64Encoded: 'aW1n', prompt: 'a nice cat' },
+          { raiFilteredReason: 'No.' },
+        ],
+      }),
+    })
+    const reply = await post('/v1/images/generations', {
+      model: 'imagen-4',
+      prompt: 'a cat',
+      n: 2,
+      size: '1792x1024',
+      output_format: 'jpeg',
+      output_compression: 50,
+    })
+    expect(await reply.json()).toMatchObject({
+      data: [{ b64_json: 'aW1n', revised_prompt: 'a nice cat' }],
+      output_format: 'jpeg',
+    })
+    expect(seen[0]?.url).toBe('http://g/v1beta/models/imagen-4:predict')
+    expect(JSON.parse(seen[0]?.body ?? '')).toEqual({
+      instances: [{ prompt: 'a cat' }],
+      parameters: {
+        sampleCount: 2,
+        includeRaiReason: true,
+        aspectRatio: '16:9',
+        outputOptions: { mimeType: 'image/jpeg', compressionQuality: 50 },
+      },
+    })
+    expect(finished[0]?.losses.map(({ path, detail }) => `${path} ${detail}`)).toEqual([
+      expect.stringMatching(/^\/size .*16:9/),
+      expect.stringMatching(/ 2 images were asked for, 1 came: No\./),
+    ])
+  })
+
+  it('answers a streaming client with one event', async () => {
+    const { post, finished } = set({ g: asJson(drawn()) })
+    const reply = await post('/v1/images/generations', { model: 'gemini-image', prompt: 'x', stream: true })
+    expect(await reply.text()).toMatch(
+      /^event: image_generation.completed\ndata: \{"type":"image_generation.completed","b64_json":"aW1n"/,
+    )
+    expect(finished[0]).toMatchObject({ outcome: 'finished', stream: true, units: { images: 1 } })
+  })
+
+  it.each([
+    ['gemini-image', { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }, 400, 'moderation_blocked'],
+    ['gemini-image', drawn([], { finishReason: 'IMAGE_SAFETY' }), 400, 'moderation_blocked'],
+    ['gemini-image', drawn([{ text: 'I cannot.' }]), 502, 'upstream_bad_response'],
+    ['imagen-4', { predictions: [{ raiFilteredReason: 'Filtered.' }] }, 400, 'moderation_blocked'],
+    ['imagen-4', {}, 502, 'upstream_bad_response'],
+  ])('an answer of %s without an image is an error: %j', async (model, body, status, code) => {
+    const { post } = set({ g: asJson(body) })
+    const reply = await post('/v1/images/generations', { model, prompt: 'x' })
+    expect([reply.status, ((await reply.json()) as { error: { code: string } }).error.code]).toEqual([status, code])
+  })
+})
+
+describe('image edits', () => {
+  it('passes an upload with its parts as they came', async () => {
+    const { gateway, seen, finished } = set({ a: asJson(made) })
+    const body = form([
+      ['image[]', picture('ä "1".png')],
+      ['image[]', picture('b.png')],
+      ['mask', picture('m.png')],
+      ['prompt', 'a hät'],
+      ['model', 'alias'],
+      ['n', '1'],
+    ])
+    expect((await upload(gateway, '/v1/images/edits', body)).status).toBe(200)
+    expect(seen[0]?.url).toBe('http://a/v1/images/edits')
+    const sent = await new Response(seen[0]?.body, {
+      headers: { 'content-type': seen[0]?.headers.get('content-type') ?? '' },
+    }).formData()
+    expect([...sent.entries()].map(([name, value]) => [name, typeof value === 'string' ? value : value.name])).toEqual([
+      ['image[]', 'ä "1".png'],
+      ['image[]', 'b.png'],
+      ['mask', 'm.png'],
+      ['prompt', 'a hät'],
+      ['model', 'real'],
+      ['n', '1'],
+    ])
+    expect(finished[0]).toMatchObject({ operation: 'image-edits', lane: 'wire', usage: { input: { image: 40 } } })
+  })
+
+  it('passes JSON, streams in its own events, and tries the next target with the same upload', async () => {
+    const { post, gateway, seen } = set({
+      a: asJson({ error: { message: 'busy' } }, { status: 500 }),
+      b: asStream([completed.replaceAll('generation', 'edit')]),
+    })
+    const json = await post('/v1/images/edits', {
+      model: 'both',
+      prompt: 'x',
+      images: [{ image_url: 'data:image/png;base64,aa' }],
+      stream: true,
+    })
+    expect(await json.text()).toContain('event: image_edit.completed')
+    const form1 = await upload(
+      gateway,
+      '/v1/images/edits',
+      form([
+        ['image', picture()],
+        ['model', 'both'],
+        ['prompt', 'x'],
+        ['stream', 'true'],
+      ]),
+    )
+    expect(await form1.text()).toContain('event: image_edit.completed')
+    expect(seen.map(({ url }) => new URL(url).host)).toEqual(['a', 'b', 'a', 'b'])
+    expect(seen[3]?.body).toContain('name="image"; filename="a.png"')
+  })
+
+  it.each(['upload', 'json'])('are made by models that answer with images, from an %s', async (how) => {
+    const { gateway, post, seen, finished } = set({ g: asJson(drawn()) })
+    const reply =
+      how === 'upload'
+        ? await upload(
+            gateway,
+            '/v1/images/edits',
+            form([
+              ['image[]', picture()],
+              ['mask', picture()],
+              ['prompt', 'hat'],
+              ['model', 'gemini-image'],
+            ]),
+          )
+        : await post('/v1/images/edits', {
+            model: 'gemini-image',
+            prompt: 'hat',
+            images: [{ image_url: 'data:image/png;base64,iVBORwANCi0t' }],
+            mask: { file_id: 'f' },
+          })
+    expect(await reply.json()).toMatchObject({ data: [{ b64_json: 'aW1n' }] })
+    expect(JSON.parse(seen[0]?.body ?? '').contents).toEqual([
+      { role: 'user', parts: [{ inlineData: { mimeType: 'image/png', data: 'iVBORwANCi0t' } }, { text: 'hat' }] },
+    ])
+    expect(finished[0]?.losses.map(({ path, severity }) => [path, severity])).toEqual([['/mask', 'warn']])
+  })
+
+  it('of a picture that another provider keeps are refused, naming it', async () => {
+    const { post, seen } = set({ g: asJson(drawn()) })
+    const reply = await post('/v1/images/edits', {
+      model: 'gemini-image',
+      prompt: 'x',
+      images: [{ file_id: 'file-1' }],
+    })
+    expect([reply.status, seen.length]).toEqual([400, 0])
+    expect(await reply.json()).toMatchObject({ error: { param: expect.stringContaining('images') } })
+  })
+
+  it.each([
+    [
+      [
+        ['prompt', 'x'],
+        ['model', 'real'],
+      ],
+      400,
+      'image',
+    ],
+    [
+      [
+        ['image', 'text'],
+        ['prompt', 'x'],
+        ['model', 'real'],
+      ],
+      400,
+      'image.0',
+    ],
+    [
+      [
+        ['image', picture()],
+        ['model', 'real'],
+      ],
+      400,
+      'prompt',
+    ],
+    [
+      [
+        ['image', picture()],
+        ['prompt', 'x'],
+      ],
+      400,
+      'model',
+    ],
+    [
+      [
+        ['image', picture()],
+        ['prompt', 'x'],
+        ['model', 'real'],
+        ['n', 'two'],
+      ],
+      400,
+      'n',
+    ],
+    [
+      [
+        ['image', picture()],
+        ['prompt', 'x'],
+        ['model', 'real'],
+        ['stream', 'maybe'],
+      ],
+      400,
+      'stream',
+    ],
+    [
+      [
+        ['image', picture()],
+        ['prompt', 'x'],
+        ['model', 'nobody'],
+      ],
+      404,
+      'model',
+    ],
+  ] as const)('as an upload of %j: %i, naming %s', async (fields, status, param) => {
+    const { gateway, seen } = set({ a: asJson(made) })
+    const reply = await upload(gateway, '/v1/images/edits', form(fields as never))
+    expect([reply.status, seen.length]).toEqual([status, 0])
+    expect(await reply.json()).toMatchObject({ error: { param } })
+  })
+
+  it.each([
+    ['/v1/images/edits', '{"model":"real","prompt":"x"}', 'application/json', 400],
+    ['/v1/images/edits', 'x', 'text/plain', 415],
+    ['/v1/images/variations', '{"model":"real"}', 'application/json', 415],
+    ['/v1/images/generations', 'x', 'multipart/form-data; boundary=x', 415],
+    ['/v1/images/edits', '--x\r\nContent-Disp', 'multipart/form-data; boundary=x', 400],
+    ['/v1/images/edits', '', 'multipart/form-data; boundary=x', 400],
+    ['/v1/images/edits', 'x', 'multipart/form-data', 400],
+  ])('%s with %j as %s: %i', async (path, body, type, status) => {
+    const { gateway, seen } = set({ a: asJson(made) })
+    const reply = await upload(gateway, path, body, { 'content-type': type })
+    expect([reply.status, seen.length]).toEqual([status, 0])
+    expect(await reply.json()).toHaveProperty('error.message')
+  })
+})
+
+describe('image variations', () => {
+  it('pass as they came; the model may be left out', async () => {
+    const { gateway, seen } = setUp({ a: asJson(made) }, { models: { 'dall-e-2': 'a' } as never })
+    expect((await upload(gateway, '/v1/images/variations', form([['image', picture()]]))).status).toBe(200)
+    expect(seen[0]).toMatchObject({ url: 'http://a/v1/images/variations' })
+    expect(seen[0]?.body).toContain('name="model"\r\n\r\ndall-e-2')
+  })
+
+  it('are not made by others', async () => {
+    const { gateway, seen } = set({ g: asJson(drawn()) })
+    const reply = await upload(
+      gateway,
+      '/v1/images/variations',
+      form([
+        ['image', picture()],
+        ['model', 'gemini-image'],
+      ]),
+    )
+    expect([reply.status, seen.length]).toEqual([400, 0])
+  })
+})

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { fileSpool } from './file-spool.ts'
+
+const piece = (value: number, size = 400_000): Uint8Array => new Uint8Array(size).fill(value)
+
+async function collect(source: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of source) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+describe('a spool', () => {
+  it.each([1, 2, 3, 8])('of %i pieces gives back any range, several times', async (count) => {
+    const spool = fileSpool()
+    const all = Buffer.concat(Array.from({ length: count }, (_, index) => piece(index)))
+    for (let index = 0; index < count; index++) await spool.write(piece(index))
+    for (const [start, end] of [
+      [0, all.length],
+      [1, all.length - 1],
+      [399_999, 400_000],
+      [7, 7],
+      [0, all.length],
+    ] as const)
+      expect((await collect(spool.read(start, end))).equals(all.subarray(start, end))).toBe(true)
+    spool.close()
+  })
+
+  it('fails to read what is not there, and after it was closed', async () => {
+    const spool = fileSpool()
+    for (let index = 0; index < 4; index++) await spool.write(piece(index))
+    await expect(collect(spool.read(0, 2_000_000))).rejects.toThrow('shorter')
+    spool.close()
+    await expect(collect(spool.read(0, 10))).rejects.toThrow()
+    await expect(spool.write(piece(9))).rejects.toThrow('closed')
+  })
+})

@@ -1,0 +1,52 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { createGateway, openai } from '@modelgate/core'
+import { expect, it, onTestFinished } from 'vitest'
+import { nodeListener } from './listener.ts'
+import { serve } from './testing/server.ts'
+
+const peer = fileURLToPath(new URL('testing/upload-peer.mjs', import.meta.url))
+
+function start(...args: string[]): { child: ChildProcess; told: Promise<unknown> } {
+  // Without the test runner's own flags and conditions.
+  const child = fork(peer, args, { execArgv: [] })
+  onTestFinished(() => void child.kill())
+  const told = new Promise<unknown>((resolve, reject) => {
+    child.once('message', resolve)
+    child.once('error', reject)
+    child.once('exit', (code) => reject(new Error(`upload-peer ended with code ${code}`)))
+  })
+  return { child, told }
+}
+
+const sent = async (url: string, megabytes: number) =>
+  (await start('client', url, String(megabytes)).told) as { status: number; text: string; sha256: string }
+
+/** This file has a process of its own, as every test file: what grows in it is the gateway. */
+it('an upload of 100 MB needs less than 50 MB of memory, and its file arrives as it was', {
+  timeout: 60_000,
+}, async () => {
+  const upstream = String(await start('upstream').told)
+  const gateway = createGateway({
+    auth: 'none',
+    upstreams: { up: openai({ baseURL: `${upstream}/v1` }) },
+    models: { alias: { upstream: 'up', model: 'whisper-1' } },
+    logger: false,
+  })
+  const { url } = await serve(nodeListener(gateway))
+  // Code, pools and buffers that any first upload would make.
+  await sent(url, 8)
+  const before = process.memoryUsage().rss
+  let most = before
+  const watch = setInterval(() => {
+    most = Math.max(most, process.memoryUsage().rss)
+  }, 5)
+  const { status, text, sha256 } = await sent(url, 100)
+  clearInterval(watch)
+  const arrived = JSON.parse(text) as { text: string; head: string; rest: string; length: string | null }
+  expect([status, arrived.text]).toEqual([200, sha256])
+  expect(arrived.head).toContain('name="file"; filename="big.wav"')
+  expect(arrived.rest).toContain('name="model"\r\n\r\nwhisper-1\r\n')
+  expect(Number(arrived.length)).toBeGreaterThan(100 * 1024 * 1024)
+  expect((most - before) / 1024 / 1024).toBeLessThan(50)
+})
