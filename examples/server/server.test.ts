@@ -54,7 +54,7 @@ describe('without a key', () => {
   })
 
   it.each([
-    ['chat', () => '/v1/chat/completions', { messages: hello }, /"finish_reason":"stop"/],
+    ['chat', () => '/v1/chat/completions', { messages: hello }, /"finish_reason": ?"stop"/],
     ['messages', () => '/v1/messages', { max_tokens: 99, messages: hello }, /"stop_reason":"end_turn"/],
     [
       'generateContent',

@@ -1,4 +1,4 @@
-import OpenAI, { toFile } from 'openai'
+import OpenAI, { type APIError, toFile } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   eventAnswer,
@@ -130,7 +130,7 @@ for (const server of servers)
       const refusal = (promise: Promise<unknown>) =>
         promise.then(
           () => undefined,
-          (error: OpenAI.APIError) => error,
+          (error: APIError) => error,
         )
       expect(await refusal(client.images.generate({ prompt: 'x' }))).toMatchObject({ status: 400, param: 'model' })
       expect(await refusal(client.images.generate({ model: 'nobody', prompt: 'x' }))).toMatchObject({ status: 404 })

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Format } from './fixtures.ts'
-import { type Case, lossesOf, rejection } from './sdk-context.ts'
+import { type Case, lossesOf, rarely, rejection } from './sdk-context.ts'
 import { type Said, talkers } from './sdk-talk.ts'
 
 const apology = "I'm sorry, but I can't help with that."
@@ -39,11 +39,11 @@ const inBothModes = (name: string, run: (stream: boolean) => Case['run']): reado
   [false, true].map((stream) => ({ name: `${name}, ${stream ? 'streamed' : 'whole'}`, run: run(stream) }))
 
 /** Faults in the middle of a stream, and what the client must be able to read of them. */
-const breaks: readonly { name: string; fault: string; tells?: RegExp }[] = [
+const breaks: readonly { name: string; fault: string; tells?: RegExp; rare?: true }[] = [
   { name: 'an error event', fault: '[[error-event after:8]]', tells: /overloaded|server had an error/i },
   { name: 'a reset', fault: '[[reset after:8]]' },
-  { name: 'a clean end of file', fault: '[[cut after:8]]' },
-  { name: 'an end of file in an event', fault: '[[cut-event after:8]]' },
+  { name: 'a clean end of file', fault: '[[cut after:8]]', rare: true },
+  { name: 'an end of file in an event', fault: '[[cut-event after:8]]', rare: true },
 ]
 
 /** How answers end that do not end well, and what they cost. */
@@ -55,11 +55,14 @@ export const endingCases = (client: Format): readonly Case[] => [
     expect(said.end).toBe(words[client].length)
     expect(said.usage?.output).toBe(16)
   }),
-  ...inBothModes('a filter', (stream) => async (setting) => {
-    setting.fake.reply({ text: 'one two', finish: 'content-filter' })
-    const said = await talkers[client](setting, { stream }).ask({ text: 'Hello' })
-    expect([said.text, said.end]).toEqual(['one two', words[client].filter])
-  }),
+  ...rarely(
+    inBothModes('a filter', (stream) => async (setting) => {
+      setting.fake.reply({ text: 'one two', finish: 'content-filter' })
+      const said = await talkers[client](setting, { stream }).ask({ text: 'Hello' })
+      expect([said.text, said.end]).toEqual(['one two', words[client].filter])
+    }),
+  ),
+
   ...inBothModes('a refusal', (stream) => async (setting) => {
     const { upstream } = setting
     let said: Said | undefined

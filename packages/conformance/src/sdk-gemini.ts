@@ -17,6 +17,7 @@ import {
   clientToken,
   modelNames,
   overloadedAt,
+  rarely,
   rejection,
   type Setting,
   twoCalls,
@@ -166,9 +167,10 @@ export const googleCases: readonly Case[] = [
     },
   },
   ...inBothModes('a parallel tool round trip', toolRound('demo')),
-  ...inBothModes('the same with a model whose calls have no ids', toolRound('nameless')),
+  ...rarely(inBothModes('the same with a model whose calls have no ids', toolRound('nameless'))),
   {
     name: 'functions that the SDK calls by itself',
+    rare: true,
     async run({ google }) {
       const seen: unknown[] = []
       const callable: CallableTool = {
@@ -190,6 +192,7 @@ export const googleCases: readonly Case[] = [
   },
   {
     name: 'the function calling modes',
+    rare: true,
     async run({ google }) {
       const calls = async (mode: FunctionCallingConfigMode, allowedFunctionNames?: string[]): Promise<unknown> => {
         const functionCallingConfig = { mode, ...(allowedFunctionNames ? { allowedFunctionNames } : {}) }
@@ -212,6 +215,7 @@ export const googleCases: readonly Case[] = [
   ),
   {
     name: 'several candidates: given or refused, never silently one',
+    rare: true,
     async run({ google, upstream }) {
       const call = google.models.generateContent({ model: 'demo', contents: 'hello', config: { candidateCount: 2 } })
       if (upstream === 'gemini' || upstream === 'chat') {
@@ -225,6 +229,7 @@ export const googleCases: readonly Case[] = [
   },
   {
     name: 'a count of tokens',
+    rare: true,
     async run({ google }) {
       const { totalTokens } = await google.models.countTokens({ model: 'demo', contents: 'one two three' })
       expect(totalTokens).toBeGreaterThan(2)

@@ -1,46 +1,34 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import type { WireFormat } from './fixtures.ts'
+import { formats } from './fixtures.ts'
 import { upstreamKey } from './gateways.ts'
-import { bodyOf, errorIn, exchangesMade, formats, useHttpSetting } from './http-setting.ts'
+import { errorIn, exchangesMade, good, targetOf, useHttpSetting } from './http-setting.ts'
 import { servers } from './servers.ts'
+import { oddAnswer, oddRequest, oddStream } from './wire-bytes.ts'
 
 for (const server of servers)
   describe(server.name, () => {
     const setting = useHttpSetting(server)
 
     describe('the wire lane', () => {
-      const odd = (format: WireFormat, model: string): string =>
-        `{ "seed":12345678901234567890 ,\n\t"model"  :"${model}", "new_field":{"a":1.0,"a":2e2,"__proto__":{"x":1}},` +
-        `"messages":[{"role":"user","content":"\\u0041 \\/ 🙂 ${'é'}"}]${format === 'messages' ? ',"max_tokens":007e0' : ''} }`.replace(
-          '007e0',
-          '7e0',
-        )
-      const whole = (format: WireFormat): string =>
-        format === 'chat'
-          ? '{ "id":"x","big":98765432109876543210, "choices" :[{"index":0,"message":{"role":"assistant","content":"\\u0041"},"finish_reason":"stop"}],"a":1,"a":2}\n'
-          : '{"type":"message", "id":"m","big":98765432109876543210,"role":"assistant","content":[{"type":"text","text":"\\u0041"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1.0}}'
-      const stream = (format: WireFormat): string =>
-        format === 'chat'
-          ? ': hello\r\n\r\ndata:{"id":"x","choices":[{"index":0,"delta":{"content":"\\u0041"},"finish_reason":"stop"}],"big":98765432109876543210}\r\n\r\ndata: [DONE]\r\n\r\n'
-          : 'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":1,"output_tokens":1}}   }\n\nevent: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"new_block"}}\n\nevent: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n'
-
       test.each(formats)('%s: bytes go both ways as they are, but for the model’s name', async (format) => {
-        setting.current.fake.on({}, { raw: { body: whole(format) } })
+        setting.current.fake.on({}, { raw: { body: oddAnswer[format] } })
         for (const [model, upstream] of [
           [`${format}-model`, `${format}-model`],
           [`${format}-alias`, `upstream-${format}-name`],
         ] as const) {
-          const answer = await setting.current.post(format, odd(format, model))
-          expect(answer.text).toBe(whole(format))
-          expect(setting.current.fake.requests.at(-1)?.bodyText).toBe(odd(format, upstream))
+          const path = targetOf(format, { model })
+          const answer = await setting.current.call({ path, headers: good, body: oddRequest(format, model) })
+          expect(answer.text).toBe(oddAnswer[format])
+          const arrived = setting.current.fake.requests.at(-1)
+          expect([arrived?.bodyText, arrived?.model]).toEqual([oddRequest(format, upstream), upstream])
         }
       })
 
       test.each(formats)('%s: streams pass as they are', async (format) => {
-        setting.current.fake.on({}, { raw: { body: stream(format) } })
+        setting.current.fake.on({}, { raw: { body: oddStream[format] } })
         const options = format === 'chat' ? { stream_options: { include_usage: true } } : {}
-        const answer = await setting.current.post(format, bodyOf(format, { stream: true, ...options }))
-        expect(answer.text).toBe(stream(format))
+        const answer = await setting.current.ask(format, { stream: true, ...options })
+        expect(answer.text).toBe(oddStream[format])
       })
     })
 
@@ -61,7 +49,7 @@ for (const server of servers)
           for (const stream of [false, true]) {
             setting.current.fake.reset()
             setting.current.fake.on({}, reply)
-            const answer = await setting.current.post(client, bodyOf(client, { model: `${upstream}-model`, stream }))
+            const answer = await setting.current.ask(client, { model: `${upstream}-model`, stream })
             expect([answer.status, answer.text.slice(0, 300)], JSON.stringify({ reply, stream })).toEqual([
               502,
               answer.text.slice(0, 300),
@@ -86,7 +74,7 @@ for (const server of servers)
             },
           ]) {
             setting.current.fake.on({}, reply)
-            const answer = await setting.current.post(client, bodyOf(client, { model: `${upstream}-model` }))
+            const answer = await setting.current.ask(client, { model: `${upstream}-model` })
             expect(answer.status).toBeGreaterThanOrEqual(400)
             expect(answer.text).not.toContain(new URL(setting.current.provider.origin).host)
           }
@@ -95,10 +83,7 @@ for (const server of servers)
             {},
             { fault: { type: 'error-event', after: 4, message: `failed for ${upstreamKey}` }, text: 'one two three' },
           )
-          const answer = await setting.current.post(
-            client,
-            bodyOf(client, { model: `${upstream}-model`, stream: true }),
-          )
+          const answer = await setting.current.ask(client, { model: `${upstream}-model`, stream: true })
           expect(answer.text).toContain('error')
         }
       })

@@ -190,7 +190,7 @@ function inClientsSight<T>(read: () => T, { target }: AttemptOptions): T {
 
 async function eventStream(response: TransportResponse, options: AttemptOptions): Promise<AsyncIterable<Uint8Array>> {
   const type = response.header('content-type') ?? ''
-  if (type.includes('event-stream') || !(type.includes('json') || type.includes('html'))) return response.stream()
+  if (type.includes('event-stream') || !/json|html|^audio\//.test(type)) return response.stream()
   const { asEvents } = options.lane
   if (asEvents !== undefined && isJson(response)) {
     const bytes = await response.bytes(options.answerBytes)

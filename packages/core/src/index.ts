@@ -23,6 +23,7 @@ export type { ErrorInfo, ErrorKind, Format, Loss, Usage } from './formats/ir.ts'
 export { createGateway } from './gateway.ts'
 export type { Gateway } from './gateway-types.ts'
 export type { Inbound, Reply } from './inbound.ts'
+export type { Spool } from './operations/multipart/spool.ts'
 export type {
   Dial,
   DialRequest,
@@ -30,7 +31,6 @@ export type {
   RealtimeOpening,
   RealtimeSession,
 } from './operations/realtime-types.ts'
-export type { Spool } from './operations/multipart/spool.ts'
 export type { Match, Operation, Route } from './routes.ts'
 export { abortSignalOf, type Canceller, createCanceller, type Signal, type SignalListener } from './signal.ts'
 export { type MemoryStoreOptions, memoryResponseStore, type ResponseStore } from './state/store.ts'

@@ -7,7 +7,11 @@ const boundary = 'upload-peer-boundary'
 const pieceBytes = 64 * 1024
 const [, , role, url, megabytes] = process.argv
 
-/** A piece that differs from the others, with bytes that parsers stumble over. */
+/**
+ * A piece that differs from the others, with bytes that parsers stumble over.
+ *
+ * @param {number} index
+ */
 function piece(index) {
   const bytes = Buffer.alloc(pieceBytes, `\r\n--upload-peer\0${index}\r\n`)
   bytes.writeUInt32LE(index, 0)
@@ -57,7 +61,10 @@ function upstream() {
       res.end(JSON.stringify({ text: hash.digest('hex'), head, rest, length: req.headers['content-length'] ?? null }))
     })
   })
-  server.listen(0, '127.0.0.1', () => process.send(`http://127.0.0.1:${server.address().port}`))
+  server.listen(0, '127.0.0.1', () => {
+    const address = /** @type {import('node:net').AddressInfo} */ (server.address())
+    process.send?.(`http://127.0.0.1:${address.port}`)
+  })
 }
 
 async function client() {
@@ -74,6 +81,7 @@ async function client() {
     })
   })
   const hash = createHash('sha256')
+  /** @param {string | Buffer} bytes */
   const send = (bytes) => (req.write(bytes) ? undefined : new Promise((resolve) => req.once('drain', resolve)))
   await send(
     `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="big.wav"\r\nContent-Type: audio/wav\r\n\r\n`,
@@ -86,7 +94,7 @@ async function client() {
   await send(`\r\n--${boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\nalias\r\n--${boundary}--\r\n`)
   req.end()
   const { status, text } = await answered
-  process.send({ status, text, sha256: hash.digest('hex') })
+  process.send?.({ status, text, sha256: hash.digest('hex') })
 }
 
 if (role === 'upstream') upstream()

@@ -1,0 +1,36 @@
+import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
+import { type Format, formats as upstreams } from './fixtures.ts'
+import { type Case, createSetting, type Setting } from './sdk-context.ts'
+import { endingCases } from './sdk-endings.ts'
+import { mediaCases } from './sdk-media.ts'
+import { thinkingCases } from './sdk-thinking.ts'
+import { parsingServers, servers } from './servers.ts'
+
+/** What no server has a hand in is shown over a socket and without one. */
+const rareOn = new Set(['node:http', 'in process'])
+const all = [...servers, ...parsingServers]
+
+/**
+ * One official client on every server, with upstreams of every format behind it: its own cases, and the conversations that
+ * all clients hold. A file for each client, so that they run side by side. Returns what can be said when all is done.
+ */
+export function runSuite(name: string, client: Format, own: readonly Case[]): () => string {
+  const cases = [...own, ...thinkingCases(client), ...endingCases(client), ...mediaCases(client)]
+  let passed = 0
+  for (const server of all)
+    describe.each(upstreams)(`${name} on ${server.name}, upstream %s`, (upstream) => {
+      let setting: Setting
+      beforeAll(async () => {
+        setting = await createSetting(server, upstream)
+      })
+      afterAll(() => setting.close())
+      // What a case leaves behind at the upstream would be the next one's riddle.
+      afterEach(() => setting.fake.reset())
+
+      test.each(cases.filter(({ rare }) => rare !== true || rareOn.has(server.name)))('$name', async ({ run }) => {
+        await run(setting)
+        passed++
+      })
+    })
+  return () => `sdk: ${name}: ${passed} cases passed, ${all.length} servers × ${upstreams.length} formats`
+}
