@@ -1,50 +1,69 @@
 import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { anthropic, createGateway, type FinishEvent, type Gateway, openai } from '@modelgate/core'
+import { createGateway, type FinishEvent, type Gateway } from '@modelgate/core'
 import { createFakeProvider, type FakeProvider, type ListeningProvider, listen } from '@modelgate/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { WireFormat } from './fixtures.ts'
-import { pathOf, upstreamKey } from './gateways.ts'
+import { type Format, formats } from './fixtures.ts'
+import { upstreamKey, upstreamOf } from './gateways.ts'
+import { bodyOf, targetOf } from './http-setting.ts'
 import { until } from './sdk-context.ts'
 import { type Running, type ServerKind, servers } from './servers.ts'
 
-const pairs = (['chat', 'messages'] as const).flatMap((client) =>
-  (['chat', 'messages'] as const).map((upstream) => ({ client, upstream })),
-)
+const pairs = formats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))
+/** Each format once on either side: for what all servers must show, and takes long. */
+const someOfThem = formats.map((client, at) => ({ client, upstream: formats[(at + 1) % formats.length] as Format }))
 const perServer: Readonly<Record<string, number>> = { 'node:http': 1000 }
 const batch = 25
 
-const bodyOf = (client: WireFormat, upstream: WireFormat, text: string, stream: boolean): string =>
-  JSON.stringify({
-    model: `${upstream}-model`,
-    messages: [{ role: 'user', content: text }],
-    stream,
-    ...(client === 'messages' ? { max_tokens: 8000 } : {}),
-  })
+const said: Readonly<Record<Format, (text: string) => Record<string, unknown>>> = {
+  chat: (content) => ({ messages: [{ role: 'user', content }] }),
+  messages: (content) => ({ messages: [{ role: 'user', content }], max_tokens: 8000 }),
+  gemini: (text) => ({ contents: [{ parts: [{ text }] }] }),
+  responses: (input) => ({ input }),
+}
 
-function post(place: Running, client: WireFormat, body: string): ClientRequest {
-  const outgoing = request(`${place.origin}${pathOf(client)}`, {
+interface Asked {
+  readonly client: Format
+  readonly upstream: Format
+  readonly text: string
+  readonly stream: boolean
+}
+
+function post(place: Running, { client, upstream, text, stream }: Asked): ClientRequest {
+  const more = { model: `${upstream}-model`, stream }
+  const outgoing = request(`${place.origin}${targetOf(client, more)}`, {
     method: 'POST',
     agent: false,
     headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
   })
   // The end of the connection is the point of it all.
   outgoing.on('error', () => {})
-  outgoing.end(body)
+  outgoing.end(bodyOf(client, { ...more, ...said[client](text) }))
   return outgoing
 }
 
-const gatewayTo = (base: { url: string; origin: string }, finished: FinishEvent[] = []): Gateway =>
+const gatewayTo = (origin: string, finished: FinishEvent[] = []): Gateway =>
   createGateway({
     auth: 'none',
     upstreams: {
-      chat: openai({ apiKey: upstreamKey, baseURL: base.url }),
-      messages: anthropic({ apiKey: upstreamKey, baseURL: base.origin }),
+      chat: upstreamOf('chat', origin),
+      messages: upstreamOf('messages', origin),
+      gemini: upstreamOf('gemini', origin),
+      responses: upstreamOf('responses', origin),
     },
-    models: { 'chat-*': 'chat', 'messages-*': 'messages' },
+    models: Object.fromEntries(formats.map((format) => [`${format}-*`, format])),
     plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
     logger: false,
   })
+
+/** The last that a client waits for: some leave right there. */
+const lastWord: Readonly<Record<Format, string>> = {
+  chat: '[DONE]',
+  messages: 'message_stop',
+  gemini: 'finishReason',
+  // Codex does, each time.
+  responses: '"type":"response.completed"',
+}
 
 /** When the client leaves, and what the upstream is doing then. */
 const moments: readonly { name: string; text: string; stream: boolean; answered: boolean }[] = [
@@ -59,13 +78,13 @@ describe.each(servers.filter(({ name }) => name !== 'in process'))('$name', (ser
   let provider: ListeningProvider
   let place: Running
   const finished: FinishEvent[] = []
-  const total = perServer[server.name] ?? 16 * 2
+  const total = perServer[server.name] ?? pairs.length * moments.length
   const slowest: number[] = []
 
   beforeAll(async () => {
     fake = createFakeProvider({ apiKey: upstreamKey })
     provider = await listen(fake)
-    place = await server.start(gatewayTo(provider, finished))
+    place = await server.start(gatewayTo(provider.origin, finished))
   })
   afterAll(async () => {
     await place.close()
@@ -81,7 +100,7 @@ describe.each(servers.filter(({ name }) => name !== 'in process'))('$name', (ser
           const size = Math.min(batch, Math.ceil(each) - done, total - left)
           if (size <= 0) break
           const { started } = fake.stats
-          const calls = Array.from({ length: size }, () => post(place, client, bodyOf(client, upstream, text, stream)))
+          const calls = Array.from({ length: size }, () => post(place, { client, upstream, text, stream }))
           if (answered)
             await Promise.all(
               calls.map(
@@ -119,14 +138,13 @@ describe.each(servers.filter(({ name }) => name !== 'in process'))('$name', (ser
   test('a client that leaves behind the last event has aborted nothing', async () => {
     finished.length = 0
     for (const { client, upstream } of pairs) {
-      const call = post(place, client, bodyOf(client, upstream, '[[say:hello]]', true))
-      const last = client === 'chat' ? '[DONE]' : 'message_stop'
+      const call = post(place, { client, upstream, text: '[[say:hello]]', stream: true })
       await new Promise<void>((resolve) => {
         call.on('response', (response: IncomingMessage) => {
           let text = ''
           response.on('data', (part: Buffer) => {
             text += part.toString()
-            if (!text.includes(last)) return
+            if (!text.replaceAll('": ', '":').includes(lastWord[client])) return
             call.destroy()
             resolve()
           })
@@ -134,30 +152,83 @@ describe.each(servers.filter(({ name }) => name !== 'in process'))('$name', (ser
       })
     }
     await until(() => finished.length === pairs.length, 'every call to be settled')
-    expect(finished.map(({ outcome }) => outcome)).toEqual(pairs.map(() => 'finished'))
+    const others = finished.filter(({ outcome }) => outcome !== 'finished')
+    expect(others.map(({ format, upstreamFormat, outcome }) => `${format} from ${upstreamFormat}: ${outcome}`)).toEqual(
+      [],
+    )
   })
 })
 
 describe('backpressure', () => {
+  const filler = 'x'.repeat(1000)
+  const event = (data: object, type?: string): string =>
+    `${type === undefined ? '' : `event: ${type}\n`}data: ${JSON.stringify(type === undefined ? data : { type, ...data })}\n\n`
+  /** How a stream opens in each format, and what can follow for ever. */
+  const words: Readonly<Record<Format, { readonly open: string; readonly delta: string }>> = {
+    chat: {
+      open: '',
+      delta: event({
+        id: 'c',
+        object: 'chat.completion.chunk',
+        created: 1,
+        model: 'm',
+        choices: [{ index: 0, delta: { content: filler }, finish_reason: null }],
+      }),
+    },
+    messages: {
+      open:
+        event(
+          {
+            message: {
+              id: 'm',
+              type: 'message',
+              role: 'assistant',
+              model: 'm',
+              content: [],
+              stop_reason: null,
+              stop_sequence: null,
+              usage: { input_tokens: 1, output_tokens: 1 },
+            },
+          },
+          'message_start',
+        ) + event({ index: 0, content_block: { type: 'text', text: '' } }, 'content_block_start'),
+      delta: event({ index: 0, delta: { type: 'text_delta', text: filler } }, 'content_block_delta'),
+    },
+    gemini: {
+      open: '',
+      delta: event({ candidates: [{ content: { parts: [{ text: filler }], role: 'model' }, index: 0 }] }),
+    },
+    responses: {
+      open:
+        event({ response: { id: 'r', status: 'in_progress', output: [] } }, 'response.created') +
+        event(
+          { output_index: 0, item: { id: 'i', type: 'message', role: 'assistant', content: [] } },
+          'response.output_item.added',
+        ),
+      delta: event({ item_id: 'i', output_index: 0, content_index: 0, delta: filler }, 'response.output_text.delta'),
+    },
+  }
+  const formatOf = (url = ''): Format =>
+    url.includes('/messages')
+      ? 'messages'
+      : url.includes('GenerateContent')
+        ? 'gemini'
+        : url.includes('/responses')
+          ? 'responses'
+          : 'chat'
+
   /** Sends events for as long as somebody takes them, and counts. */
   const endless = (): { server: Server; sent: () => number } => {
     let sent = 0
-    const filler = 'x'.repeat(1000)
-    const chat = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"${filler}"},"finish_reason":null}]}\n\n`
-    const open =
-      'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}\n\n' +
-      'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n'
-    const delta = `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${filler}"}}\n\n`
     const server = createServer((incoming, outgoing) => {
       incoming.resume()
       outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
-      const messages = incoming.url?.includes('messages') === true
-      if (messages) outgoing.write(open)
-      const event = messages ? delta : chat
+      const { open, delta } = words[formatOf(incoming.url)]
+      if (open !== '') outgoing.write(open)
       const pour = (): void => {
         while (!outgoing.destroyed) {
-          sent += event.length
-          if (!outgoing.write(event)) return
+          sent += delta.length
+          if (!outgoing.write(delta)) return
         }
       }
       outgoing.on('drain', pour)
@@ -167,15 +238,17 @@ describe('backpressure', () => {
   }
 
   test.each(
-    servers.filter(({ name }) => name !== 'in process').flatMap((server) => pairs.map((pair) => ({ server, ...pair }))),
+    servers
+      .filter(({ name }) => name !== 'in process')
+      .flatMap((server) => (server.name === 'node:http' ? pairs : someOfThem).map((pair) => ({ server, ...pair }))),
   )(
     '$server.name, $client from $upstream: a client that does not read stops the upstream',
     async ({ server, client, upstream }) => {
       const { server: source, sent } = endless()
       await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve))
       const origin = `http://127.0.0.1:${(source.address() as AddressInfo).port}`
-      const place = await server.start(gatewayTo({ url: `${origin}/v1`, origin }))
-      const call = post(place, client, bodyOf(client, upstream, 'talk', true))
+      const place = await server.start(gatewayTo(origin))
+      const call = post(place, { client, upstream, text: 'talk', stream: true })
       await new Promise<void>((resolve) => call.on('response', () => resolve()))
       let last = -1
       await until(

@@ -81,7 +81,7 @@ for (const server of servers)
         for (const [client, upstream] of dialects) {
           setting.current.fake.on(
             {},
-            { fault: { type: 'error-event', after: 4, message: `failed for ${upstreamKey}` }, text: 'one two three' },
+            { fault: { type: 'error-event', after: 2, message: `failed for ${upstreamKey}` }, text: 'one two three' },
           )
           const answer = await setting.current.ask(client, { model: `${upstream}-model`, stream: true })
           expect(answer.text).toContain('error')
