@@ -172,3 +172,18 @@ export function playing(steps: readonly Step[], silence = 0): { fetch: typeof fe
 
 /** The error event with the gateway's key in its words. */
 export const telling = (format: Format): string => errorEvent[format].replace('Boom', `Boom ${upstreamKey}`)
+
+/** An error beside all events, as Google sends it in mid-stream; in one shape that every format's reader knows. */
+export const bareError = `${JSON.stringify(
+  {
+    type: 'error',
+    error: {
+      code: 503,
+      type: 'overloaded_error',
+      status: 'UNAVAILABLE',
+      message: `Boom ${upstreamKey} at the provider`,
+    },
+  },
+  null,
+  2,
+)}\n`

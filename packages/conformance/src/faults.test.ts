@@ -1,5 +1,15 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { errorEvent, errorWords, good, malformed, playing, type Step, slowDown, telling } from './faults-streams.ts'
+import {
+  bareError,
+  errorEvent,
+  errorWords,
+  good,
+  malformed,
+  playing,
+  type Step,
+  slowDown,
+  telling,
+} from './faults-streams.ts'
 import { type Format, formats, simpleRequest } from './fixtures.ts'
 import { fetchOf, gatewayTo, requestTo, upstreamKey } from './gateways.ts'
 import { eventData } from './reading.ts'
@@ -85,6 +95,17 @@ describe.concurrent.each(pairs)('$client from $upstream', ({ client, upstream })
     expect(onlyError(client, answer).message).toContain('at the provider')
     expect(answer.text).not.toContain(upstreamKey)
   })
+
+  test.each(['', '\n'])(
+    'an error that is no event is told as one, without the upstream key, with %j behind it',
+    async (end) => {
+      const up = playing([...events.slice(0, 3), bareError + end])
+      const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch })))
+      expect(answer.text).toContain('one')
+      expect(onlyError(client, answer).message).toContain('at the provider')
+      expect(answer.text).not.toContain(upstreamKey)
+    },
+  )
 
   test('an error event before any word is a status', async () => {
     const up = playing([errorEvent[upstream]])

@@ -29,6 +29,16 @@ export const targetOf = (format: Format, { model, stream }: Record<string, unkno
   const asked = { model: typeof model === 'string' ? model : `${format}-model`, stream: stream === true }
   return `${pathOf(format, asked)}${queryOf(format, asked)}`
 }
+/** Every path that takes such a body: chat alone has none to count tokens. */
+export function targetsOf(format: Format, model = `${format}-model`): readonly string[] {
+  const counts: Readonly<Record<Format, readonly string[]>> = {
+    chat: [],
+    messages: ['/v1/messages/count_tokens'],
+    gemini: [`/v1beta/models/${model}:countTokens`],
+    responses: ['/v1/responses/input_tokens'],
+  }
+  return [targetOf(format, { model }), ...counts[format]]
+}
 export const json = { 'content-type': 'application/json' }
 export const version = { 'anthropic-version': '2023-06-01' }
 export const bearer = { authorization: `Bearer ${token}` }

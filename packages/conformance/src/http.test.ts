@@ -14,6 +14,7 @@ import {
   narrowToken,
   type RouteCall,
   targetOf,
+  targetsOf,
   token,
   useHttpSetting,
   version,
@@ -21,11 +22,6 @@ import {
 import { listOf, objectOf, parseJson } from './json.ts'
 import type { RawAnswer } from './raw-http.ts'
 import { hostsNotFound, servers } from './servers.ts'
-
-const countPaths: Readonly<Partial<Record<Format, string>>> = {
-  messages: '/v1/messages/count_tokens',
-  gemini: '/v1beta/models/gemini-model:countTokens',
-}
 
 for (const server of servers)
   describe(server.name, () => {
@@ -151,8 +147,7 @@ for (const server of servers)
       test('a wrong method is 405 with Allow, in the dialect', async () => {
         for (const format of formats)
           for (const method of ['GET', 'PUT', 'DELETE'])
-            for (const path of [targetOf(format), countPaths[format]]) {
-              if (path === undefined) continue
+            for (const path of targetsOf(format)) {
               const answer = await setting.current.call({ method, path, headers: good })
               expect([answer.status, answer.headers.allow], `${method} ${path}`).toEqual([405, 'POST'])
               errorIn(format, answer)
@@ -209,18 +204,17 @@ for (const server of servers)
       })
 
       test('a body that is said to be no JSON is 415; nothing said is taken for JSON', async () => {
-        for (const format of formats) {
-          for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
-            const answer = await setting.current.post(format, bodyOf(format), { ...good, 'content-type': type })
-            expect(answer.status, type).toBe(415)
-            errorIn(format, answer)
+        for (const format of formats)
+          for (const path of targetsOf(format)) {
+            const send = (type: string): Promise<RawAnswer> =>
+              setting.current.call({ path, headers: { ...good, 'content-type': type }, body: bodyOf(format) })
+            for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+              const answer = await send(type)
+              expect(answer.status, type).toBe(415)
+              errorIn(format, answer)
+            }
+            expect((await send('application/json; charset=utf-8')).status, path).toBe(200)
           }
-          const charset = await setting.current.post(format, bodyOf(format), {
-            ...good,
-            'content-type': 'application/json; charset=utf-8',
-          })
-          expect(charset.status).toBe(200)
-        }
       })
 
       test('an id under both names on every answer, and a new one each time', async () => {
@@ -269,25 +263,17 @@ for (const server of servers)
     describe('bodies', () => {
       test('more than the limit is 413, announced or not', async () => {
         for (const format of formats)
-          for (const body of [
-            Buffer.from(bodyOf(format, { user: 'x'.repeat(5000) })),
-            [Buffer.alloc(2000, 32), Buffer.alloc(2000, 32), Buffer.alloc(2000, 32)],
-          ]) {
-            const answer = await setting.current.call(
-              { path: targetOf(format), headers: good, body },
-              setting.current.smallPlace,
-            )
-            expect(answer.status).toBe(413)
-            errorIn(format, answer)
-          }
-        expect(
-          (
-            await setting.current.call(
-              { path: targetOf('chat'), headers: good, body: bodyOf('chat') },
-              setting.current.smallPlace,
-            )
-          ).status,
-        ).toBe(200)
+          for (const path of targetsOf(format))
+            for (const body of [
+              Buffer.from(bodyOf(format, { user: 'x'.repeat(5000) })),
+              [Buffer.alloc(2000, 32), Buffer.alloc(2000, 32), Buffer.alloc(2000, 32)],
+            ]) {
+              const answer = await setting.current.call({ path, headers: good, body }, setting.current.smallPlace)
+              expect(answer.status, path).toBe(413)
+              errorIn(format, answer)
+            }
+        const small = { path: targetOf('chat'), headers: good, body: bodyOf('chat') }
+        expect((await setting.current.call(small, setting.current.smallPlace)).status).toBe(200)
         expect(setting.current.fake.requests).toHaveLength(1)
       })
 
@@ -305,11 +291,12 @@ for (const server of servers)
         nothing: '',
       }
       test.each(Object.keys(bad))('%s is 400 in the dialect', async (name) => {
-        for (const format of formats) {
-          const answer = await setting.current.post(format, bad[name] ?? '')
-          expect(answer.status).toBe(400)
-          expect(errorIn(format, answer).type).toBe(invalid[format])
-        }
+        for (const format of formats)
+          for (const path of targetsOf(format)) {
+            const answer = await setting.current.call({ path, headers: good, body: bad[name] ?? '' })
+            expect(answer.status, path).toBe(400)
+            expect(errorIn(format, answer).type).toBe(invalid[format])
+          }
         expect(setting.current.fake.requests).toHaveLength(0)
       })
 
@@ -366,9 +353,12 @@ for (const server of servers)
           ['gemini', 'NOT_FOUND'],
           ['responses', 'model_not_found'],
         ] as const) {
-          const answer = await setting.current.ask(format, { model: 'gone' })
-          const { code, type } = errorIn(format, answer)
-          expect([answer.status, typeof code === 'string' ? code : type]).toEqual([404, word])
+          for (const path of targetsOf(format, 'gone')) {
+            const body = bodyOf(format, { model: 'gone' })
+            const answer = await setting.current.call({ path, headers: good, body })
+            const { code, type } = errorIn(format, answer)
+            expect([answer.status, typeof code === 'string' ? code : type], path).toEqual([404, word])
+          }
         }
       })
     })

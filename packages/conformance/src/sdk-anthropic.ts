@@ -188,6 +188,23 @@ export const anthropicCases: readonly Case[] = [
     expect(listOf(turns[1]?.content)[0]).toEqual(thought)
   }),
   {
+    name: 'a prompt that is cached where it says so, or wherever the upstream does by itself',
+    async run({ anthropic }) {
+      const ask = async (): Promise<Anthropic.Usage> =>
+        (
+          await anthropic.messages.create({
+            ...base,
+            system: [{ type: 'text', text: 'word '.repeat(100), cache_control: { type: 'ephemeral' } }],
+            messages: say('hello'),
+          })
+        ).usage
+      expect((await ask()).cache_read_input_tokens ?? 0).toBe(0)
+      const { cache_read_input_tokens: read, input_tokens: fresh } = await ask()
+      expect(read).toBeGreaterThanOrEqual(100)
+      expect(fresh).toBeLessThan(20)
+    },
+  },
+  {
     name: '401 as AuthenticationError, and no upstream call',
     async run({ strangers, fake }) {
       const before = fake.requests.length

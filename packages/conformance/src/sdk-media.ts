@@ -133,7 +133,6 @@ export const mediaCases = (client: Format): readonly Case[] =>
       if (!unsayable(client, name, false))
         cases.push({
           name: `${name}, ${mode}`,
-          rare: true,
           run(setting) {
             const talk = talkers[client](setting, { stream })
             return expectOutcome(
@@ -148,7 +147,6 @@ export const mediaCases = (client: Format): readonly Case[] =>
       if (!unsayable(client, name, true))
         cases.push({
           name: `${name} that a tool answers, ${mode}`,
-          rare: true,
           async run(setting) {
             const talk = talkers[client](setting, { stream, tools: ['look'] })
             await toolTurn(talk)

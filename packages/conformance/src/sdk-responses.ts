@@ -204,7 +204,6 @@ export const responsesCases: readonly Case[] = [
   },
   {
     name: 'structured output, parsed by the helpers',
-    rare: true,
     async run({ openai }) {
       const format = { type: 'json_schema' as const, name: 'place', schema: citySchema, strict: true }
       const ask = { ...base, input: 'Where is the tower of Pisa?', text: { format } }

@@ -64,6 +64,14 @@ export async function prime(pump: Pump, stream: AnswerStream, holdMs: number): P
   }
 }
 
+function endQuietly(stream: AnswerStream): void {
+  try {
+    stream.end()
+  } catch {
+    // What broke in it is nobody's any more.
+  }
+}
+
 /**
  * The client's bytes, pulled no faster than the client reads. Nothing ends well here that did not end well upstream: a
  * cut, a stall or a broken event becomes one error event in the client's dialect.
@@ -98,12 +106,12 @@ export function relay(
     closeBooks(end)
   }
   // A client that leaves once the whole answer is out has not aborted anything: some always do.
-  const endSoFar = (): RelayEnd =>
-    stream.state.ended
-      ? { outcome: 'finished' }
-      : stream.state.error
-        ? { outcome: 'failed', error: stream.state.error }
-        : { outcome: 'aborted' }
+  const endSoFar = (): RelayEnd => {
+    if (stream.state.error && !stream.state.ended) return { outcome: 'failed', error: stream.state.error }
+    // A format without a terminal event knows that it was whole only when it is asked.
+    if (!stream.state.ended) endQuietly(stream)
+    return { outcome: stream.state.ended ? 'finished' : 'aborted' }
+  }
   const leave = (): void => finish(endSoFar())
   // A client that left gets nothing more; a gateway that must stop says so in the client's dialect.
   let stopped: GatewayError | undefined

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chatCodec } from '../formats/chat/index.ts'
+import { responsesCodec } from '../formats/responses/index.ts'
 import { scanJson } from '../json/scan.ts'
 import { wireLane } from './wire.ts'
 
@@ -7,10 +8,10 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (chunk: Uint8Array | undefined): string => (chunk === undefined ? '' : new TextDecoder().decode(chunk))
 const redact = (words: string): string => words.replaceAll('sk-secret', '***')
 
-function laneFor(body: string, maxEventChars = 10_000) {
+function laneFor(body: string, maxEventChars = 10_000, codec = chatCodec) {
   const value = JSON.parse(body)
   const request = { bytes: bytes(body), text: body, members: scanJson(body, 100).members, value }
-  return wireLane(chatCodec, request, { model: 'real', quirks: {} }, maxEventChars, redact)
+  return wireLane(codec, request, { model: 'real', quirks: {} }, maxEventChars, redact)
 }
 
 const chunk = (content: string): string =>
@@ -65,6 +66,19 @@ describe('the stream', () => {
   })
 
   it.each([
+    ['edited', metered],
+    ['passed', asked],
+  ])('%s: an error that is no event becomes one', (_, body) => {
+    const stream = laneFor(body).openStream()
+    stream.push(bytes(`${chunk('a')}\n\n{\n "error": {"message": "busy sk-secret"}\n}\n`))
+    stream.end()
+    const out = text(stream.take())
+    expect(out.startsWith(`${chunk('a')}\n\ndata: {"error":{`)).toBe(true)
+    expect(out).toContain('busy ***')
+    expect(stream.state.error).toBeDefined()
+  })
+
+  it.each([
     ['edited', metered, 'data: '],
     ['passed', asked, 'data: '],
     ['edited', metered, ': comment\n'],
@@ -75,5 +89,43 @@ describe('the stream', () => {
       for (let i = 0; i < 1000; i++) stream.push(bytes(piece))
     }
     expect(endless).toThrow('too large')
+  })
+})
+
+describe('a stream of responses that fails', () => {
+  const event = (type: string, more: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
+  const before =
+    event('response.created', { sequence_number: 0, response: { id: 'r', status: 'in_progress' } }) +
+    event('response.output_text.delta', { sequence_number: 1, delta: 'a' })
+  const error = event('error', { sequence_number: 2, error: { code: 'server_error', message: 'busy sk-secret' } })
+  const failed = event('response.failed', {
+    sequence_number: 3,
+    response: { id: 'r', status: 'failed', error: { code: 'server_error', message: 'busy sk-secret' } },
+  })
+  const open = () => laneFor('{"model":"real","stream":true}', 10_000, responsesCodec).openStream()
+
+  it.each([
+    ['in one chunk with what was said', [before + error + failed]],
+    ['in one chunk', [before, error + failed]],
+    ['one by one', [before, error, failed]],
+  ])('passes both events on, cleaned, when they come %s', (_, chunks) => {
+    const stream = open()
+    for (const one of chunks) stream.push(bytes(one))
+    expect(text(stream.take())).toBe((before + error + failed).replaceAll('sk-secret', '***'))
+    expect(stream.state.error).toMatchObject({ message: 'busy sk-secret' })
+  })
+
+  it('has no other ending behind its error, and is given the one that clients wait for', () => {
+    const stream = open()
+    const completed = event('response.completed', { sequence_number: 3, response: { id: 'r', status: 'completed' } })
+    stream.push(bytes(before + error + completed))
+    stream.end()
+    expect(stream.state).toMatchObject({ ended: false })
+    const info = { kind: 'upstream_truncated', status: 502, message: 'cut' } as const
+    const out = text(stream.take()) + text(stream.fail(info))
+    expect(out.startsWith((before + error).replace('sk-secret', '***'))).toBe(true)
+    expect(out).not.toContain('response.completed')
+    expect(out).toContain('event: response.failed')
+    expect(out).not.toContain('sk-secret')
   })
 })

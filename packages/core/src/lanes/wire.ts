@@ -149,7 +149,7 @@ export function passingStream(
       tap.end?.()
       if (fates !== undefined && decoder.bare) {
         // Clients look for events: an error that is none they would read past.
-        ready.push(redacted(bytesOf(events), redact))
+        ready.push(redacted(bytesOf(tap.error === undefined ? events : tap.fail(tap.error)), redact))
         return
       }
       const rest = events.length > 0 ? cutter.rest() : undefined

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SseEvent } from '../codec.ts'
+import { codecs } from '../index.ts'
 import type { ErrorInfo, JsonObject, ModelEvent, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
 import { checkGrammar } from './grammar.test-support.ts'
@@ -354,4 +355,24 @@ describe('a stream that passes by', () => {
       response: { id: 'resp_1', status: 'failed', error: { message: 'cut' } },
     })
   })
+})
+
+test('the tier that served is the one told at the end, not the one asked for', () => {
+  const told = (tier: string, status: string): JsonObject => ({ ...response, service_tier: tier, status })
+  const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 }
+  const events = [
+    event('response.created', { response: told('auto', 'in_progress') }),
+    event('response.completed', { response: { ...told('priority', 'completed'), usage } }),
+  ]
+  const decoded = decode(events)
+  expect(decoded[0]).not.toHaveProperty('serviceTier')
+  expect(foldEvents(decoded).serviceTier).toBe('priority')
+  expect(decoded.find(({ type }) => type === 'choice-end')).not.toHaveProperty('extra')
+  for (const codec of codecs) {
+    const context = contextFor({}, false)
+    const encoder = codec.encodeStream(context)
+    const written = decoded.flatMap((one) => encoder.push(one)).map(({ data }) => data)
+    expect(written.join(''), codec.format).toContain('"priority"')
+    expect(context.report.losses.filter(({ path }) => path.includes('tier'))).toEqual([])
+  }
 })
