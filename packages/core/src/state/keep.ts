@@ -6,7 +6,7 @@ import type { Reply } from '../inbound.ts'
 import type { Ledger } from '../settle.ts'
 import { createSseDecoder } from '../sse/decode.ts'
 import type { Recalled } from './recall.ts'
-import { idOf, type Records, type ResponseRecord } from './records.ts'
+import { idOf, inTime, type Records, type ResponseRecord } from './records.ts'
 
 export interface Keeping {
   readonly records: Records
@@ -79,7 +79,7 @@ async function keepResponse(response: JsonObject, { records, recalled, ledger, l
       ? { kind: 'forwarded', owner, upstream: ledger.upstream ?? '' }
       : { kind: 'kept', owner, response, input: input.map(named), ...(previous === undefined ? {} : { previous }) }
   try {
-    await records.keep(id, record, Array.isArray(response.output) ? response.output : [])
+    await inTime(records.keep(id, record, Array.isArray(response.output) ? response.output : []))
   } catch (error) {
     logger.warn(`modelgate: response of request ${ledger.requestId} could not be kept`, error)
   }

@@ -38,7 +38,7 @@ export function createRecords(store: ResponseStore, ttlMs: number, identity: Ide
   const own = encodeURIComponent(owner)
   const read = async (key: string): Promise<string | undefined> => {
     try {
-      return await store.get(key)
+      return await inTime(store.get(key))
     } catch (cause) {
       throw new GatewayError('internal', 'The store of responses cannot be read; try again later.', { cause })
     }
@@ -78,6 +78,22 @@ export function createRecords(store: ResponseStore, ttlMs: number, identity: Ide
         }
       await store.delete(`response:${id}`)
     },
+  }
+}
+
+/** A store that does not answer must not hold a client's call for ever. */
+const patienceMs = 5000
+
+export async function inTime<T>(answer: T | Promise<T>): Promise<T> {
+  if (!(answer instanceof Promise)) return answer
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`The store did not answer within ${patienceMs / 1000} s.`)), patienceMs)
+  })
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { asJson, asStream, message, setUp } from '../gateway.test-support.ts'
 import { memoryResponseStore, type ResponseStore } from './store.ts'
 
@@ -178,6 +178,22 @@ describe('an upstream without a memory', () => {
     const { ask, logged } = setUpState({ m: said('x') }, { responses: { store: broken } })
     expect((await ask({ input: 'first' })).output).toHaveLength(1)
     expect(JSON.stringify(logged)).toContain('could not be kept')
+  })
+})
+
+describe('a store that never answers', () => {
+  it.each(['get', 'set'] as const)('holds no call for ever: %s', async (hanging) => {
+    vi.useFakeTimers()
+    const never = (): Promise<never> => new Promise(() => {})
+    const store: ResponseStore = { get: () => undefined, set() {}, delete() {}, [hanging]: never }
+    const { ask, logged } = setUpState({ m: said('x') }, { responses: { store } })
+    const previous = hanging === 'get' ? { previous_response_id: 'resp_x' } : {}
+    const answer = ask({ input: 'first', ...previous }).catch((error: Error) => error)
+    await vi.advanceTimersByTimeAsync(5001)
+    if (hanging === 'get') expect(String(await answer)).toContain('500')
+    else expect(await answer).toMatchObject({ object: 'response' })
+    expect(JSON.stringify(logged)).toMatch(/kept|failed/)
+    vi.useRealTimers()
   })
 })
 
