@@ -1,3 +1,4 @@
+import { GoogleGenAI } from '@google/genai'
 import OpenAI, { type APIError, toFile } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
@@ -54,6 +55,21 @@ for (const server of servers)
       await running.close()
       await upstream.close()
     })
+
+    // Google's SDK takes no fetch of ours.
+    if (server.name !== 'in process')
+      test('generateImages of the Google SDK', async () => {
+        const prediction = { mimeType: 'image/png', bytesBase64Encoded: png.toString('base64') }
+        upstream.answer = (_call, res) => jsonAnswer(res, { predictions: [prediction] })
+        const google = new GoogleGenAI({ apiKey: 'good', httpOptions: { baseUrl: running.origin } })
+        const { generatedImages } = await google.models.generateImages({
+          model: 'imagen-4',
+          prompt: 'a cat',
+          config: { numberOfImages: 1 },
+        })
+        expect(generatedImages?.[0]?.image?.imageBytes).toBe(png.toString('base64'))
+        expect(upstream.calls).toHaveLength(1)
+      })
 
     test('images.generate', async () => {
       upstream.answer = (_call, res) => jsonAnswer(res, made)

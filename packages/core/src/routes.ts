@@ -72,6 +72,7 @@ const modelActions = (prefix: string): readonly Route[] =>
       { path: `${prefix}/{model}:countTokens`, operation: 'count-tokens' },
       { path: `${prefix}/{model}:embedContent`, operation: 'embeddings', dialect: 'gemini' },
       { path: `${prefix}/{model}:batchEmbedContents`, operation: 'embeddings', dialect: 'gemini-batch' },
+      { path: `${prefix}/{model}:predict`, operation: 'images', dialect: 'imagen' },
     ] as const
   ).map((route) => ({ method: 'POST', format: 'gemini', queryKey: true, ...route }))
 

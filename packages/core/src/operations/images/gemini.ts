@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { respell } from '../../formats/gemini/spelling.ts'
 import { tapResponse } from '../../formats/gemini/tap.ts'
@@ -6,6 +7,7 @@ import type { Json, JsonObject, Report } from '../../formats/ir.ts'
 import { isObject, takeNumber, takeString, unread } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
 import { put } from '../../formats/shared/strict.ts'
+import { dotted, validateBody } from '../../formats/shared/validate.ts'
 import { candidateParts, refusalOf } from '../gemini-answer.ts'
 import type { Dialect } from '../operation.ts'
 import {
@@ -91,11 +93,26 @@ function largest(size: Json | undefined): number {
 
 const imagenRatios = ['1:1', '3:4', '4:3', '9:16', '16:9']
 
-/** Imagen, by `:predict`. It makes images; it edits none here. */
+const predictRequest = z.looseObject({
+  instances: z.array(z.looseObject({ prompt: z.string() })).min(1),
+  parameters: z.looseObject({ sampleCount: z.number().optional(), aspectRatio: z.string().optional() }).optional(),
+})
+
+/**
+ * Imagen, by `:predict`. It makes images; it edits none here. Its own clients reach its own kind of upstream only: their
+ * requests pass as they came.
+ */
 export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
   name: 'imagen',
   errors: 'gemini',
   modelInPath: '/{model}:predict',
+
+  validate: (body) =>
+    validateBody(predictRequest, body, ({ path }) => {
+      const param = dotted(path)
+      return { message: `Invalid value at '${param}': it is missing or of another type than it must be.`, param }
+    }),
+
   serves: (model) => model.startsWith('imagen'),
 
   encodeRequest({ prompt, settings }, { report }) {
@@ -144,6 +161,9 @@ export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
   },
 
   tapAnswer: () => ({}),
+  unitsOf: ({ parameters }) => ({
+    images: isObject(parameters) && typeof parameters.sampleCount === 'number' ? parameters.sampleCount : 4,
+  }),
 }
 
 const blocked = (reason: string): GatewayError =>

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { asJson } from '../../gateway.test-support.ts'
+import { set } from './images.test-support.ts'
+
+const predictions = { predictions: [{ mimeType: 'image/png', bytesBase64Encoded: 'aW1n' }] }
+const body = { instances: [{ prompt: 'a cat' }], parameters: { sampleCount: 2 } }
+const path = (model: string): string => `/v1beta/models/${model}:predict`
+
+describe('a client of :predict', () => {
+  it('reaches an upstream of its own kind, byte for byte', async () => {
+    const { post, seen, finished } = set({ g: asJson(predictions) })
+    const text = '{ "instances":[{"prompt":"h\\u00ef"}], "invented": 12345678901234567890 }'
+    const reply = await post(path('imagen-4'), text)
+    expect(await reply.json()).toEqual(predictions)
+    expect(seen[0]).toMatchObject({ url: 'http://g/v1beta/models/imagen-4:predict', body: text })
+    expect(finished[0]).toMatchObject({ operation: 'images', lane: 'wire', outcome: 'finished', units: { images: 4 } })
+  })
+
+  it.each([
+    [{}, 'instances'],
+    [{ instances: [] }, 'instances'],
+    [{ instances: [{}] }, 'instances.0.prompt'],
+    [{ ...body, parameters: { sampleCount: 'two' } }, 'parameters.sampleCount'],
+  ])('is told what is wrong with %j, and nobody is called', async (wrong, field) => {
+    const { post, seen } = set({ g: asJson(predictions) })
+    const reply = await post(path('imagen-4'), wrong)
+    expect([reply.status, seen.length]).toEqual([400, 0])
+    expect(await reply.json()).toMatchObject({
+      error: { status: 'INVALID_ARGUMENT', message: expect.stringContaining(field) },
+    })
+  })
+
+  it('is told where the upstream does not do this', async () => {
+    const { post, seen } = set({ a: asJson(predictions) })
+    const reply = await post(path('real'), body)
+    expect([reply.status, seen.length]).toEqual([400, 0])
+  })
+})
