@@ -61,7 +61,7 @@ for (const server of servers)
       test('generateImages of the Google SDK', async () => {
         const prediction = { mimeType: 'image/png', bytesBase64Encoded: png.toString('base64') }
         upstream.answer = (_call, res) => jsonAnswer(res, { predictions: [prediction] })
-        const google = new GoogleGenAI({ apiKey: 'good', httpOptions: { baseUrl: running.origin } })
+        const google = new GoogleGenAI({ vertexai: true, apiKey: 'good', httpOptions: { baseUrl: running.origin } })
         const { generatedImages } = await google.models.generateImages({
           model: 'imagen-4',
           prompt: 'a cat',
