@@ -60,6 +60,7 @@ describe('a model in the path', () => {
 
   it.each([
     [{ model: 'models/gemini-secret', contents }, 'model'],
+    [{ model: 'tunedModels/gemini-x', contents }, 'model'],
     [{ contents, stream: true }, 'stream'],
   ])('is not overruled by the body: %j', async (body, param) => {
     const { post, seen } = setUp({ g: asJson(generated) })

@@ -69,13 +69,18 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   }
   const store = config.responses?.store ?? memoryResponseStore()
   const recordsOf = (identity: Identity | null): Records =>
-    createRecords(store === false ? nothing : store, config.responses?.ttlMs ?? keptMs, identity)
+    createRecords(
+      store === false || isNameless(identity) ? nothing : store,
+      config.responses?.ttlMs ?? keptMs,
+      identity,
+    )
   /** What a request refers to, in its place. */
   const remembered = async (
     { refers }: Route,
     request: RequestBody,
     identity: Identity | null,
-  ): Promise<RequestBody> => (refers === true ? (await recall(request, recordsOf(identity))).request : request)
+  ): Promise<RequestBody> =>
+    refers === true ? (await recall(request, recordsOf(identity), shared.limits.bodyBytes)).request : request
   const ownTransport = config.fetch === undefined ? undefined : fetchTransport(config.fetch)
   const webTransport = ownTransport ?? fetchTransport()
   const matchPath = createMatcher(routes)
@@ -236,6 +241,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
           signal: call.signal,
           requestId: ledger.requestId,
           answerBytes: shared.limits.answerBytes,
+          firstByteMs: shared.limits.firstByteMs,
         })
       default: {
         // Who asks for an explanation must not be billed for a call.
@@ -333,6 +339,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     },
   })
 }
+
+/** Callers that cannot be told apart must not find each other's things. */
+const isNameless = (identity: Identity | null): boolean => identity !== null && !identity.id
 
 const keptMs = 24 * 60 * 60 * 1000
 const nothing: ResponseStore = { get: () => undefined, set() {}, delete() {} }

@@ -52,7 +52,7 @@ export async function readRequest(
 function withPath(body: Json, { model, stream }: { readonly model: string; readonly stream: boolean }): Json {
   if (!isObject(body)) return body
   const own = body.model
-  if (own !== undefined && own !== null && own !== model && !(typeof own === 'string' && own.endsWith(`/${model}`)))
+  if (own !== undefined && own !== null && own !== model && own !== `models/${model}`)
     throw new GatewayError('invalid_request', `model: the body names another model than the path ('${model}').`, {
       param: 'model',
     })

@@ -17,7 +17,8 @@ export function asJsonArray(stream: AnswerStream): AnswerStream {
   const elements = (bytes: Uint8Array): string => {
     let out = ''
     for (const { data } of decoder.push(bytes)) {
-      if (data === '') continue
+      // Some servers end with a word that is no JSON.
+      if (data === '' || data.trim() === '[DONE]') continue
       out += (opened ? between : '[') + data
       opened = true
     }

@@ -67,9 +67,7 @@ export function setModel(request: RequestBody, name: string, set: JsonObject): s
 /** A format that names the model in its path may name it in the body too, with a collection in front (`models/x`). */
 function renamed(written: string, asked: Json | undefined, name: string): string {
   const own: unknown = JSON.parse(written)
-  return typeof own === 'string' && typeof asked === 'string' && own.endsWith(`/${asked}`)
-    ? own.slice(0, own.length - asked.length) + name
-    : name
+  return own === `models/${String(asked)}` ? `models/${name}` : name
 }
 
 /** An upstream's whole answer as JSON; anything else under a 200 is an unusable answer. */

@@ -3,12 +3,14 @@ import { GatewayError } from '../errors.ts'
 import { codecOf } from '../formats/index.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import type { Inbound, Reply } from '../inbound.ts'
+import { parseAnswer } from '../lanes/wire.ts'
 import { idHeaders, json } from '../reply.ts'
 import type { Route } from '../routes.ts'
-import type { Signal } from '../signal.ts'
+import { createCanceller, type Signal } from '../signal.ts'
 import { foreign, idOf, type KeptResponse, type Records } from '../state/records.ts'
 import type { Transport } from '../transport.ts'
-import { readUpstreamError, unreachable } from '../upstream-error.ts'
+import { readUpstreamError, toClientError, unreachable } from '../upstream-error.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
 
 export interface StoredCall {
   readonly route: Route
@@ -20,6 +22,7 @@ export interface StoredCall {
   readonly signal: Signal
   readonly requestId: string
   readonly answerBytes: number
+  readonly firstByteMs: number
 }
 
 /** GET and DELETE of a kept response, its input items, and cancelling it. What an upstream keeps is asked of it. */
@@ -78,15 +81,54 @@ function listItems({ input }: KeptResponse, query: URLSearchParams): JsonObject 
 }
 
 async function forward(call: StoredCall, upstreamName: string): Promise<Reply> {
-  const { id, route, inbound, upstreams, transport, signal, requestId } = call
+  const { id, route, inbound, upstreams, signal } = call
   const upstream = upstreams[upstreamName]
   const path = upstream?.formats[route.format]
   if (upstream === undefined || path === undefined) throw notFound(id)
   const behind = route.path.slice(route.path.indexOf('}') + 1)
-  const query = inbound.query === '' ? '' : `?${inbound.query}`
+  const query = passedQuery(inbound.query)
+  const canceller = createCanceller()
+  const abort = (): void => canceller.abort()
+  signal.addEventListener('abort', abort)
+  const timer = setTimeout(abort, Math.min(call.firstByteMs, forwardMs))
+  try {
+    return await relayed(
+      call,
+      upstreamName,
+      upstream,
+      `${upstream.baseURL}${path}/${encodeURIComponent(id)}${behind}${query}`,
+      canceller,
+    )
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+/** Such calls are short: nothing is generated. */
+const forwardMs = 60_000
+const passedParameters = new Set(['include', 'include[]', 'limit', 'order', 'after'])
+
+/** What the upstream is told of the query. Credentials and whatever is the gateway's own business stay here. */
+function passedQuery(query: string): string {
+  const given = new URLSearchParams(query)
+  if (given.get('stream') === 'true')
+    throw new GatewayError('invalid_request', 'stream: a kept response is answered whole.', { param: 'stream' })
+  const passed = new URLSearchParams([...given].filter(([name]) => passedParameters.has(name)))
+  return passed.size === 0 ? '' : `?${passed}`
+}
+
+async function relayed(
+  call: StoredCall,
+  upstreamName: string,
+  upstream: Upstream,
+  url: string,
+  signal: Signal,
+): Promise<Reply> {
+  const { id, route, transport, requestId } = call
   const response = await transport({
     method: route.method,
-    url: `${upstream.baseURL}${path}/${encodeURIComponent(id)}${behind}${query}`,
+    url,
     headers: { accept: 'application/json', ...upstream.headers },
     signal,
   }).catch((cause: unknown) => {
@@ -94,8 +136,13 @@ async function forward(call: StoredCall, upstreamName: string): Promise<Reply> {
   })
   if (response.status < 200 || response.status >= 300)
     throw await readUpstreamError(response, codecOf(route.format), upstream)
-  const body = await response.bytes(call.answerBytes)
-  if (route.operation === 'delete-response')
+  const body = await response.bytes(call.answerBytes).catch((cause: unknown) => {
+    throw unreachable(cause)
+  })
+  const said = parseAnswer(body)
+  const { error } = codecOf(route.format).tapResponse(said)
+  if (error !== undefined) throw toClientError(error, error.status, undefined, upstream)
+  if (route.operation === 'delete-response' && said.deleted === true)
     await call.records.forget(id, { kind: 'forwarded', owner: call.records.owner, upstream: upstreamName })
   return { status: 200, headers: { 'content-type': json, ...idHeaders(requestId) }, body }
 }

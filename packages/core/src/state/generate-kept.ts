@@ -9,7 +9,10 @@ import type { Records } from './records.ts'
  * `store: false`. An upstream that keeps the answer itself is remembered as the one that does.
  */
 export async function generateKept(call: GenerateCall, records: Records): Promise<Reply> {
-  const recalled = await recall(call.request, records)
+  const { router, limits } = call.shared
+  // Nothing is looked up for a model that the caller may not use.
+  router.plan(call.ledger.model, call.ledger.identity)
+  const recalled = await recall(call.request, records, limits.bodyBytes)
   const { request, previous, onlyUpstream, unknown } = recalled
   const known = { ...call, request, onlyUpstream, unknown }
   if (request.value.store === false) return generate(known)

@@ -15,7 +15,8 @@ export interface Keeping {
   readonly logger: Logger
 }
 
-const endings = ['response.completed', 'response.incomplete'] as const
+/** The first event that names a response claims it for its owner; the last ones hold the answer. */
+const endings = ['response.created', 'response.completed', 'response.incomplete'] as const
 
 /**
  * The same reply; the response in it is kept before its last bytes leave, so that the client's next call finds it. A store
@@ -70,14 +71,16 @@ async function keep(text: string, keeping: Keeping): Promise<void> {
 
 async function keepResponse(response: JsonObject, { records, recalled, ledger, logger }: Keeping): Promise<void> {
   const id = idOf(response)
-  // An answer that failed is nothing to go on from.
-  if (id === undefined || (response.status !== 'completed' && response.status !== 'incomplete')) return
+  if (id === undefined) return
   const { owner } = records
   const { input, previous } = recalled
-  const record: ResponseRecord =
-    ledger.upstreamFormat === ledger.format
-      ? { kind: 'forwarded', owner, upstream: ledger.upstream ?? '' }
-      : { kind: 'kept', owner, response, input: input.map(named), ...(previous === undefined ? {} : { previous }) }
+  const isForwarded = ledger.upstreamFormat === ledger.format
+  // Not every server that speaks the format has a memory; and what failed is nothing to go on from, unless its keeper says so.
+  if (isForwarded ? response.store === false : response.status !== 'completed' && response.status !== 'incomplete')
+    return
+  const record: ResponseRecord = isForwarded
+    ? { kind: 'forwarded', owner, upstream: ledger.upstream ?? '' }
+    : { kind: 'kept', owner, response, input: input.map(named), ...(previous === undefined ? {} : { previous }) }
   try {
     await inTime(records.keep(id, record, Array.isArray(response.output) ? response.output : []))
   } catch (error) {

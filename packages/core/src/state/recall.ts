@@ -26,10 +26,16 @@ const longestChain = 10_000
  * Puts in place of `previous_response_id` the items of the conversation so far, and of each `item_reference` the item. What
  * the gateway does not know stays as it is: the upstream may know it. Throws 400 for a conversation of which a part is gone.
  */
-export async function recall(request: RequestBody, records: Records): Promise<Recalled> {
-  const { value } = request
+export async function recall(request: RequestBody, records: Records, maxChars: number): Promise<Recalled> {
+  const { value, members } = request
+  for (const name of ['previous_response_id', 'input', 'conversation'])
+    if (members.filter(({ key }) => key.toLowerCase() === name).length > 1)
+      throw new GatewayError('invalid_request', `${name}: it is given more than once.`, { param: name })
   const given = typeof value.input === 'string' ? [{ role: 'user', content: value.input }] : listOf(value.input)
-  const input = await Promise.all(given.map((item) => resolve(item, records)))
+  const input: Json[] = []
+  const size = { left: maxChars }
+  // One after another: what is too much is found out before all of it has been read.
+  for (const item of given) input.push(await resolve(item, records, size))
   const id = value.previous_response_id
   const earlier = typeof id === 'string' ? await records.response(id) : undefined
   if (earlier === foreign) throw notFound(String(id))
@@ -40,32 +46,48 @@ export async function recall(request: RequestBody, records: Records): Promise<Re
     return typeof id === 'string' ? { ...same, unknown: notFound(id) } : same
   }
   const previous = id as string
-  const before = await conversation(previous, records)
+  const before = await conversation(previous, records, size)
   const whole = rewritten(request, { input: [...before, ...input], previous_response_id: null })
   return { request: whole, input, previous }
 }
 
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
 
-async function resolve(item: Json, records: Records): Promise<Json> {
+/** What references and earlier turns stand for may be no larger than a request that says it all itself. */
+function spend(size: { left: number }, what: Json): void {
+  size.left -= JSON.stringify(what).length
+  if (size.left < 0)
+    throw new GatewayError('request_too_large', 'What the request refers to is larger than a request may be.', {
+      param: 'input',
+    })
+}
+
+async function resolve(item: Json, records: Records, size: { left: number }): Promise<Json> {
   if (!isObject(item) || typeof item.id !== 'string') return item
   // An item of nothing but its id is one form of reference, and the commoner one.
   const refers = item.type === 'item_reference' || (item.type === undefined && Object.keys(item).length === 1)
-  if (!refers) return item
   const found = await records.item(item.id)
-  if (found !== foreign) return found ?? item
+  if (found !== foreign) {
+    if (!refers || found === undefined) return item
+    spend(size, found)
+    return found
+  }
+  // Whatever its shape: an upstream goes by the name. But clients call their own messages as they like.
+  if (!refers && item.role === 'user') return item
   throw new GatewayError('invalid_request', `Item with id '${item.id.slice(0, 100)}' not found.`, { param: 'input' })
 }
 
 /** Everything said up to and including this response's answer. */
-async function conversation(id: string, records: Records): Promise<Json[]> {
+async function conversation(id: string, records: Records, size: { left: number }): Promise<Json[]> {
   const turns: (readonly Json[])[] = []
   let next: string | undefined = id
   for (let length = 0; next !== undefined; length++) {
     const record: Awaited<ReturnType<Records['response']>> =
       length < longestChain ? await records.response(next) : undefined
     if (record === undefined || record === foreign || record.kind !== 'kept') throw notFound(next)
-    turns.push(itemsOf(record))
+    const items = itemsOf(record)
+    spend(size, [...items])
+    turns.push(items)
     next = record.previous
   }
   return turns.reverse().flat()

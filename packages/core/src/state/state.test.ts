@@ -143,6 +143,18 @@ describe('an upstream without a memory', () => {
     expect(sentTexts()).toContain('his')
   })
 
+  it('takes no more by reference than a request may hold', async () => {
+    const { ask, seen } = setUpState({ m: said('x') }, { limits: { bodyBytes: 20_000 } })
+    const { id } = await ask({ input: [{ type: 'message', id: 'big', role: 'user', content: 'y'.repeat(10_000) }] })
+    const calls = seen.length
+    await expect(ask({ input: [{ id: 'big' }, { id: 'big' }] })).rejects.toThrow('413')
+    const two = await ask({ input: 'more', previous_response_id: id })
+    expect(two.previous_response_id).toBe(id)
+    await expect(ask({ input: [{ id: 'big' }], previous_response_id: two.id })).rejects.toThrow('413')
+    await expect(ask({ model: 'nope', input: [{ id: 'big' }, { id: 'big' }] })).rejects.toThrow('404')
+    expect(seen).toHaveLength(calls + 1)
+  })
+
   it('lists input items by page, cancels none, deletes', async () => {
     const { ask, call } = setUpState({ m: said('x') })
     const input = ['a', 'b', 'c'].map((content) => ({ role: 'user', content }))
@@ -199,7 +211,7 @@ describe('a store that never answers', () => {
 
 describe('an upstream with a memory of its own', () => {
   const output = [{ id: 'msg_up', type: 'message', role: 'assistant', content: [] }]
-  const response = { id: 'resp_up', object: 'response', status: 'completed', output }
+  const response = { id: 'resp_up', object: 'response', status: 'completed', deleted: true, output }
 
   it('is sent the reference as it came, and asked for what it keeps', async () => {
     const { ask, call, seen } = setUpState({ a: asJson(response) })
@@ -207,8 +219,8 @@ describe('an upstream with a memory of its own', () => {
     await ask(body)
     await ask({ ...body, previous_response_id: 'resp_up' })
     expect(JSON.parse(seen.at(-1)?.body ?? '')).toEqual({ ...body, previous_response_id: 'resp_up' })
-    expect(await call('GET', 'resp_up?include[]=x')).toEqual({ status: 200, body: response })
-    expect(seen.at(-1)).toMatchObject({ url: 'http://a/v1/responses/resp_up?include[]=x' })
+    expect(await call('GET', 'resp_up?include[]=x&key=ann')).toEqual({ status: 200, body: response })
+    expect(seen.at(-1)).toMatchObject({ url: 'http://a/v1/responses/resp_up?include%5B%5D=x' })
     await call('POST', 'resp_up/cancel')
     expect(seen.at(-1)?.url).toBe('http://a/v1/responses/resp_up/cancel')
     const calls = seen.length
@@ -219,6 +231,41 @@ describe('an upstream with a memory of its own', () => {
     await expect(ask({ input: 'x', previous_response_id: 'resp_up' })).rejects.toThrow('previous_response_not_found')
     expect((await call('DELETE', 'resp_up')).status).toBe(200)
     expect((await call('GET', 'resp_up')).status).toBe(404)
+  })
+
+  it.each([
+    [{ error: { message: 'key sk-canary-aaaaaaaa at http://a/v1' } }, 502],
+    ['<html>http://a/secret</html>', 502],
+  ])('shows nothing of its insides: %j', async (body, status) => {
+    let told: unknown = response
+    const { ask, call } = setUpState({
+      a: () => new Response(typeof told === 'string' ? told : JSON.stringify(told)),
+    })
+    await ask({ model: 'real', input: 'x' })
+    told = body
+    const shown = await call('GET', 'resp_up')
+    expect(shown.status).toBe(status)
+    expect(JSON.stringify(shown.body)).not.toMatch(/canary|http:/)
+    await call('DELETE', 'resp_up')
+    told = response
+    expect((await call('GET', 'resp_up')).status).toBe(200)
+  })
+
+  it('owns what it has only begun, and keeps nothing it says it does not keep', async () => {
+    const { ask, call } = setUpState({ a: asJson({ ...response, status: 'queued' }) })
+    await ask({ model: 'real', input: 'x', background: true })
+    expect((await call('POST', 'resp_up/cancel')).status).toBe(200)
+    await expect(ask({ model: 'real', input: 'x', previous_response_id: 'resp_up' }, 'bob')).rejects.toThrow('400')
+    const forgetful = setUpState({ a: asJson({ ...response, store: false }) })
+    await forgetful.ask({ model: 'real', input: 'x' })
+    expect((await forgetful.call('GET', 'resp_up')).status).toBe(404)
+  })
+
+  it('is not shown a second name that nobody checked', async () => {
+    const { post, seen } = setUpState({ a: asJson(response) })
+    const body = '{"model":"real","input":"x","previous_response_id":"a","previous_response_id":"b"}'
+    expect((await post('/v1/responses', body, { authorization: 'Bearer ann' })).status).toBe(400)
+    expect(seen).toHaveLength(0)
   })
 
   it('is sent the conversation that the gateway keeps', async () => {
@@ -234,16 +281,19 @@ describe('an upstream with a memory of its own', () => {
 describe('the store in memory', () => {
   it('forgets what is too old, and the oldest of too much', () => {
     let time = 0
-    const store = memoryResponseStore({ maxChars: 10, now: () => time })
-    store.set('a', '12345', 100)
-    store.set('b', '12345', 200)
-    expect([store.get('a'), store.get('b')]).toEqual(['12345', '12345'])
+    const store = memoryResponseStore({ maxChars: 1000, now: () => time })
+    const value = 'x'.repeat(20)
+    store.set('a', value, 100)
+    store.set('b', value, 200)
+    expect([store.get('a'), store.get('b')]).toEqual([value, value])
     time = 100
-    expect([store.get('a'), store.get('b')]).toEqual([undefined, '12345'])
-    store.set('c', '123456', 100)
-    expect([store.get('b'), store.get('c')]).toEqual([undefined, '123456'])
-    store.set('c', '1', 100)
-    store.set('d', '123456789', 100)
-    expect([store.get('c'), store.get('d')]).toEqual(['1', '123456789'])
+    expect([store.get('a'), store.get('b')]).toEqual([undefined, value])
+    for (const key of ['c', 'd', 'e', 'f', 'g', 'h', 'i']) store.set(key, value, 100)
+    expect([store.get('b'), store.get('c')]).toEqual([value, value])
+    store.set('j', value, 100)
+    expect([store.get('b'), store.get('c')]).toEqual([undefined, value])
+    // One that is too large pushes nobody out.
+    store.set('k', 'x'.repeat(999), 100)
+    expect([store.get('c'), store.get('k')]).toEqual([value, undefined])
   })
 })

@@ -11,11 +11,16 @@ export interface ResponseStore {
 }
 
 export interface MemoryStoreOptions {
-  /** Bound of all values together, in characters (two bytes each at most). Default 32 Mi. The oldest go first. */
+  /** Bound of all values together, in characters (two bytes each at most). Default 32 Mi. The oldest go first, and a value of more than an eighth is not kept. */
   maxChars?: number
   /** The clock, in milliseconds. Default `Date.now`. */
   now?: () => number
 }
+
+/** What an entry costs beside its texts. */
+const entryChars = 100
+const largestShare = 8
+const weightOf = (key: string, value: string): number => key.length + value.length + entryChars
 
 /** Keeps responses in this process: lost with it, and not seen by others. */
 export function memoryResponseStore({
@@ -25,7 +30,9 @@ export function memoryResponseStore({
   const kept = new Map<string, { readonly value: string; readonly until: number }>()
   let chars = 0
   const drop = (key: string): void => {
-    chars -= kept.get(key)?.value.length ?? 0
+    const entry = kept.get(key)
+    if (entry === undefined) return
+    chars -= weightOf(key, entry.value)
     kept.delete(key)
   }
   return {
@@ -38,8 +45,10 @@ export function memoryResponseStore({
     },
     set(key, value, ttlMs) {
       drop(key)
+      // One huge value must not push out everybody else's.
+      if (weightOf(key, value) > maxChars / largestShare) return
       kept.set(key, { value, until: now() + ttlMs })
-      chars += value.length
+      chars += weightOf(key, value)
       for (const oldest of kept.keys()) {
         if (chars <= maxChars) break
         drop(oldest)

@@ -14,7 +14,10 @@ export function callUrl({ baseURL }: Upstream, path: string, ending: string | un
 /** A model's name comes from the client where routes are prefixes: it must not reach any other path of the upstream. */
 function inPath(model: string): string {
   const segments = model.split('/')
-  if (segments.some((segment) => segment === '' || segment === '.' || segment === '..'))
+  if (
+    /[\ud800-\udfff]/u.test(model) ||
+    segments.some((segment) => segment === '' || segment === '.' || segment === '..')
+  )
     throw new GatewayError('model_not_found', `The model '${model.slice(0, 100)}' does not exist.`, { param: 'model' })
   return segments.map(encodeURIComponent).join('/')
 }
