@@ -214,6 +214,27 @@ describe('losses', () => {
   })
 })
 
+it('a later target’s policy does not hide why the first one failed', async () => {
+  const { post } = setUp(
+    { a: asJson({ error: { message: 'busy' } }, { status: 503 }) },
+    {
+      models: {
+        two: [
+          { upstream: 'a', onLoss: 'ignore' },
+          { upstream: 'b', onLoss: 'reject' },
+        ],
+      } as never,
+    },
+  )
+  const headers = { 'modelgate-on-loss': 'ignore' }
+  const reply = await post(
+    '/v1/chat/completions',
+    { model: 'two', messages: [{ role: 'user', content: 'x' }] },
+    headers,
+  )
+  expect(reply.status).toBe(503)
+})
+
 describe('explain', () => {
   const body = { model: 'mixed', messages: [{ role: 'user', content: 'hi' }], seed: 7, max_tokens: 10 }
   const json = { 'content-type': 'application/json' }

@@ -62,9 +62,10 @@ export async function tryTargets<P extends Prepared>(
   const holdUntil = Date.now() + limits.holdMs
   let failure: GatewayError | undefined
   for (const target of targets) {
-    const policy = policyFor(asked, target.onLoss ?? shared.onLoss, ledger.identity)
+    let policy: OnLoss
     let prepared: P
     try {
+      policy = policyFor(asked, target.onLoss ?? shared.onLoss, ledger.identity)
       const made = prepare(target, policy)
       // Not awaited needlessly: most bodies are in memory already.
       prepared = made instanceof Promise ? await made : made

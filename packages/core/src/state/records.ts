@@ -85,7 +85,8 @@ export function createRecords(store: ResponseStore, ttlMs: number, identity: Ide
 const patienceMs = 5000
 
 export async function inTime<T>(answer: T | Promise<T>): Promise<T> {
-  if (!(answer instanceof Promise)) return answer
+  // Not only promises: query builders return thenables.
+  if (typeof answer !== 'object' || answer === null || !('then' in answer)) return answer
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`The store did not answer within ${patienceMs / 1000} s.`)), patienceMs)
