@@ -4,7 +4,7 @@ import { defineConfig } from 'tsup'
 const { name } = JSON.parse(readFileSync('package.json', 'utf8')) as { name: string }
 
 /** Packages that run on any runtime: for these the bundler knows no built-in module, so that `node:*` fails the build. */
-const anywhere = new Set(['@modelgate/core', '@modelgate/hono'])
+const anywhere = new Set(['@modelgate/core', '@modelgate/hono', '@modelgate/otel'])
 
 /** One build for every package: ESM and CJS, with types for both. Run from the package's own folder. */
 export default defineConfig({

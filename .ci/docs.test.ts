@@ -9,6 +9,7 @@ import { codecs } from '../packages/core/src/formats/index.ts'
 import type { ErrorKind } from '../packages/core/src/formats/ir.ts'
 import { answerPairs, answerTables, requestPairs, requestTables } from './formats-document.ts'
 import { table } from './markdown-table.ts'
+import { catalogTable, documentedMakers, lacksTable, quirkTable, valuesTable } from './upstreams-document.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -157,5 +158,23 @@ describe('docs/formats.md', () => {
   ])('says in its %s what the codecs declare', (name, fromCodecs) => {
     const fromCode = fromCodecs(codecs)
     expect(tableIn('docs/formats.md', name, fromCode)).toBe(fromCode)
+  })
+})
+
+describe('docs/upstreams.md', () => {
+  it.each([
+    ['catalog', catalogTable],
+    ['quirks', quirkTable],
+    ['lacks', lacksTable],
+    ['values', valuesTable],
+  ])('says in its %s what the makers return', (name, fromMakers) => {
+    const fromCode = fromMakers()
+    expect(tableIn('docs/upstreams.md', name, fromCode)).toBe(fromCode)
+  })
+
+  it('leaves no maker out', () => {
+    const exported = [...read('packages/core/src/index.ts').matchAll(/^export \{(.*)\} from '\.\/upstreams\/.*'$/gm)]
+    const makers = exported.flatMap(([, names = '']) => names.split(',').map((name) => name.trim()))
+    expect(makers.filter((name) => !name.startsWith('type ')).sort()).toEqual([...documentedMakers].sort())
   })
 })

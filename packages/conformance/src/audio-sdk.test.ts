@@ -5,17 +5,10 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
-import OpenAI from 'openai'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  eventAnswer,
-  jsonAnswer,
-  type MediaUpstream,
-  mediaGateway,
-  sha256,
-  startMediaUpstream,
-} from './multipart-setting.ts'
-import { type Running, servers } from './servers.ts'
+import type OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventAnswer, jsonAnswer, type MediaUpstream, sha256, useMediaSetting } from './multipart-setting.ts'
+import { servers } from './servers.ts'
 
 const sound = Buffer.alloc(3_000_000, 'RIFF\r\n--\0WAVE')
 const delta = 'data: {"type":"transcript.text.delta","delta":"Hel"}\n\n'
@@ -24,29 +17,19 @@ const done = 'data: {"type":"transcript.text.done","text":"Hello"}\n\n'
 for (const server of servers)
   describe(server.name, () => {
     let upstream: MediaUpstream
-    let running: Running
     let client: OpenAI
     let folder: string
     let wav: string
+    useMediaSetting(server, (setting) => {
+      upstream = setting.upstream
+      client = setting.client
+    })
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'audio-sdk-'))
       wav = join(folder, 'ünï "1".wav')
       await writeFile(wav, sound)
-      upstream = await startMediaUpstream()
-      running = await server.start(mediaGateway(upstream))
-      client = new OpenAI({
-        apiKey: 'good',
-        baseURL: `${running.origin}/v1`,
-        maxRetries: 0,
-        ...(running.fetch === undefined ? {} : { fetch: running.fetch }),
-      })
     })
-    beforeEach(() => void upstream.calls.splice(0))
-    afterAll(async () => {
-      await running.close()
-      await upstream.close()
-      await rm(folder, { recursive: true })
-    })
+    afterAll(() => rm(folder, { recursive: true }))
 
     test('audio.transcriptions.create from a file stream', async () => {
       upstream.answer = (_call, res) => jsonAnswer(res, { text: 'Hello', duration: 2, segments: [] })

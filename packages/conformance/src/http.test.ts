@@ -166,10 +166,11 @@ for (const server of servers)
         }
       })
 
-      test.runIf(server.hosted)('a host keeps its own routes', async () => {
-        for (const path of ['/before', '/after'])
-          expect((await setting.current.call({ method: 'GET', path })).text).toBe(path.slice(1))
-      })
+      if (server.hosted)
+        test('a host keeps its own routes', async () => {
+          for (const path of ['/before', '/after'])
+            expect((await setting.current.call({ method: 'GET', path })).text).toBe(path.slice(1))
+        })
 
       test('the model list speaks the dialect of who asks', async () => {
         const list = async (path: string, headers: Record<string, string>): Promise<unknown> =>

@@ -1,14 +1,8 @@
 import { GoogleGenAI } from '@google/genai'
-import OpenAI, { type APIError, toFile } from 'openai'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  eventAnswer,
-  jsonAnswer,
-  type MediaUpstream,
-  mediaGateway,
-  sha256,
-  startMediaUpstream,
-} from './multipart-setting.ts'
+import type OpenAI from 'openai'
+import { type APIError, toFile } from 'openai'
+import { describe, expect, test } from 'vitest'
+import { eventAnswer, jsonAnswer, type MediaUpstream, sha256, useMediaSetting } from './multipart-setting.ts'
 import { type Running, servers } from './servers.ts'
 
 const png = Buffer.from(
@@ -40,20 +34,10 @@ for (const server of servers)
     let upstream: MediaUpstream
     let running: Running
     let client: OpenAI
-    beforeAll(async () => {
-      upstream = await startMediaUpstream()
-      running = await server.start(mediaGateway(upstream))
-      client = new OpenAI({
-        apiKey: 'good',
-        baseURL: `${running.origin}/v1`,
-        maxRetries: 0,
-        ...(running.fetch === undefined ? {} : { fetch: running.fetch }),
-      })
-    })
-    beforeEach(() => void upstream.calls.splice(0))
-    afterAll(async () => {
-      await running.close()
-      await upstream.close()
+    useMediaSetting(server, (setting) => {
+      upstream = setting.upstream
+      running = setting.running
+      client = setting.client
     })
 
     // Google's SDK takes no fetch of ours.

@@ -2,7 +2,11 @@ import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGateway, type Gateway, type GatewayConfig, gemini, openai } from '@modelgate/core'
+import type OpenAI from 'openai'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { objectOf, parseJson } from './json.ts'
+import { openaiClient } from './sdk.ts'
+import type { Running, ServerKind } from './servers.ts'
 
 export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
@@ -85,6 +89,31 @@ export const mediaGateway = ({ origin }: MediaUpstream, config: Partial<GatewayC
     logger: false,
     ...config,
   } as GatewayConfig)
+
+/** What stands while the tests of a server run. */
+export interface MediaSetting {
+  readonly upstream: MediaUpstream
+  readonly running: Running
+  readonly client: OpenAI
+}
+
+/** A gateway on a server, the upstream behind it, whose calls are forgotten before each test, and OpenAI's client before it. */
+export function useMediaSetting(server: ServerKind, begin: (setting: MediaSetting) => void): void {
+  let close: (() => Promise<void>) | undefined
+  let calls: MediaCall[] = []
+  beforeAll(async () => {
+    const upstream = await startMediaUpstream()
+    const running = await server.start(mediaGateway(upstream))
+    calls = upstream.calls
+    close = async () => {
+      await running.close()
+      await upstream.close()
+    }
+    begin({ upstream, running, client: openaiClient({ ...running, token: 'good' }) })
+  })
+  beforeEach(() => void calls.splice(0))
+  afterAll(() => close?.())
+}
 
 export const jsonAnswer = (res: ServerResponse, body: unknown): void => {
   res.setHeader('content-type', 'application/json')

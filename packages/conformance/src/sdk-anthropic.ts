@@ -1,18 +1,17 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { expect } from 'vitest'
 import { listOf, objectOf } from './json.ts'
+import { abortCases, casesIn, expectRetryAfter, type Failure, failureCases } from './sdk-cases.ts'
 import {
   type Case,
   callResults,
   citySchema,
   modelNames,
-  overloadedAt,
   pixel,
   pixelBytes,
   rejection,
   type Setting,
   twoCalls,
-  until,
 } from './sdk-context.ts'
 
 type Body = Omit<Anthropic.MessageCreateParamsNonStreaming, 'stream'>
@@ -30,11 +29,7 @@ const modes = {
   streamed: ({ anthropic }: Setting, body: Body): Promise<Anthropic.Message> =>
     anthropic.messages.stream(body).finalMessage(),
 }
-const inBothModes = (
-  name: string,
-  run: (setting: Setting, ask: (typeof modes)['whole']) => Promise<void>,
-): readonly Case[] =>
-  Object.entries(modes).map(([mode, ask]) => ({ name: `${name}, ${mode}`, run: (setting) => run(setting, ask) }))
+const inBothModes = casesIn(modes)
 
 const textIn = (message: Anthropic.Message): string =>
   message.content.map((block) => (block.type === 'text' ? block.text : '')).join('')
@@ -55,13 +50,7 @@ const withResults = (first: Anthropic.MessageParam[], message: Anthropic.Message
   },
 ]
 
-const errors: readonly {
-  name: string
-  text: string
-  type: new (...args: never[]) => Error
-  status: number
-  kind: string
-}[] = [
+const failures: readonly (Failure & { readonly kind: string })[] = [
   {
     name: '429',
     text: '[[status:429 retry-after:7]]',
@@ -234,43 +223,22 @@ export const anthropicCases: readonly Case[] = [
       expect(error.message).toContain('max_tokens: Input should be greater than or equal to 1')
     },
   },
-  ...[false, true].flatMap((stream) =>
-    errors.map(
-      ({ name, text, type, status, kind }): Case => ({
-        name: `${name} of the upstream as a typed error${stream ? ', to a stream' : ''}`,
-        async run({ anthropic, upstream }) {
-          const words = overloadedAt(upstream, text)
-          const error = await rejection(anthropic.messages.create({ ...base, messages: say(words), stream }))
-          expect(error).toBeInstanceOf(type)
-          expect([error.status, kindOf(error)]).toEqual([status, kind])
-          if (name === '429') expect((error.headers as Headers).get('retry-after')).toBe('7')
-        },
-      }),
-    ),
+  ...failureCases(
+    failures,
+    ({ anthropic }, text, stream) => anthropic.messages.create({ ...base, messages: say(text), stream }),
+    (error, failure) => {
+      expectRetryAfter(error, failure)
+      expect(kindOf(error)).toBe(failure.kind)
+    },
   ),
-  {
-    name: 'abort in mid-stream reaches the upstream',
-    async run({ anthropic, fake }) {
-      const before = fake.stats.aborted
-      const stream = anthropic.messages.stream({ ...base, messages: say('[[words:5000]] [[slow:5]]') })
+  ...abortCases(
+    async ({ anthropic }, text) => {
+      const stream = anthropic.messages.stream({ ...base, messages: say(text) })
       for await (const event of stream) if (event.type === 'content_block_delta') break
-      await until(() => fake.stats.aborted === before + 1, 'the upstream to be aborted')
     },
-  },
-  {
-    name: 'abort before the headers reaches the upstream',
-    async run({ anthropic, fake }) {
-      const { aborted, started } = fake.stats
-      const controller = new AbortController()
-      const failed = rejection(
-        anthropic.messages.create({ ...base, messages: say('[[stall]]') }, { signal: controller.signal }),
-      )
-      await until(() => fake.stats.started === started + 1, 'the call to reach the upstream')
-      controller.abort()
-      expect(await failed).toBeInstanceOf(Anthropic.APIUserAbortError)
-      await until(() => fake.stats.aborted === aborted + 1, 'the upstream to be aborted')
-    },
-  },
+    ({ anthropic }, text, signal) => anthropic.messages.create({ ...base, messages: say(text) }, { signal }),
+    (error) => expect(error).toBeInstanceOf(Anthropic.APIUserAbortError),
+  ),
   {
     name: 'the model list, and one model',
     async run({ anthropic }) {

@@ -10,18 +10,17 @@ import {
 } from '@google/genai'
 import { expect } from 'vitest'
 import { listOf, objectOf, parseJson } from './json.ts'
+import { abortCases, casesIn, failureCases } from './sdk-cases.ts'
 import {
   type Case,
   callResults,
   citySchema,
   clientToken,
   modelNames,
-  overloadedAt,
   rarely,
   rejection,
   type Setting,
   twoCalls,
-  until,
 } from './sdk-context.ts'
 
 interface Ask {
@@ -51,11 +50,7 @@ const modes = {
     return heard(chunks)
   },
 }
-const inBothModes = (
-  name: string,
-  run: (setting: Setting, ask: (typeof modes)['whole']) => Promise<void>,
-): readonly Case[] =>
-  Object.entries(modes).map(([mode, ask]) => ({ name: `${name}, ${mode}`, run: (setting) => run(setting, ask) }))
+const inBothModes = casesIn(modes)
 
 /** Google's own spelling of a schema. */
 const parameters = { type: Type.OBJECT, properties: { city: { type: Type.STRING } }, required: ['city'] }
@@ -89,10 +84,10 @@ const toolRound =
     expect(text).toContain('get_time answered: half past nine')
   }
 
-const errors = [
-  { name: '429', text: '[[status:429 retry-after:7]]', status: 429, word: 'RESOURCE_EXHAUSTED' },
-  { name: '500', text: '[[status:500]]', status: 502, word: 'INTERNAL' },
-  { name: 'overloaded', text: '[[status:529]]', status: 503, word: 'UNAVAILABLE' },
+const failures = [
+  { name: '429', text: '[[status:429 retry-after:7]]', type: ApiError, status: 429, word: 'RESOURCE_EXHAUSTED' },
+  { name: '500', text: '[[status:500]]', type: ApiError, status: 502, word: 'INTERNAL' },
+  { name: 'overloaded', text: '[[status:529]]', type: ApiError, status: 503, word: 'UNAVAILABLE' },
 ] as const
 
 /** The body of the answer, which is what the SDK's message holds. */
@@ -262,53 +257,32 @@ export const googleCases: readonly Case[] = [
       expect(wrong.message).toContain('generationConfig.temperature')
     },
   },
-  ...[false, true].flatMap((stream) =>
-    errors.map(
-      ({ name, text, status, word }): Case => ({
-        name: `${name} of the upstream as an ApiError${stream ? ', to a stream' : ''}`,
-        async run({ google, upstream }) {
-          const ask = { model: 'demo', contents: overloadedAt(upstream, text) }
-          const call = stream ? google.models.generateContentStream(ask) : google.models.generateContent(ask)
-          const error = await rejection(call as Promise<unknown>)
-          expect(error).toBeInstanceOf(ApiError)
-          expect(error.status).toBe(status)
-          expect(errorOf(error)).toMatchObject({ code: status, status: word })
-          if (name === '429') expect(error.message).toContain('"retryDelay":"7s"')
-        },
-      }),
-    ),
+  ...failureCases(
+    failures,
+    ({ google }, contents, stream): Promise<unknown> =>
+      stream
+        ? google.models.generateContentStream({ model: 'demo', contents })
+        : google.models.generateContent({ model: 'demo', contents }),
+    (error, { name, status, word }) => {
+      expect(errorOf(error)).toMatchObject({ code: status, status: word })
+      if (name === '429') expect(error.message).toContain('"retryDelay":"7s"')
+    },
   ),
-  {
-    name: 'abort in mid-stream reaches the upstream',
-    async run({ google, fake }) {
-      const before = fake.stats.aborted
+  ...abortCases(
+    async ({ google }, contents) => {
       const controller = new AbortController()
-      const stream = await google.models.generateContentStream({
-        model: 'demo',
-        contents: '[[words:5000]] [[slow:5]]',
-        config: { abortSignal: controller.signal },
-      })
+      const config = { abortSignal: controller.signal }
+      const stream = await google.models.generateContentStream({ model: 'demo', contents, config })
       await rejection(
         (async () => {
           for await (const chunk of stream) if (chunk.text) controller.abort()
         })(),
       )
-      await until(() => fake.stats.aborted === before + 1, 'the upstream to be aborted')
     },
-  },
-  {
-    name: 'abort before the headers reaches the upstream',
-    async run({ google, fake }) {
-      const { aborted, started } = fake.stats
-      const controller = new AbortController()
-      const config = { abortSignal: controller.signal }
-      const failed = rejection(google.models.generateContent({ model: 'demo', contents: '[[stall]]', config }))
-      await until(() => fake.stats.started === started + 1, 'the call to reach the upstream')
-      controller.abort()
-      expect((await failed).name).toBe('AbortError')
-      await until(() => fake.stats.aborted === aborted + 1, 'the upstream to be aborted')
-    },
-  },
+    ({ google }, contents, abortSignal) =>
+      google.models.generateContent({ model: 'demo', contents, config: { abortSignal } }),
+    (error) => expect(error.name).toBe('AbortError'),
+  ),
   {
     name: 'the model list, and one model',
     async run({ google }) {

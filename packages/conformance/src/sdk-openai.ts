@@ -1,18 +1,17 @@
 import OpenAI from 'openai'
 import { expect } from 'vitest'
 import { objectOf, textOf } from './json.ts'
+import { abortCases, casesIn, type Failure, failureCases } from './sdk-cases.ts'
 import {
   type Case,
   callResults,
   citySchema,
   modelNames,
-  overloadedAt,
   pixel,
   pixelBytes,
   rejection,
   type Setting,
   twoCalls,
-  until,
 } from './sdk-context.ts'
 
 type Message = OpenAI.ChatCompletionMessageParam
@@ -33,14 +32,7 @@ const modes = {
       .stream({ ...body, stream: true, stream_options: { include_usage: true } })
       .finalChatCompletion(),
 }
-const inBothModes = (
-  name: string,
-  run: (setting: Setting, ask: (typeof modes)['whole']) => Promise<void>,
-): readonly Case[] =>
-  Object.entries(modes).map(([mode, ask]) => ({
-    name: `${name}, ${mode}`,
-    run: (setting) => run(setting, ask as unknown as (typeof modes)['whole']),
-  }))
+const inBothModes = casesIn(modes)
 
 /** The second turn of a tool loop: the message as the SDK gave it, and the results. */
 const withResults = (first: Message[], message: OpenAI.ChatCompletionMessage): Message[] => [
@@ -55,7 +47,7 @@ const withResults = (first: Message[], message: OpenAI.ChatCompletionMessage): M
   ),
 ]
 
-const errors: readonly { name: string; text: string; type: new (...args: never[]) => Error; status: number }[] = [
+export const openaiFailures: readonly Failure[] = [
   { name: '429', text: '[[status:429 retry-after:7]]', type: OpenAI.RateLimitError, status: 429 },
   { name: '500', text: '[[status:500]]', type: OpenAI.InternalServerError, status: 502 },
   { name: 'overloaded', text: '[[status:529]]', type: OpenAI.InternalServerError, status: 503 },
@@ -220,49 +212,17 @@ export const openaiCases: readonly Case[] = [
       expect(error).toMatchObject({ status: 400, param: 'temperature', type: 'invalid_request_error' })
     },
   },
-  ...[false, true].flatMap((stream) =>
-    errors.map(
-      ({ name, text, type, status }): Case => ({
-        name: `${name} of the upstream as a typed error${stream ? ', to a stream' : ''}`,
-        async run({ openai, upstream }) {
-          const words = overloadedAt(upstream, text)
-          const error = await rejection(openai.chat.completions.create({ model: 'demo', messages: say(words), stream }))
-          expect(error).toBeInstanceOf(type)
-          expect(error.status).toBe(status)
-          if (name === '429') expect((error.headers as Headers).get('retry-after')).toBe('7')
-        },
-      }),
-    ),
+  ...failureCases(openaiFailures, ({ openai }, text, stream) =>
+    openai.chat.completions.create({ model: 'demo', messages: say(text), stream }),
   ),
-  {
-    name: 'abort in mid-stream reaches the upstream',
-    async run({ openai, fake }) {
-      const before = fake.stats.aborted
-      const stream = await openai.chat.completions.create({
-        model: 'demo',
-        messages: say('[[words:5000]] [[slow:5]]'),
-        stream: true,
-      })
+  ...abortCases(
+    async ({ openai }, text) => {
+      const stream = await openai.chat.completions.create({ model: 'demo', messages: say(text), stream: true })
       for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
-      await until(() => fake.stats.aborted === before + 1, 'the upstream to be aborted')
     },
-  },
-  {
-    name: 'abort before the headers reaches the upstream',
-    async run({ openai, fake }) {
-      const { aborted, started } = fake.stats
-      const controller = new AbortController()
-      const call = openai.chat.completions.create(
-        { model: 'demo', messages: say('[[stall]]') },
-        { signal: controller.signal },
-      )
-      const failed = rejection(call)
-      await until(() => fake.stats.started === started + 1, 'the call to reach the upstream')
-      controller.abort()
-      expect(await failed).toBeInstanceOf(OpenAI.APIUserAbortError)
-      await until(() => fake.stats.aborted === aborted + 1, 'the upstream to be aborted')
-    },
-  },
+    ({ openai }, text, signal) => openai.chat.completions.create({ model: 'demo', messages: say(text) }, { signal }),
+    (error) => expect(error).toBeInstanceOf(OpenAI.APIUserAbortError),
+  ),
   {
     name: 'the model list, and one model',
     async run({ openai }) {

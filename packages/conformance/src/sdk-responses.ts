@@ -1,17 +1,9 @@
 import OpenAI from 'openai'
 import { expect } from 'vitest'
 import { objectOf, parseJson } from './json.ts'
-import {
-  type Case,
-  callResults,
-  citySchema,
-  overloadedAt,
-  rarely,
-  rejection,
-  type Setting,
-  twoCalls,
-  until,
-} from './sdk-context.ts'
+import { abortCases, casesIn, failureCases } from './sdk-cases.ts'
+import { type Case, callResults, citySchema, rarely, rejection, type Setting, twoCalls, until } from './sdk-context.ts'
+import { openaiFailures } from './sdk-openai.ts'
 
 type Body = OpenAI.Responses.ResponseCreateParamsNonStreaming
 type Response = OpenAI.Responses.Response
@@ -33,11 +25,7 @@ const modes = {
   streamed: ({ openai }: Setting, body: Body): Promise<Response> =>
     openai.responses.stream({ ...body, stream: true }).finalResponse(),
 }
-const inBothModes = (
-  name: string,
-  run: (setting: Setting, ask: (typeof modes)['whole']) => Promise<void>,
-): readonly Case[] =>
-  Object.entries(modes).map(([mode, ask]) => ({ name: `${name}, ${mode}`, run: (setting) => run(setting, ask) }))
+const inBothModes = casesIn(modes)
 
 const callsIn = (response: Response): OpenAI.Responses.ResponseFunctionToolCall[] =>
   response.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
@@ -56,12 +44,6 @@ const withResults = (first: Item[], response: Response): Item[] => [
       output: callResults[name] ?? 'unknown tool',
     }),
   ),
-]
-
-const errors: readonly { name: string; text: string; type: new (...args: never[]) => Error; status: number }[] = [
-  { name: '429', text: '[[status:429 retry-after:7]]', type: OpenAI.RateLimitError, status: 429 },
-  { name: '500', text: '[[status:500]]', type: OpenAI.InternalServerError, status: 502 },
-  { name: 'overloaded', text: '[[status:529]]', type: OpenAI.InternalServerError, status: 503 },
 ]
 
 /** What the OpenAI SDK must be able to do on responses, whatever serves the gateway and whatever stands behind it. */
@@ -257,19 +239,8 @@ export const responsesCases: readonly Case[] = [
       expect(wrong).toMatchObject({ status: 400, param: 'temperature', type: 'invalid_request_error' })
     },
   },
-  ...[false, true].flatMap((stream) =>
-    errors.map(
-      ({ name, text, type, status }): Case => ({
-        name: `${name} of the upstream as a typed error${stream ? ', to a stream' : ''}`,
-        async run({ openai, upstream }) {
-          const call = openai.responses.create({ ...base, input: overloadedAt(upstream, text), stream })
-          const error = await rejection(call)
-          expect(error).toBeInstanceOf(type)
-          expect(error.status).toBe(status)
-          if (name === '429') expect((error.headers as Headers).get('retry-after')).toBe('7')
-        },
-      }),
-    ),
+  ...failureCases(openaiFailures, ({ openai }, text, stream) =>
+    openai.responses.create({ ...base, input: text, stream }),
   ),
   {
     name: 'an error in mid-stream throws from the plain iterator too, behind what was said',
@@ -287,27 +258,14 @@ export const responsesCases: readonly Case[] = [
       expect(text).toMatch(/^the quick/)
     },
   },
-  {
-    name: 'abort in mid-stream reaches the upstream',
-    async run({ openai, fake }) {
-      const before = fake.stats.aborted
-      const stream = await openai.responses.create({ ...base, input: '[[words:5000]] [[slow:5]]', stream: true })
+  ...abortCases(
+    async ({ openai }, text) => {
+      const stream = await openai.responses.create({ ...base, input: text, stream: true })
       for await (const event of stream) if (event.type === 'response.output_text.delta') break
-      await until(() => fake.stats.aborted === before + 1, 'the upstream to be aborted')
     },
-  },
-  {
-    name: 'abort before the headers reaches the upstream',
-    async run({ openai, fake }) {
-      const { aborted, started } = fake.stats
-      const controller = new AbortController()
-      const failed = rejection(openai.responses.create({ ...base, input: '[[stall]]' }, { signal: controller.signal }))
-      await until(() => fake.stats.started === started + 1, 'the call to reach the upstream')
-      controller.abort()
-      expect(await failed).toBeInstanceOf(OpenAI.APIUserAbortError)
-      await until(() => fake.stats.aborted === aborted + 1, 'the upstream to be aborted')
-    },
-  },
+    ({ openai }, text, signal) => openai.responses.create({ ...base, input: text }, { signal }),
+    (error) => expect(error).toBeInstanceOf(OpenAI.APIUserAbortError),
+  ),
   {
     name: 'a client that leaves right behind response.completed has aborted nothing',
     async run({ openai, fake, finished }) {

@@ -41,6 +41,16 @@ async function through(exchange: Exchange, client: Format, ...cut: Parameters<ty
   // A format without a time gets the present one.
   return { ...answer, text: timeless(answer.text) }
 }
+async function expectOnlyError(exchange: Exchange, client: Format, bytes: Uint8Array): Promise<void> {
+  const answer = await through(exchange, client, bytes)
+  try {
+    onlyError(client, answer)
+  } catch (error) {
+    throw new Error(
+      `${exchange.path} cut at ${bytes.length} for ${client}: ${String(error)}\n${answer.text.slice(-800)}`,
+    )
+  }
+}
 const timeless = (text: string): string =>
   text
     .replaceAll(/"(created|created_at|completed_at)":\d+/g, '"$1":0')
@@ -143,14 +153,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
         )
         for (const client of clientsOf(exchange, at))
           for (const end of cuts) {
-            const answer = await through(exchange, client, bytes.subarray(0, end))
-            try {
-              onlyError(client, answer)
-            } catch (error) {
-              throw new Error(
-                `${exchange.path} cut at ${end} for ${client}: ${String(error)}\n${answer.text.slice(-800)}`,
-              )
-            }
+            await expectOnlyError(exchange, client, bytes.subarray(0, end))
             counts.eventCuts++
           }
       }
@@ -173,14 +176,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
         const last = terminalAt(bytes, exchange.format)
         for (const client of formats)
           for (let end = 0; end <= last; end++) {
-            const answer = await through(exchange, client, bytes.subarray(0, end))
-            try {
-              onlyError(client, answer)
-            } catch (error) {
-              throw new Error(
-                `${exchange.path} cut at ${end} for ${client}: ${String(error)}\n${answer.text.slice(-800)}`,
-              )
-            }
+            await expectOnlyError(exchange, client, bytes.subarray(0, end))
             counts.byteCuts++
           }
       }

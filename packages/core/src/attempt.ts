@@ -1,43 +1,66 @@
+import { authorized, headersTo } from './call-headers.ts'
 import type { Attempt } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
 import type { AnswerStream, Lane, WholeAnswer } from './lanes/lane.ts'
+import { fellSilent, noAnswer, tookTooLong } from './late.ts'
 import { createPump, type Pump } from './pump.ts'
 import { prime, truncated } from './relay.ts'
+import { type Onward, onwardFrom } from './retry.ts'
 import type { ResolvedTarget } from './router.ts'
 import { createCanceller, type Signal } from './signal.ts'
 import type { Transport, TransportResponse } from './transport.ts'
 import { readErrorUnder200, readUpstreamError, toClientError, unreachable } from './upstream-error.ts'
-import type { Upstream } from './upstreams/upstream.ts'
+import type { Hosting } from './upstreams/upstream.ts'
 
 export interface AttemptOptions {
   readonly target: ResolvedTarget
   readonly lane: Pick<Lane, 'body' | 'headers' | 'answer' | 'openStream' | 'passes' | 'asEvents'>
   readonly url: string
   /** The codec of the upstream's format: it reads the upstream's errors. */
-  readonly codec: Codec
+  readonly codec: Pick<Codec, 'decodeError' | 'tapResponse'>
   readonly stream: boolean
+  /** See Hosting. */
+  readonly toEvents?: Hosting['toEvents'] | undefined
+  /** Which of the upstream's keys is used. */
+  readonly key: number | undefined
   /** Client headers, of which the upstream's own list picks. */
   readonly header: (name: string) => string | undefined
+  /** Headers that plugins add. */
+  readonly extraHeaders: Readonly<Record<string, string>> | undefined
   readonly transport: Transport
-  /** The client's signal. */
+  /** Of this attempt: the client's leaving aborts it, and whoever is better without it. */
   readonly signal: Signal
-  readonly firstByteMs: number
+  readonly limits: AttemptLimits
+  /** Milliseconds for which a stream's first event is waited for here; then the stream is handed over without one. */
   readonly holdMs: number
+  /** Filled in as the answer comes, which for a stream may be after this function's end. */
+  readonly log: AttemptLog
+  /** Called once when the answer, or its first event, is there. */
+  readonly onAnswer: (ms: number) => void
+}
+
+/** In milliseconds; `answerBytes` in bytes. */
+export interface AttemptLimits {
+  readonly connectMs: number | undefined
+  readonly firstByteMs: number
   readonly idleMs: number
+  readonly totalMs: number
   readonly answerBytes: number
 }
 
+export type AttemptLog = { -readonly [K in keyof Attempt]: Attempt[K] }
+
 export type AttemptResult =
-  | { readonly kind: 'whole'; readonly answer: WholeAnswer; readonly log: Attempt }
+  | { readonly kind: 'whole'; readonly answer: WholeAnswer }
   | {
       readonly kind: 'stream'
       readonly pump: Pump
       readonly stream: AnswerStream
       readonly abort: () => void
-      /** Whether the upstream's headers have come. */
-      readonly begun: () => boolean
-      readonly log: Attempt
+      readonly times: StreamTimes
+      /** To be called when the first event has come after all. */
+      readonly onFirst: () => void
     }
   /** Neither JSON nor events: passes as it comes. */
   | {
@@ -46,13 +69,20 @@ export type AttemptResult =
       /** The upstream's own content type, and length where it said one. */
       readonly headers: Readonly<Record<string, string>>
       readonly abort: () => void
-      readonly log: Attempt
+      readonly times: StreamTimes
     }
 
-/** A failed attempt, with what the books need beside the error. */
+/** Until when what must have happened, in milliseconds since 1970. */
+export interface StreamTimes {
+  readonly idleMs: number
+  readonly firstUntil: number
+  readonly totalUntil: number
+}
+
+/** A failed attempt, and where the call may go on. */
 export interface AttemptFailure {
   readonly error: GatewayError
-  readonly log: Attempt
+  readonly onward: Onward
 }
 
 /**
@@ -60,22 +90,27 @@ export interface AttemptFailure {
  * what went wrong is a value, so that the caller can go on to the next target.
  */
 export async function attempt(options: AttemptOptions): Promise<AttemptResult | AttemptFailure> {
-  const { target, signal, firstByteMs } = options
+  const { signal, limits, log, stream } = options
   const canceller = createCanceller()
+  const startedAt = Date.now()
+  const totalUntil = startedAt + limits.totalMs
   let expired: GatewayError | undefined
-  // One timer for both limits, moved when it rings: making two for each call would be felt.
-  let deadline = Date.now() + firstByteMs
-  let onLate = (): GatewayError => noAnswer(firstByteMs)
+  // One timer for all limits, moved when it rings: making one for each would be felt.
+  let deadline = startedAt + limits.firstByteMs
+  let onLate = (): GatewayError => noAnswer(limits.firstByteMs)
   const ring = (): void => {
-    const left = deadline - Date.now()
+    const now = Date.now()
+    const left = Math.min(deadline, totalUntil) - now
     if (left > 0) {
       timer = setTimeout(ring, left)
       return
     }
-    expired = onLate()
+    expired = now >= totalUntil ? tookTooLong(limits.totalMs) : onLate()
     canceller.abort()
   }
-  let timer = setTimeout(ring, options.stream ? firstByteMs : Math.min(firstByteMs, options.idleMs))
+  // Whole answers: once they have begun, the limit for silence may be the shorter one.
+  const soonest = stream ? limits.firstByteMs : Math.min(limits.firstByteMs, limits.idleMs)
+  let timer = setTimeout(ring, Math.min(soonest, limits.totalMs))
   const abort = (): void => {
     clearTimeout(timer)
     canceller.abort()
@@ -86,91 +121,73 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
     if (signal.aborted) throw stopReason(signal)
     throw expired ?? otherwise(cause)
   }
-  // Filled in as the answer comes, which for a stream may be after this function's end.
-  const log: { -readonly [K in keyof Attempt]: Attempt[K] } = { upstream: target.upstreamName, model: target.model }
+  const answered = (): void => {
+    if (log.latencyMs !== undefined) return
+    log.latencyMs = Date.now() - startedAt
+    options.onAnswer(log.latencyMs)
+  }
+  const times = { idleMs: limits.idleMs, firstUntil: startedAt + limits.firstByteMs, totalUntil }
   const open = async (): Promise<TransportResponse> => {
     if (signal.aborted) throw stopReason(signal)
     const response = await send(options, canceller).catch(reason(unreachable))
-    if (options.stream) clearTimeout(timer)
-    deadline = Date.now() + options.idleMs
-    onLate = fellSilent
+    if (!stream) {
+      deadline = Date.now() + limits.idleMs
+      onLate = fellSilent
+    }
     log.status = response.status
     const id = response.header('x-request-id') ?? response.header('request-id')
     if (id !== undefined) log.upstreamRequestId = id
     if (response.status >= 200 && response.status < 300) return response
-    throw await readUpstreamError(response, options.codec, target.upstream)
+    throw await readUpstreamError(response, options.codec, options.target.upstream)
   }
   try {
-    if (options.stream) {
+    if (stream) {
       const source = laterStream(async () => eventStream(await open(), options))
-      const begun = (): boolean => log.status !== undefined
-      return { kind: 'stream', ...(await openStream(source, options)), abort, begun, log }
+      const opened = await openStream(source, options).catch(reason(cutOff))
+      clearTimeout(timer)
+      if (opened.stream.state.started || opened.stream.state.ended) answered()
+      return { kind: 'stream', ...opened, abort, times, onFirst: answered }
     }
     const response = await open()
     if (options.lane.passes === true && !isJson(response)) {
       const pump = createPump(await begunBody(response).catch(reason(truncated)))
       clearTimeout(timer)
-      return { kind: 'bytes', pump, headers: bodyHeaders(response), abort, log }
+      answered()
+      return { kind: 'bytes', pump, headers: bodyHeaders(response), abort, times }
     }
-    const bytes = await response.bytes(options.answerBytes).catch(reason(truncated))
+    const bytes = await response.bytes(limits.answerBytes).catch(reason(truncated))
     clearTimeout(timer)
-    return { kind: 'whole', answer: readAnswer(bytes, options), log }
+    const answer = readAnswer(bytes, options)
+    answered()
+    return { kind: 'whole', answer }
   } catch (cause) {
     abort()
     const error = classify(cause, options)
     log.error = error.info.kind
-    return { error, log }
+    log.latencyMs ??= Date.now() - startedAt
+    const { hints } = error
+    // Our own patience is not begun anew with the same target; nor is what the upstream itself calls hopeless.
+    const noMore = error === expired || hints?.hopeless === true
+    const onward = onwardFrom(error)
+    return { error, onward: noMore && onward === 'same' ? 'elsewhere' : onward }
   } finally {
     // A stream's relay listens to the client itself.
     signal.removeEventListener('abort', abort)
   }
 }
 
-function send(
-  { target, lane, url, header, transport, stream }: AttemptOptions,
+async function send(
+  { target, key, lane, url, header, extraHeaders, transport, stream, limits }: AttemptOptions,
   signal: Signal,
 ): Promise<TransportResponse> {
-  const headers = headersTo(target.upstream, stream, header)
-  return transport({
-    method: 'POST',
-    url,
-    headers: lane.headers === undefined ? headers : { ...headers, ...lane.headers },
-    body: lane.body,
-    signal,
-  })
-}
-
-/** The headers of one call: the upstream's own, and those of the client that it passes on. */
-export function headersTo(
-  upstream: Upstream,
-  stream: boolean,
-  header: (name: string) => string | undefined,
-): Readonly<Record<string, string>> {
-  let headers = baseHeaders(upstream, stream)
-  for (const name of upstream.passHeaders) {
-    const value = header(name)
-    if (value !== undefined) headers = { ...headers, [name]: value }
-  }
-  return headers
-}
-
-const prepared = new WeakMap<Upstream, { readonly whole: Headers; readonly stream: Headers }>()
-type Headers = Readonly<Record<string, string>>
-
-/** The headers that every call to an upstream has, made once. */
-function baseHeaders(upstream: Upstream, stream: boolean): Headers {
-  let both = prepared.get(upstream)
-  if (both === undefined) {
-    const own = Object.fromEntries(Object.entries(upstream.headers).map(([name, value]) => [name.toLowerCase(), value]))
-    // Compression saves nothing between data centres and holds back events.
-    const shared = { 'content-type': 'application/json', 'accept-encoding': 'identity' }
-    both = {
-      whole: { ...shared, ...own },
-      stream: { ...shared, accept: 'text/event-stream', ...own },
-    }
-    prepared.set(upstream, both)
-  }
-  return stream ? both.stream : both.whole
+  const { upstream } = target
+  let headers = headersTo(upstream, key, stream, header)
+  if (lane.headers !== undefined) headers = { ...headers, ...lane.headers }
+  if (extraHeaders !== undefined) headers = { ...headers, ...extraHeaders }
+  const { body } = lane
+  if (upstream.authorize !== undefined) headers = await authorized(upstream, { method: 'POST', url, headers, body })
+  const { connectMs } = limits
+  return transport({ method: 'POST', url, headers, body, signal, ...(connectMs === undefined ? {} : { connectMs }) })
 }
 
 /** An error in place of the answer, under a good status, needs the same care as one under an error status. */
@@ -184,22 +201,27 @@ function inClientsSight<T>(read: () => T, { target }: AttemptOptions): T {
   } catch (cause) {
     if (!(cause instanceof GatewayError)) throw cause
     const { info } = cause
-    throw toClientError(info, info.status, undefined, target.upstream, cause.cause)
+    throw toClientError(info, info.status, target.upstream, {
+      cause: cause.cause,
+      ...(cause.hints === undefined ? {} : { hints: cause.hints }),
+    })
   }
 }
 
 async function eventStream(response: TransportResponse, options: AttemptOptions): Promise<AsyncIterable<Uint8Array>> {
   const type = response.header('content-type') ?? ''
-  if (type.includes('event-stream') || !/json|html|^audio\//.test(type)) return response.stream()
+  const { toEvents } = options
+  if (type.includes('event-stream') || !/json|html|^audio\//.test(type))
+    return toEvents === undefined ? response.stream() : toEvents(response.stream())
   const { asEvents } = options.lane
   if (asEvents !== undefined && isJson(response)) {
-    const bytes = await response.bytes(options.answerBytes)
+    const bytes = await response.bytes(options.limits.answerBytes)
     return once(inClientsSight(() => asEvents(bytes), options))
   }
   // A provider may answer a stream request with a JSON error under 200.
   const error = type.includes('json') ? await readErrorUnder200(response, options.codec) : undefined
   response.discard()
-  if (error !== undefined) throw toClientError(error, error.status, undefined, options.target.upstream)
+  if (error !== undefined) throw toClientError(error, error.status, options.target.upstream)
   throw new GatewayError(
     'upstream_bad_response',
     'The upstream answered a streaming request with something that is no event stream.',
@@ -280,26 +302,23 @@ async function openStream(
   } catch (cause) {
     pump.close()
     const { error } = stream.state
-    throw error === undefined ? cause : toClientError(error, error.status, undefined, options.target.upstream)
+    throw error === undefined ? cause : toClientError(error, error.status, options.target.upstream)
   }
   return { pump, stream }
 }
 
 function classify(cause: unknown, { signal }: AttemptOptions): GatewayError {
   if (signal.aborted) return stopReason(signal)
-  if (cause instanceof GatewayError) return cause
-  return new GatewayError('upstream_bad_response', 'The upstream broke off its answer before the first event.', {
-    cause,
-  })
+  return cutOff(cause)
 }
 
-const noAnswer = (ms: number): GatewayError =>
-  new GatewayError('upstream_timeout', `The upstream did not begin to answer within ${ms / 1000} s.`)
-const fellSilent = (): GatewayError =>
-  new GatewayError('upstream_truncated', 'The upstream fell silent in the middle of its answer.')
+const cutOff = (cause: unknown): GatewayError =>
+  cause instanceof GatewayError
+    ? cause
+    : new GatewayError('upstream_bad_response', 'The upstream broke off its answer before the first event.', { cause })
 
 /** Why a call was stopped from this side: the gateway's own reason, or the client has left. */
-const stopReason = ({ reason }: Signal): GatewayError =>
+export const stopReason = ({ reason }: Signal): GatewayError =>
   reason instanceof GatewayError
     ? reason
     : new GatewayError('cancelled', 'The client closed the connection before the answer began.')

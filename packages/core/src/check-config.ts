@@ -1,8 +1,7 @@
-import type { GatewayConfig, Limits, Logger, OnLoss } from './config.ts'
+import { checkBreaker, checkModels, checkPolicy, checkRetry } from './check-models.ts'
+import type { GatewayConfig, Limits, Logger } from './config.ts'
 import { codecOf, hasCodec } from './formats/index.ts'
 import type { Format } from './formats/ir.ts'
-import { policies } from './loss-policy.ts'
-import { targetsOf } from './router.ts'
 
 export const defaultLimits: Required<Limits> = {
   bodyBytes: 32 * 1024 * 1024,
@@ -11,6 +10,7 @@ export const defaultLimits: Required<Limits> = {
   holdMs: 30_000,
   firstByteMs: 600_000,
   idleMs: 300_000,
+  totalMs: 2 ** 31 - 1,
   heartbeatMs: 15_000,
   answerBytes: 64 * 1024 * 1024,
   realtimeIdleMs: 900_000,
@@ -30,14 +30,9 @@ export function limitsOf(limits: Limits = {}): Required<Limits> {
   return all
 }
 
-function checkPolicy(value: unknown, where: string): void {
-  if (value !== undefined && !policies.includes(value as OnLoss))
-    throw new TypeError(`${where} is '${String(value)}': write 'ignore', 'warn' or 'reject'`)
-}
-
 /** Looks at a configuration once, at the start. Throws a TypeError whose message says what to write instead. */
 export function checkConfig(config: GatewayConfig): void {
-  const { auth, upstreams, models, onLoss, explain, tokenizer, limits = {}, basePath, spool } = config
+  const { auth, upstreams, health, onLoss, explain, tokenizer, limits = {}, basePath, spool } = config
   if (auth !== 'none' && typeof auth !== 'function')
     throw new TypeError(
       "auth is required: give a function (credential) => identity | null, or the word 'none' to let every call in",
@@ -59,21 +54,11 @@ export function checkConfig(config: GatewayConfig): void {
         throw new TypeError(
           `upstreams.${name}.countTokens names the format '${format}', which has no endpoint for counting tokens: leave it out`,
         )
-  if (Object.keys(models ?? {}).length === 0)
-    throw new TypeError(`models is empty: say what clients may ask for, as in { 'gpt-*': '${names[0]}' }`)
-  for (const [model, route] of Object.entries(models)) {
-    const star = model.indexOf('*')
-    if (star >= 0 && star < model.length - 1) throw new TypeError(`models['${model}']: a * may only stand at the end`)
-    const targets = targetsOf(route)
-    if (targets.length === 0) throw new TypeError(`models['${model}'] is an empty list: name an upstream`)
-    for (const { upstream, onLoss } of targets) {
-      if (!Object.hasOwn(upstreams, upstream))
-        throw new TypeError(
-          `models['${model}'] names the upstream '${upstream}', which is not among upstreams (${names.join(', ')})`,
-        )
-      checkPolicy(onLoss, `models['${model}'].onLoss`)
-    }
-  }
+  checkModels(config)
+  checkRetry(config.retry, 'retry')
+  checkBreaker(config.breaker)
+  if (health !== undefined && (typeof health.read !== 'function' || typeof health.write !== 'function'))
+    throw new TypeError('health is no HealthState: give an object with read(id) and write(id, rest)')
   checkPolicy(onLoss, 'onLoss')
   if (explain !== undefined && typeof explain !== 'boolean' && typeof explain !== 'function')
     throw new TypeError('explain is neither a boolean nor a function (identity) => boolean')

@@ -1,6 +1,7 @@
 import type { EstimatedBy } from './estimate.ts'
 import type { Tokenizer } from './estimate-tokenizer.ts'
-import type { Format, Loss, Usage } from './formats/ir.ts'
+import type { Format, JsonObject, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
+import type { HealthState } from './health/state.ts'
 import type { Spool } from './operations/multipart/spool.ts'
 import type { ResponseStore } from './state/store.ts'
 import type { Transport } from './transport.ts'
@@ -36,13 +37,121 @@ export type Authenticate = (credential: string, request: AuthRequest) => Identit
 /** Where a model's calls go. */
 export interface Target<U extends string = string> {
   upstream: U
-  /** The model's name at the upstream. Default: the name the client asked for. */
+  /** The model's name at the upstream; a `*` in it stands for what the `*` of the route's name matched. Default: the name the client asked for. */
   model?: string
   /** As `onLoss` of the gateway, for calls to this target. */
   onLoss?: OnLoss
+  /** Targets with the lowest number come first; the others are there for when those fail. Default 0. */
+  priority?: number
+  /** Its share of the calls beside targets of the same priority, for the strategies `weighted` and `sticky`. Default 1. */
+  weight?: number
+  /**
+   * Which requests may go here: those that use one of the named features (`'images'`), or those for which the function says
+   * yes. A function that throws fails the call. Default: all.
+   */
+  when?: Feature | readonly Feature[] | ((request: RequestTraits) => boolean)
+  /**
+   * Top-level fields of the body as it goes to this upstream, in the upstream's own words, for requests that do not set them.
+   * Objects are filled in, not replaced.
+   */
+  defaults?: JsonObject
+  /**
+   * Top-level fields of the body as it goes to this upstream, whatever the request says; `null` takes a field out. Objects
+   * are merged. A client's value that is replaced so is reported as a note.
+   */
+  overrides?: JsonObject
+  /** Time limits of calls to this target, in place of the gateway's `limits`. */
+  limits?: TargetLimits
 }
-/** An upstream's name (same model name there), a target, or a list of targets tried in order. */
-export type ModelRoute<U extends string = string> = U | Target<U> | readonly (U | Target<U>)[]
+
+/** Time limits of one target, in milliseconds, each greater than 0. */
+export interface TargetLimits {
+  /** Until a connection stands (504 `upstream_connect_timeout`). Default: the transport's own, 10,000 on Node. Kept by transports that know when they connect: that of the Node adapters. */
+  connectMs?: number
+  /** Until the answer, or a stream's first event, has begun (504 `upstream_timeout`). */
+  firstByteMs?: number
+  /** Of silence within an answer (502 `upstream_idle_timeout`, or an error within the stream). */
+  idleMs?: number
+  /** From the call until its last byte, streams included (504 `upstream_total_timeout`). Default: none. */
+  totalMs?: number
+}
+
+/** What a request may use, beside text. */
+export type Feature = 'tools' | 'images' | 'audio' | 'video' | 'documents' | 'json' | 'reasoning' | 'stream'
+
+/** What a target's `when` may look at. */
+export interface RequestTraits {
+  /** As the client named it. */
+  readonly model: string
+  readonly operation: string
+  /** The client's format. */
+  readonly format: Format
+  readonly stream: boolean
+  readonly identity: Identity | null
+  /** The client's body, in its own format. Uploads: their fields. */
+  readonly body: JsonObject
+  /** Size of the body in characters: about four make a token. */
+  readonly bodyChars: number
+  /** A header of the client, by lower-case name. */
+  header(name: string): string | undefined
+  /** Whether the request uses a feature. */
+  uses(feature: Feature): boolean
+}
+
+/**
+ * How targets of one priority are ordered: as written; at random by weight; the fastest to its first event lately; or the
+ * same one for the same prompt prefix, session or cache key, so that the provider's prompt cache is hit.
+ */
+export type Strategy = 'order' | 'weighted' | 'fastest' | 'sticky'
+
+/** What is tried, and how often, before a call fails. */
+export interface RetryConfig {
+  /** Calls upstream for one call of a client, at most, the first one included. Default 3. */
+  attempts?: number
+  /** Milliseconds that a retry waits at most because an upstream asked for it (`Retry-After`, RetryInfo). Longer wishes are passed on to the client. Default 10,000. */
+  maxWaitMs?: number
+  /** Milliseconds of the first back-off, where no upstream says how long; doubled each time, and each wait is a random part of it. Default 500. */
+  backoffMs?: number
+  /** Longest back-off in milliseconds. Default 8,000. */
+  maxBackoffMs?: number
+  /** Retries that an upstream gets beside its calls, as a share of them. Default 0.2. */
+  budgetRatio?: number
+  /** Retries within ten seconds that an upstream gets however few its calls are. Default 3. */
+  budgetFloor?: number
+}
+
+/** When a target that keeps failing is left alone. */
+export interface BreakerConfig {
+  /** Failures in a row that open it. Default 5. */
+  failures?: number
+  /** Share of failed calls that opens it, of the last `window` calls. Default 0.5. */
+  failureRate?: number
+  /** How many of the last calls the rate is taken of; with fewer it says nothing. Default 20. */
+  window?: number
+  /** Milliseconds until one call is let through to see whether the target is back. Default 5,000. */
+  restMs?: number
+}
+
+/** A model's targets, with how to choose among them. */
+export interface RoutePlan<U extends string = string> {
+  targets: readonly (U | Target<U>)[]
+  /** Default `'order'`; `'weighted'` where a target has a `weight`. */
+  strategy?: Strategy
+  /**
+   * Among targets of one priority, one that carries the whole request goes before one that would lose some of it. Default true.
+   */
+  preferLossless?: boolean
+  /** As `retry` of the gateway, for this model. */
+  retry?: RetryConfig
+  /**
+   * Milliseconds without a first event after which the next target is called beside the first: the first to answer wins, the
+   * other is aborted. Both may be billed. Default: never.
+   */
+  hedgeMs?: number
+}
+
+/** An upstream's name (same model name there), a target, a list of targets tried in order, or a plan. */
+export type ModelRoute<U extends string = string> = U | Target<U> | readonly (U | Target<U>)[] | RoutePlan<U>
 
 /** What a call is billed by, where that is not tokens. */
 export interface Units {
@@ -65,38 +174,92 @@ export interface FinishEvent {
   readonly model: string
   readonly upstream?: string
   readonly upstreamModel?: string
-  readonly upstreamFormat?: Format
+  readonly upstreamFormat?: UpstreamFormat
   readonly lane?: 'wire' | 'translate'
   readonly stream: boolean
   /** Status sent to the client (499: it left before one was). */
   readonly status: number
   readonly outcome: 'finished' | 'failed' | 'aborted'
+  /** Why the answer ended, in the word of the format it came in (`stop`, `end_turn`, `MAX_TOKENS`). */
+  readonly finish?: string
   readonly usage?: Usage
   /** What is not counted in tokens. */
   readonly units?: Units
   readonly losses: readonly Loss[]
-  /** Calls made upstream. */
+  /** Calls made upstream, in the order in which they began. */
   readonly attempts: readonly Attempt[]
   /** Set where tokens were counted without a provider: what made the estimate. */
   readonly estimate?: EstimatedBy
+  /** When the call arrived, in milliseconds since 1970. */
+  readonly startedAt: number
   /** Milliseconds from the call's arrival. */
   readonly durationMs: number
+  /** Milliseconds from the call's arrival to the answer, or to a stream's first event. */
   readonly firstEventMs?: number
   /** What went wrong, in process terms; never sent to the client. */
   readonly error?: unknown
 }
+/** One call upstream. */
 export interface Attempt {
   readonly upstream: string
   readonly model: string
+  /** Which of the upstream's keys, by its place in the list. Absent where there is but one. */
+  readonly key?: number
+  /**
+   * Why it was made: the call's first; the same target again, at once with another key or after a wait; another target after
+   * a failure; another target beside one that was slow.
+   */
+  readonly reason: 'first' | 'retry' | 'other-key' | 'fallback' | 'hedge'
+  /** Milliseconds from the client's call to this one. */
+  readonly startedMs: number
+  /** Milliseconds waited before it, for a retry. */
+  readonly waitedMs?: number
   readonly status?: number
+  /** Milliseconds until it failed, was aborted, or its answer or first event was there. */
+  readonly latencyMs?: number
   /** The upstream's own id of the call, for its support. */
   readonly upstreamRequestId?: string
+  /** The kind of error it ended with; `cancelled` also where another target was faster. */
   readonly error?: string
+}
+
+/** A call to a model has been let in and read. */
+export interface RequestEvent {
+  readonly requestId: string
+  readonly identity: Identity | null
+  readonly operation: string
+  /** The client's format. */
+  readonly format: Format
+  /** The model as the client named it. */
+  readonly model: string
+  readonly stream: boolean
+  /** When the call arrived, in milliseconds since 1970. */
+  readonly startedAt: number
+  /** The request's fields, as the client wrote them. Not to be altered. */
+  readonly body: JsonObject
+  /** A header of the client, by lower-case name. */
+  header(name: string): string | undefined
+}
+
+/** A call upstream is about to be made. */
+export interface UpstreamEvent {
+  readonly requestId: string
+  readonly upstream: string
+  /** The model's name there. */
+  readonly model: string
+  /** 1 for the first call of a request. */
+  readonly attempt: number
+  readonly reason: Attempt['reason']
 }
 
 /** The one extension concept. `on…` observes; an observer's exception is logged, never thrown. */
 export interface Plugin {
   readonly name: string
+  /** Told of each call that is settled later, before its first attempt. */
+  onRequest?(event: RequestEvent): void
+  /** Told of each call upstream before it is made. Headers that it returns are added to that call, by lower-case name: trace context. */
+  onUpstream?(event: UpstreamEvent): Readonly<Record<string, string>> | undefined
+  /** Told once of each authenticated call to a model, after its last byte, whatever happened. */
   onFinish?(event: FinishEvent): void | Promise<void>
 }
 
@@ -121,6 +284,8 @@ export interface Limits {
   firstByteMs?: number
   /** Milliseconds of upstream silence within an answer until it is given up. Default 300,000. */
   idleMs?: number
+  /** Milliseconds from a call upstream until its last byte, streams included. Default: no limit. */
+  totalMs?: number
   /** Milliseconds of silence towards the client until a heartbeat is sent. Default 15,000. */
   heartbeatMs?: number
   /** Largest upstream JSON answer, and largest single stream event, in bytes. Default 64 MiB. */
@@ -142,7 +307,7 @@ export interface GatewayConfig<U extends string = string> {
   /** Verifies credentials; or the word `'none'`: every call is let in. */
   auth: Authenticate | 'none'
   upstreams: Readonly<Record<U, Upstream>>
-  /** What a client may ask for: exact names and `prefix*`. Exact names win, then the longest prefix. */
+  /** What a client may ask for: exact names, and names in which `*` stands for anything. Exact names win, then the name with the most characters beside its `*`. */
   models: Readonly<Record<string, ModelRoute<NoInfer<U>>>>
   /** What happens when a request cannot be carried whole: `'warn'` (default) says so in the `modelgate-loss` header, `'reject'` answers 400, `'ignore'` only tells onFinish. */
   onLoss?: OnLoss
@@ -162,6 +327,12 @@ export interface GatewayConfig<U extends string = string> {
   responses?: ResponsesConfig
   plugins?: readonly Plugin[]
   limits?: Limits
+  /** What is tried, and how often, before a call fails; see `RetryConfig` for the defaults. `false`: each call is tried once. */
+  retry?: RetryConfig | false
+  /** When a target that keeps failing is left alone; see `BreakerConfig` for the defaults. `false`: never. */
+  breaker?: BreakerConfig | false
+  /** Where it stands which targets and keys rest. Default: in the memory of this process; see `HealthState`. */
+  health?: HealthState
   /**
    * Where uploads (multipart bodies) are put until the upstream has them, one spool for each. Default: what the adapter brings,
    * for Node a temporary file; elsewhere memory, within `limits.bodyBytes`.

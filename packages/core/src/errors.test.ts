@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { newId } from './ids.ts'
 import { answerSide, createReport, lossHeader } from './losses.ts'
-import { redact, retryAfterSeconds, toClientError } from './upstream-error.ts'
+import { redact, retryAfterMs, toClientError } from './upstream-error.ts'
 import { openai } from './upstreams/openai.ts'
 
 const upstream = openai({ apiKey: 'sk-canary-12345678', baseURL: 'http://10.1.2.3:9000/v1' })
@@ -12,7 +12,6 @@ describe("an upstream's error on its way to the client", () => {
     const { info } = toClientError(
       { kind: 'invalid_request', status: 400, message: 'bad sk-canary-12345678 via 10.1.2.3:9000', raw },
       400,
-      undefined,
       upstream,
     )
     expect(JSON.stringify(info)).not.toMatch(/canary|10\.1\.2\.3/)
@@ -23,7 +22,6 @@ describe("an upstream's error on its way to the client", () => {
     const { info } = toClientError(
       { kind: 'authentication', status, message: 'Incorrect API key provided: sk-canary-12345678' },
       status,
-      undefined,
       upstream,
     )
     expect(info).toMatchObject({ kind: 'upstream_auth', status: 502 })
@@ -32,26 +30,28 @@ describe("an upstream's error on its way to the client", () => {
 
   it('keeps how long to wait', () => {
     expect(
-      toClientError({ kind: 'rate_limited', status: 429, message: 'slow' }, 429, 7, upstream).info.retryAfter,
+      toClientError({ kind: 'rate_limited', status: 429, message: 'slow' }, 429, upstream, { hints: { waitMs: 6500 } })
+        .info.retryAfter,
     ).toBe(7)
   })
 
   it('redact leaves other text alone', () => expect(redact('max_tokens: 10', upstream)).toBe('max_tokens: 10'))
 })
 
-describe('Retry-After', () => {
+describe('how long an upstream asks to wait', () => {
   const now = Date.parse('2026-01-01T00:00:00Z')
-  it.each([
-    ['7', 7],
-    ['0.2', 1],
-    ['Thu, 01 Jan 2026 00:00:09 GMT', 9],
-    ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
-    ['soon', undefined],
-    ['', undefined],
-    ['-3', undefined],
-    [undefined, undefined],
-  ])('%s', (header, expected) => {
-    expect(retryAfterSeconds(header, now)).toBe(expected)
+  it.each<[Record<string, string>, number | undefined]>([
+    [{ 'retry-after': '7' }, 7000],
+    [{ 'retry-after': '0.2' }, 200],
+    [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' }, 9000],
+    [{ 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }, 0],
+    [{ 'retry-after': '9', 'retry-after-ms': '120' }, 120],
+    [{ 'retry-after': 'soon' }, undefined],
+    [{ 'retry-after': '' }, undefined],
+    [{ 'retry-after': '-3' }, undefined],
+    [{}, undefined],
+  ])('%j', (headers, expected) => {
+    expect(retryAfterMs({ header: (name) => headers[name] }, now)).toBe(expected)
   })
 })
 

@@ -24,6 +24,9 @@ export const statusOf: Readonly<Record<ErrorKind, number>> = {
   upstream_truncated: 502,
   upstream_unreachable: 502,
   upstream_timeout: 504,
+  upstream_connect_timeout: 504,
+  upstream_idle_timeout: 502,
+  upstream_total_timeout: 504,
   cancelled: 499,
 }
 
@@ -32,6 +35,16 @@ export type ErrorDetails = Partial<Omit<ErrorInfo, 'kind' | 'message'>> & {
   cause?: unknown
   /** Response headers that belong to the error (`allow`). */
   headers?: Record<string, string>
+  /** What the upstream said about trying again. */
+  hints?: RetryHints
+}
+
+/** An upstream's word on trying again, for the gateway's own retries; clients are told `retryAfter`. */
+export interface RetryHints {
+  /** Milliseconds to wait. */
+  readonly waitMs?: number
+  /** It says that trying again is of no use. */
+  readonly hopeless?: boolean
 }
 
 /**
@@ -42,12 +55,14 @@ export class GatewayError extends Error {
   override readonly name = 'GatewayError'
   readonly info: ErrorInfo
   readonly headers: Record<string, string> | undefined
+  readonly hints: RetryHints | undefined
 
   constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
-    const { cause, headers, status, ...rest } = details
+    const { cause, headers, hints, status, ...rest } = details
     super(message, cause === undefined ? undefined : { cause })
     this.info = { kind, message, status: status ?? statusOf[kind], ...rest }
     this.headers = headers
+    this.hints = hints
   }
 }
 

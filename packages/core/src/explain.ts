@@ -1,14 +1,20 @@
-import { headersTo } from './attempt.ts'
+import { affinityOf } from './affinity.ts'
+import { arrange } from './arrange.ts'
+import { headersTo } from './call-headers.ts'
 import type { Identity, OnLoss } from './config.ts'
+import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
-import type { ErrorInfo, Format, Json, Loss } from './formats/ir.ts'
-import { urlOf } from './generate.ts'
+import type { ErrorInfo, Format, Json, Loss, UpstreamFormat } from './formats/ir.ts'
+import { generation } from './generate.ts'
 import type { Inbound } from './inbound.ts'
 import { chooseLane } from './lanes/choose.ts'
 import type { RequestBody } from './lanes/wire.ts'
 import { askedPolicy, policyFor, refusal } from './loss-policy.ts'
+import { dressed, untranslatable } from './prepare.ts'
 import type { ResolvedTarget } from './router.ts'
-import { type Shared, untranslatable } from './targets.ts'
+import type { Ledger } from './settle.ts'
+import type { Shared } from './targets.ts'
+import { isMeant, traitsOf } from './traits.ts'
 import { maskHeaders, redact } from './upstream-error.ts'
 
 /** What a call would do, found out without calling anyone. */
@@ -25,11 +31,13 @@ export interface ExplainedTarget {
   readonly upstream: string
   readonly model: string
   readonly onLoss: OnLoss
+  /** Set where it would be passed over for others just now, or left alone. */
+  readonly resting?: 'doubtful' | 'limited' | 'failing'
   /** The request as it would be sent, secrets masked; absent where it cannot be written at all. */
   readonly request?: ExplainedRequest
   /** `wire`: the client's own bytes; `translate`: written anew in `format`. */
   readonly lane?: 'wire' | 'translate'
-  readonly format?: Format
+  readonly format?: UpstreamFormat
   /** What would not arrive, or not as it was written. */
   readonly losses: readonly Loss[]
   /** Why this target would not be called. */
@@ -56,23 +64,61 @@ export interface ExplainCall {
 
 /** Throws what the call itself would be refused with before any target is chosen: an unknown model, a policy not allowed. */
 export function explain(call: ExplainCall): Explanation {
-  const { shared, codec, model, stream, identity, inbound } = call
+  const { shared, codec, model, stream, identity, inbound, request } = call
   const asked = askedPolicy(inbound)
-  const plan = shared.router
-    .plan(model, identity)
-    .map((target) => explainTarget(call, target, policyFor(asked, target.onLoss ?? shared.onLoss, identity)))
-  return { format: codec.format, model, stream, plan }
+  const plan = shared.router.plan(model, identity)
+  const traits = traitsOf({ codec, request, inbound, ledger: ledgerOf(call) })
+  const meant = (target: ResolvedTarget): boolean => isMeant(target.when, () => traits)
+  const { latencies } = shared.health
+  const affinity =
+    plan.strategy === 'sticky' ? affinityOf(codec, request.value, (name) => inbound.header(name)) : undefined
+  const by = { latencies: { expect: latencies.look }, stream, affinity }
+  const explained = arrange(plan.targets.filter(meant), plan.strategy, by).map((group) => {
+    const told = group.map((target) =>
+      explainTarget(call, target, policyFor(asked, target.onLoss ?? shared.onLoss, identity)),
+    )
+    return plan.preferLossless ? [...told.filter(isWhole), ...told.filter((one) => !isWhole(one))] : told
+  })
+  const others = plan.targets
+    .filter((target) => !meant(target))
+    .map((target) => ({
+      upstream: target.upstreamName,
+      model: target.model,
+      onLoss: target.onLoss ?? shared.onLoss,
+      losses: [],
+      refused: shown(notMeant().info),
+    }))
+  return { format: codec.format, model, stream, plan: [...explained.flat(), ...others] }
 }
 
-function explainTarget(
-  { shared, codec, request, stream, inbound }: ExplainCall,
-  target: ResolvedTarget,
-  onLoss: OnLoss,
-) {
+const isWhole = ({ losses, refused }: ExplainedTarget): boolean =>
+  refused === undefined && losses.every(({ severity }) => severity === 'note')
+
+const notMeant = (): GatewayError =>
+  new GatewayError('invalid_request', "Such requests are not meant for this target (its 'when').")
+
+/** Nothing is called, so nothing is booked: only what targets are chosen by. */
+const ledgerOf = ({ codec, model, stream, identity }: ExplainCall): Ledger => ({
+  requestId: '',
+  operation: 'generate',
+  format: codec.format,
+  startedAt: 0,
+  arrivedAt: 0,
+  identity,
+  model,
+  stream,
+  losses: [],
+  attempts: [],
+})
+
+function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: OnLoss): ExplainedTarget {
+  const { shared, codec, request, stream, inbound } = call
   const { upstream, upstreamName, model } = target
-  const known = { upstream: upstreamName, model, onLoss }
+  const { state } = shared.health.standing(target)
+  const known = { upstream: upstreamName, model, onLoss, ...(state === 'ready' ? {} : { resting: state }) }
   try {
-    const lane = chooseLane({ codec, request, target, limits: shared.limits, tellLosses: onLoss !== 'ignore' })
+    const chosen = chooseLane({ codec, request, target, limits: shared.limits, tellLosses: onLoss !== 'ignore' })
+    const { lane, url } = dressed(target, generation(chosen, target, stream), { inbound, ledger: ledgerOf(call) })
     // Generation sends no uploads.
     const text = typeof lane.body === 'string' ? lane.body : new TextDecoder().decode(lane.body as Uint8Array)
     const { losses } = lane.report
@@ -83,9 +129,9 @@ function explainTarget(
       format: lane.upstreamFormat,
       request: {
         method: 'POST' as const,
-        path: urlOf(target, lane, stream).slice(upstream.baseURL.length),
+        path: url.slice(upstream.baseURL.length),
         headers: maskHeaders(
-          headersTo(upstream, stream, (name) => inbound.header(name)),
+          headersTo(upstream, undefined, stream, (name) => inbound.header(name)),
           upstream,
         ),
         body: JSON.parse(redact(text, upstream)) as Json,

@@ -8,6 +8,7 @@ import { codecOf } from './formats/index.ts'
 import type { JsonObject } from './formats/ir.ts'
 import type { Gateway } from './gateway-types.ts'
 import { generate } from './generate.ts'
+import { createHealth } from './health/health.ts'
 import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import type { RequestBody } from './lanes/wire.ts'
@@ -19,18 +20,18 @@ import type { OperationName } from './operations/operation.ts'
 import { openRealtime } from './operations/realtime.ts'
 import { upgradeRequired } from './operations/realtime-handshake.ts'
 import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
+import { generateKept } from './operations/responses/generate-kept.ts'
+import { recall } from './operations/responses/recall.ts'
 import { storedResponse } from './operations/stored-responses.ts'
 import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { lastWordsMs } from './relay.ts'
-import { errorReply, idHeaders, isStream, json } from './reply.ts'
+import { callHeaders, errorReply, idHeaders, isStream, json } from './reply.ts'
 import { createRouter } from './router.ts'
 import { createMatcher, type Match, normalizePath, type Route, routes, upgrades } from './routes.ts'
 import { type Ledger, settle } from './settle.ts'
 import { type Canceller, createCanceller, type Signal } from './signal.ts'
-import { generateKept } from './state/generate-kept.ts'
-import { recall } from './state/recall.ts'
 import { createRecords, type Records } from './state/records.ts'
-import { memoryResponseStore, type ResponseStore } from './state/store.ts'
+import { memoryResponseStore } from './state/store.ts'
 import type { Shared } from './targets.ts'
 import type { Transport } from './transport.ts'
 import { fetchTransport } from './web/fetch-transport.ts'
@@ -61,6 +62,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   const { auth, basePath = '' } = config
   const shared: Shared = {
     router: createRouter(config),
+    health: createHealth(config.breaker, config.health),
     onLoss: config.onLoss ?? 'warn',
     plugins: config.plugins ?? [],
     limits: limitsOf(config.limits),
@@ -70,7 +72,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   const store = config.responses?.store ?? memoryResponseStore()
   const recordsOf = (identity: Identity | null): Records =>
     createRecords(
-      store === false || isNameless(identity) ? nothing : store,
+      store === false || isNameless(identity) ? undefined : store,
       config.responses?.ttlMs ?? keptMs,
       identity,
     )
@@ -123,6 +125,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       operation: found.route.operation,
       format: codec.format,
       startedAt: performance.now(),
+      arrivedAt: Date.now(),
       identity: null,
       model: '',
       stream: false,
@@ -153,10 +156,12 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       if (error.info.kind === 'upstream_auth')
         shared.logger.warn(
           `modelgate: upstream '${ledger.upstream}' refused the configured credentials (request ${requestId})`,
+          error.cause,
         )
       const reply = errorReply(error, codec, requestId)
+      if (ledger.upstream !== undefined) Object.assign(reply.headers, callHeaders(ledger))
       // Each retry of the client would be as many calls upstream again.
-      if (ledger.attempts.length > 1) reply.headers['x-should-retry'] = 'false'
+      if (ledger.spent === true || ledger.attempts.length > 1) reply.headers['x-should-retry'] = 'false'
       if (ledger.model !== '')
         settle(
           ledger,
@@ -261,7 +266,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   ): Promise<RequestBody> => {
     if (route.requires !== undefined) checkRequiredHeader(inbound, route.requires)
     const { model } = params
-    const fromPath = model === undefined ? undefined : { model, stream: route.stream === true }
+    const { modelPrefix } = codecOf(route.format)
+    const fromPath = model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix }
     return readRequest(inbound, validate, shared.limits, fromPath)
   }
 
@@ -344,7 +350,6 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
 const isNameless = (identity: Identity | null): boolean => identity !== null && !identity.id
 
 const keptMs = 24 * 60 * 60 * 1000
-const nothing: ResponseStore = { get: () => undefined, set() {}, delete() {} }
 
 const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gateway is shutting down; try again.')
 

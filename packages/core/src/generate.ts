@@ -7,8 +7,9 @@ import type { Lane } from './lanes/lane.ts'
 import type { RequestBody } from './lanes/wire.ts'
 import type { ResolvedTarget } from './router.ts'
 import { type AnswerCall, sendAnswer } from './send-answer.ts'
-import { tryTargets } from './targets.ts'
+import { type Prepared, tryTargets } from './targets.ts'
 import { callUrl } from './upstreams/call-url.ts'
+import { speaks } from './upstreams/formats-for.ts'
 
 export interface GenerateCall extends AnswerCall {
   readonly codec: Codec
@@ -24,13 +25,13 @@ export interface GenerateCall extends AnswerCall {
 /** Chat generation in any format: plan, then one attempt after another until one answers. Throws GatewayError. */
 export async function generate(call: GenerateCall): Promise<Reply> {
   const { shared, ledger, request, codec, kept, onlyUpstream, unknown } = call
-  const { prepared, policy, result } = await tryTargets(call, (target, policy) => {
+  const answered = await tryTargets(call, (target, policy) => {
     if (onlyUpstream !== undefined && target.upstreamName !== onlyUpstream) throw keptElsewhere()
-    if (unknown !== undefined && target.upstream.formats[codec.format] === undefined) throw unknown
+    if (unknown !== undefined && !speaks(target.upstream, codec.format, target.model)) throw unknown
     const lane = chooseLane({ codec, request, target, limits: shared.limits, tellLosses: policy !== 'ignore', kept })
-    return { lane, url: urlOf(target, lane, ledger.stream), codec: codecOf(lane.upstreamFormat) }
+    return generation(lane, target, ledger.stream)
   })
-  return sendAnswer(call, prepared.lane, policy, result)
+  return sendAnswer(call, answered)
 }
 
 const keptElsewhere = (): GatewayError =>
@@ -39,9 +40,21 @@ const keptElsewhere = (): GatewayError =>
     code: 'previous_response_not_found',
   })
 
+/** A lane's request made ready for a target. */
+export const generation = (
+  lane: Lane,
+  target: ResolvedTarget,
+  stream: boolean,
+): Prepared & { readonly lane: Lane } => ({
+  lane,
+  url: urlOf(target, lane, stream),
+  codec: codecOf(lane.upstreamFormat),
+  hosting: target.upstream.hosting?.[lane.upstreamFormat],
+})
+
 /** Where a lane's request goes. */
-export function urlOf({ upstream, model }: ResolvedTarget, { upstreamFormat }: Lane, stream: boolean): string {
-  const ends = codecOf(upstreamFormat).modelInPath
+function urlOf({ upstream, model }: ResolvedTarget, { upstreamFormat }: Lane, stream: boolean): string {
+  const ends = upstream.hosting?.[upstreamFormat]?.modelInPath ?? codecOf(upstreamFormat).modelInPath
   const end = stream ? ends?.stream : ends?.whole
   return callUrl(upstream, upstream.formats[upstreamFormat] as string, end, model)
 }

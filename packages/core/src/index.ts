@@ -1,7 +1,10 @@
+export type { AwsCredentialSource, AwsCredentials } from './aws/sign.ts'
 export type {
   Attempt,
   Authenticate,
   AuthRequest,
+  BreakerConfig,
+  Feature,
   FinishEvent,
   GatewayConfig,
   Identity,
@@ -10,18 +13,26 @@ export type {
   ModelRoute,
   OnLoss,
   Plugin,
+  RequestEvent,
+  RequestTraits,
   ResponsesConfig,
+  RetryConfig,
+  RoutePlan,
+  Strategy,
   Target,
+  TargetLimits,
   Units,
+  UpstreamEvent,
 } from './config.ts'
 export { GatewayError } from './errors.ts'
 export type { EstimatedBy } from './estimate.ts'
 export type { Tokenizer } from './estimate-tokenizer.ts'
 export type { ExplainedRequest, ExplainedTarget, Explanation } from './explain.ts'
 export type { Quirks } from './formats/codec.ts'
-export type { ErrorInfo, ErrorKind, Format, Loss, Usage } from './formats/ir.ts'
+export type { ErrorInfo, ErrorKind, Format, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
 export { createGateway } from './gateway.ts'
 export type { Gateway } from './gateway-types.ts'
+export { type HealthState, memoryHealthState, type Rest, type RestReason } from './health/state.ts'
 export type { Inbound, Reply } from './inbound.ts'
 export type { Spool } from './operations/multipart/spool.ts'
 export type {
@@ -35,11 +46,30 @@ export type { Match, Operation, Route } from './routes.ts'
 export { abortSignalOf, type Canceller, createCanceller, type Signal, type SignalListener } from './signal.ts'
 export { type MemoryStoreOptions, memoryResponseStore, type ResponseStore } from './state/store.ts'
 export type { Transport, TransportRequest, TransportResponse } from './transport.ts'
+export type { AccessToken, TokenSource } from './upstreams/access-token.ts'
 export { anthropic } from './upstreams/anthropic.ts'
+export { type AzureOptions, azure } from './upstreams/azure.ts'
+export { type AwsOptions, type BedrockOptions, bedrock } from './upstreams/bedrock.ts'
+export { type BedrockMantleOptions, bedrockMantle } from './upstreams/bedrock-mantle.ts'
+export { cerebras } from './upstreams/cerebras.ts'
 export { cohere } from './upstreams/cohere.ts'
+export { deepseek } from './upstreams/deepseek.ts'
+export { fireworks } from './upstreams/fireworks.ts'
 export { gemini } from './upstreams/gemini.ts'
+export { groq } from './upstreams/groq.ts'
 export { jina } from './upstreams/jina.ts'
+export { llamaCpp } from './upstreams/llama-cpp.ts'
+export { lmStudio } from './upstreams/lm-studio.ts'
+export { mistral } from './upstreams/mistral.ts'
+export { ollama } from './upstreams/ollama.ts'
 export { type OpenAIOptions, openai } from './upstreams/openai.ts'
 export { type CompatibleOptions, openaiCompatible } from './upstreams/openai-compatible.ts'
+export { openrouter } from './upstreams/openrouter.ts'
+export { perplexity } from './upstreams/perplexity.ts'
+export { together } from './upstreams/together.ts'
 export type { Upstream, UpstreamOptions } from './upstreams/upstream.ts'
+export type { FormatOptions } from './upstreams/versioned.ts'
+export { type VertexOptions, vertex } from './upstreams/vertex.ts'
+export { vllm } from './upstreams/vllm.ts'
 export { voyage } from './upstreams/voyage.ts'
+export { xai } from './upstreams/xai.ts'

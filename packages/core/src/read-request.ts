@@ -9,6 +9,14 @@ import type { RequiredHeader } from './routes.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
+/** What a path says of a request. */
+export interface FromPath {
+  readonly model: string
+  readonly stream: boolean
+  /** What the body may write in front of the model's name (see Codec). */
+  readonly modelPrefix: string | undefined
+}
+
 /**
  * Reads and checks a JSON body: content type (415), size (413), UTF-8, nesting and syntax (400), then the format's own
  * schema. The depth is scanned on the text first: parsers take millions of levels that everything after them dies of.
@@ -19,7 +27,7 @@ export async function readRequest(
   inbound: Inbound,
   validate: Codec['validateRequest'],
   limits: { bodyBytes: number; depth: number },
-  fromPath?: { readonly model: string; readonly stream: boolean },
+  fromPath?: FromPath,
 ): Promise<RequestBody> {
   const type = inbound.header('content-type')
   if (type !== undefined && !isJson(type))
@@ -45,14 +53,15 @@ export async function readRequest(
   }
   const value = validate(fromPath === undefined ? body : withPath(body, fromPath))
   // A byte order mark is gone from the text; sending the bytes on would bring it back.
-  return { bytes: bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes, text, members, value }
+  const sent = bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes
+  return { bytes: sent, text, members, value, modelPrefix: fromPath?.modelPrefix }
 }
 
 /** What the path says, put where every format's codec looks for it. The path was checked; a body that says otherwise is refused. */
-function withPath(body: Json, { model, stream }: { readonly model: string; readonly stream: boolean }): Json {
+function withPath(body: Json, { model, stream, modelPrefix = '' }: FromPath): Json {
   if (!isObject(body)) return body
   const own = body.model
-  if (own !== undefined && own !== null && own !== model && own !== `models/${model}`)
+  if (own !== undefined && own !== null && own !== model && own !== modelPrefix + model)
     throw new GatewayError('invalid_request', `model: the body names another model than the path ('${model}').`, {
       param: 'model',
     })

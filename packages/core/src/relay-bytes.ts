@@ -1,4 +1,5 @@
 import { GatewayError } from './errors.ts'
+import { fellSilent, tookTooLong } from './late.ts'
 import type { Pump } from './pump.ts'
 import { type RelayEnd, truncated } from './relay.ts'
 import type { Signal } from './signal.ts'
@@ -7,12 +8,12 @@ import type { Signal } from './signal.ts'
  * Bytes that pass as they are (speech, subtitles), pulled no faster than the client reads. They have no place for an error:
  * what breaks off throws, so that the adapter breaks the connection and nobody takes half a file for a whole one.
  *
- * @param idleMs silence of the upstream until it is given up
+ * @param times `idleMs`: silence of the upstream until it is given up; `totalUntil`: when all must be over, in milliseconds since 1970
  * @param onEnd called exactly once, however it ends, also if nobody ever reads and the signal aborts
  */
 export function relayBytes(
   pump: Pump,
-  idleMs: number,
+  { idleMs, totalUntil }: { readonly idleMs: number; readonly totalUntil: number },
   signal: Signal,
   onEnd: (end: RelayEnd) => void,
 ): AsyncIterable<Uint8Array> {
@@ -36,10 +37,10 @@ export function relayBytes(
   const next = async (): Promise<IteratorResult<Uint8Array>> => {
     if (over) return ended()
     try {
-      const item = await pump.next(idleMs)
+      const item = await pump.next(Math.max(0, Math.min(idleMs, totalUntil - Date.now())))
       if (over) return ended()
-      if (item === 'tick')
-        throw new GatewayError('upstream_timeout', 'The upstream fell silent in the middle of the answer.')
+      if (Date.now() >= totalUntil && item !== 'end') throw tookTooLong()
+      if (item === 'tick') throw fellSilent()
       if (item !== 'end') return { done: false, value: item }
       finish({ outcome: 'finished' })
     } catch (cause) {

@@ -2,6 +2,7 @@ import { concatBytes } from './bytes.ts'
 import { errorOf, GatewayError } from './errors.ts'
 import type { ErrorInfo } from './formats/ir.ts'
 import type { AnswerStream } from './lanes/lane.ts'
+import { fellSilent, noAnswer, tookTooLong } from './late.ts'
 import type { Pump } from './pump.ts'
 import type { Signal } from './signal.ts'
 
@@ -10,8 +11,12 @@ export interface RelayTimes {
   readonly heartbeatMs: number
   /** Silence of the upstream until it is given up. */
   readonly idleMs: number
-  /** Whether the upstream has begun to answer: until then the limit for that, not the one for silence, holds. Default: it has. */
-  readonly begun?: () => boolean
+  /** Until when, in milliseconds since 1970, the first event must be there; the limit for silence holds from then on. Default: no such limit. */
+  readonly firstUntil?: number
+  /** Until when all must be over. Default: no such limit. */
+  readonly totalUntil?: number
+  /** Called when the first event comes, once. */
+  readonly onFirst?: () => void
 }
 
 /** How a relayed stream ended, for the books. */
@@ -91,6 +96,8 @@ export function relay(
   let lastIn = Date.now()
   let lastOut = Date.now()
   let handedOver = Date.now()
+  const { firstUntil = Number.POSITIVE_INFINITY, totalUntil = Number.POSITIVE_INFINITY } = times
+  let waiting = times.firstUntil !== undefined && !stream.state.started
 
   const closeBooks = (end: RelayEnd): void => {
     if (booked) return
@@ -165,19 +172,17 @@ export function relay(
         return { done: false, value: ready }
       }
       const now = Date.now()
-      const wait = Math.min(lastOut + times.heartbeatMs, lastIn + times.idleMs) - now
+      const silentUntil = waiting ? firstUntil : lastIn + times.idleMs
+      const wait = Math.min(lastOut + times.heartbeatMs, silentUntil, totalUntil) - now
       try {
         const item = await pump.next(Math.max(0, wait))
         if (over) break
         if (stopped !== undefined) continue
         if (item === 'tick') {
           const ticked = Date.now()
-          if (times.begun?.() === false) lastIn = ticked
-          if (ticked - lastIn >= times.idleMs)
-            return fail(
-              new GatewayError('upstream_timeout', 'The upstream fell silent in the middle of the answer.'),
-              undefined,
-            )
+          if (ticked >= totalUntil) return fail(tookTooLong(), undefined)
+          if (waiting ? ticked >= firstUntil : ticked - lastIn >= times.idleMs)
+            return fail(waiting ? noAnswer() : fellSilent(), undefined)
           if (ticked - lastOut >= times.heartbeatMs) {
             lastOut = ticked
             return { done: false, value: stream.heartbeat() }
@@ -187,7 +192,13 @@ export function relay(
           if (!stream.state.ended && stream.state.error === undefined) return fail(truncated(), stream.take())
         } else {
           lastIn = Date.now()
+          // An upstream that never falls silent may still take too long.
+          if (lastIn >= totalUntil) return fail(tookTooLong(), stream.take())
           stream.push(item)
+          if (waiting && stream.state.started) {
+            waiting = false
+            times.onFirst?.()
+          }
         }
       } catch (error) {
         if (over) break

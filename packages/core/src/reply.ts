@@ -2,6 +2,7 @@ import type { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
 import type { ErrorKind } from './formats/ir.ts'
 import type { Reply } from './inbound.ts'
+import type { Ledger } from './settle.ts'
 
 /** Seconds told to clients that may retry when nobody knows better: several clients do not retry without a number. */
 const defaultRetrySeconds = 2
@@ -10,11 +11,25 @@ const retryable: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['rate_limited', 'o
 /** Trying again changes nothing: said to the SDKs that would loop on the status. */
 const hopeless: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['authentication', 'quota_exceeded', 'upstream_auth'])
 
-/** Both names under which clients look for a call's id. */
+/** The names under which clients look for a call's id, and our own. */
 export const idHeaders = (requestId: string): Record<string, string> => ({
   'x-request-id': requestId,
   'request-id': requestId,
+  'modelgate-request-id': requestId,
 })
+
+/** The same with where the call went: names as the configuration has them, and how many calls upstream it took. */
+export function callHeaders({ requestId, upstream, upstreamModel, attempts }: Ledger): Record<string, string> {
+  const headers = idHeaders(requestId)
+  if (upstream !== undefined) headers['modelgate-upstream'] = headerText(upstream)
+  if (upstreamModel !== undefined) headers['modelgate-model'] = headerText(upstreamModel)
+  headers['modelgate-attempts'] = String(attempts.length)
+  return headers
+}
+
+/** Model names may come from clients, and hold what no header may. */
+const headerText = (text: string): string =>
+  /^[\x21-\x7e]+$/.test(text) ? text : encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, ''))
 
 export const json = 'application/json; charset=utf-8'
 

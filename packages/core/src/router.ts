@@ -1,41 +1,95 @@
-import type { GatewayConfig, Identity, ModelRoute, OnLoss, Target } from './config.ts'
+import type {
+  GatewayConfig,
+  Identity,
+  ModelRoute,
+  OnLoss,
+  RetryConfig,
+  Strategy,
+  Target,
+  TargetLimits,
+} from './config.ts'
 import { GatewayError } from './errors.ts'
+import type { JsonObject } from './formats/ir.ts'
+import { retryOf } from './retry.ts'
+import { fillStars, isNamed, type NamePattern, namePattern } from './route-names.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
 /** A target made definite for one call. */
 export interface ResolvedTarget {
+  /** Under which its health is known. */
+  readonly id: string
   readonly upstreamName: string
   readonly upstream: Upstream
   /** The model's name at the upstream. */
   readonly model: string
   readonly onLoss?: OnLoss | undefined
+  readonly priority: number
+  readonly weight: number
+  readonly when?: Target['when'] | undefined
+  readonly defaults?: JsonObject | undefined
+  readonly overrides?: JsonObject | undefined
+  readonly limits?: TargetLimits | undefined
+}
+
+/** A model's targets, and how to choose among them. */
+export interface Plan {
+  /** As configured: not in the order in which they are tried. */
+  readonly targets: readonly ResolvedTarget[]
+  readonly strategy: Strategy
+  readonly preferLossless: boolean
+  readonly retry: Required<RetryConfig>
+  readonly hedgeMs: number | undefined
 }
 
 /** Model names to targets. No regular expressions: names come from clients. */
 export interface Router {
-  /** The targets for a model, in order. Throws `model_not_found`, also for a model the caller may not use. */
-  plan(model: string, identity: Identity | null): readonly ResolvedTarget[]
+  /** The plan for a model. Throws `model_not_found`, also for a model the caller may not use. */
+  plan(model: string, identity: Identity | null): Plan
   /** The exact names a caller may use: what a model list can show. */
   list(identity: Identity | null): readonly string[]
-  /** Whether a caller can ask for this name (exact or by prefix). */
+  /** Whether a caller can ask for this name (exact or by a pattern). */
   has(model: string, identity: Identity | null): boolean
 }
 
-export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams'>): Router {
-  const exact = new Map<string, readonly Target[]>()
-  const prefixes: { prefix: string; targets: readonly Target[] }[] = []
-  for (const [name, route] of Object.entries(config.models)) {
-    const targets = targetsOf(route)
-    if (name.endsWith('*')) prefixes.push({ prefix: name.slice(0, -1), targets })
-    else exact.set(name, targets)
-  }
-  prefixes.sort((a, b) => b.prefix.length - a.prefix.length)
+interface Route extends Omit<Plan, 'targets'> {
+  readonly targets: readonly Target[]
+}
 
-  const find = (model: string): { targets: readonly Target[]; rest: string } | undefined => {
+export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' | 'retry'>): Router {
+  const exact = new Map<string, Route>()
+  const patterns: { pattern: NamePattern; route: Route }[] = []
+  for (const [name, given] of Object.entries(config.models)) {
+    const route = routeOf(given, config.retry)
+    if (name.includes('*')) patterns.push({ pattern: namePattern(name), route })
+    else exact.set(name, route)
+  }
+  patterns.sort((a, b) => b.pattern.weight - a.pattern.weight)
+
+  const find = (model: string): { route: Route; stars: readonly string[] } | undefined => {
     const named = exact.get(model)
-    if (named !== undefined) return { targets: named, rest: model }
-    const hit = prefixes.find(({ prefix }) => model.startsWith(prefix))
-    return hit === undefined ? undefined : { targets: hit.targets, rest: model.slice(hit.prefix.length) }
+    if (named !== undefined) return { route: named, stars: [model] }
+    for (const { pattern, route } of patterns) {
+      const stars = pattern.match(model)
+      if (stars !== undefined) return { route, stars }
+    }
+    return undefined
+  }
+  const resolve = (target: Target, asked: string, stars: readonly string[]): ResolvedTarget => {
+    const model = target.model === undefined ? asked : fillStars(target.model, stars)
+    const { upstream, priority = 0, weight = 1, when, defaults, overrides, limits, onLoss } = target
+    return {
+      id: `${upstream}/${model}`,
+      upstreamName: upstream,
+      upstream: config.upstreams[upstream] as Upstream,
+      model,
+      onLoss,
+      priority,
+      weight,
+      when,
+      defaults,
+      overrides,
+      limits,
+    }
   }
 
   return {
@@ -49,34 +103,36 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams'>
             param: 'model',
           },
         )
-      return hit.targets.map((target) => ({
-        upstreamName: target.upstream,
-        upstream: config.upstreams[target.upstream] as Upstream,
-        onLoss: target.onLoss,
-        model:
-          target.model === undefined
-            ? model
-            : target.model.endsWith('*')
-              ? target.model.slice(0, -1) + hit.rest
-              : target.model,
-      }))
+      const { targets, ...plan } = hit.route
+      return { ...plan, targets: targets.map((target) => resolve(target, model, hit.stars)) }
     },
     list: (identity) => [...exact.keys()].filter((name) => mayUse(identity, name)),
     has: (model, identity) => mayUse(identity, model) && find(model) !== undefined,
   }
 }
 
-export const targetsOf = (route: ModelRoute): readonly Target[] =>
-  (Array.isArray(route) ? (route as readonly (string | Target)[]) : [route as string | Target]).map((target) =>
-    typeof target === 'string' ? { upstream: target } : target,
-  )
+const isList = (route: ModelRoute): route is readonly (string | Target)[] => Array.isArray(route)
+
+export const targetsOf = (route: ModelRoute): readonly Target[] => {
+  const given = isList(route) ? route : typeof route === 'object' && 'targets' in route ? route.targets : [route]
+  return given.map((target) => (typeof target === 'string' ? { upstream: target } : target))
+}
+
+function routeOf(given: ModelRoute, retry: GatewayConfig['retry']): Route {
+  const targets = targetsOf(given)
+  const plan = typeof given === 'object' && 'targets' in given ? given : undefined
+  return {
+    targets,
+    strategy: plan?.strategy ?? (targets.some(({ weight }) => weight !== undefined) ? 'weighted' : 'order'),
+    preferLossless: plan?.preferLossless ?? true,
+    retry: retryOf(retry, plan?.retry),
+    hedgeMs: plan?.hedgeMs,
+  }
+}
 
 function mayUse(identity: Identity | null, model: string): boolean {
   const allowed = identity?.models
-  return (
-    allowed === undefined ||
-    allowed.some((name) => (name.endsWith('*') ? model.startsWith(name.slice(0, -1)) : name === model))
-  )
+  return allowed === undefined || isNamed(model, allowed)
 }
 
 const shorten = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)

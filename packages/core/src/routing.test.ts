@@ -133,7 +133,8 @@ describe('router', () => {
       smart: ['a', { upstream: 'b', model: 'other' }],
     },
   })
-  const plan = (model: string) => router.plan(model, null).map((target) => `${target.upstreamName}:${target.model}`)
+  const plan = (model: string) =>
+    router.plan(model, null).targets.map((target) => `${target.upstreamName}:${target.model}`)
 
   it.each([
     ['gpt-5', ['a:gpt-5']],

@@ -1,14 +1,13 @@
-import type { AttemptResult } from './attempt.ts'
-import type { OnLoss } from './config.ts'
+import { errorOf, GatewayError } from './errors.ts'
+import type { ErrorInfo } from './formats/ir.ts'
 import type { Reply } from './inbound.ts'
 import { asJsonArray } from './lanes/json-array.ts'
-import type { Lane } from './lanes/lane.ts'
 import { lossHeader } from './losses.ts'
-import { relay } from './relay.ts'
+import { type RelayEnd, relay } from './relay.ts'
 import { relayBytes } from './relay-bytes.ts'
-import { idHeaders, json, streamHeaders } from './reply.ts'
+import { callHeaders, json, streamHeaders } from './reply.ts'
 import { settle } from './settle.ts'
-import type { TargetCall } from './targets.ts'
+import type { Answered, Prepared, TargetCall } from './targets.ts'
 
 export interface AnswerCall extends TargetCall {
   /** Called when a streamed answer is over. */
@@ -18,39 +17,57 @@ export interface AnswerCall extends TargetCall {
 }
 
 /** A good answer on its way to the client. The books are closed once it is over. */
-export function sendAnswer(call: AnswerCall, lane: Pick<Lane, 'report'>, policy: OnLoss, result: AttemptResult): Reply {
+export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket }: Answered<Prepared>): Reply {
   const { shared, ledger } = call
+  const { lane } = prepared
   const losses = policy === 'ignore' ? undefined : lossHeader(lane.report.losses)
-  const headers: Record<string, string> = idHeaders(ledger.requestId)
+  const headers: Record<string, string> = callHeaders(ledger)
   if (losses !== undefined) headers['modelgate-loss'] = losses
   const end = (ending: Parameters<typeof settle>[1]): void => settle(ledger, ending, shared.plugins, shared.logger)
-  ledger.firstEventAt = performance.now()
   if (result.kind === 'whole') {
-    const { usage, units, body, contentType = json } = result.answer
+    const { usage, units, finish, body, contentType = json } = result.answer
+    ledger.firstEventAt = performance.now()
+    ticket.over(undefined)
+    if (finish !== undefined) ledger.finish = finish
     if (usage !== undefined) ledger.usage = usage
     if (units !== undefined) ledger.units = units
     end({ status: 200, outcome: 'finished' })
     headers['content-type'] = contentType
     return { status: 200, headers, body }
   }
+  const finish = ({ outcome, error }: RelayEnd): void => {
+    call.release()
+    if (outcome !== 'finished') result.abort()
+    ticket.over(outcome === 'finished' ? undefined : brokenBy(error))
+    end({ status: 200, outcome, ...(error === undefined ? {} : { error }) })
+  }
   if (result.kind === 'bytes') {
-    const body = relayBytes(result.pump, shared.limits.idleMs, call.signal, ({ outcome, error }) => {
-      call.release()
-      if (outcome !== 'finished') result.abort()
-      end({ status: 200, outcome, ...(error === undefined ? {} : { error }) })
-    })
+    ledger.firstEventAt = performance.now()
+    const body = relayBytes(result.pump, result.times, call.signal, finish)
     return { status: 200, headers: { ...headers, ...result.headers }, body }
   }
-  const { pump, abort, begun } = result
+  const { pump, times, onFirst } = result
   const stream = call.jsonArray ? asJsonArray(result.stream) : result.stream
-  const { heartbeatMs, idleMs } = shared.limits
-  const body = relay(pump, stream, { heartbeatMs, idleMs, begun }, call.signal, ({ outcome, error }) => {
-    call.release()
-    if (outcome !== 'finished') abort()
-    if (stream.state.usage !== undefined) ledger.usage = stream.state.usage
-    if (stream.state.units !== undefined) ledger.units = stream.state.units
-    end({ status: 200, outcome, ...(error === undefined ? {} : { error }) })
+  if (stream.state.started) ledger.firstEventAt = performance.now()
+  const { heartbeatMs } = shared.limits
+  const first = (): void => {
+    ledger.firstEventAt = performance.now()
+    onFirst()
+  }
+  const body = relay(pump, stream, { heartbeatMs, ...times, onFirst: first }, call.signal, (ending) => {
+    const { usage, units, finish: word } = stream.state
+    if (usage !== undefined) ledger.usage = usage
+    if (units !== undefined) ledger.units = units
+    if (word !== undefined) ledger.finish = word
+    finish(ending)
   })
   if (call.jsonArray) headers['content-type'] = json
   return { status: 200, headers: { ...streamHeaders, ...headers }, body }
+}
+
+/** What a target is blamed for: its stream's own error or ours about it; a client's leaving is nobody's fault. */
+function brokenBy(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  if (error === undefined) return new GatewayError('cancelled', 'The client left.')
+  return errorOf(error as ErrorInfo)
 }

@@ -1,6 +1,6 @@
 import type { Attempt, FinishEvent, Identity, Logger, Plugin, Units } from './config.ts'
 import type { EstimatedBy } from './estimate.ts'
-import type { Format, Loss, Usage } from './formats/ir.ts'
+import type { Format, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
 import { put } from './formats/shared/strict.ts'
 
 /** What is known of a call while it runs; `settle` turns it into the one FinishEvent. */
@@ -8,13 +8,16 @@ export interface Ledger {
   readonly requestId: string
   readonly operation: string
   readonly format: Format
+  /** By the clock that never goes back. */
   readonly startedAt: number
+  /** When the call arrived, in milliseconds since 1970. */
+  readonly arrivedAt: number
   identity: Identity | null
   model: string
   stream: boolean
   upstream?: string
   upstreamModel?: string
-  upstreamFormat?: Format
+  upstreamFormat?: UpstreamFormat
   lane?: 'wire' | 'translate'
   losses: readonly Loss[]
   usage?: Usage
@@ -22,6 +25,9 @@ export interface Ledger {
   estimate?: EstimatedBy
   firstEventAt?: number
   readonly attempts: Attempt[]
+  finish?: string
+  /** The gateway has done what it may: whoever tries again only adds to the upstream's load. */
+  spent?: boolean
 }
 
 export interface Ending {
@@ -44,12 +50,14 @@ export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[
     outcome: ending.outcome,
     losses: ledger.losses,
     attempts: ledger.attempts,
+    startedAt: ledger.arrivedAt,
     durationMs: performance.now() - ledger.startedAt,
   }
   put(event, 'upstream', ledger.upstream)
   put(event, 'upstreamModel', ledger.upstreamModel)
   put(event, 'upstreamFormat', ledger.upstreamFormat)
   put(event, 'lane', ledger.lane)
+  put(event, 'finish', ledger.finish)
   put(event, 'usage', ledger.usage)
   put(event, 'units', ledger.units)
   put(event, 'estimate', ledger.estimate)

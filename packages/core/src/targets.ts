@@ -1,20 +1,28 @@
-import { type AttemptFailure, type AttemptResult, attempt } from './attempt.ts'
+import { affinityOf } from './affinity.ts'
+import { arrange } from './arrange.ts'
+import { type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult, attempt } from './attempt.ts'
 import type { Limits, Logger, OnLoss, Plugin } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
+import type { Health, Standing, Ticket } from './health/health.ts'
 import type { Inbound } from './inbound.ts'
 import type { Lane } from './lanes/lane.ts'
-import { askedPolicy, policyFor, refusal } from './loss-policy.ts'
+import { announce, headersFor } from './observers.ts'
 import type { Spool } from './operations/multipart/spool.ts'
-import type { ResolvedTarget, Router } from './router.ts'
+import { type Candidate, createPreparer } from './prepare.ts'
+import { backoffMs } from './retry.ts'
+import type { Plan, ResolvedTarget, Router } from './router.ts'
 import type { Ledger } from './settle.ts'
-import type { Signal } from './signal.ts'
+import { createCanceller, type Signal } from './signal.ts'
+import { sleep } from './sleep.ts'
+import { type Asked, isMeant, traitsOf } from './traits.ts'
 import type { Transport } from './transport.ts'
-import { worthAnotherTarget } from './upstream-error.ts'
+import type { Hosting } from './upstreams/upstream.ts'
 
 /** What one gateway's calls share. */
 export interface Shared {
   readonly router: Router
+  readonly health: Health
   readonly onLoss: OnLoss
   readonly plugins: readonly Plugin[]
   readonly limits: Required<Limits>
@@ -24,7 +32,7 @@ export interface Shared {
 }
 
 /** One call to a model, whatever the operation. */
-export interface TargetCall {
+export interface TargetCall extends Asked {
   readonly shared: Shared
   readonly inbound: Inbound
   readonly ledger: Ledger
@@ -37,7 +45,10 @@ export interface Prepared {
   readonly lane: Omit<Lane, 'upstreamFormat'> & Partial<Pick<Lane, 'upstreamFormat'>>
   readonly url: string
   /** Reads the upstream's errors. */
-  readonly codec: Codec
+  readonly codec: Pick<Codec, 'decodeError' | 'tapResponse'>
+  readonly hosting?: Hosting | undefined
+  /** It asks for no answer of the model: the target's wishes for the body are not meant. */
+  readonly asIs?: boolean
 }
 
 /** What answered, and under which policy for losses. */
@@ -45,66 +56,355 @@ export interface Answered<P extends Prepared> {
   readonly prepared: P
   readonly policy: OnLoss
   readonly result: AttemptResult
+  readonly ticket: Ticket
+}
+
+export type Prepare<P extends Prepared> = (target: ResolvedTarget, policy: OnLoss) => P | Promise<P>
+
+/** A call upstream to be made: whom, why, and after how long. */
+interface Step<P extends Prepared> {
+  readonly candidate: Candidate<P>
+  readonly prepared: P
+  readonly reason: AttemptLog['reason']
+  readonly waitMs: number
 }
 
 /**
- * Tries the model's targets in their order until one answers. Throws the GatewayError that says most: the last attempt's,
- * or why no target could be called at all.
+ * Calls the model's targets until one answers: the plan's order, the same target again where that may help, then the next
+ * (docs/routing.md). Throws the GatewayError that says most: the last attempt's, or why no target could be called at all.
+ *
+ * @param preferLossless false: the plan's order holds whatever a target would lose
  */
 export async function tryTargets<P extends Prepared>(
-  { shared, inbound, ledger, transport, signal }: TargetCall,
-  prepare: (target: ResolvedTarget, policy: OnLoss) => P | Promise<P>,
+  call: TargetCall,
+  prepare: Prepare<P>,
+  { preferLossless = true }: { readonly preferLossless?: boolean } = {},
 ): Promise<Answered<P>> {
-  const { limits } = shared
-  const asked = askedPolicy(inbound)
-  const targets = shared.router.plan(ledger.model, ledger.identity)
+  const { shared, inbound, ledger, signal } = call
+  const { health, limits } = shared
+  announce(call)
+  const plan = shared.router.plan(ledger.model, ledger.identity)
+  const affinity =
+    plan.strategy === 'sticky' ? affinityOf(call.codec, call.request.value, (name) => inbound.header(name)) : undefined
+  const groups = candidatesOf<P>(call, plan, affinity)
+  const all = groups.flat()
+  const preparer = createPreparer(call, prepare)
+  const allowed = attemptsAllowed(plan.retry.attempts, inbound)
   // One hold for all targets: the client's patience does not begin anew with each.
   const holdUntil = Date.now() + limits.holdMs
+  const left = (): number => allowed - ledger.attempts.length
   let failure: GatewayError | undefined
-  for (const target of targets) {
-    let policy: OnLoss
-    let prepared: P
-    try {
-      policy = policyFor(asked, target.onLoss ?? shared.onLoss, ledger.identity)
-      const made = prepare(target, policy)
-      // Not awaited needlessly: most bodies are in memory already.
-      prepared = made instanceof Promise ? await made : made
-    } catch (error) {
-      // A request that cannot be written for this target; another target's may.
-      failure ??= untranslatable(error)
-      continue
+
+  /** The next target that has not been called yet: one that is ready before one that is doubtful, and so forth. */
+  const fresh = async (): Promise<Candidate<P> | undefined> => {
+    for (const state of ['ready', 'doubtful'] as const)
+      for (const group of groups) {
+        let best: Candidate<P> | undefined
+        for (const candidate of group) {
+          if (candidate.calls > 0 || candidate.out || health.standing(candidate.target).state !== state) continue
+          const made = preparer(candidate)
+          if ((made instanceof Promise ? await made : made) === undefined) continue
+          if (!preferLossless || !plan.preferLossless || candidate.lossless) return candidate
+          best ??= candidate
+        }
+        if (best !== undefined) return best
+      }
+    return undefined
+  }
+  const freshCount = (): number =>
+    all.filter(({ calls, out, target }) => calls === 0 && !out && isCallable(health.standing(target))).length
+
+  const step = (candidate: Candidate<P>, reason: AttemptLog['reason'], waitMs = 0): Step<P> => ({
+    candidate,
+    prepared: candidate.prepared as P,
+    reason,
+    waitMs,
+  })
+
+  /** The call's first attempt. Where nobody is to be called just now, a short wait may help. */
+  const first = async (): Promise<Step<P> | undefined> => {
+    const ready = await fresh()
+    if (ready !== undefined) return step(ready, 'first')
+    for (const candidate of all) {
+      const { state, waitMs } = health.standing(candidate.target)
+      if (candidate.out || state !== 'limited' || !mayWait(waitMs)) continue
+      const made = preparer(candidate)
+      // Whoever waited for the same moment must not come at the same moment.
+      if ((made instanceof Promise ? await made : made) !== undefined)
+        return step(candidate, 'first', waitMs + Math.random() * Math.min(1000, waitMs / 4))
     }
-    const { lane, url, codec } = prepared
-    ledger.upstream = target.upstreamName
-    ledger.upstreamModel = target.model
-    if (lane.upstreamFormat !== undefined) ledger.upstreamFormat = lane.upstreamFormat
-    ledger.lane = lane.kind
-    ledger.losses = lane.report.losses
-    const refused = refusal(lane.report.losses, policy)
-    if (refused !== undefined) {
-      failure ??= refused
-      continue
+    return undefined
+  }
+  const mayWait = (ms: number): boolean => ms <= plan.retry.maxWaitMs && (!ledger.stream || Date.now() + ms < holdUntil)
+
+  /** Where to go on after a failure; undefined: nowhere. */
+  const next = async ({ candidate }: Step<P>, { error, onward }: AttemptFailure): Promise<Step<P> | undefined> => {
+    if (onward === 'nowhere' || signal.aborted) return undefined
+    if (left() <= 0) {
+      ledger.spent = true
+      return undefined
     }
+    const { target } = candidate
+    if (otherKeyHelps.has(error.info.kind) && target.upstream.keys !== undefined)
+      if (health.standing(target).state === 'ready') return step(candidate, 'other-key')
+    const stated = error.hints?.waitMs
+    if (onward === 'same') candidate.readyAt = Date.now() + (stated ?? backoffMs(candidate.calls, plan.retry))
+    else candidate.out = true
+    const other = await fresh()
+    const again = (): boolean => isCallable(health.standing(target)) && health.takeRetry(target, plan.retry)
+    // Every target that is still fresh gets its chance before the attempts are used up.
+    if (onward === 'same' && stated === undefined && other !== undefined && left() > freshCount() && again())
+      return step(candidate, 'retry', Math.max(0, candidate.readyAt - Date.now()))
+    if (other !== undefined) return step(other, 'fallback')
+    for (const tried of all.filter(({ calls, out }) => calls > 0 && !out).sort((a, b) => a.readyAt - b.readyAt)) {
+      const standing = health.standing(tried.target)
+      const waitMs = Math.max(0, tried.readyAt - Date.now(), standing.waitMs)
+      if (standing.state === 'failing' || !mayWait(waitMs)) continue
+      if (health.takeRetry(tried.target, plan.retry)) return step(tried, 'retry', waitMs)
+      ledger.spent = true
+    }
+    return undefined
+  }
+
+  let current = await first()
+  while (current !== undefined) {
+    if (current.waitMs > 0) await sleep(current.waitMs, signal)
+    const started = launch(call, current, affinity, holdUntil)
+    const { answered, failed } =
+      plan.hedgeMs === undefined
+        ? await alone(started)
+        : await hedged(started, plan.hedgeMs, async () => {
+            const other = left() > 0 ? await fresh() : undefined
+            if (other === undefined || !health.takeRetry(other.target, plan.retry)) return undefined
+            return launch(call, step(other, 'hedge'), affinity, holdUntil)
+          })
+    if (answered !== undefined) return answered
+    let following: Step<P> | undefined
+    for (const [index, { step: tried, failure: why }] of failed.entries()) {
+      failure = inClientTerms(why.error, tried.prepared.lane)
+      if (why.onward === 'nowhere') throw failure
+      // Of two that failed together, the last decides where to go on; the other has had its chance.
+      if (index === failed.length - 1) following = await next(tried, why)
+      else tried.candidate.out = true
+    }
+    current = following
+  }
+  throw failure ?? nobodyToCall(call, all, health, preparer.failure)
+}
+
+const otherKeyHelps: ReadonlySet<string> = new Set(['rate_limited', 'quota_exceeded', 'upstream_auth'])
+
+const isCallable = ({ state }: Standing): boolean => state === 'ready' || state === 'doubtful'
+
+/** SDKs say how often they have tried already: what they did is taken off what we may do. */
+function attemptsAllowed(attempts: number, inbound: Inbound): number {
+  const count = Number(inbound.header('x-stainless-retry-count') ?? 0)
+  return Number.isInteger(count) && count > 0 ? Math.max(1, attempts - count) : attempts
+}
+
+/** Those of the plan's targets that are meant for the call, in their order. */
+function candidatesOf<P extends Prepared>(
+  call: TargetCall,
+  plan: Plan,
+  affinity: string | undefined,
+): readonly (readonly Candidate<P>[])[] {
+  let traits: ReturnType<typeof traitsOf> | undefined
+  const meant = plan.targets.filter(({ when }) =>
+    isMeant(when, () => {
+      traits ??= traitsOf(call)
+      return traits
+    }),
+  )
+  const { latencies } = call.shared.health
+  return arrange(meant, plan.strategy, { latencies, stream: call.ledger.stream, affinity }).map((group) =>
+    group.map((target) => ({
+      target,
+      out: false,
+      calls: 0,
+      readyAt: 0,
+      lossless: false,
+      prepared: undefined,
+      policy: 'warn',
+    })),
+  )
+}
+
+/** An attempt on its way. */
+interface Launched<P extends Prepared> {
+  readonly step: Step<P>
+  readonly done: Promise<Answered<P> | AttemptFailure>
+  /** Another was faster. */
+  cancel(): void
+}
+
+function launch<P extends Prepared>(
+  call: TargetCall,
+  step: Step<P>,
+  affinity: string | undefined,
+  holdUntil: number,
+): Launched<P> {
+  const { shared, ledger, inbound, transport, signal } = call
+  const { candidate, prepared, reason, waitMs } = step
+  const { target } = candidate
+  const ticket = shared.health.enter(target, affinity)
+  const log: AttemptLog = {
+    upstream: target.upstreamName,
+    model: target.model,
+    reason,
+    startedMs: performance.now() - ledger.startedAt,
+  }
+  if (ticket.key !== undefined) log.key = ticket.key
+  if (waitMs > 0) log.waitedMs = waitMs
+  candidate.calls++
+  ledger.attempts.push(log)
+  // The first one to be called stands for the call until another answers.
+  if (reason !== 'hedge') enterBooks(ledger, candidate, prepared)
+  const canceller = createCanceller()
+  const leave = (): void => canceller.abort(signal.reason)
+  if (signal.aborted) leave()
+  else signal.addEventListener('abort', leave)
+  const run = async (): Promise<Answered<P> | AttemptFailure> => {
     const result = await attempt({
       target,
-      lane,
-      url,
-      codec,
+      lane: prepared.lane,
+      url: prepared.url,
+      codec: prepared.codec,
       stream: ledger.stream,
+      toEvents: prepared.hosting?.toEvents,
+      key: ticket.key,
       header: (name) => inbound.header(name),
+      extraHeaders: headersFor(call, log),
       transport,
-      signal,
-      firstByteMs: limits.firstByteMs,
+      signal: canceller,
+      limits: limitsFor(target, shared.limits),
       holdMs: Math.max(0, holdUntil - Date.now()),
-      idleMs: limits.idleMs,
-      answerBytes: limits.answerBytes,
+      log,
+      onAnswer: (ms) => ticket.answered(ms, ledger.stream),
     })
-    ledger.attempts.push(result.log)
-    if (!('error' in result)) return { prepared, policy, result }
-    failure = inClientTerms((result as AttemptFailure).error, lane)
-    if (!worthAnotherTarget(failure)) break
+    signal.removeEventListener('abort', leave)
+    if (!('error' in result)) return { prepared, policy: candidate.policy, result, ticket }
+    ticket.over(result.error, result.error.hints?.waitMs)
+    return result
   }
-  throw failure ?? new GatewayError('model_not_found', `The model '${ledger.model}' has no upstream.`)
+  return {
+    step,
+    done: run(),
+    cancel() {
+      log.error ??= 'cancelled'
+      canceller.abort(new GatewayError('cancelled', 'Another target was faster.'))
+    },
+  }
+}
+
+function enterBooks<P extends Prepared>(ledger: Ledger, { target }: Candidate<P>, { lane }: P): void {
+  ledger.upstream = target.upstreamName
+  ledger.upstreamModel = target.model
+  if (lane.upstreamFormat !== undefined) ledger.upstreamFormat = lane.upstreamFormat
+  ledger.lane = lane.kind
+  ledger.losses = lane.report.losses
+}
+
+function limitsFor({ limits: own }: ResolvedTarget, limits: Required<Limits>): AttemptLimits {
+  return {
+    connectMs: own?.connectMs,
+    firstByteMs: own?.firstByteMs ?? limits.firstByteMs,
+    idleMs: own?.idleMs ?? limits.idleMs,
+    totalMs: own?.totalMs ?? limits.totalMs,
+    answerBytes: limits.answerBytes,
+  }
+}
+
+/** What came of one attempt, or of two side by side. */
+interface Outcome<P extends Prepared> {
+  readonly answered?: Answered<P>
+  /** In the order in which they failed; without an answer there is at least one. */
+  readonly failed: readonly { readonly step: Step<P>; readonly failure: AttemptFailure }[]
+}
+
+async function alone<P extends Prepared>({ step, done }: Launched<P>): Promise<Outcome<P>> {
+  const result = await done
+  return 'error' in result ? { failed: [{ step, failure: result }] } : { answered: result, failed: [] }
+}
+
+/** A second attempt beside the first, where that has not answered after a while. The first to answer wins. */
+async function hedged<P extends Prepared>(
+  first: Launched<P>,
+  hedgeMs: number,
+  another: () => Promise<Launched<P> | undefined>,
+): Promise<Outcome<P>> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const slow = new Promise<'slow'>((resolve) => {
+    timer = setTimeout(() => resolve('slow'), hedgeMs)
+  })
+  const early = await Promise.race([first.done, slow])
+  clearTimeout(timer)
+  const second = early === 'slow' ? await another() : undefined
+  if (second === undefined) return alone(first)
+  const failed: { step: Step<P>; failure: AttemptFailure }[] = []
+  const running = new Set([first, second])
+  while (running.size > 0) {
+    const [who, result] = await Promise.race([...running].map(async (one) => [one, await one.done] as const))
+    running.delete(who)
+    if ('error' in result) {
+      failed.push({ step: who.step, failure: result })
+      // What is the request's own fault is so everywhere.
+      if (result.onward === 'nowhere') for (const other of running) giveUp(other)
+      if (result.onward === 'nowhere') break
+      continue
+    }
+    for (const other of running) giveUp(other)
+    return { answered: result, failed }
+  }
+  return { failed }
+}
+
+/** Its answer, should one come at the same moment, is nobody's. */
+function giveUp<P extends Prepared>(launched: Launched<P>): void {
+  launched.cancel()
+  void launched.done.then((late) => {
+    if ('error' in late) return
+    late.ticket.over(new GatewayError('cancelled', 'Another target was faster.'))
+    if (late.result.kind === 'whole') return
+    late.result.pump.close()
+    late.result.abort()
+  })
+}
+
+/** Why no attempt was made at all. */
+function nobodyToCall<P extends Prepared>(
+  { ledger }: TargetCall,
+  all: readonly Candidate<P>[],
+  health: Health,
+  unprepared: GatewayError | undefined,
+): GatewayError {
+  const model = ledger.model.length > 100 ? `${ledger.model.slice(0, 100)}…` : ledger.model
+  if (all.length === 0)
+    return new GatewayError(
+      'invalid_request',
+      `The model '${model}' does not take such a request: no target is meant for it.`,
+      {
+        param: 'model',
+      },
+    )
+  const resting = all.filter(({ out }) => !out).map(({ target }) => health.standing(target))
+  const soonest = resting.reduce<Standing | undefined>(
+    (best, standing) => (best === undefined || standing.waitMs < best.waitMs ? standing : best),
+    undefined,
+  )
+  if (soonest === undefined)
+    return unprepared ?? new GatewayError('model_not_found', `The model '${model}' has no upstream.`)
+  const retryAfter = Math.max(1, Math.ceil(soonest.waitMs / 1000))
+  return soonest.state === 'limited'
+    ? new GatewayError('rate_limited', `The upstream of '${model}' takes no more calls for ${retryAfter} s.`, {
+        retryAfter,
+      })
+    : new GatewayError(
+        'overloaded',
+        `The upstream of '${model}' keeps failing and is left alone for ${retryAfter} s.`,
+        {
+          retryAfter,
+        },
+      )
 }
 
 /** An upstream names fields as it was sent them, which may not be as the client wrote them. */
@@ -119,9 +419,3 @@ function inClientTerms(error: GatewayError, { paramOf }: Prepared['lane']): Gate
     ...(error.cause === undefined ? {} : { cause: error.cause }),
   })
 }
-
-/** A codec's own failure is nobody's business but ours. */
-export const untranslatable = (error: unknown): GatewayError =>
-  error instanceof GatewayError
-    ? error
-    : new GatewayError('internal', 'The request could not be translated.', { cause: error })

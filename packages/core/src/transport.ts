@@ -7,6 +7,8 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>
   /** An iterable is sent as it comes; it can be iterated anew if the call must be sent again. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined
+  /** Milliseconds until a connection must stand. Kept by transports that know when they connect. Default: the transport's own. */
+  readonly connectMs?: number
   /** Aborting it closes the upstream connection at once, before the headers and in mid-body. */
   readonly signal: Signal
 }

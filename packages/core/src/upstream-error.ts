@@ -1,4 +1,5 @@
-import { GatewayError, statusOf } from './errors.ts'
+import { madeHeaders } from './call-headers.ts'
+import { GatewayError, type RetryHints, statusOf } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
 import type { ErrorInfo, ErrorKind, Json } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
@@ -9,30 +10,10 @@ const messageChars = 2000
 const errorBodyBytes = 256 * 1024
 const errorBodyMs = 5000
 
-/** Kinds that another target may not share; everything else would fail there just the same. */
-const elsewhere: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
-  'conflict',
-  'internal',
-  'overloaded',
-  'quota_exceeded',
-  'rate_limited',
-  'timeout',
-  'upstream_auth',
-  'upstream_bad_response',
-  'upstream_error',
-  'upstream_timeout',
-  'upstream_truncated',
-  'upstream_unreachable',
-])
-
-/** Whether the next target is worth trying after this failure. */
-export const worthAnotherTarget = (error: unknown): boolean =>
-  error instanceof GatewayError && elsewhere.has(error.info.kind)
-
 /** An upstream's refusal, in terms that are true for the client: our own configuration's faults are never its own. */
 export async function readUpstreamError(
   response: TransportResponse,
-  codec: Codec,
+  codec: Pick<Codec, 'decodeError'>,
   upstream: Upstream,
 ): Promise<GatewayError> {
   const { status } = response
@@ -41,9 +22,11 @@ export async function readUpstreamError(
     return new GatewayError('upstream_bad_response', 'The upstream answered with a redirect, which is not followed.')
   }
   const text = await errorText(response)
-  const info = codec.decodeError(status, parseLoose(text))
-  const waits = retryAfterSeconds(response.header('retry-after'))
-  return toClientError(info, status, waits, upstream)
+  const info = codec.decodeError(status, parseLoose(text), (name) => response.header(name))
+  const waitMs = retryAfterMs(response)
+  const hopeless = response.header('x-should-retry') === 'false'
+  const hints: RetryHints = { ...(waitMs === undefined ? {} : { waitMs }), ...(hopeless ? { hopeless } : {}) }
+  return toClientError(info, status, upstream, { hints })
 }
 
 /** The body of an error; empty where it breaks off or does not come in time. The status alone then says enough. */
@@ -62,32 +45,52 @@ async function errorText(response: TransportResponse): Promise<string> {
 export function toClientError(
   info: ErrorInfo,
   status: number,
-  retryAfter: number | undefined,
   upstream: Upstream,
-  cause?: unknown,
+  { hints, cause }: { hints?: RetryHints; cause?: unknown } = {},
 ): GatewayError {
-  if (status === 401 || status === 403 || info.kind === 'authentication' || info.kind === 'permission')
+  // Some formats say in the body how long to wait, also under a good status.
+  const waitMs = hints?.waitMs ?? (info.retryAfter === undefined ? undefined : info.retryAfter * 1000)
+  const more = {
+    hints: { ...hints, ...(waitMs === undefined ? {} : { waitMs }) },
+    ...(cause === undefined ? {} : { cause }),
+  }
+  if (
+    status === 401 ||
+    info.kind === 'authentication' ||
+    (status === 403 ? !otherThanAuth.has(info.kind) : info.kind === 'permission')
+  )
     return new GatewayError(
       'upstream_auth',
       "The upstream refused the gateway's own credentials; this is not about your token.",
+      more,
     )
   const { kind, message, status: _, raw, ...details } = info
   const safeRaw =
     raw === undefined
       ? undefined
       : { format: raw.format, value: JSON.parse(redact(JSON.stringify(raw.value), upstream)) }
-  const wait = retryAfter ?? info.retryAfter
   return new GatewayError(kind, redact(message, upstream).slice(0, messageChars), {
     ...details,
     status: statusOf[kind],
     ...(safeRaw === undefined ? {} : { raw: safeRaw }),
-    ...(wait === undefined ? {} : { retryAfter: wait }),
-    ...(cause === undefined ? {} : { cause }),
+    ...(waitMs === undefined ? {} : { retryAfter: Math.ceil(waitMs / 1000) }),
+    ...more,
   })
 }
 
+/** A 403 may say that the request is against the rules, or that nothing is paid for: then our credentials are good. */
+const otherThanAuth: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
+  'context_length_exceeded',
+  'invalid_request',
+  'quota_exceeded',
+  'rate_limited',
+])
+
 /** The error that a whole JSON body under a good status is, or undefined if it is none. */
-export async function readErrorUnder200(response: TransportResponse, codec: Codec): Promise<ErrorInfo | undefined> {
+export async function readErrorUnder200(
+  response: TransportResponse,
+  codec: Pick<Codec, 'tapResponse'>,
+): Promise<ErrorInfo | undefined> {
   const body = parseLoose(await errorText(response))
   return isObject(body) ? codec.tapResponse(body).error : undefined
 }
@@ -96,7 +99,18 @@ export async function readErrorUnder200(response: TransportResponse, codec: Code
 export const unreachable = (cause: unknown): GatewayError =>
   cause instanceof GatewayError
     ? cause
-    : new GatewayError('upstream_unreachable', 'The upstream could not be reached.', { cause })
+    : connectCodes.has(codeOf(cause) ?? codeOf(causeOf(cause)) ?? '')
+      ? new GatewayError('upstream_connect_timeout', 'No connection to the upstream could be made in time.', { cause })
+      : new GatewayError('upstream_unreachable', 'The upstream could not be reached.', { cause })
+
+/** By which transports say that a connection did not stand in time. */
+const connectCodes: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT', 'ConnectionTimeout'])
+
+const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined)
+const codeOf = (error: unknown): string | undefined => {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : undefined
+}
 
 function parseLoose(text: string): Json {
   try {
@@ -106,23 +120,36 @@ function parseLoose(text: string): Json {
   }
 }
 
-/** Seconds of a Retry-After header (seconds or a date), or undefined for anything else. */
-export function retryAfterSeconds(header: string | undefined, now: number = Date.now()): number | undefined {
-  if (header === undefined) return undefined
-  const seconds = Number(header)
-  if (header.trim() !== '' && Number.isFinite(seconds)) return seconds >= 0 ? Math.ceil(seconds) : undefined
-  const date = Date.parse(header)
-  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1000))
+/** Milliseconds that an answer's headers ask to wait: exactly, in seconds, or until a date. Undefined for anything else. */
+export function retryAfterMs(
+  response: Pick<TransportResponse, 'header'>,
+  now: number = Date.now(),
+): number | undefined {
+  const exact = numberIn(response.header('retry-after-ms'))
+  if (exact !== undefined) return exact
+  const given = response.header('retry-after')
+  const seconds = numberIn(given)
+  if (seconds !== undefined) return seconds * 1000
+  // Dates begin with a day's name; what else `Date.parse` takes for one, like "-5", is none.
+  const date = given !== undefined && /^[a-z]{3}/i.test(given) ? Date.parse(given) : Number.NaN
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+function numberIn(header: string | undefined): number | undefined {
+  if (header === undefined || header.trim() === '') return undefined
+  const number = Number(header)
+  return Number.isFinite(number) && number >= 0 ? number : undefined
 }
 
 /** Takes an upstream's credentials and address out of a text. */
 export function redact(text: string, upstream: Upstream): string {
   let clean = text
-  for (const [name, value] of Object.entries(upstream.headers)) {
-    if (!secretHeader(name) || value.length < 8) continue
-    const bare = value.toLowerCase().startsWith('bearer ') ? value.slice(7) : value
-    if (bare.length >= 8) clean = clean.replaceAll(bare, '***')
-  }
+  for (const headers of [upstream.headers, madeHeaders(upstream), ...(upstream.keys ?? []).map((key) => key.headers)])
+    for (const [name, value] of Object.entries(headers)) {
+      if (!secretHeader(name) || value.length < 8) continue
+      const bare = value.toLowerCase().startsWith('bearer ') ? value.slice(7) : value
+      if (bare.length >= 8) clean = clean.replaceAll(bare, '***')
+    }
   const { origin, host } = new URL(upstream.baseURL)
   clean = clean.replaceAll(origin, '[upstream]')
   // A host of one bare word may be any word of the text.
@@ -134,7 +161,8 @@ export const maskHeaders = (
   headers: Readonly<Record<string, string>>,
   upstream: Upstream,
 ): Readonly<Record<string, string>> => {
-  const own = new Set(Object.keys(upstream.headers).map((name) => name.toLowerCase()))
+  const carried = [upstream.headers, ...(upstream.keys ?? []).map((key) => key.headers)]
+  const own = new Set(carried.flatMap((headers) => Object.keys(headers)).map((name) => name.toLowerCase()))
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, own.has(name) && secretHeader(name) ? '***' : value]),
   )

@@ -11,6 +11,7 @@ import type {
   ToolChoice,
   ToolResultPart,
   Turn,
+  UpstreamFormat,
 } from './ir.ts'
 
 /** A request that says one thing, and where to look for it. */
@@ -22,7 +23,7 @@ export interface RequestSample {
 }
 /** Whose what is said is, where it can be somebody's: the format that is asked, or another one. */
 export interface Owners {
-  readonly upstream: Format
+  readonly upstream: UpstreamFormat
   readonly other: Format
 }
 

@@ -7,10 +7,12 @@ import type {
   Format,
   Json,
   JsonObject,
+  Loss,
   ModelEvent,
   ModelRequest,
   ModelResponse,
   Report,
+  UpstreamFormat,
   Usage,
 } from './ir.ts'
 import type { AnswerPointers } from './shared/answer-pointers.ts'
@@ -36,7 +38,7 @@ export interface CodecContext {
   /** Seconds since 1970. */
   now(): number
   /** The upstream's format, where it is known: a decoder may then keep what only that format can do. Default: any. */
-  readonly upstream?: Format
+  readonly upstream?: UpstreamFormat
   /** The gateway keeps the answer (responses), as the next one after `previous` where there is one. Absent: nobody does. */
   readonly kept?: { readonly previous?: string }
 }
@@ -53,12 +55,47 @@ export interface TargetTraits {
  * Departures of one upstream from the format it speaks. Declared per upstream, read by the codec of the format.
  */
 export interface Quirks {
-  /** Name of the field that bounds the answer's tokens (chat). Default `max_completion_tokens`. */
-  readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
-  /** The role that carries developer turns (chat). Default `developer`; older servers know only `system`. */
-  readonly developerRole?: 'developer' | 'system'
-  /** The upstream understands `stream_options` (chat). Default true. */
-  readonly streamOptions?: boolean
+  /**
+   * Name of the field that bounds the answer's tokens (chat). `either`: nobody knows which, so that translations say
+   * `max_tokens` and clients of chat are left to themselves. Default `max_completion_tokens`.
+   */
+  readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens' | 'either'
+  /**
+   * The role that carries developer turns (chat): older servers know only `system`. `either`: nobody knows, so that
+   * translations say `system` and clients of chat are left to themselves. Default `developer`.
+   */
+  readonly developerRole?: 'developer' | 'system' | 'either'
+  /**
+   * The upstream understands `stream_options` (chat). `implied`: it tells the usage of every stream, so that translations do
+   * without. Default true.
+   */
+  readonly streamOptions?: boolean | 'implied'
+  /**
+   * Fields that the upstream lacks (chat), by name: `n`, `messages[].name`, `messages[user].name`. A call that holds a
+   * `refused` one fails, so that it is withheld; so is a `limited` one, unless it says what is done anyway. An `ignored` one
+   * has no effect, and is withheld from translations only. All are reported, unless they ask for nothing beyond the default.
+   */
+  readonly lacks?: { readonly [field: string]: 'refused' | 'limited' | 'ignored' }
+  /** Fields that the upstream knows by a name of its own (chat): `{ seed: 'random_seed' }`. Default: none. */
+  readonly fieldNames?: { readonly [field: string]: string }
+  /** Words of `reasoning_effort` that the upstream takes (chat); for others the nearest is sent, and reported. Default: all. */
+  readonly efforts?: readonly Effort[]
+  /** Reasoning is switched off by `thinking: {type: 'disabled'}` in place of the effort `none` (chat). Default false. */
+  readonly thinkingSwitch?: boolean
+  /** The forms of JSON answers that can be asked for (chat). Default: both; for the other the nearest is sent, and reported. */
+  readonly jsonFormats?: readonly ('json_object' | 'json_schema')[]
+  /**
+   * How a tool choice may be written (chat): in words alone, or also as a function by its name; a choice among several tools
+   * is OpenAI's own. What cannot be written is said by sending fewer tools. Default: any way.
+   */
+  readonly toolChoices?: 'words' | 'names'
+  /** The ids of calls have to be nine letters and digits (chat); others are replaced, the same in every turn. Default false. */
+  readonly shortCallIds?: boolean
+  /**
+   * Turns of user and assistant have to alternate behind the system's (chat): those of one role in a row are sent as one, and
+   * the system's before all others. Default false.
+   */
+  readonly alternatingRoles?: boolean
   /** The upstream ends its streams without `[DONE]` once every choice has its finish reason (chat). Default false. */
   readonly doneOptional?: boolean
   /** The upstream reads `cache_control` on messages, parts and tools (chat). Default false: cache hints are reported as notes. */
@@ -69,8 +106,13 @@ export interface Quirks {
   readonly reasoningObject?: boolean
   /** The assistant message's field that takes earlier reasoning back (chat). Default: none, the reasoning is withheld and reported. */
   readonly reasoningField?: 'reasoning_content' | 'reasoning'
-  /** How the upstream takes a document by its address (chat): in place of a file's data, or as a `document_url` part. Default: not at all, the call is refused. */
+  /**
+   * How the upstream takes a document by its address (chat): in place of a file's data, or as a `document_url` part, which
+   * then stands for documents sent along too. Default: not at all, the call is refused.
+   */
   readonly documentUrls?: 'file_data' | 'document_url'
+  /** `input_audio` holds the audio itself, without its format (chat). Default: an object with both. */
+  readonly bareAudio?: boolean
   /** The model's reasoning can be asked for in sealed form (responses). Default: by the model's name, see the codec's table. */
   readonly sealedReasoning?: boolean
   /** How the model takes a wish for reasoning (messages). Default: by the model's name, see the codec's table. */
@@ -131,12 +173,51 @@ export interface StreamTap {
 export interface WireEdit {
   /** Top-level fields to set; the value replaces what stands there. */
   set: JsonObject
-  /** Exact text to delete from every event passed on, a mark the edit leaves in the answer (`,"usage":null`). */
+  /** Top-level fields to take out: the upstream would refuse the call for them. */
+  drop?: readonly string[]
+  /** What the upstream will not do for all that, or does another way. */
+  losses?: readonly Loss[]
+  /**
+   * Usage is asked for where the client did not: what is there only for that is withheld, and this exact text, a mark the
+   * wish leaves in the answer, is deleted from every event passed on (`,"usage":null`).
+   */
   erase?: string
 }
 
-/** Pure and synchronous: no streams, no clocks, no fetch. All I/O lives in the lanes and the router. */
-export interface Codec {
+/**
+ * What upstreams of a format need. Formats that no client speaks have this half of a codec only. Pure and synchronous: no
+ * streams, no clocks, no fetch. All I/O lives in the lanes and the router.
+ */
+export interface UpstreamCodec {
+  readonly format: UpstreamFormat
+  encodeRequest(request: ModelRequest, context: CodecContext & { readonly target: TargetTraits }): JsonObject
+  /** Lenient: what upstreams send is taken as far as it goes; throws GatewayError `upstream_bad_response` if it is no answer at all. */
+  decodeResponse(body: Json, context: ExchangeContext): ModelResponse
+  /** `end()` without the format's own terminal event yields an `upstream_truncated` error, never an ending. Nothing follows an error. */
+  decodeStream(context: ExchangeContext & { readonly target: TargetTraits }): Machine<SseEvent, ModelEvent>
+  /**
+   * Reads an upstream's error answer in any shape its vendors use; `body` is text where it was no JSON. `header` reads the
+   * answer's headers, where there are any: some vendors name the error there.
+   */
+  decodeError(status: number, body: Json, header?: (name: string) => string | undefined): ErrorInfo
+  /** Usage, finish word and error of a whole answer. May fail; nothing depends on it but accounting, and errors under a good status. */
+  tapResponse(body: JsonObject): ResponseTap
+  /**
+   * The model and the wish for a stream stand in the URL, not in the body: these are the ends of the URL's path for a whole
+   * answer and for a stream, with `{model}` or `{id}` for the model's name. Decoders then expect `model` and `stream` in the
+   * body all the same (whoever reads the URL puts them in), and encoders write neither.
+   */
+  readonly modelInPath?: { readonly whole: string; readonly stream: string }
+  /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
+  readonly fieldPointers: { readonly [irField: string]: string }
+  /** The same for an answer. */
+  readonly answerPointers: AnswerPointers
+  /** JSON Pointers, within a usage object of this format, to what it says beyond the totals and the features that are shown. */
+  usageBeside(usage: JsonObject, isShown: IsShown): readonly string[]
+}
+
+/** A codec of a format that clients speak too. */
+export interface Codec extends UpstreamCodec {
   readonly format: Format
   /**
    * Checks a request body from a client: required fields, types and the specification's bounds, in the provider's own
@@ -144,33 +225,26 @@ export interface Codec {
    */
   validateRequest(body: Json): JsonObject
   decodeRequest(body: JsonObject, context: CodecContext): ModelRequest
-  encodeRequest(request: ModelRequest, context: CodecContext & { readonly target: TargetTraits }): JsonObject
-  /** Lenient: what upstreams send is taken as far as it goes; throws GatewayError `upstream_bad_response` if it is no answer at all. */
-  decodeResponse(body: Json, context: ExchangeContext): ModelResponse
   encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject
-  /** `end()` without the format's own terminal event yields an `upstream_truncated` error, never an ending. Nothing follows an error. */
-  decodeStream(context: ExchangeContext & { readonly target: TargetTraits }): Machine<SseEvent, ModelEvent>
   encodeStream(context: ExchangeContext): StreamEncoder
-  /** Reads an upstream's error answer in any shape its vendors use; `body` is text where it was no JSON. */
-  decodeError(status: number, body: Json): ErrorInfo
   encodeError(
     error: ErrorInfo,
     requestId: string,
   ): { status: number; headers?: Record<string, string>; body: JsonObject }
 
-  /**
-   * The model and the wish for a stream stand in the URL, not in the body: these are the ends of the URL's path for a whole
-   * answer and for a stream, `{model}` for the model's name. Decoders then expect `model` and `stream` in the body all the
-   * same (whoever reads the URL puts them in), and encoders write neither.
-   */
-  readonly modelInPath?: { readonly whole: string; readonly stream: string }
+  /** What clients may write in front of the name where the path names the model and the body repeats it. Default: nothing. */
+  readonly modelPrefix?: string
   /** Clients of this format break on comments in an event stream: none may be sent. */
   readonly noComments?: boolean
   /** Wire lane: the edit this body needs, if any, beside the model's name. */
   wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
-  /** Wire lane: usage and finish word of a whole answer. May fail; nothing depends on it but accounting. */
-  tapResponse(body: JsonObject): ResponseTap
   tapStream(options: { withholdUsage: boolean; target: TargetTraits }): StreamTap
+
+  /**
+   * What tells conversations apart, for calls that should meet the same prompt cache: fields that name a session or a cache,
+   * else the prompt's beginning: top-level fields, and the one that holds the turns.
+   */
+  readonly affinity?: { readonly keys: readonly string[]; readonly prefix: readonly string[]; readonly turns: string }
 
   /** How this format counts tokens; absent where it has no endpoint for that. */
   readonly count?: CountCodec
@@ -182,12 +256,6 @@ export interface Codec {
   encodeModelList(names: readonly string[], query?: URLSearchParams): JsonObject
   encodeModel(name: string): JsonObject
 
-  /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
-  readonly fieldPointers: { readonly [irField: string]: string }
-  /** The same for an answer. */
-  readonly answerPointers: AnswerPointers
-  /** JSON Pointers, within a usage object of this format, to what it says beyond the totals and the features that are shown. */
-  usageBeside(usage: JsonObject, isShown: IsShown): readonly string[]
   /** Effort words this format's clients may write; others are approximated. */
   readonly efforts: readonly Effort[]
   /** What becomes of each feature of requests and answers in this format. Documents and routes are made of it. */

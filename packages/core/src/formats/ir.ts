@@ -5,15 +5,17 @@
  * codec reports it as a loss.
  */
 export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
+/** Every format that upstreams speak: those of the clients, and some that no client does. */
+export type UpstreamFormat = Format | 'converse'
 export type Json = null | boolean | number | string | Json[] | JsonObject
 export type JsonObject = { [key: string]: Json }
 
 /** Fields only the named format understands, verbatim, keyed as on its wire. */
-export type Extra = { readonly [F in Format]?: JsonObject }
+export type Extra = { readonly [F in UpstreamFormat]?: JsonObject }
 
 /** A value only its issuer can read back: a thought signature, encrypted reasoning, a file id. */
 export interface Sealed {
-  readonly issuer: Format
+  readonly issuer: UpstreamFormat
   readonly data: string
 }
 
@@ -139,7 +141,7 @@ export interface ToolResultPart extends Annotated {
 /** A block one format invented (server tool use, code execution, compaction): kept whole, encoded only by its owner. */
 export interface NativePart extends Annotated {
   type: 'native'
-  format: Format
+  format: UpstreamFormat
   value: JsonObject
   /** Bookkeeping between the owner's client and its server: whoever cannot write it reports a note. */
   incidental?: boolean
@@ -163,7 +165,7 @@ export type Tool = Annotated &
   (
     | { type: 'function'; name: string; description?: string; schema?: JsonObject; strict?: boolean }
     | { type: 'custom'; name: string; description?: string; grammar?: JsonObject }
-    | { type: 'native'; format: Format; value: JsonObject }
+    | { type: 'native'; format: UpstreamFormat; value: JsonObject }
   )
 
 export interface ModelResponse {
@@ -197,7 +199,7 @@ export interface Finish {
   /** The stop sequence that was hit, where the upstream says it. */
   sequence?: string
   /** The upstream's own word, always set: the same format writes it back unchanged. */
-  raw?: { format: Format; value: string }
+  raw?: { format: UpstreamFormat; value: string }
   /** What the upstream said about the ending beyond the word (`stop_details`, refusal explanation). */
   explanation?: string
   extra?: Extra
@@ -217,7 +219,7 @@ export interface Usage {
   }
   output: { total: number; reasoning?: number; audio?: number; image?: number }
   /** The usage object as the upstream wrote it: the same format writes back what the fields above do not say. */
-  raw?: { format: Format; value: JsonObject }
+  raw?: { format: UpstreamFormat; value: JsonObject }
 }
 
 /**
@@ -234,7 +236,7 @@ export type ModelEvent =
   | { type: 'choice-end'; choice: number; finish: Finish; logprobs?: Json; extra?: Extra }
   /** The usage known so far; a later one replaces an earlier one. The tier where only the end tells which one served. */
   | { type: 'usage'; usage: Usage; serviceTier?: string }
-  | { type: 'native'; format: Format; value: JsonObject }
+  | { type: 'native'; format: UpstreamFormat; value: JsonObject }
   | { type: 'error'; error: ErrorInfo }
   | { type: 'response-end' }
 export type Delta =
@@ -282,6 +284,9 @@ export type ErrorKind =
   | 'upstream_truncated'
   | 'upstream_unreachable'
   | 'upstream_timeout'
+  | 'upstream_connect_timeout'
+  | 'upstream_idle_timeout'
+  | 'upstream_total_timeout'
   | 'cancelled'
 
 /** An error on its way between dialects. */
@@ -297,5 +302,5 @@ export interface ErrorInfo {
   /** Seconds after which a retry makes sense. */
   retryAfter?: number
   /** The error object as its format wrote it; the same format writes it back. */
-  raw?: { format: Format; value: JsonObject }
+  raw?: { format: UpstreamFormat; value: JsonObject }
 }

@@ -2,11 +2,12 @@ import type { Limits } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import type { Codec } from '../formats/codec.ts'
 import { codecOf } from '../formats/index.ts'
-import type { Format } from '../formats/ir.ts'
+import type { UpstreamFormat } from '../formats/ir.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
 import { newId } from '../ids.ts'
 import type { ResolvedTarget } from '../router.ts'
 import { redact, toClientError } from '../upstream-error.ts'
+import { formatsFor, speaks } from '../upstreams/formats-for.ts'
 import type { Lane } from './lane.ts'
 import { translateLane } from './translate.ts'
 import { type RequestBody, wireLane } from './wire.ts'
@@ -32,7 +33,7 @@ export interface LaneChoice {
 export function chooseLane(choice: LaneChoice): Lane {
   const { codec, request, target, limits } = choice
   const { upstream, model } = target
-  if (upstream.formats[codec.format] === undefined) return leastLoss(choice)
+  if (!speaks(upstream, codec.format, model)) return leastLoss(choice)
   if (mayHoldSeals(request.text)) return translate(choice, codec.format)
   return wireLane(codec, request, { model, quirks: upstream.quirks }, limits.answerBytes, (text) =>
     redact(text, upstream),
@@ -43,7 +44,7 @@ export function chooseLane(choice: LaneChoice): Lane {
 export function leastLoss(choice: LaneChoice): Lane {
   let best: Lane | undefined
   let failure: unknown
-  for (const format of Object.keys(choice.target.upstream.formats) as Format[]) {
+  for (const format of formatsFor(choice.target.upstream, choice.target.model)) {
     let lane: Lane
     try {
       lane = translate(choice, format)
@@ -70,7 +71,7 @@ function weightOf({ report }: Lane): number {
   return weight
 }
 
-function translate({ codec, request, target, limits, tellLosses, kept }: LaneChoice, format: Format): Lane {
+function translate({ codec, request, target, limits, tellLosses, kept }: LaneChoice, format: UpstreamFormat): Lane {
   const { upstream, model } = target
   return translateLane({
     client: codec,
@@ -81,7 +82,7 @@ function translate({ codec, request, target, limits, tellLosses, kept }: LaneCho
     now: () => Math.floor(Date.now() / 1000),
     maxEventChars: limits.answerBytes,
     maxDepth: 1000,
-    clean: (error) => toClientError(error, error.status, undefined, upstream).info,
+    clean: (error) => toClientError(error, error.status, upstream).info,
     tellLosses,
     ...(kept === undefined ? {} : { kept }),
   })

@@ -1,10 +1,10 @@
 import type { Units } from '../config.ts'
-import type { ErrorInfo, Format, Report, Usage } from '../formats/ir.ts'
+import type { ErrorInfo, Report, UpstreamFormat, Usage } from '../formats/ir.ts'
 
 /** What one attempt sends and how it reads what comes back: untouched bytes, or a translation. */
 export interface Lane {
   readonly kind: 'wire' | 'translate'
-  readonly upstreamFormat: Format
+  readonly upstreamFormat: UpstreamFormat
   /** The request's body for the upstream; an iterable is iterated anew for each attempt. */
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>
   /** Headers that belong to the body, in place of those of a JSON body. */

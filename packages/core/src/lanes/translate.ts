@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts'
-import type { Codec, CodecContext, TargetTraits } from '../formats/codec.ts'
+import type { Codec, CodecContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
 import type { ErrorInfo, ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
 import { translateParam } from '../formats/shared/param.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
@@ -12,7 +12,7 @@ import { parseAnswer, type RequestBody } from './wire.ts'
 
 export interface Translation {
   readonly client: Codec
-  readonly upstream: Codec
+  readonly upstream: UpstreamCodec
   readonly request: RequestBody
   readonly target: TargetTraits
   readonly newId: (prefix: string) => string

@@ -25,6 +25,7 @@ describe('the request', () => {
   it.each([
     ['{"model":"other","model":"real"}', '{"model":"real","model":"real"}'],
     ['{"MODEL":"other/real","model":"real"}', '{"MODEL":"real","model":"real"}'],
+    ['{"MODEL":"models/real","model":"real"}', '{"MODEL":"real","model":"real"}'],
     ['{"mod\\u0065l":"other","x":1,"model":"real"}', '{"mod\\u0065l":"real","x":1,"model":"real"}'],
   ])('leaves an upstream no other model to read than the one checked: %s', (body, sent) => {
     expect(laneFor(body).body).toBe(sent)

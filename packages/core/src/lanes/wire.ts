@@ -2,6 +2,7 @@ import { concatBytes } from '../bytes.ts'
 import { errorOf, GatewayError } from '../errors.ts'
 import type { Codec, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
+import { editJson } from '../json/edit.ts'
 import type { Member } from '../json/scan.ts'
 import { spliceJson } from '../json/splice.ts'
 import { createReport } from '../losses.ts'
@@ -16,6 +17,8 @@ export interface RequestBody {
   readonly text: string
   readonly members: readonly Member[]
   readonly value: JsonObject
+  /** See Codec: what the body may have in front of a model's name that its path says. */
+  readonly modelPrefix?: string | undefined
 }
 
 const encoder = new TextEncoder()
@@ -35,39 +38,47 @@ export function wireLane(
   redact: (text: string) => string,
 ): Lane {
   const edit = codec.wireEdit(request.value, target)
+  const report = createReport(request.value)
+  for (const loss of edit?.losses ?? []) report.add(loss)
   return {
     kind: 'wire',
     upstreamFormat: codec.format,
-    body: setModel(request, target.model, { ...edit?.set }),
-    report: createReport(),
+    body: setModel(request, target.model, { ...edit?.set }, edit?.drop),
+    report,
     answer(bytes) {
       const { error, ...tapped } = tapQuietly(codec, parseAnswer(bytes))
       if (error !== undefined) throw errorOf(error)
       return { body: bytes, ...tapped }
     },
     openStream: () => {
-      const createTap = (): StreamTap => codec.tapStream({ withholdUsage: edit !== undefined, target })
-      return edit === undefined
+      const createTap = (): StreamTap => codec.tapStream({ withholdUsage: edit?.erase !== undefined, target })
+      return edit?.erase === undefined
         ? passingStream(createTap, maxEventChars, redact)
         : editingStream(createTap(), edit.erase, maxEventChars, redact)
     },
   }
 }
 
-/** The body with the upstream's name for the model, and with the other members to `set`; the very bytes if nothing changes. */
-export function setModel(request: RequestBody, name: string, set: JsonObject): string | Uint8Array {
+/** The body with the upstream's name for the model, the other members to `set`, and without those to `drop`; the very bytes if nothing changes. */
+export function setModel(
+  request: RequestBody,
+  name: string,
+  set: JsonObject,
+  drop: readonly string[] = [],
+): string | Uint8Array {
   // Also where the name stays: of a name given twice, in whatever case, the upstream might read the one that nobody checked.
   const named = request.members.filter(({ key }) => key.toLowerCase() === 'model')
   const { model } = request.value
   if (model !== name || named.length > 1)
-    for (const { key, start, end } of named) set[key] = renamed(request.text.slice(start, end), model, name)
+    for (const { key, start, end } of named) set[key] = renamed(request, request.text.slice(start, end), name)
+  if (drop.length > 0) return editJson(request.text, request.members, set, drop)
   return Object.keys(set).length === 0 ? request.bytes : spliceJson(request.text, request.members, set)
 }
 
-/** A format that names the model in its path may name it in the body too, with a collection in front (`models/x`). */
-function renamed(written: string, asked: Json | undefined, name: string): string {
+/** What stands in front of the name may stay there. */
+function renamed({ value, modelPrefix = '' }: RequestBody, written: string, name: string): string {
   const own: unknown = JSON.parse(written)
-  return own === `models/${String(asked)}` ? `models/${name}` : name
+  return own === modelPrefix + String(value.model) ? modelPrefix + name : name
 }
 
 /** An upstream's whole answer as JSON; anything else under a 200 is an unusable answer. */

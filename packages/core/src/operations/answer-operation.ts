@@ -8,13 +8,16 @@ import { isMultipart, notAnUpload, readForm } from './multipart/read-form.ts'
 import type { Dialect, Operation } from './operation.ts'
 import { runOperation } from './run.ts'
 
+/** A call whose body has not been read yet. */
+type UnreadCall = Omit<AnswerCall, 'jsonArray' | 'request' | 'codec'>
+
 /**
  * An operation beside chat, from its body to its reply. The files of an upload are kept until nobody can need them any more.
  *
  * @param readJson reads a JSON body and checks it with the function given
  */
 export async function answerOperation(
-  call: Omit<AnswerCall, 'jsonArray'>,
+  call: UnreadCall,
   operation: Operation<unknown, unknown>,
   dialect: Dialect<unknown, unknown>,
   readJson: (validate: Codec['validateRequest']) => Promise<RequestBody>,
@@ -43,12 +46,12 @@ export async function answerOperation(
 
 const nothing = new Uint8Array(0)
 
-function upload({ inbound, shared }: Omit<AnswerCall, 'jsonArray'>, { form }: Dialect<unknown, unknown>) {
+function upload({ inbound, shared }: UnreadCall, { form }: Dialect<unknown, unknown>) {
   return form !== undefined && isMultipart(inbound) ? readForm(inbound, form, shared) : undefined
 }
 
 function answer(
-  call: Omit<AnswerCall, 'jsonArray'>,
+  call: UnreadCall,
   operation: Operation<unknown, unknown>,
   dialect: Dialect<unknown, unknown>,
   request: RequestBody,

@@ -12,6 +12,7 @@ import { createReport } from '../losses.ts'
 import type { ResolvedTarget } from '../router.ts'
 import type { Prepared } from '../targets.ts'
 import { callUrl } from '../upstreams/call-url.ts'
+import { dress } from '../upstreams/dress.ts'
 
 /** A client's count: its format, and that format's way to count. */
 export interface CountRequest {
@@ -28,17 +29,28 @@ export function prepareCount(asked: CountRequest, target: ResolvedTarget): Prepa
   const { codec, request } = asked
   const { upstream, model } = target
   const endpoints = upstream.countTokens ?? {}
-  const own = endpoints[codec.format] !== undefined
-  const format = own ? codec.format : (Object.keys(endpoints) as Format[])[0]
+  const formats = (Object.keys(endpoints) as Format[]).filter((format) => upstream.serves?.(format, model) !== false)
+  const own = formats.includes(codec.format)
+  const format = own ? codec.format : formats[0]
   if (format === undefined) return undefined
   const reader = codecOf(format)
   if (reader.count === undefined) return undefined
   const onWire = own && !mayHoldSeals(request.text)
   return {
-    lane: onWire ? wire(asked, target) : translation(asked, reader, reader.count, target),
+    lane: hosted(onWire ? wire(asked, target) : translation(asked, reader, reader.count, target), format, target),
+    asIs: true,
     url: callUrl(upstream, endpoints[format] as string, reader.count.pathEnding, model),
     codec: reader,
   }
+}
+
+/** With what the upstream's host wants of the body. */
+function hosted(lane: Lane, format: Format, { upstream, model }: ResolvedTarget): Lane {
+  const edit = upstream.hosting?.[format]?.editCount
+  const { body } = lane
+  if (edit === undefined || !(typeof body === 'string' || body instanceof Uint8Array)) return lane
+  const call = { model, stream: false, header: () => undefined, replaced: () => undefined }
+  return { ...lane, body: dress(body, {}, { edit }, call) }
 }
 
 /** The answer's bytes pass untouched, if they are a count. */

@@ -4,13 +4,15 @@ import { estimateHeader, estimateTokens } from '../estimate.ts'
 import type { Tokenizer } from '../estimate-tokenizer.ts'
 import type { Reply } from '../inbound.ts'
 import { refusal } from '../loss-policy.ts'
-import { idHeaders, json } from '../reply.ts'
+import { callHeaders, json } from '../reply.ts'
+import type { ResolvedTarget } from '../router.ts'
 import { type AnswerCall, sendAnswer } from '../send-answer.ts'
 import { settle } from '../settle.ts'
-import { tryTargets } from '../targets.ts'
+import { type Prepared, tryTargets } from '../targets.ts'
 import { type CountRequest, decodeInput, prepareCount } from './count-lane.ts'
 
 export interface CountCall extends AnswerCall, CountRequest {
+  readonly codec: CountRequest['codec']
   readonly tokenizer: Tokenizer | undefined
 }
 
@@ -25,14 +27,14 @@ export async function countTokens(call: CountCall): Promise<Reply> {
   const { attempts } = call.ledger
   let countless = false
   try {
-    const { prepared, policy, result } = await tryTargets(call, (target) => {
+    const prepare = (target: ResolvedTarget): Prepared => {
       countless ||= doesNotCount(attempts.at(-1))
       const ready = countless ? undefined : prepareCount(call, target)
       countless ||= ready === undefined
       if (ready === undefined) throw new GatewayError('not_implemented', 'The upstream does not count tokens.')
       return ready
-    })
-    return sendAnswer(call, prepared.lane, policy, result)
+    }
+    return sendAnswer(call, await tryTargets(call, prepare, { preferLossless: false }))
   } catch (error) {
     if (countless || doesNotCount(attempts.at(-1))) return await estimated(call)
     throw error
@@ -65,7 +67,7 @@ async function estimated(call: CountCall): Promise<Reply> {
     status: 200,
     headers: {
       'content-type': json,
-      ...idHeaders(ledger.requestId),
+      ...callHeaders(ledger),
       'modelgate-estimate': estimateHeader(estimate),
     },
     body: JSON.stringify(count.write({ tokens: estimate.tokens })),

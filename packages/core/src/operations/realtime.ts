@@ -1,18 +1,25 @@
+import { arrange } from '../arrange.ts'
+import type { AttemptLog } from '../attempt.ts'
 import { authenticate } from '../auth.ts'
-import type { Attempt, GatewayConfig } from '../config.ts'
+import { authorized, ownHeaders } from '../call-headers.ts'
+import type { GatewayConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import { codecOf } from '../formats/index.ts'
 import type { Json } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
+import type { Ticket } from '../health/health.ts'
 import { newId } from '../ids.ts'
 import type { Inbound } from '../inbound.ts'
-import { errorReply, idHeaders } from '../reply.ts'
-import type { ResolvedTarget } from '../router.ts'
+import type { RequestBody } from '../lanes/wire.ts'
+import { announce, headersFor } from '../observers.ts'
+import { callHeaders, errorReply } from '../reply.ts'
+import { onwardFrom } from '../retry.ts'
 import type { Match } from '../routes.ts'
 import { type Ledger, settle } from '../settle.ts'
 import { createCanceller, type Signal } from '../signal.ts'
 import type { Shared } from '../targets.ts'
-import { readUpstreamError, redact, unreachable, worthAnotherTarget } from '../upstream-error.ts'
+import { isMeant, traitsOf } from '../traits.ts'
+import { readUpstreamError, redact, unreachable } from '../upstream-error.ts'
 import { callUrl } from '../upstreams/call-url.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { betaHeader, checkHandshake, chooseProtocol, readQuery } from './realtime-handshake.ts'
@@ -47,6 +54,7 @@ export async function openRealtime<Socket>(call: RealtimeCall<Socket>): Promise<
     operation: route.operation,
     format: route.format,
     startedAt: performance.now(),
+    arrivedAt: Date.now(),
     identity: null,
     model: '',
     stream: true,
@@ -60,8 +68,8 @@ export async function openRealtime<Socket>(call: RealtimeCall<Socket>): Promise<
     const protocol = chooseProtocol(inbound)
     const { model, queryFor } = readQuery(inbound)
     ledger.model = model
-    const { socket, upstream } = await dialTargets(call, ledger, queryFor)
-    return { ok: true, session: sessionOf(call, ledger, upstream, socket, protocol) }
+    const { socket, upstream, ticket } = await dialTargets(call, ledger, queryFor)
+    return { ok: true, session: sessionOf(call, ledger, upstream, socket, protocol, ticket) }
   } catch (cause) {
     call.release()
     const error =
@@ -75,37 +83,59 @@ export async function openRealtime<Socket>(call: RealtimeCall<Socket>): Promise<
         `modelgate: upstream '${ledger.upstream}' refused the configured credentials (request ${ledger.requestId})`,
       )
     const reply = errorReply(error, codecOf(route.format), ledger.requestId)
+    if (ledger.upstream !== undefined) Object.assign(reply.headers, callHeaders(ledger))
     const outcome = signal.aborted && kind === 'cancelled' ? 'aborted' : 'failed'
     if (ledger.model !== '') settle(ledger, { status: reply.status, outcome, error }, shared.plugins, shared.logger)
     return { ok: false, reply }
   }
 }
 
+/** Each target once, in the plan's order; those that rest are passed over while there are others. */
 async function dialTargets<Socket>(
   { shared, inbound, dial, signal }: RealtimeCall<Socket>,
   ledger: Ledger,
   queryFor: (model: string) => string,
-): Promise<{ socket: Socket; upstream: Upstream }> {
+): Promise<{ socket: Socket; upstream: Upstream; ticket: Ticket }> {
+  const { health } = shared
+  const asked = { request: nothing, inbound, ledger }
+  announce({ shared, ...asked })
+  const plan = shared.router.plan(ledger.model, ledger.identity)
+  const meant = plan.targets.filter(({ when }) => isMeant(when, () => traitsOf(asked)))
+  const { latencies } = health
+  const order = arrange(meant, plan.strategy, { latencies, stream: true, affinity: undefined }).flat()
+  const ready = order.filter((target) => health.standing(target).state === 'ready')
   let failure: GatewayError | undefined
-  for (const target of shared.router.plan(ledger.model, ledger.identity)) {
+  for (const target of ready.length > 0 ? ready : order) {
     const { upstream, upstreamName, model } = target
     if (upstream.realtime === undefined) {
       failure ??= notOffered(ledger)
       continue
     }
+    if (ledger.attempts.length >= plan.retry.attempts) break
     ledger.upstream = upstreamName
     ledger.upstreamModel = model
-    const log: { -readonly [K in keyof Attempt]: Attempt[K] } = { upstream: upstreamName, model }
+    const ticket = health.enter(target, undefined)
+    const log: AttemptLog = {
+      upstream: upstreamName,
+      model,
+      reason: ledger.attempts.length === 0 ? 'first' : 'fallback',
+      startedMs: performance.now() - ledger.startedAt,
+      ...(ticket.key === undefined ? {} : { key: ticket.key }),
+    }
     ledger.attempts.push(log)
-    const url = `${callUrl(upstream, upstream.realtime, undefined, model)}?${queryFor(model)}`
+    const startedAt = Date.now()
+    const base = callUrl(upstream, upstream.realtime, undefined, model)
+    const url = `${base}${base.includes('?') ? '&' : '?'}${queryFor(model)}`
     const { messageBytes } = sessionLimits(shared)
     try {
-      const dialled = await bounded(signal, (signal) =>
-        dial({ url, headers: headersOf(target, inbound), messageBytes, signal }),
-      )
+      const own = { ...headersOf(upstream, ticket.key, inbound), ...headersFor({ shared, inbound, ledger }, log) }
+      const headers = await authorized(upstream, { method: 'GET', url, headers: own, body: undefined })
+      const dialled = await bounded(signal, (signal) => dial({ url, headers, messageBytes, signal }))
+      log.latencyMs = Date.now() - startedAt
       if ('socket' in dialled) {
         log.status = 101
-        return { socket: dialled.socket, upstream }
+        ticket.answered(log.latencyMs, true)
+        return { socket: dialled.socket, upstream, ticket }
       }
       const { refusal } = dialled
       log.status = refusal.status
@@ -117,11 +147,16 @@ async function dialTargets<Socket>(
     } catch (cause) {
       failure = unreachable(cause)
       log.error = failure.info.kind
-      if (signal.aborted || !worthAnotherTarget(failure)) break
+      log.latencyMs ??= Date.now() - startedAt
+      ticket.over(failure, failure.hints?.waitMs)
+      if (signal.aborted || onwardFrom(failure) === 'nowhere') break
     }
   }
   throw failure ?? notOffered(ledger)
 }
+
+/** A session is asked for in its URL alone. */
+const nothing: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }
 
 /** One attempt, given up when the client leaves, the gateway stops or the upstream does not answer in time. */
 async function bounded<T>(outer: Signal, run: (signal: Signal) => Promise<T>): Promise<T> {
@@ -157,7 +192,7 @@ const notOffered = ({ model, operation }: Ledger): GatewayError =>
     { param: 'model' },
   )
 
-function headersOf({ upstream }: ResolvedTarget, inbound: Inbound): Record<string, string> {
+function headersOf(upstream: Upstream, key: number | undefined, inbound: Inbound): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const name of upstream.passHeaders) {
     const value = inbound.header(name)
@@ -165,8 +200,7 @@ function headersOf({ upstream }: ResolvedTarget, inbound: Inbound): Record<strin
   }
   const beta = betaHeader(inbound)
   if (beta !== undefined) headers['openai-beta'] = beta
-  for (const [name, value] of Object.entries(upstream.headers)) headers[name.toLowerCase()] = value
-  return headers
+  return { ...headers, ...ownHeaders(upstream, key) }
 }
 
 const sessionLimits = ({ limits }: Shared) => ({
@@ -181,13 +215,14 @@ function sessionOf<Socket>(
   upstream: Upstream,
   socket: Socket,
   protocol: string | undefined,
+  ticket: Ticket,
 ): RealtimeSession<Socket> {
   let settled = false
   return {
     upstream: socket,
     protocol,
     signal,
-    headers: idHeaders(ledger.requestId),
+    headers: callHeaders(ledger),
     markers: ['"response.done"', '"error"'],
     ...sessionLimits(shared),
     readUpstream(text) {
@@ -205,6 +240,8 @@ function sessionOf<Socket>(
     settle({ outcome, error }) {
       if (settled) return
       settled = true
+      // A session that was open has shown that its upstream is there, however it ended.
+      ticket.over(undefined)
       settle(ledger, { status: 101, outcome, error }, shared.plugins, shared.logger)
       release()
     },

@@ -3,7 +3,7 @@ import { errorOf, GatewayError } from '../errors.ts'
 import type { Codec, StreamTap } from '../formats/codec.ts'
 import { codecOf } from '../formats/index.ts'
 import type { JsonObject } from '../formats/ir.ts'
-import { urlOf } from '../generate.ts'
+import { generation } from '../generate.ts'
 import { newId } from '../ids.ts'
 import type { Reply } from '../inbound.ts'
 import { leastLoss } from '../lanes/choose.ts'
@@ -34,10 +34,10 @@ type OperationLane = Prepared['lane']
 
 /** An operation beside chat: the same dialect passes as it came, another is written anew. Throws GatewayError. */
 export async function runOperation(call: OperationCall): Promise<Reply> {
-  const { prepared, policy, result } = await tryTargets(call, (target, policy) => prepare(call, target, policy))
+  const answered = await tryTargets(call, (target, policy) => prepare(call, target, policy))
   const units = call.dialect.unitsOf?.(call.request.value)
   if (units !== undefined) call.ledger.units = units
-  return sendAnswer(call, prepared.lane, policy, result)
+  return sendAnswer(call, answered)
 }
 
 function prepare(call: OperationCall, target: ResolvedTarget, policy: OnLoss): Prepared | Promise<Prepared> {
@@ -129,7 +129,7 @@ function chat(
   policy: OnLoss,
 ): Prepared {
   const lane = leastLoss({ codec, request, target, limits: shared.limits, tellLosses: policy !== 'ignore' })
-  return { lane, url: urlOf(target, lane, ledger.stream), codec: codecOf(lane.upstreamFormat) }
+  return generation(lane, target, ledger.stream)
 }
 
 function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject): StreamTap {

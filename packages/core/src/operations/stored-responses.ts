@@ -1,3 +1,4 @@
+import { authorized, ownHeaders } from '../call-headers.ts'
 import type { GatewayConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import { codecOf } from '../formats/index.ts'
@@ -11,6 +12,7 @@ import { foreign, idOf, type KeptResponse, type Records } from '../state/records
 import type { Transport } from '../transport.ts'
 import { readUpstreamError, toClientError, unreachable } from '../upstream-error.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
+import { outputOf } from './responses/output.ts'
 
 export interface StoredCall {
   readonly route: Route
@@ -34,7 +36,7 @@ export async function storedResponse(call: StoredCall): Promise<Reply> {
   const query = new URLSearchParams(call.inbound.query)
   switch (route.operation) {
     case 'delete-response':
-      await records.forget(id, record)
+      await records.forget(id, record, outputOf(record.response))
       return reply(call, { id, object: 'response', deleted: true })
     case 'list-input-items':
       return reply(call, listItems(record, query))
@@ -96,13 +98,18 @@ async function forward(call: StoredCall, upstreamName: string): Promise<Reply> {
       call,
       upstreamName,
       upstream,
-      `${upstream.baseURL}${path}/${encodeURIComponent(id)}${behind}${query}`,
+      addressOf(upstream, `${path}/${encodeURIComponent(id)}${behind}`, query),
       canceller,
     )
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
   }
+}
+
+function addressOf({ baseURL, query }: Upstream, path: string, asked: string): string {
+  if (query === undefined) return `${baseURL}${path}${asked}`
+  return `${baseURL}${path}${query}${asked === '' ? '' : `&${asked.slice(1)}`}`
 }
 
 /** Such calls are short: nothing is generated. */
@@ -126,12 +133,9 @@ async function relayed(
   signal: Signal,
 ): Promise<Reply> {
   const { id, route, transport, requestId } = call
-  const response = await transport({
-    method: route.method,
-    url,
-    headers: { accept: 'application/json', ...upstream.headers },
-    signal,
-  }).catch((cause: unknown) => {
+  const own = { accept: 'application/json', ...ownHeaders(upstream, undefined) }
+  const headers = await authorized(upstream, { method: route.method, url, headers: own, body: undefined })
+  const response = await transport({ method: route.method, url, headers, signal }).catch((cause: unknown) => {
     throw unreachable(cause)
   })
   if (response.status < 200 || response.status >= 300)
@@ -141,8 +145,8 @@ async function relayed(
   })
   const said = parseAnswer(body)
   const { error } = codecOf(route.format).tapResponse(said)
-  if (error !== undefined) throw toClientError(error, error.status, undefined, upstream)
+  if (error !== undefined) throw toClientError(error, error.status, upstream)
   if (route.operation === 'delete-response' && said.deleted === true)
-    await call.records.forget(id, { kind: 'forwarded', owner: call.records.owner, upstream: upstreamName })
+    await call.records.forget(id, { kind: 'forwarded', owner: call.records.owner, upstream: upstreamName }, [])
   return { status: 200, headers: { 'content-type': json, ...idHeaders(requestId) }, body }
 }

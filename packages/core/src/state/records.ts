@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import type { ResponseStore } from './store.ts'
 
-/** A response that the gateway keeps whole, because its upstream keeps nothing. */
+/** An answer that the gateway keeps whole, because its upstream keeps nothing. */
 export interface KeptResponse {
   readonly kind: 'kept'
   readonly owner: string
@@ -12,7 +12,7 @@ export interface KeptResponse {
   readonly input: readonly Json[]
   readonly previous?: string
 }
-/** A response that its upstream keeps: only where, and whose it is. */
+/** An answer that its upstream keeps: only where, and whose it is. */
 export interface ForwardedResponse {
   readonly kind: 'forwarded'
   readonly owner: string
@@ -26,14 +26,19 @@ export const foreign = Symbol('foreign')
 /** What one caller may see of a store. */
 export interface Records {
   readonly owner: string
+  /** Whether anything is kept for this caller. */
+  readonly keeps: boolean
   response(id: string): Promise<ResponseRecord | typeof foreign | undefined>
   item(id: string): Promise<JsonObject | typeof foreign | undefined>
   /** @param output the items of the answer: their names were given by whoever made it, so nobody else can claim them */
   keep(id: string, record: ResponseRecord, output: readonly Json[]): Promise<void>
-  forget(id: string, record: ResponseRecord): Promise<void>
+  /** @param output as for `keep` */
+  forget(id: string, record: ResponseRecord, output: readonly Json[]): Promise<void>
 }
 
-export function createRecords(store: ResponseStore, ttlMs: number, identity: Identity | null): Records {
+/** @param keptIn absent: nothing is kept, and everything is unknown */
+export function createRecords(keptIn: ResponseStore | undefined, ttlMs: number, identity: Identity | null): Records {
+  const store = keptIn ?? nothing
   const owner = identity?.id ?? ''
   const own = encodeURIComponent(owner)
   const read = async (key: string): Promise<string | undefined> => {
@@ -45,6 +50,7 @@ export function createRecords(store: ResponseStore, ttlMs: number, identity: Ide
   }
   return {
     owner,
+    keeps: keptIn !== undefined,
     async response(id) {
       const text = await read(`response:${id}`)
       if (text === undefined) return undefined
@@ -64,15 +70,15 @@ export function createRecords(store: ResponseStore, ttlMs: number, identity: Ide
         if (name !== undefined) await store.set(`item-owner:${name}`, owner, ttlMs)
       }
       if (record.kind === 'kept')
-        for (const item of itemsOf(record)) {
+        for (const item of [...record.input, ...output]) {
           const name = idOf(item)
           if (name !== undefined) await store.set(`item:${own}:${name}`, JSON.stringify(item), ttlMs)
         }
       await store.set(`response:${id}`, JSON.stringify(record), ttlMs)
     },
-    async forget(id, record) {
+    async forget(id, record, output) {
       if (record.kind === 'kept')
-        for (const item of itemsOf(record)) {
+        for (const item of [...record.input, ...output]) {
           const name = idOf(item)
           if (name !== undefined) await store.delete(`item:${own}:${name}`)
         }
@@ -80,6 +86,8 @@ export function createRecords(store: ResponseStore, ttlMs: number, identity: Ide
     },
   }
 }
+
+const nothing: ResponseStore = { get: () => undefined, set() {}, delete() {} }
 
 /** A store that does not answer must not hold a client's call for ever. */
 const patienceMs = 5000
@@ -97,10 +105,6 @@ export async function inTime<T>(answer: T | Promise<T>): Promise<T> {
     clearTimeout(timer)
   }
 }
-
-/** What a call added to its conversation. */
-export const itemsOf = ({ input, response }: KeptResponse): readonly Json[] =>
-  Array.isArray(response.output) ? [...input, ...response.output] : input
 
 export const idOf = (item: Json): string | undefined =>
   item !== null && typeof item === 'object' && !Array.isArray(item) && typeof item.id === 'string' && item.id !== ''

@@ -5,13 +5,16 @@
 export interface ResponseStore {
   /** The value, or undefined where there is none (any more). */
   get(key: string): string | undefined | Promise<string | undefined>
-  /** @param ttlMs milliseconds after which the value may be forgotten */
+  /**
+   * @param ttlMs milliseconds after which the value may be forgotten
+   * @throws (or rejects) if it cannot be kept: that is logged, and the client told `store: false`
+   */
   set(key: string, value: string, ttlMs: number): void | Promise<void>
   delete(key: string): void | Promise<void>
 }
 
 export interface MemoryStoreOptions {
-  /** Bound of all values together, in characters (two bytes each at most). Default 32 Mi. The oldest go first, and a value of more than an eighth is not kept. */
+  /** Bound of all values together, in characters (two bytes each at most). Default 32 Mi. The oldest go first, and a value of more than an eighth is refused (RangeError). */
   maxChars?: number
   /** The clock, in milliseconds. Default `Date.now`. */
   now?: () => number
@@ -46,7 +49,10 @@ export function memoryResponseStore({
     set(key, value, ttlMs) {
       drop(key)
       // One huge value must not push out everybody else's.
-      if (weightOf(key, value) > maxChars / largestShare) return
+      if (weightOf(key, value) > maxChars / largestShare)
+        throw new RangeError(
+          `A value of ${value.length} characters is more than an eighth of ${maxChars}: raise \`maxChars\` to keep it.`,
+        )
       kept.set(key, { value, until: now() + ttlMs })
       chars += weightOf(key, value)
       for (const oldest of kept.keys()) {

@@ -1,4 +1,5 @@
 import { cleanBaseURL } from './base-url.ts'
+import { credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** Anthropic. `baseURL` defaults to `https://api.anthropic.com`, with or without `/v1`. */
@@ -11,11 +12,7 @@ export function anthropic({
     baseURL: cleanBaseURL(baseURL, '/v1'),
     formats: { messages: '/v1/messages' },
     countTokens: { messages: '/v1/messages/count_tokens' },
-    headers: {
-      'anthropic-version': '2023-06-01',
-      ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
-      ...headers,
-    },
+    ...credentials(apiKey, (key) => ({ 'x-api-key': key }), { 'anthropic-version': '2023-06-01', ...headers }),
     passHeaders: ['anthropic-version', 'anthropic-beta'],
     quirks: {},
   }

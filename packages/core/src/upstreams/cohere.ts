@@ -1,7 +1,12 @@
 import { cleanBaseURL } from './base-url.ts'
+import { allBut, usualFields } from './chat-fields.ts'
+import { bearer, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
-/** Cohere: embeddings and rerank, and chat by its compatible endpoint. `baseURL` defaults to `https://api.cohere.com`, with or without `/v2`. */
+/**
+ * Cohere: embeddings, rerank and transcriptions, and chat by its compatible endpoint. `baseURL` defaults to
+ * `https://api.cohere.com`, with or without `/v2`.
+ */
 export function cohere({ apiKey, baseURL = 'https://api.cohere.com', headers = {} }: UpstreamOptions = {}): Upstream {
   return {
     baseURL: cleanBaseURL(baseURL, '/v2'),
@@ -9,9 +14,31 @@ export function cohere({ apiKey, baseURL = 'https://api.cohere.com', headers = {
     operations: {
       embeddings: { cohere: '/v2/embed' },
       rerank: { cohere: '/v2/rerank', jina: '/v1/rerank' },
+      transcriptions: { openai: '/v2/audio/transcriptions' },
     },
-    headers: { ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
+    ...credentials(apiKey, bearer, headers),
     passHeaders: [],
-    quirks: { maxTokensField: 'max_tokens', developerRole: 'developer', streamOptions: false },
+    quirks: {
+      maxTokensField: 'max_tokens',
+      developerRole: 'developer',
+      streamOptions: false,
+      toolChoices: 'words',
+      efforts: ['none', 'high'],
+      lacks: allBut(
+        [
+          ...usualFields,
+          'frequency_penalty',
+          'logprobs',
+          'presence_penalty',
+          'reasoning_effort',
+          'seed',
+          'tool_choice',
+          'messages[].name',
+          'messages[].refusal',
+          'messages[].annotations',
+        ],
+        'refused',
+      ),
+    },
   }
 }

@@ -1,4 +1,5 @@
 import { cleanBaseURL } from './base-url.ts'
+import { credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 const models = '/v1beta/models'
@@ -21,7 +22,7 @@ export function gemini({
       translations: { gemini: models },
       speech: { gemini: models },
     },
-    headers: { ...(apiKey === undefined ? {} : { 'x-goog-api-key': apiKey }), ...headers },
+    ...credentials(apiKey, (key) => ({ 'x-goog-api-key': key }), headers),
     passHeaders: [],
     quirks: {},
   }

@@ -1,4 +1,5 @@
 import { cleanBaseURL } from './base-url.ts'
+import { bearer, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** Jina: embeddings and rerank, no chat. `baseURL` defaults to `https://api.jina.ai/v1`. */
@@ -10,7 +11,7 @@ export function jina({ apiKey, baseURL = 'https://api.jina.ai/v1', headers = {} 
       embeddings: { jina: '/embeddings' },
       rerank: { jina: '/rerank' },
     },
-    headers: { ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
+    ...credentials(apiKey, bearer, headers),
     passHeaders: [],
     quirks: {},
   }

@@ -1,6 +1,7 @@
 import type { Quirks } from '../formats/codec.ts'
 import type { Format } from '../formats/ir.ts'
 import { cleanBaseURL } from './base-url.ts'
+import { bearer, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 export interface CompatibleOptions extends UpstreamOptions {
@@ -20,7 +21,10 @@ export interface CompatibleOptions extends UpstreamOptions {
   operations?: readonly (keyof typeof operationPaths)[]
   /** Whether the server takes realtime sessions: a WebSocket on `/realtime`. Default false. */
   realtime?: boolean
-  /** Where the server departs from the format. Default: `max_tokens` and the `system` role, which every such server knows. */
+  /**
+   * Where the server departs from the format. Default: translations say `max_tokens` and `system`, which every such server
+   * knows.
+   */
   quirks?: Quirks
 }
 
@@ -45,7 +49,10 @@ const operationPaths = {
 
 const countPaths = { messages: '/messages/count_tokens', responses: '/responses/input_tokens' } as const
 
-/** Any server that speaks OpenAI's chat completions (or Anthropic's messages): Ollama, vLLM, OpenRouter, Groq, DeepSeek … */
+/**
+ * Any server that speaks OpenAI's chat completions (or Anthropic's messages). For many there is a maker of their own, which
+ * knows their address and quirks.
+ */
 export function openaiCompatible({
   apiKey,
   baseURL,
@@ -56,6 +63,14 @@ export function openaiCompatible({
   realtime = false,
   quirks = {},
 }: CompatibleOptions): Upstream {
+  for (const format of formats)
+    if (paths[format] === undefined)
+      throw new TypeError(`formats holds '${String(format)}': write 'chat', 'messages' or 'responses'`)
+  for (const name of operations)
+    if (operationPaths[name] === undefined)
+      throw new TypeError(
+        `operations holds '${String(name)}', which such servers do not have: write some of ${Object.keys(operationPaths).join(', ')}`,
+      )
   const speaksMessages = formats.includes('messages') || countTokens.includes('messages')
   return {
     baseURL: cleanBaseURL(baseURL),
@@ -63,12 +78,8 @@ export function openaiCompatible({
     countTokens: Object.fromEntries(countTokens.map((format) => [format, countPaths[format]])),
     operations: Object.fromEntries(operations.map((name) => [name, operationPaths[name]])),
     ...(realtime ? { realtime: '/realtime' } : {}),
-    headers: {
-      ...(speaksMessages ? { 'anthropic-version': '2023-06-01' } : {}),
-      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-      ...headers,
-    },
+    ...credentials(apiKey, bearer, { ...(speaksMessages ? { 'anthropic-version': '2023-06-01' } : {}), ...headers }),
     passHeaders: speaksMessages ? ['anthropic-version', 'anthropic-beta'] : [],
-    quirks: { maxTokensField: 'max_tokens', developerRole: 'system', ...quirks },
+    quirks: { maxTokensField: 'either', developerRole: 'either', ...quirks },
   }
 }

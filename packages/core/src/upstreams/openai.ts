@@ -1,4 +1,5 @@
 import { cleanBaseURL } from './base-url.ts'
+import { bearer, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 export interface OpenAIOptions extends UpstreamOptions {
@@ -33,7 +34,7 @@ export function openai({
     },
     // A server that only speaks chat is another one than OpenAI's.
     ...(formats.includes('responses') ? { countTokens: { responses: '/responses/input_tokens' } } : {}),
-    headers: { ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
+    ...credentials(apiKey, bearer, headers),
     passHeaders: [],
     quirks: {},
   }

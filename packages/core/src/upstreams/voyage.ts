@@ -1,4 +1,5 @@
 import { cleanBaseURL } from './base-url.ts'
+import { bearer, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** Voyage AI: embeddings and rerank, no chat. `baseURL` defaults to `https://api.voyageai.com/v1`. */
@@ -14,7 +15,7 @@ export function voyage({
       embeddings: { voyage: '/embeddings' },
       rerank: { voyage: '/rerank' },
     },
-    headers: { ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
+    ...credentials(apiKey, bearer, headers),
     passHeaders: [],
     quirks: {},
   }

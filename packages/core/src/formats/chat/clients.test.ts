@@ -1,32 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { present, readClientRequests } from '../shared/recorded.test-support.ts'
 import { testContext } from './context.test-support.ts'
 import { chatCodec } from './index.ts'
 
-const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../../shared', import.meta.url))
-const folder = `${shared}/client-requests`
-const present = existsSync(folder)
-if (!present) console.log('Recorded client requests are not beside the checkout (or in MODELGATE_SHARED): skipped.')
-
 /** Every chat request that a real client was seen to send. */
-function readRequests(): [name: string, body: JsonObject][] {
-  return readdirSync(folder)
-    .filter((file) => file.endsWith('.json'))
-    .flatMap((file) => {
-      const { requests } = JSON.parse(readFileSync(`${folder}/${file}`, 'utf8')) as { requests: JsonObject[] }
-      return requests.flatMap(({ url, body }): [string, JsonObject][] =>
-        String(url).endsWith('/chat/completions') && isObject(body) ? [[file, body]] : [],
-      )
-    })
-}
+const requests = readClientRequests((url) => url.endsWith('/chat/completions'))
 
 describe.skipIf(!present)('what real clients send', () => {
-  const requests = present ? readRequests() : []
-
-  test.each(requests)('%s passes, and nothing of it is lost on the way through', (_, body) => {
+  test.each(requests)('$path passes, and nothing of it is lost on the way through', ({ body }) => {
     expect(() => chatCodec.validateRequest(body)).not.toThrow()
     const context = testContext({ quirks: { reasoningField: 'reasoning_content' } })
     const first = chatCodec.decodeRequest(structuredClone(body), context)

@@ -36,5 +36,6 @@ export const chatCodec: Codec = {
   answerPointers,
   usageBeside,
   efforts,
+  affinity: { keys: ['prompt_cache_key'], prefix: ['tools'], turns: 'messages' },
   carries,
 }

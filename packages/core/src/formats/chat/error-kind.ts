@@ -30,6 +30,8 @@ const byWord: Readonly<Record<string, ErrorKind>> = {
   timeout_error: 'upstream_timeout',
   deadline_exceeded: 'upstream_timeout',
   request_too_large: 'request_too_large',
+  too_many_prompt_tokens: 'context_length_exceeded', // Perplexity
+  capacity_exceeded: 'overloaded', // Groq
 }
 
 /** Vaguer words: they decide only where no status does, as in a stream. */
@@ -53,10 +55,26 @@ const tooLong = [
   'prompt too long',
   'exceeds the available context size',
   'input token count exceeds',
+  '`inputs` tokens + `max_new_tokens`', // Together
+]
+
+/** A key that is refused under a status that says otherwise (xAI: 400). */
+const badKey = ['incorrect api key', 'invalid api key']
+
+/** An account that has run dry: waiting does not fill it. Under 403 and 429 too (xAI), and 400 (Anthropic's kin). */
+const dry = [
+  'used all available credits',
+  'spending limit',
+  'insufficient balance',
+  'insufficient credits',
+  'credit balance',
 ]
 
 export function classifyError(status: number, words: ErrorWords): ErrorKind {
   const { type, code, message } = words
+  if (words.flagged) return 'invalid_request'
+  // Groq: this one request asks for more than a minute's worth. No wait makes it smaller.
+  if (status === 413 && code === 'rate_limit_exceeded') return 'request_too_large'
   for (const word of [code, type]) {
     const kind = word === undefined ? undefined : lookUp(byWord, word)
     if (kind !== undefined) return kind
@@ -67,6 +85,12 @@ export function classifyError(status: number, words: ErrorWords): ErrorKind {
   const lower = message.toLowerCase()
   if ((real === 400 || real === 413 || real === 422 || real === 0) && tooLong.some((sign) => lower.includes(sign)))
     return 'context_length_exceeded'
+  if (real >= 400 && real < 500) {
+    if (badKey.some((sign) => lower.startsWith(sign))) return 'authentication'
+    if (dry.some((sign) => lower.includes(sign))) return 'quota_exceeded'
+  }
+  // Groq's tier of calls that do not wait.
+  if (real === 498) return 'overloaded'
   if (real === 404 && lower.includes('model')) return 'model_not_found'
   const known = kindOfStatus[real]
   if (known !== undefined) return known

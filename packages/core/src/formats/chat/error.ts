@@ -14,6 +14,8 @@ export interface ErrorWords {
   status?: number
   /** Google's `details`. */
   details?: Json
+  /** A filter refused what the client wrote (OpenRouter, under a 403). */
+  flagged?: boolean
 }
 
 const longest = 512
@@ -64,6 +66,7 @@ function readWords(status: number, body: Json): ErrorWords {
   if (Number.isInteger(number) && number >= 400 && number < 600) words.status = number
   put(words, 'code', code)
   put(words, 'details', object.details)
+  if (isObject(object.metadata) && object.metadata.flagged_input !== undefined) words.flagged = true
   return words
 }
 
@@ -120,6 +123,9 @@ const dialect: Readonly<Record<ErrorKind, readonly [type: string, code: string |
   upstream_truncated: ['server_error', 'upstream_truncated'],
   upstream_unreachable: ['server_error', 'upstream_unreachable'],
   upstream_timeout: ['server_error', 'upstream_timeout'],
+  upstream_connect_timeout: ['server_error', 'upstream_connect_timeout'],
+  upstream_idle_timeout: ['server_error', 'upstream_idle_timeout'],
+  upstream_total_timeout: ['server_error', 'upstream_total_timeout'],
   cancelled: ['server_error', 'cancelled'],
 }
 

@@ -48,6 +48,10 @@ export function decodeMedia(type: string, part: Unread, at: string): MediaPart |
     put(media, 'name', takeString(part, 'document_name'))
     return media
   }
+  if (type === 'input_audio' && typeof payload === 'string') {
+    delete part[type] // Mistral's form: data or an address
+    return { type: 'media', kind: 'audio', ...audioOf(payload), at }
+  }
   if (!isObject(payload)) return undefined
   const inner = unread(payload)
   const media = decodePayload(type, inner)
@@ -57,6 +61,12 @@ export function decodeMedia(type: string, part: Unread, at: string): MediaPart |
   else part[type] = rest
   media.at = at
   return media
+}
+
+function audioOf(payload: string): { source: Source; mediaType?: string } {
+  return /^(data|https?):/i.test(payload.slice(0, 8))
+    ? sourceOfUrl(payload)
+    : { source: { type: 'base64', data: payload } }
 }
 
 /** A document that is not sent along. */
@@ -141,13 +151,18 @@ export function encodeMedia(
       return wrap('image_url', detail === undefined ? { url } : { url, detail })
     }
     case 'audio':
-      if (source.type === 'url') return refuse('Audio by URL')
+      if (source.type === 'url')
+        return context.target.quirks.bareAudio
+          ? { ...own, type: 'input_audio', input_audio: source.url }
+          : refuse('Audio by URL')
       return wrap('input_audio', {
         data: source.data,
         ...(mediaType === undefined ? {} : { format: audioFormat(mediaType) }),
       })
     case 'document': {
       if (source.type === 'url') return encodeAddress(source.url) ?? refuse('A document by its address')
+      if (context.target.quirks.documentUrls === 'document_url')
+        return encodeAddress(`data:${mediaType ?? 'application/pdf'};base64,${source.data}`)
       if (name === undefined)
         report.add(loss(at, `a file needs a name: '${nameOf(mediaType)}' was made up`, 'approximated', 'note'))
       return wrap('file', { file_data: base64Data(source.data, mediaType), filename: name ?? nameOf(mediaType) })

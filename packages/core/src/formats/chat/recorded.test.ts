@@ -1,58 +1,17 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Quirks, SseEvent } from '../codec.ts'
 import type { Json, JsonObject, ModelEvent, ModelRequest, ModelResponse, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
 import { isObject } from '../shared/reader.ts'
+import { eventsOf, isStream, parsed, present, readRecorded } from '../shared/recorded.test-support.ts'
 import { run, type TestContext, testContext } from './context.test-support.ts'
 import { chatCodec } from './index.ts'
 
-const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../../shared', import.meta.url))
-const index = `${shared}/fixtures/INDEX.tsv`
-const present = existsSync(index)
-if (!present) console.log('Recorded chat traffic is not beside the checkout (or in MODELGATE_SHARED): skipped.')
-
-interface Exchange {
-  path: string
-  request: { url: string; body: Json }
-  response: { status: number; body: string }
-}
-
-function readExchanges(): Exchange[] {
-  return readFileSync(index, 'utf8')
-    .trim()
-    .split('\n')
-    .slice(1)
-    .map((line) => line.split('\t'))
-    .filter((columns) => columns[6] === 'openai-chat')
-    .map(([path = '']) => {
-      const { request, response } = JSON.parse(readFileSync(`${shared}/fixtures/${path}`, 'utf8'))
-      return { path, request, response: { ...response, body: String(response.body) } }
-    })
-}
-const exchanges = present ? readExchanges() : []
+const exchanges = readRecorded('openai-chat')
 
 const contextFor = (request: Partial<ModelRequest> = {}, quirks: Quirks = {}): TestContext =>
   testContext({ request: { output: { includeUsage: true }, ...request }, quirks })
-
-const isStream = (body: string): boolean => /^\s*(:|data:|event:)/.test(body)
-function eventsOf(text: string): SseEvent[] {
-  const events: SseEvent[] = []
-  const parser = createParser({ onEvent: ({ event, data }) => events.push({ event, data }) })
-  parser.feed(`${text.replace(/^\s+/, '')}\n\n`)
-  return events
-}
-function parsed(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
 
 /** What the upstream of this exchange is known to take beyond plain chat; its recorded request shows it. */
 function quirksOf(body: JsonObject): Quirks {

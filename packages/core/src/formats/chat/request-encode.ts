@@ -5,6 +5,7 @@ import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { lowerToolNames } from '../shared/tool-names.ts'
 import { fieldPointers, toolNames } from './fields.ts'
+import { fit } from './fit.ts'
 import { enforce } from './strict-schema.ts'
 import { encodeChoice, encodeFunctions, encodeTool, usesFunctions } from './tools.ts'
 import { type EncodeContext, encodeTurns } from './turn-encode.ts'
@@ -43,12 +44,30 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   if (stream) {
     out.stream = true
     // Asked for even if the client did not: usage is metered. The answer's encoder shows it to those who asked.
-    if (context.target.quirks.streamOptions !== false)
+    if ((context.target.quirks.streamOptions ?? true) === true)
       out.stream_options = { ...(isObject(out.stream_options) ? out.stream_options : undefined), include_usage: true }
-    else if (output?.includeUsage)
+    else if (output?.includeUsage && context.target.quirks.streamOptions === false)
       note('output.includeUsage', 'the upstream takes no stream_options; usage may be missing', request, context)
   }
+  return fitted(out, request, context)
+}
+
+/** As the upstream takes it. */
+function fitted(body: JsonObject, request: ModelRequest, context: EncodeContext): JsonObject {
+  const { set, drop, idle, losses } = fit(body, context.target.quirks)
+  const out: JsonObject = { ...body, ...set }
+  for (const field of [...drop, ...idle]) if (!Object.hasOwn(set, field)) delete out[field]
+  for (const told of losses) context.report.add({ ...told, path: placeOf(told.path, request) })
   return out
+}
+
+/** Where the client wrote what stands at this place of a chat body. Its messages need not be the client's, one by one. */
+function placeOf(path: string, { at }: ModelRequest): string {
+  const [, first = ''] = path.split('/')
+  const own = at?.turns === undefined || at.turns === fieldPointers.turns
+  if (first === 'messages') return own ? path : (at?.turns ?? path)
+  const field = Object.entries(fieldPointers).find(([name, place]) => place === `/${first}` && name.includes('.'))?.[0]
+  return field === undefined ? path : fieldPointer(field, at, undefined)
 }
 
 function note(field: string, detail: string, request: ModelRequest, context: EncodeContext): void {
@@ -88,7 +107,8 @@ function encodeSampling(sampling: Sampling, out: JsonObject, request: ModelReque
         'clamped',
       ),
     )
-  put(out, context.target.quirks.maxTokensField ?? 'max_completion_tokens', maxTokens)
+  const { maxTokensField = 'max_completion_tokens' } = context.target.quirks
+  put(out, maxTokensField === 'either' ? 'max_tokens' : maxTokensField, maxTokens)
   put(out, 'n', choices)
 }
 

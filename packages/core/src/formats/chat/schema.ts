@@ -26,7 +26,13 @@ const textPart = z.looseObject({ text: z.string() })
 const imagePart = z.looseObject({
   image_url: oneOf('one of an object or a string', [z.string(), z.looseObject({ url: z.string() })]),
 })
-const audioPart = z.looseObject({ input_audio: z.looseObject({ data: z.string(), format: optional(z.string()) }) })
+const audioPart = z.looseObject({
+  // Mistral's clients write the audio itself.
+  input_audio: oneOf('one of an object or a string', [
+    z.string(),
+    z.looseObject({ data: z.string(), format: optional(z.string()) }),
+  ]),
+})
 const filePart = z.looseObject({ file: object })
 const refusalPart = z.looseObject({ refusal: z.string() })
 const knownParts: Readonly<Record<string, z.ZodType>> = {

@@ -6,15 +6,27 @@ import { isObject } from '../shared/reader.ts'
 import { checkWhole } from '../shared/tap.ts'
 import { comment, errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
 import { decodeError } from './error.ts'
+import { fit } from './fit.ts'
 import { groqUsage, lastChoiceUsage } from './response-decode.ts'
 import { decodeUsage } from './usage.ts'
 
-/** Streams are metered, so usage is asked for where the client did not; the mark it leaves in each chunk is taken out again. */
-export function wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined {
-  if (body.stream !== true || target.quirks.streamOptions === false) return undefined
+/**
+ * Bodies pass as they came, but for what the upstream would refuse. Streams are metered, so usage is asked for where the
+ * client did not; the mark it leaves in each chunk is taken out again.
+ */
+export function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit | undefined {
+  const { set, drop, losses } = fit(body, quirks)
+  const metered = body.stream === true && (quirks.streamOptions ?? true) === true
   const options = isObject(body.stream_options) ? body.stream_options : undefined
-  if (options?.include_usage === true) return undefined
-  return { set: { stream_options: { ...options, include_usage: true } }, erase: ',"usage":null' }
+  const asks = metered && options?.include_usage !== true
+  if (asks) set.stream_options = { ...options, include_usage: true }
+  if (Object.keys(set).length === 0 && drop.length === 0 && losses.length === 0) return undefined
+  return {
+    set,
+    ...(drop.length === 0 ? {} : { drop }),
+    ...(losses.length === 0 ? {} : { losses }),
+    ...(asks ? { erase: ',"usage":null' } : {}),
+  }
 }
 
 export function tapResponse(body: JsonObject): ResponseTap {

@@ -83,7 +83,8 @@ function message(turn: Turn, role: string, context: EncodeContext): JsonObject {
 }
 
 function encodeSystem(turn: Turn, context: EncodeContext): JsonObject {
-  const role = turn.role === 'developer' ? (context.target.quirks.developerRole ?? 'developer') : turn.role
+  const { developerRole = 'developer' } = context.target.quirks
+  const role = turn.role === 'developer' && developerRole !== 'developer' ? 'system' : turn.role
   const out = message(turn, role, context)
   const content: JsonObject[] = []
   for (const part of turn.parts) {

@@ -5,6 +5,7 @@ import { count } from './count.ts'
 import { decodeError, encodeError } from './error.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
+import { modelPrefix } from './model-prefix.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
@@ -18,6 +19,7 @@ import { usageBeside } from './usage.ts'
 export const geminiCodec: Codec = {
   format: 'gemini',
   modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
+  modelPrefix,
   noComments: true,
   validateRequest,
   decodeRequest,
@@ -38,5 +40,10 @@ export const geminiCodec: Codec = {
   answerPointers,
   usageBeside,
   efforts,
+  affinity: {
+    keys: ['cachedContent'],
+    prefix: ['tools', 'systemInstruction', 'system_instruction'],
+    turns: 'contents',
+  },
   carries,
 }

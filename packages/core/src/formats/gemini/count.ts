@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../ir.ts'
 import { tokensIn } from '../shared/count.ts'
 import { isObject } from '../shared/reader.ts'
 import { validateRequest } from './complaint.ts'
+import { modelPrefix } from './model-prefix.ts'
 import { respell, spelt } from './spelling.ts'
 
 /** The whole request of a generation, where not its contents alone are to be counted. */
@@ -55,7 +56,7 @@ export const count: CountCodec = {
     const { contents, ...rest } = request
     return Object.keys(rest).length === 0
       ? { contents: contents ?? [] }
-      : { [nested]: { model: `models/${model}`, ...request } }
+      : { [nested]: { model: `${modelPrefix}${model}`, ...request } }
   },
 
   read(answer) {

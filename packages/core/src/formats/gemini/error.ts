@@ -97,6 +97,9 @@ const wire: Readonly<Record<ErrorKind, WireKind>> = {
   upstream_truncated: { code: 502, status: 'INTERNAL' },
   upstream_unreachable: { code: 502, status: 'UNAVAILABLE' },
   upstream_timeout: { code: 504, status: 'DEADLINE_EXCEEDED' },
+  upstream_connect_timeout: { code: 504, status: 'DEADLINE_EXCEEDED' },
+  upstream_idle_timeout: { code: 502, status: 'INTERNAL' },
+  upstream_total_timeout: { code: 504, status: 'DEADLINE_EXCEEDED' },
   cancelled: { code: 499, status: 'CANCELLED' },
 }
 

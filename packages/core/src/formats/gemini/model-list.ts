@@ -1,12 +1,13 @@
 import { GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../ir.ts'
 import { wholeNumber } from '../shared/query.ts'
+import { modelPrefix } from './model-prefix.ts'
 
 /** What every model here can be asked for, in the words of the URL. */
 const methods = ['generateContent', 'streamGenerateContent', 'countTokens']
 
 export const encodeModel = (name: string): JsonObject => ({
-  name: `models/${name}`,
+  name: `${modelPrefix}${name}`,
   baseModelId: name,
   version: '001',
   displayName: name,

@@ -125,7 +125,7 @@ const requests = exchanges.flatMap(({ path, request, response }) =>
 const clientRequests = readClientRequests()
 const bodies = [
   ...requests.filter(({ status }) => status !== 400).map(({ path, body }) => ({ path, body })),
-  ...clientRequests.map(({ name, body }, position) => ({ path: `${name} ${position}`, body })),
+  ...clientRequests.map(({ path, body }) => ({ path, body })),
 ]
 
 describe.skipIf(!present)('recorded gemini requests', () => {

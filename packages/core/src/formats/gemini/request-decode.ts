@@ -15,6 +15,7 @@ import { put } from '../shared/strict.ts'
 import { decodeContents, decodeSystem, placeOf } from './contents-decode.ts'
 import { decodeTier, type FieldName, fieldPointers } from './fields.ts'
 import { fromOpenApi, lowerTypes } from './json-schema.ts'
+import { modelPrefix } from './model-prefix.ts'
 import { respell, spelt } from './spelling.ts'
 import { decodeThinking } from './thinking.ts'
 import { decodeTools } from './tools.ts'
@@ -30,7 +31,7 @@ export function decodeRequest(body: JsonObject, _context: CodecContext): ModelRe
   const at: Places = {}
   const model = takeString(fields, 'model') ?? ''
   const request: ModelRequest = {
-    model: model.startsWith('models/') ? model.slice('models/'.length) : model,
+    model: model.startsWith(modelPrefix) ? model.slice(modelPrefix.length) : model,
     turns: [],
     stream: takeBoolean(fields, 'stream') ?? false,
   }

@@ -36,5 +36,6 @@ export const messagesCodec: Codec = {
   answerPointers,
   usageBeside,
   efforts,
+  affinity: { keys: ['metadata.user_id'], prefix: ['tools', 'system'], turns: 'messages' },
   carries,
 }

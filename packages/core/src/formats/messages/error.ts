@@ -20,9 +20,11 @@ const kindOfType: Readonly<Record<string, ErrorKind>> = {
 
 /**
  * Reads `{type: 'error', error: {type, message}}` as Anthropic sends it, and what others put in its place: OpenAI's
- * `{error: {message, type, code}}`, `{error: text}`, the clouds' `{message}`, FastAPI's `{detail}`, plain text.
+ * `{error: {message, type, code}}`, Google's `{error: {code, message, status}}`, also in a list, `{error: text}`, the clouds'
+ * `{message}`, FastAPI's `{detail}`, plain text.
  */
-export function decodeError(status: number, body: Json): ErrorInfo {
+export function decodeError(status: number, given: Json): ErrorInfo {
+  const body = Array.isArray(given) && isObject(given[0]) ? given[0] : given
   const error = isObject(body) && isObject(body.error) ? body.error : isObject(body) ? body : {}
   const message = readMessage(body, error) ?? `The upstream answered ${status} without saying why.`
   const kind = classify(status, isObject(body) ? error.type : undefined, message)
@@ -30,7 +32,8 @@ export function decodeError(status: number, body: Json): ErrorInfo {
   if (kind === 'invalid_request') put(info, 'param', paramOf(message))
   const details = isObject(error.details) ? error.details.error_code : undefined
   put(info, 'code', text(details) ?? text(error.code))
-  if (isObject(body) && isObject(body.error) && typeof error.message === 'string')
+  // Another vendor's object is no Anthropic client's to see.
+  if (isObject(body) && isObject(body.error) && typeof error.message === 'string' && typeof error.type === 'string')
     info.raw = { format: 'messages', value: error }
   return info
 }
@@ -44,7 +47,8 @@ function readMessage(body: Json, error: JsonObject): string | undefined {
   return text(error.message) ?? text(body.error) ?? text(body.detail) ?? text(body.Message)
 }
 
-const tooLong = /prompt is too long|exceeds? (the )?(model's )?(maximum )?context|input length and .max_tokens. exceed/i
+const tooLong =
+  /(prompt|input) is too long|exceeds? (the )?(model's )?(maximum )?context|input length and .max_tokens. exceed/i
 
 function classify(status: number, type: Json | undefined, message: string): ErrorKind {
   const byType = typeof type === 'string' && Object.hasOwn(kindOfType, type) ? kindOfType[type] : undefined
@@ -87,6 +91,9 @@ const wire = {
   upstream_truncated: { status: 502, type: 'api_error' },
   upstream_unreachable: { status: 502, type: 'api_error' },
   upstream_timeout: { status: 504, type: 'timeout_error' },
+  upstream_connect_timeout: { status: 504, type: 'timeout_error' },
+  upstream_idle_timeout: { status: 502, type: 'api_error' },
+  upstream_total_timeout: { status: 504, type: 'timeout_error' },
   cancelled: { status: 499, type: 'api_error' },
 } as const satisfies Record<ErrorKind, WireKind>
 

@@ -1,61 +1,22 @@
-// biome-ignore-all lint/correctness/noNodejsModules: only tests read this
-// biome-ignore-all lint/style/noRestrictedGlobals: only tests read this
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { createParser } from 'eventsource-parser'
 import { createReport } from '../../losses.ts'
-import type { ExchangeContext, Machine, Quirks, SseEvent, TargetTraits } from '../codec.ts'
+import type { ExchangeContext, Machine, Quirks, TargetTraits } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Report } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
+import * as recorded from '../shared/recorded.test-support.ts'
 
-const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../../shared', import.meta.url))
-const index = `${shared}/fixtures/INDEX.tsv`
-export const present = existsSync(index)
-// biome-ignore lint/suspicious/noConsole: one clear line about what is skipped
-if (!present) console.log('Recorded messages traffic is not beside the checkout (or in MODELGATE_SHARED): skipped.')
-
-export interface Exchange {
-  path: string
-  request: JsonObject | undefined
-  status: number
-  body: string
-}
+export { eventsOf, present } from '../shared/recorded.test-support.ts'
 
 /** Every recorded exchange of this format. */
-export function readExchanges(): Exchange[] {
-  if (!present) return []
-  return readFileSync(index, 'utf8')
-    .trim()
-    .split('\n')
-    .slice(1)
-    .map((line) => line.split('\t'))
-    .filter((columns) => columns[6] === 'anthropic-messages')
-    .map(([path = '']) => {
-      const { request, response } = JSON.parse(readFileSync(`${shared}/fixtures/${path}`, 'utf8'))
-      return {
-        path,
-        request: isObject(request.body) ? request.body : undefined,
-        status: response.status,
-        body: String(response.body),
-      }
-    })
-}
+export const readExchanges = () =>
+  recorded.readRecorded('anthropic-messages').map(({ path, request, response: { status, body } }) => ({
+    path,
+    request: isObject(request.body) ? request.body : undefined,
+    status,
+    body,
+  }))
 
 /** Every body that a real client sent to /v1/messages. */
-export function readClientRequests(): { path: string; body: JsonObject }[] {
-  if (!present) return []
-  const folder = `${shared}/client-requests`
-  return readdirSync(folder)
-    .filter((file) => file.endsWith('.json'))
-    .flatMap((file) => {
-      const { requests } = JSON.parse(readFileSync(`${folder}/${file}`, 'utf8')) as {
-        requests: { url: string; body: Json }[]
-      }
-      return requests.flatMap(({ url, body }, position) =>
-        /\/messages(\?|$)/.test(url) && isObject(body) ? [{ path: `${file}#${position}`, body }] : [],
-      )
-    })
-}
+export const readClientRequests = () => recorded.readClientRequests((url) => /\/messages(\?|$)/.test(url))
 
 export const target = (model = 'm', quirks: Quirks = {}): TargetTraits => ({ model, quirks })
 
@@ -67,13 +28,6 @@ export function contextFor(request: Partial<ModelRequest> = {}): ExchangeContext
     now: () => 1_700_000_000,
     request: { model: 'm', turns: [], stream: false, ...request },
   }
-}
-
-export function eventsOf(text: string): SseEvent[] {
-  const events: SseEvent[] = []
-  const parser = createParser({ onEvent: ({ event, data }) => events.push({ event, data }) })
-  parser.feed(`${text}\n\n`)
-  return events
 }
 
 export function run<In, Out>(machine: Machine<In, Out>, inputs: readonly In[]): Out[] {

@@ -113,7 +113,13 @@ function encodeSampling(sampling: Sampling, out: JsonObject, traits: ModelTraits
 type Randomness = { [K in 'temperature' | 'topP' | 'topK']: number | undefined }
 
 /** Which of the three knobs this model takes in this call. One that stands on its default is left out without a word. */
-function encodeRandomness(wanted: Randomness, out: JsonObject, traits: ModelTraits, thinks: boolean, tell: Tell): void {
+export function encodeRandomness(
+  wanted: Randomness,
+  out: JsonObject,
+  traits: ModelTraits,
+  thinks: boolean,
+  tell: Tell,
+): void {
   let { temperature, topP, topK } = wanted
   const drop = (field: keyof Randomness, detail: string): void => tell(`sampling.${field}`, detail)
   if (temperature !== undefined && temperature > 1) {

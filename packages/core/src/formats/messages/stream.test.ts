@@ -2,32 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { SseEvent } from '../codec.ts'
 import type { ErrorInfo, JsonObject, ModelEvent, ModelRequest, Part, Usage } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
+import { block, ending, ping, sse, start } from './events.test-support.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor, run, target } from './recorded.test-support.ts'
-
-const sse = (data: JsonObject): SseEvent => ({ event: String(data.type), data: JSON.stringify(data) })
-const start = sse({
-  type: 'message_start',
-  message: {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'claude',
-    content: [],
-    stop_reason: null,
-    usage: { input_tokens: 9, output_tokens: 1 },
-  },
-})
-const ending = (stop_reason: string): SseEvent[] => [
-  sse({ type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 5 } }),
-  sse({ type: 'message_stop' }),
-]
-const block = (index: number, content_block: JsonObject, ...deltas: JsonObject[]): SseEvent[] => [
-  sse({ type: 'content_block_start', index, content_block }),
-  ...deltas.map((delta) => sse({ type: 'content_block_delta', index, delta })),
-  sse({ type: 'content_block_stop', index }),
-]
-const ping = sse({ type: 'ping' })
 
 function decode(events: readonly SseEvent[], request: Partial<ModelRequest> = {}) {
   const context = contextFor({ stream: true, ...request })

@@ -1,33 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../errors.ts'
 import type { SseEvent } from '../codec.ts'
-import type { JsonObject } from '../ir.ts'
+import { block, ending, ping, start } from './events.test-support.ts'
 import { messagesCodec } from './index.ts'
 import { target } from './recorded.test-support.ts'
-
-const sse = (data: JsonObject): SseEvent => ({ event: String(data.type), data: JSON.stringify(data) })
-const start = sse({
-  type: 'message_start',
-  message: {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'claude',
-    content: [],
-    stop_reason: null,
-    usage: { input_tokens: 9, output_tokens: 1 },
-  },
-})
-const ending = (stop_reason: string): SseEvent[] => [
-  sse({ type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 5 } }),
-  sse({ type: 'message_stop' }),
-]
-const block = (index: number, content_block: JsonObject, ...deltas: JsonObject[]): SseEvent[] => [
-  sse({ type: 'content_block_start', index, content_block }),
-  ...deltas.map((delta) => sse({ type: 'content_block_delta', index, delta })),
-  sse({ type: 'content_block_stop', index }),
-]
-const ping = sse({ type: 'ping' })
 
 describe('tapping a stream', () => {
   const tap = (events: readonly SseEvent[]) => {

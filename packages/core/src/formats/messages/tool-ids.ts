@@ -1,9 +1,14 @@
 import type { Part, Turn } from '../ir.ts'
+import { hash, type NameRule } from '../shared/tool-names.ts'
 
-const allowed = /^[a-zA-Z0-9_-]+$/
-const refused = /[^a-zA-Z0-9_-]/g
+/** What Anthropic takes as the id of a call. */
+export const callIds: NameRule = {
+  taken: /^[a-zA-Z0-9_-]+$/,
+  refused: /[^a-zA-Z0-9_-]/gu,
+  longest: Number.POSITIVE_INFINITY,
+}
 
-/** Gives every call and its result the same id, of the characters that Anthropic takes. */
+/** Gives every call and its result the same id, one that the upstream takes. */
 export interface ToolIds {
   ofCall(id: string): string
   ofResult(id: string): string
@@ -13,9 +18,11 @@ export interface ToolIds {
  * Ids that are fine stay as they are. Others are rewritten, without ever meeting another id of the conversation. Calls
  * without an id are numbered, and results without one answer them in order.
  */
-export function createToolIds(turns: readonly Turn[]): ToolIds {
+export function createToolIds(turns: readonly Turn[], rule: NameRule = callIds): ToolIds {
+  const { taken: allowed, refused, longest } = rule
+  const isGood = (id: string): boolean => id.length <= longest && allowed.test(id)
   const taken = new Set<string>()
-  for (const turn of turns) for (const part of turn.parts) if (isGood(part)) taken.add(idOf(part))
+  for (const turn of turns) for (const part of turn.parts) if (isGood(idOf(part))) taken.add(idOf(part))
   const known = new Map<string, string>()
   const waiting: string[] = []
   let nameless = 0
@@ -27,10 +34,10 @@ export function createToolIds(turns: readonly Turn[]): ToolIds {
     return id
   }
   const map = (id: string): string => {
-    if (allowed.test(id)) return id
+    if (isGood(id)) return id
     let mapped = known.get(id)
     if (mapped === undefined) {
-      mapped = fresh(id.replace(refused, '_'))
+      mapped = fresh(shorten(id.replace(refused, '_'), longest))
       known.set(id, mapped)
     }
     return mapped
@@ -50,4 +57,7 @@ export function createToolIds(turns: readonly Turn[]): ToolIds {
 
 const idOf = (part: Part): string =>
   part.type === 'tool-call' ? part.id : part.type === 'tool-result' ? part.callId : ''
-const isGood = (part: Part): boolean => allowed.test(idOf(part))
+
+/** Ids that begin alike must not meet. */
+const shorten = (id: string, longest: number): string =>
+  id.length <= longest ? id : `${id.slice(0, longest - 13)}_${hash(id)}`

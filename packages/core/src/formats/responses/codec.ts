@@ -39,5 +39,6 @@ export const responsesCodec: Codec = {
   answerPointers,
   usageBeside,
   efforts,
+  affinity: { keys: ['prompt_cache_key', 'conversation'], prefix: ['tools', 'instructions'], turns: 'input' },
   carries,
 }

@@ -1,58 +1,20 @@
-// biome-ignore-all lint/correctness/noNodejsModules: only tests read this
-// biome-ignore-all lint/style/noRestrictedGlobals: only tests read this
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { createParser } from 'eventsource-parser'
 import { createReport } from '../../losses.ts'
 import { isStrictSchema } from '../chat/strict-schema.ts'
-import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
+import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Report } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
+import * as recorded from '../shared/recorded.test-support.ts'
 import { fieldPointers } from './fields.ts'
 
-/** Recorded traffic, where it is beside the checkout. */
-const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../../shared', import.meta.url))
-export const present = existsSync(`${shared}/fixtures/INDEX.tsv`)
-// biome-ignore lint/suspicious/noConsole: one clear line about what is skipped
-if (!present) console.log('Recorded responses traffic is not beside the checkout (or in MODELGATE_SHARED): skipped.')
+export { eventsOf, isStream, parsed, present } from '../shared/recorded.test-support.ts'
 
-export interface Exchange {
-  path: string
-  request: { url: string; body: Json }
-  response: { status: number; body: string }
-  features: readonly string[]
-}
-
-export function readExchanges(format = 'openai-responses'): Exchange[] {
-  if (!present) return []
-  return readFileSync(`${shared}/fixtures/INDEX.tsv`, 'utf8')
-    .trim()
-    .split('\n')
-    .slice(1)
-    .map((line) => line.split('\t'))
-    .filter((columns) => columns[6] === format)
-    .map((columns) => {
-      const [path = ''] = columns
-      const { request, response } = JSON.parse(readFileSync(`${shared}/fixtures/${path}`, 'utf8'))
-      const features = (columns[11] ?? '').split(',')
-      return { path, request, response: { ...response, body: String(response.body) }, features }
-    })
-}
+export const readExchanges = (format = 'openai-responses') => recorded.readRecorded(format)
 
 /** Bodies that real clients sent to `/responses`. */
-export function readClientRequests(): { path: string; body: JsonObject }[] {
-  if (!present) return []
-  const folder = `${shared}/client-requests`
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.json'))
-    .flatMap((name) => {
-      const { requests = [] } = JSON.parse(readFileSync(`${folder}/${name}`, 'utf8'))
-      return (requests as JsonObject[]).flatMap(({ path, url, body }) => {
-        const place = String(path ?? url ?? '').replace(/\?.*/, '')
-        return place.endsWith('/responses') && isObject(body) && body.model !== undefined ? [{ path: name, body }] : []
-      })
-    })
-}
+export const readClientRequests = () =>
+  recorded
+    .readClientRequests((url) => url.replace(/\?.*/, '').endsWith('/responses'))
+    .filter(({ body }) => body.model !== undefined)
 
 export const target = (model = 'm'): TargetTraits => ({ model, quirks: {} })
 
@@ -72,26 +34,10 @@ export function contextFor(
   }
 }
 
-export const isStream = (body: string): boolean => /^\s*(:|data:|event:)/.test(body)
-export function eventsOf(text: string): SseEvent[] {
-  const events: SseEvent[] = []
-  const parser = createParser({ onEvent: ({ event, data }) => events.push({ event, data }) })
-  parser.feed(`${text.replace(/^\s+/, '')}\n\n`)
-  return events
-}
 export const run = <In, Out>(machine: Machine<In, Out>, inputs: readonly In[]): Out[] => [
   ...inputs.flatMap((input) => machine.push(input)),
   ...machine.end(),
 ]
-export function parsed(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * The normal form in which a request comes back: defaults and nulls that say nothing are gone, messages name their type, a
  * single plain text is a string, an answer's text has its annotations, functions say how strict they are where their

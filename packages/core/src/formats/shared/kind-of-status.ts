@@ -11,6 +11,7 @@ export const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
   409: 'conflict',
   413: 'request_too_large',
   415: 'upstream_error',
+  424: 'upstream_error',
   429: 'rate_limited',
   499: 'upstream_error',
   503: 'overloaded',

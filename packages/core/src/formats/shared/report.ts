@@ -1,5 +1,5 @@
 import type { Codec } from '../codec.ts'
-import type { Extra, Format, Json, JsonObject, Loss, ModelRequest, Report } from '../ir.ts'
+import type { Extra, Json, JsonObject, Loss, ModelRequest, Report, UpstreamFormat } from '../ir.ts'
 import { pointer } from './pointer.ts'
 import { isObject } from './reader.ts'
 
@@ -41,10 +41,15 @@ const harmless = new Set([
   'createTime',
   'finishMessage',
   'labels',
+  'metrics',
+  'performanceConfig',
   'safetyRatings',
   'tokenCount',
   'turnToken',
 ])
+
+/** Whether a field's loss changes no answer. */
+export const isHarmless = (field: string): boolean => harmless.has(field)
 
 /** Fields that only hold further fields: what is lost is named one level deeper. */
 const groups = new Set([
@@ -64,9 +69,14 @@ const groups = new Set([
  * Reports every field of `extra` that another format owns: nobody else can read it. Returns the own part, to be written
  * back, or undefined. `at` is where the node stood in its sender's body.
  */
-export function ownExtra(extra: Extra | undefined, own: Format, at: string, report: Report): Extra[Format] | undefined {
+export function ownExtra(
+  extra: Extra | undefined,
+  own: UpstreamFormat,
+  at: string,
+  report: Report,
+): JsonObject | undefined {
   if (extra === undefined) return undefined
-  for (const owner of Object.keys(extra) as Format[]) {
+  for (const owner of Object.keys(extra) as UpstreamFormat[]) {
     const fields = extra[owner]
     if (owner === own || fields === undefined) continue
     reportForeign(fields, at, report)

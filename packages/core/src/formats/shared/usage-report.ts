@@ -1,5 +1,5 @@
 import type { AnswerFeature } from '../carries.ts'
-import type { Codec } from '../codec.ts'
+import type { Codec, UpstreamCodec } from '../codec.ts'
 import type { Json, JsonObject, Report, Usage } from '../ir.ts'
 import { pointer } from './pointer.ts'
 import { isObject } from './reader.ts'
@@ -41,7 +41,7 @@ function counts(value: Json | undefined): boolean {
  * Reports what the upstream's own usage says and the client's has no word for: bookkeeping, so notes. Once for an answer:
  * streams tell their usage many times.
  */
-export function reportUsage(usage: Usage | undefined, upstream: Codec, client: Codec, report: Report): void {
+export function reportUsage(usage: Usage | undefined, upstream: UpstreamCodec, client: Codec, report: Report): void {
   if (usage?.raw === undefined || usage.raw.format === client.format) return
   const isShown: IsShown = (feature) => client.carries.answers[feature].client === 'kept'
   for (const path of upstream.usageBeside(usage.raw.value, isShown))

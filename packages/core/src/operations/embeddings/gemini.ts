@@ -3,18 +3,18 @@ import type { JsonObject, Usage } from '../../formats/ir.ts'
 import { pointer } from '../../formats/shared/pointer.ts'
 import { isObject } from '../../formats/shared/reader.ts'
 import { put } from '../../formats/shared/strict.ts'
-import type { Dialect } from '../operation.ts'
+import type { Dialect, TargetContext } from '../operation.ts'
 import { checkVectors, type EmbeddingsAnswer, inputUsage, unusable } from './answer.ts'
 import { decodeOne, shared } from './gemini-decode.ts'
 import { validateBatch, validateOne } from './gemini-validate.ts'
 import { textsOf } from './inputs.ts'
-import type { EmbeddingPart, EmbeddingsRequest } from './request.ts'
+import type { EmbeddingInput, EmbeddingPart, EmbeddingsRequest } from './request.ts'
 import { reportSettings, type TaskWords, taskWord } from './settings.ts'
 import { decodeVector, toNumbers } from './vector.ts'
 
 type EmbeddingsDialect = Dialect<EmbeddingsRequest, EmbeddingsAnswer>
 
-const words: TaskWords = {
+export const words: TaskWords = {
   query: 'RETRIEVAL_QUERY',
   document: 'RETRIEVAL_DOCUMENT',
   similarity: 'SEMANTIC_SIMILARITY',
@@ -26,7 +26,7 @@ const words: TaskWords = {
   'code-document': ['RETRIEVAL_DOCUMENT'],
 }
 
-const usageFrom = (answer: JsonObject): Usage | undefined => {
+export const usageFrom = (answer: JsonObject): Usage | undefined => {
   const { usageMetadata } = respell(answer)
   return isObject(usageMetadata) ? inputUsage(respell(usageMetadata).promptTokenCount) : undefined
 }
@@ -57,7 +57,9 @@ export const gemini: EmbeddingsDialect = {
   tapAnswer,
 }
 
-function encodeContent(parts: readonly EmbeddingPart[]): JsonObject {
+export function encodeContent(input: EmbeddingInput, context: TargetContext): JsonObject {
+  const parts: readonly EmbeddingPart[] =
+    'parts' in input ? input.parts : [{ type: 'text', text: textsOf([input], context)[0] ?? '' }]
   return {
     parts: parts.map((part) =>
       part.type === 'text'
@@ -90,9 +92,7 @@ export const geminiBatch: EmbeddingsDialect = {
     const task = taskWord(request, words, context)
     const name = `models/${context.target.model}`
     const requests = inputs.map((input) => {
-      const parts: readonly EmbeddingPart[] =
-        'parts' in input ? input.parts : [{ type: 'text', text: textsOf([input], context)[0] ?? '' }]
-      const out: JsonObject = { model: name, content: encodeContent(parts) }
+      const out: JsonObject = { model: name, content: encodeContent(input, context) }
       put(out, 'taskType', task)
       put(out, 'title', title)
       put(out, 'outputDimensionality', dimensions)

@@ -1,10 +1,11 @@
-import { GatewayError } from '../errors.ts'
-import type { Json, JsonObject } from '../formats/ir.ts'
-import { isObject } from '../formats/shared/reader.ts'
-import { scanJson } from '../json/scan.ts'
-import { spliceJson } from '../json/splice.ts'
-import type { RequestBody } from '../lanes/wire.ts'
-import { foreign, itemsOf, type Records } from './records.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Json, JsonObject } from '../../formats/ir.ts'
+import { isObject } from '../../formats/shared/reader.ts'
+import { scanJson } from '../../json/scan.ts'
+import { spliceJson } from '../../json/splice.ts'
+import type { RequestBody } from '../../lanes/wire.ts'
+import { foreign, type Records } from '../../state/records.ts'
+import { outputOf } from './output.ts'
 
 /** A request whose references are resolved, as far as the gateway keeps what they refer to. */
 export interface Recalled {
@@ -24,7 +25,11 @@ const longestChain = 10_000
 
 /**
  * Puts in place of `previous_response_id` the items of the conversation so far, and of each `item_reference` the item. What
- * the gateway does not know stays as it is: the upstream may know it. Throws 400 for a conversation of which a part is gone.
+ * the gateway does not know stays as it is: the upstream may know it.
+ *
+ * @param maxChars bound of all that is put in place together, as JSON
+ * @throws GatewayError `invalid_request` for what is another caller's, a conversation of which a part is gone, or a field
+ *   given twice; `request_too_large` beyond `maxChars`; `internal` if the store cannot be read
  */
 export async function recall(request: RequestBody, records: Records, maxChars: number): Promise<Recalled> {
   const { value, members } = request
@@ -85,8 +90,8 @@ async function conversation(id: string, records: Records, size: { left: number }
     const record: Awaited<ReturnType<Records['response']>> =
       length < longestChain ? await records.response(next) : undefined
     if (record === undefined || record === foreign || record.kind !== 'kept') throw notFound(next)
-    const items = itemsOf(record)
-    spend(size, [...items])
+    const items = [...record.input, ...outputOf(record.response)]
+    spend(size, items)
     turns.push(items)
     next = record.previous
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import { asJson, asStream, message, setUp } from '../gateway.test-support.ts'
-import { memoryResponseStore, type ResponseStore } from './store.ts'
+import { asJson, asStream, message, setUp } from '../../gateway.test-support.ts'
+import { memoryResponseStore, type ResponseStore } from '../../state/store.ts'
 
 const said = (text: string) => asJson({ ...message, content: [{ type: 'text', text }] })
 const event = (type: string, rest: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`
@@ -181,15 +181,42 @@ describe('an upstream without a memory', () => {
     await expect(ask({ input: [{ role: 'user', content: 'x' }, reference] })).rejects.toThrow('400')
   })
 
-  it('a store that fails costs memory, not answers', async () => {
+  describe.each([false, true])('streamed: %s', (stream) => {
+    const answers = { m: stream ? asStream(streamed('x')) : said('x') }
     const broken: ResponseStore = {
       get: () => undefined,
       set: () => Promise.reject(new Error('disk full')),
       delete() {},
     }
-    const { ask, logged } = setUpState({ m: said('x') }, { responses: { store: broken } })
-    expect((await ask({ input: 'first' })).output).toHaveLength(1)
-    expect(JSON.stringify(logged)).toContain('could not be kept')
+
+    it('a store that fails costs memory, not answers', async () => {
+      const { ask, logged } = setUpState(answers, { responses: { store: broken } })
+      expect((await ask({ input: 'first', stream })).output).toHaveLength(1)
+      expect(JSON.stringify(logged)).toContain('could not be kept')
+    })
+
+    it.each([
+      ['its store fails', { responses: { store: broken } }],
+      ['it is too large', { responses: { store: memoryResponseStore({ maxChars: 4000 }) } }],
+      ['nothing is kept', { responses: { store: false } }],
+      ['nobody could be told from others', { auth: () => ({ id: '' }) }],
+    ] as const)('a response is not said to be kept where %s', async (_, config) => {
+      const { ask, call } = setUpState(answers, config)
+      const { id, store, output } = await ask({ input: 'first', stream })
+      expect({ store, output }).toMatchObject({ store: false, output: [{ content: [{ text: 'x' }] }] })
+      expect((await call('GET', id)).status).toBe(404)
+    })
+  })
+
+  it('a response that fails is not said to be kept', async () => {
+    const { post, gateway } = setUpState({ m: asStream(streamed('x').slice(0, 3)) })
+    const headers = { authorization: 'Bearer ann' }
+    const reply = await post('/v1/responses', { model: 'claude-x', input: 'first', stream: true }, headers)
+    const events = (await reply.text()).split('\n\n')
+    const failed = events.findLast((block) => block.includes('response.failed')) ?? ''
+    const { response } = JSON.parse(failed.slice(failed.indexOf('data: ') + 6)) as { response: Answer }
+    expect(response).toMatchObject({ status: 'failed', store: false })
+    expect((await gateway.fetch(`http://gw/v1/responses/${response.id}`, { headers })).status).toBe(404)
   })
 })
 
@@ -275,25 +302,5 @@ describe('an upstream with a memory of its own', () => {
     const sent = JSON.parse(seen.at(-1)?.body ?? '')
     expect(sent.previous_response_id ?? null).toBeNull()
     expect(JSON.stringify(sent.input)).toMatch(/first.*second.*third/)
-  })
-})
-
-describe('the store in memory', () => {
-  it('forgets what is too old, and the oldest of too much', () => {
-    let time = 0
-    const store = memoryResponseStore({ maxChars: 1000, now: () => time })
-    const value = 'x'.repeat(20)
-    store.set('a', value, 100)
-    store.set('b', value, 200)
-    expect([store.get('a'), store.get('b')]).toEqual([value, value])
-    time = 100
-    expect([store.get('a'), store.get('b')]).toEqual([undefined, value])
-    for (const key of ['c', 'd', 'e', 'f', 'g', 'h', 'i']) store.set(key, value, 100)
-    expect([store.get('b'), store.get('c')]).toEqual([value, value])
-    store.set('j', value, 100)
-    expect([store.get('b'), store.get('c')]).toEqual([undefined, value])
-    // One that is too large pushes nobody out.
-    store.set('k', 'x'.repeat(999), 100)
-    expect([store.get('c'), store.get('k')]).toEqual([value, undefined])
   })
 })

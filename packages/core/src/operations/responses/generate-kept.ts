@@ -1,12 +1,12 @@
-import { type GenerateCall, generate } from '../generate.ts'
-import type { Reply } from '../inbound.ts'
+import { type GenerateCall, generate } from '../../generate.ts'
+import type { Reply } from '../../inbound.ts'
+import type { Records } from '../../state/records.ts'
 import { keepReply } from './keep.ts'
 import { recall } from './recall.ts'
-import type { Records } from './records.ts'
 
 /**
  * Generation with a memory: what the request refers to is put in its place, and the answer is kept unless the client says
- * `store: false`. An upstream that keeps the answer itself is remembered as the one that does.
+ * `store: false`, or nothing is kept for it. An upstream that keeps the answer itself is remembered as the one that does.
  */
 export async function generateKept(call: GenerateCall, records: Records): Promise<Reply> {
   const { router, limits } = call.shared
@@ -15,7 +15,7 @@ export async function generateKept(call: GenerateCall, records: Records): Promis
   const recalled = await recall(call.request, records, limits.bodyBytes)
   const { request, previous, onlyUpstream, unknown } = recalled
   const known = { ...call, request, onlyUpstream, unknown }
-  if (request.value.store === false) return generate(known)
+  if (request.value.store === false || !records.keeps) return generate(known)
   const kept = previous === undefined ? {} : { previous }
   const reply = await generate({ ...known, kept })
   return keepReply(reply, { records, recalled, ledger: call.ledger, logger: call.shared.logger })

@@ -1,0 +1,60 @@
+import { rendezvous } from './affinity.ts'
+import type { Latencies } from './health/latency.ts'
+import type { Plan, ResolvedTarget } from './router.ts'
+
+/** What an order may depend on. */
+export interface ArrangeBy {
+  readonly latencies: Pick<Latencies, 'expect'>
+  readonly stream: boolean
+  /** What the call has in common with others that should go to the same place. */
+  readonly affinity: string | undefined
+}
+
+/** A plan's targets in the order of its strategy, those of each priority together, the lowest number first. */
+export function arrange(
+  targets: readonly ResolvedTarget[],
+  strategy: Plan['strategy'],
+  by: ArrangeBy,
+): readonly (readonly ResolvedTarget[])[] {
+  if (targets.length === 1) return [targets]
+  const groups = new Map<number, ResolvedTarget[]>()
+  for (const target of targets) {
+    const group = groups.get(target.priority)
+    if (group === undefined) groups.set(target.priority, [target])
+    else group.push(target)
+  }
+  return [...groups]
+    .sort(([a], [b]) => a - b)
+    .map(([, group]) => (group.length === 1 ? group : ordered(group, strategy, by)))
+}
+
+function ordered(group: ResolvedTarget[], strategy: Plan['strategy'], by: ArrangeBy): ResolvedTarget[] {
+  switch (strategy) {
+    case 'order':
+      return group
+    case 'weighted':
+      return atRandom(group)
+    case 'fastest':
+      return byLatency(group, by)
+    case 'sticky':
+      return by.affinity === undefined
+        ? atRandom(group)
+        : rendezvous(
+            group,
+            by.affinity,
+            ({ id }) => id,
+            ({ weight }) => weight,
+          )
+  }
+}
+
+/** Each in front with a chance of its share, then each of the rest likewise. */
+function atRandom(group: ResolvedTarget[]): ResolvedTarget[] {
+  const drawn = group.map((target) => ({ target, score: -Math.log(1 - Math.random()) / target.weight }))
+  return drawn.sort((a, b) => a.score - b.score).map(({ target }) => target)
+}
+
+function byLatency(group: ResolvedTarget[], { latencies, stream }: ArrangeBy): ResolvedTarget[] {
+  const timed = group.map((target) => ({ target, ms: latencies.expect(target.id, stream) }))
+  return timed.sort((a, b) => (a.ms === b.ms ? 0 : a.ms - b.ms)).map(({ target }) => target)
+}

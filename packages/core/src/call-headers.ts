@@ -1,0 +1,81 @@
+import { GatewayError } from './errors.ts'
+import type { Lane } from './lanes/lane.ts'
+import type { OutgoingCall, Upstream } from './upstreams/upstream.ts'
+
+/**
+ * The headers of a call with those that are made for it alone. Rejects with `upstream_auth`: that our own credentials cannot be
+ * had is nothing of the client's.
+ */
+export async function authorized(
+  upstream: Upstream,
+  call: Omit<OutgoingCall, 'body'> & { readonly body: Lane['body'] | undefined },
+): Promise<Readonly<Record<string, string>>> {
+  if (upstream.authorize === undefined) return call.headers
+  const { body } = call
+  const known = typeof body === 'string' || body instanceof Uint8Array ? body : undefined
+  try {
+    const made = await upstream.authorize({ ...call, body: known })
+    latest.set(upstream, made)
+    return { ...call.headers, ...made }
+  } catch (cause) {
+    throw new GatewayError(
+      'upstream_auth',
+      "The gateway's own credentials for the upstream could not be had; this is not about your token.",
+      { cause },
+    )
+  }
+}
+
+/** What was last made for a call to an upstream. An access token in it is good for others too, and as secret as a key. */
+const latest = new WeakMap<Upstream, Headers>()
+export const madeHeaders = (upstream: Upstream): Headers => latest.get(upstream) ?? {}
+
+/** The headers of one call: the upstream's own, and those of the client that it passes on. */
+export function headersTo(
+  upstream: Upstream,
+  key: number | undefined,
+  stream: boolean,
+  header: (name: string) => string | undefined,
+): Readonly<Record<string, string>> {
+  let headers = baseHeaders(upstream, key, stream)
+  for (const name of upstream.passHeaders) {
+    const value = header(name)
+    if (value !== undefined) headers = { ...headers, [name]: value }
+  }
+  return headers
+}
+
+/** What an upstream is told with every call, with the credential of one of its keys. By lower-case name. */
+export function ownHeaders(upstream: Upstream, key: number | undefined): Headers {
+  const { headers } = upstream.keys?.[key ?? 0] ?? { headers: {} }
+  return Object.fromEntries(
+    Object.entries({ ...headers, ...upstream.headers }).map(([name, value]) => [name.toLowerCase(), value]),
+  )
+}
+
+interface Prepared {
+  readonly whole: Headers
+  readonly stream: Headers
+}
+const prepared = new WeakMap<Upstream, Prepared[]>()
+type Headers = Readonly<Record<string, string>>
+
+/** The headers that every call to an upstream has, made once for each of its keys. */
+function baseHeaders(upstream: Upstream, key: number | undefined, stream: boolean): Headers {
+  let all = prepared.get(upstream)
+  if (all === undefined) {
+    all = []
+    prepared.set(upstream, all)
+  }
+  let both = all[key ?? 0]
+  if (both === undefined) {
+    const own = ownHeaders(upstream, key)
+    // Compression saves nothing between data centres and holds back events.
+    const shared = { 'content-type': 'application/json', 'accept-encoding': 'identity' }
+    both = all[key ?? 0] = {
+      whole: { ...shared, ...own },
+      stream: { ...shared, accept: 'text/event-stream', ...own },
+    }
+  }
+  return stream ? both.stream : both.whole
+}

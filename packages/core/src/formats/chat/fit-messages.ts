@@ -1,0 +1,193 @@
+import type { Quirks } from '../codec.ts'
+import type { Json, JsonObject, Loss } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
+import type { Fate } from './fit.ts'
+import { createShortIds, type ShortIds } from './short-ids.ts'
+
+/** The quirks that say something of messages, in the form in which they are looked up. */
+interface Rules {
+  readonly quirks: Quirks
+  /** Fields of messages that are lacking, by role; under '' for every role. */
+  readonly lacking: ReadonlyMap<string, readonly (readonly [field: string, fate: Fate])[]>
+}
+
+const known = new WeakMap<Quirks, Rules | null>()
+
+function rulesOf(quirks: Quirks): Rules | null {
+  let rules = known.get(quirks)
+  if (rules !== undefined) return rules
+  const lacking = new Map<string, [string, Fate][]>()
+  for (const [key, fate] of Object.entries(quirks.lacks ?? {})) {
+    const [, role, field] = /^messages\[(\w*)\]\.(.+)$/.exec(key) ?? []
+    if (role === undefined || field === undefined) continue
+    const fields = lacking.get(role) ?? []
+    fields.push([field, fate])
+    lacking.set(role, fields)
+  }
+  const { developerRole, shortCallIds, alternatingRoles, bareAudio } = quirks
+  const any =
+    lacking.size > 0 || developerRole === 'system' || shortCallIds === true || alternatingRoles === true || bareAudio
+  rules = any ? { quirks, lacking } : null
+  known.set(quirks, rules)
+  return rules
+}
+
+/** The body's messages as the upstream takes them; undefined where it takes them as they are. */
+export function fitMessages(body: JsonObject, quirks: Quirks, losses: Loss[]): Json[] | undefined {
+  const rules = rulesOf(quirks)
+  const { messages } = body
+  if (rules === null || !Array.isArray(messages)) return undefined
+  const ids = quirks.shortCallIds ? createShortIds(messages) : undefined
+  let changed = false
+  let fitted: Json[] = messages.map((message, index) => {
+    if (!isObject(message)) return message
+    const out = fitMessage(message, index, rules, ids, losses)
+    if (out !== message) changed = true
+    return out
+  })
+  if (quirks.alternatingRoles) {
+    const ordered = alternate(fitted, losses)
+    if (ordered !== fitted) changed = true
+    fitted = ordered
+  }
+  return changed ? fitted : undefined
+}
+
+/** The very message where nothing has to change. */
+function fitMessage(
+  message: JsonObject,
+  index: number,
+  { quirks, lacking }: Rules,
+  ids: ShortIds | undefined,
+  losses: Loss[],
+): JsonObject {
+  let out = message
+  const change = (): JsonObject => {
+    if (out === message) out = { ...message }
+    return out
+  }
+  if (message.role === 'developer' && quirks.developerRole === 'system') change().role = 'system'
+  const role = typeof message.role === 'string' ? message.role : ''
+  for (const list of [lacking.get(''), lacking.get(role)])
+    for (const [field, fate] of list ?? []) {
+      const value = message[field]
+      if (value === undefined) continue
+      const empty = value === null || value === '' || (Array.isArray(value) && value.length === 0)
+      if (fate === 'refused' || (fate === 'limited' && !empty)) {
+        delete change()[field]
+        if (!empty && !keepElsewhere(field, value, change(), quirks, losses, index)) tell(field, index, losses)
+      } else if (!empty && !isTold(field, message, quirks)) tell(field, index, losses)
+    }
+  if (ids !== undefined) shortenIds(message, change, ids)
+  if (quirks.bareAudio && Array.isArray(message.content)) bareAudio(message.content, change)
+  return out
+}
+
+const reasoningFields: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'reasoning_details'])
+
+/** Reasoning that also stands where the upstream reads it is not lost. */
+const isTold = (field: string, message: JsonObject, { reasoningField }: Quirks): boolean =>
+  reasoningFields.has(field) && reasoningField !== undefined && typeof message[reasoningField] === 'string'
+
+/** Some fields can be said in others. Returns whether the value was; what is reported then is reported. */
+function keepElsewhere(
+  field: string,
+  value: Json,
+  out: JsonObject,
+  { reasoningField }: Quirks,
+  losses: Loss[],
+  index: number,
+): boolean {
+  if (reasoningFields.has(field) && reasoningField !== undefined && reasoningField !== field) {
+    if (typeof out[reasoningField] === 'string') return true
+    if (typeof value !== 'string') return false
+    out[reasoningField] = value
+    return true
+  }
+  if (field !== 'refusal' || typeof value !== 'string') return false
+  if (out.content !== undefined && out.content !== null && out.content !== '') return false
+  out.content = value
+  losses.push(
+    loss(pointer(`/messages/${index}`, field), 'the refusal is sent as what was said', 'approximated', 'note'),
+  )
+  return true
+}
+
+function tell(field: string, index: number, losses: Loss[]): void {
+  const told = reasoningFields.has(field) || field === 'name' || field === 'annotations'
+  losses.push(
+    loss(
+      pointer(`/messages/${index}`, field),
+      `the upstream takes no ${field} in messages`,
+      'unsupported',
+      told ? 'note' : 'warn',
+    ),
+  )
+}
+
+function shortenIds(message: JsonObject, change: () => JsonObject, ids: ShortIds): void {
+  const { tool_call_id: answered, tool_calls: calls } = message
+  if (typeof answered === 'string' && ids.of(answered) !== answered) change().tool_call_id = ids.of(answered)
+  if (!Array.isArray(calls)) return
+  const shorten = (call: Json): Json =>
+    isObject(call) && typeof call.id === 'string' && ids.of(call.id) !== call.id
+      ? { ...call, id: ids.of(call.id) }
+      : call
+  if (calls.some((call) => shorten(call) !== call)) change().tool_calls = calls.map(shorten)
+}
+
+function bareAudio(content: readonly Json[], change: () => JsonObject): void {
+  const bare = (part: Json): Json =>
+    isObject(part) &&
+    part.type === 'input_audio' &&
+    isObject(part.input_audio) &&
+    typeof part.input_audio.data === 'string'
+      ? { ...part, input_audio: part.input_audio.data }
+      : part
+  if (content.some((part) => bare(part) !== part)) change().content = content.map(bare)
+}
+
+/** The system's messages first, then user and assistant by turns. The very list where it is so already. */
+function alternate(messages: readonly Json[], losses: Loss[]): Json[] {
+  const out: Json[] = []
+  let changed = false
+  let systems = 0
+  for (const [index, message] of messages.entries()) {
+    const last = out.at(-1)
+    if (isObject(message) && message.role === 'system') {
+      if (out.length > systems) {
+        changed = true
+        const detail = 'the system speaks before all others: the message is sent in front of the conversation'
+        losses.push(loss(`/messages/${index}`, detail, 'moved', 'warn'))
+      }
+      out.splice(systems++, 0, message)
+    } else if (isObject(message) && isObject(last) && out.length > systems && canJoin(last, message)) {
+      changed = true
+      out[out.length - 1] = { ...last, content: join(last.content ?? '', message.content ?? '') }
+      const detail = `two messages of the ${String(message.role)} in a row are sent as one`
+      losses.push(loss(`/messages/${index}`, detail, 'approximated', 'note'))
+      for (const field of Object.keys(message))
+        if (field !== 'role' && field !== 'content' && message[field] !== null && message[field] !== last[field])
+          losses.push(loss(pointer(`/messages/${index}`, field), `${field} is lost where messages become one`))
+    } else out.push(message)
+  }
+  return changed ? out : (messages as Json[])
+}
+
+const canJoin = (first: JsonObject, second: JsonObject): boolean =>
+  first.role === second.role &&
+  (first.role === 'user' || first.role === 'assistant') &&
+  [first, second].every(({ tool_calls: calls }) => !Array.isArray(calls) || calls.length === 0)
+
+function join(first: Json, second: Json): Json {
+  if (typeof first === 'string' && typeof second === 'string') return [first, second].filter(Boolean).join('\n\n')
+  const parts = (content: Json): Json[] =>
+    Array.isArray(content)
+      ? content
+      : typeof content === 'string' && content !== ''
+        ? [{ type: 'text', text: content }]
+        : []
+  return [...parts(first), ...parts(second)]
+}

@@ -1,0 +1,139 @@
+import type { Citation, JsonObject, ModelRequest, NativePart, Part, ToolCallPart } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
+import { isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
+import { customInput, isCustomTool } from '../shared/tool-input.ts'
+import { raiseToolName } from '../shared/tool-names.ts'
+import { toolNames } from './fields.ts'
+import { mediaTypeOf } from './media.ts'
+
+/** One block of an answer. What has no meaning in other formats is kept whole. */
+export function decodeBlock(block: JsonObject, at: string, request: ModelRequest): Part {
+  const part = decodeKnown(block, at, request) ?? nativeBlock(block)
+  part.at = at
+  return part
+}
+
+export const nativeBlock = (value: JsonObject): NativePart => ({ type: 'native', format: 'converse', value })
+
+/** A block is a union: one field, which names its kind. Undefined: not in a shape that has a meaning elsewhere. */
+function decodeKnown(block: JsonObject, at: string, request: ModelRequest): Part | undefined {
+  const [kind, ...more] = Object.keys(block)
+  const value = kind === undefined ? undefined : block[kind]
+  if (more.length > 0) return undefined
+  if (kind === 'text') return typeof value === 'string' ? { type: 'text', text: value, at } : undefined
+  if (!isObject(value)) return undefined
+  switch (kind) {
+    case 'toolUse':
+      return decodeCall(value, request)
+    case 'reasoningContent':
+      return decodeReasoning(value)
+    case 'citationsContent':
+      return decodeCited(value)
+    case 'image':
+    case 'audio':
+    case 'video':
+      return decodeMedia(kind, value)
+    default:
+      return undefined
+  }
+}
+
+function withExtra<T extends Part>(part: T, fields: Unread): T {
+  const rest = leftover(fields)
+  if (rest !== undefined) part.extra = { converse: rest }
+  return part
+}
+
+/** Whether a call is one that Bedrock makes itself. Those of the client may say `tool_use`, or nothing. */
+export const isServerCall = ({ type }: JsonObject): boolean => type === 'server_tool_use'
+
+function decodeCall(value: JsonObject, request: ModelRequest): ToolCallPart | undefined {
+  const fields = unread(value)
+  const id = takeString(fields, 'toolUseId')
+  const name = takeString(fields, 'name')
+  if (id === undefined || name === undefined || isServerCall(value)) return undefined
+  const { input = {} } = fields
+  delete fields.input
+  if (fields.type === 'tool_use') delete fields.type
+  const call = restoreCall({ type: 'tool-call', id, name, input: writeInput(input) }, request)
+  return withExtra(call.custom === true ? { ...call, input: customInput(call.input) } : call, fields)
+}
+
+/** A call's input as text. */
+export const writeInput = (input: JsonObject[string]): string =>
+  typeof input === 'string' ? input : JSON.stringify(input)
+
+/** A call under the client's own name of the tool; `custom` where a function stood for a custom tool. */
+export function restoreCall(call: ToolCallPart, request: ModelRequest): ToolCallPart {
+  const name = raiseToolName(call.name, request, toolNames)
+  const renamed = name === call.name ? call : { ...call, name }
+  return isCustomTool(name, request) ? { ...renamed, custom: true } : renamed
+}
+
+function decodeReasoning(value: JsonObject): Part | undefined {
+  const fields = unread(value)
+  const redacted = takeString(fields, 'redactedContent')
+  if (redacted !== undefined)
+    return withExtra(
+      { type: 'reasoning', text: '', redacted: true, seal: { issuer: 'converse', data: redacted } },
+      fields,
+    )
+  if (!isObject(fields.reasoningText)) return undefined
+  const inner = unread(fields.reasoningText)
+  delete fields.reasoningText
+  const text = takeString(inner, 'text') ?? ''
+  const signature = takeString(inner, 'signature')
+  const seal = signature === undefined ? {} : { seal: { issuer: 'converse' as const, data: signature } }
+  return withExtra({ type: 'reasoning', text, ...seal }, { ...fields, ...inner })
+}
+
+/** Text with its sources. */
+function decodeCited(value: JsonObject): Part | undefined {
+  const fields = unread(value)
+  if (!Array.isArray(fields.content)) return undefined
+  const text = textsIn(fields.content)
+  const citations = Array.isArray(fields.citations) ? fields.citations.filter(isObject).map(decodeCitation) : []
+  delete fields.content
+  delete fields.citations
+  return withExtra({ type: 'text', text, ...(citations.length > 0 ? { citations } : {}) }, fields)
+}
+
+const textsIn = (list: readonly JsonObject[string][]): string =>
+  list.map((item) => (isObject(item) && typeof item.text === 'string' ? item.text : '')).join('')
+
+/** One source. Where in it stands in Bedrock's own words. */
+export function decodeCitation(source: JsonObject): Citation {
+  const { title, source: origin, sourceContent, location, ...rest } = source
+  const citation: Citation = {}
+  const web = isObject(location) && isObject(location.web) ? location.web : undefined
+  const url = typeof web?.url === 'string' ? web.url : origin
+  if (typeof url === 'string' && /^https?:/i.test(url)) citation.url = url
+  if (typeof title === 'string') citation.title = title
+  if (Array.isArray(sourceContent) && sourceContent.length > 0) citation.text = textsIn(sourceContent)
+  const own: JsonObject = { ...rest }
+  if (location !== undefined && web === undefined) own.location = location
+  if (origin !== undefined && origin !== citation.url) own.source = origin
+  if (Object.keys(own).length > 0) citation.extra = { converse: own }
+  return citation
+}
+
+export function decodeMedia(kind: 'image' | 'audio' | 'video', value: JsonObject): Part | undefined {
+  const fields = unread(value)
+  const format = takeString(fields, 'format')
+  const source = isObject(fields.source) ? fields.source : {}
+  if (typeof source.bytes !== 'string') return undefined
+  delete fields.source
+  const mediaType = format === undefined ? undefined : mediaTypeOf(kind, format)
+  return withExtra(
+    {
+      type: 'media',
+      kind,
+      source: { type: 'base64', data: source.bytes },
+      ...(mediaType === undefined ? {} : { mediaType }),
+    },
+    fields,
+  )
+}
+
+/** Where the blocks of an answer stand. */
+export const blockAt = (index: number): string => pointer('/output/message/content', index)

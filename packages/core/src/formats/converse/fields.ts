@@ -1,0 +1,45 @@
+import type { AnswerPointers } from '../shared/answer-pointers.ts'
+import type { NameRule } from '../shared/tool-names.ts'
+
+/** Where the IR's request fields stand in a body of Converse. */
+export const fieldPointers = {
+  turns: '/messages',
+  'sampling.temperature': '/inferenceConfig/temperature',
+  'sampling.topP': '/inferenceConfig/topP',
+  'sampling.topK': '/additionalModelRequestFields/top_k',
+  'sampling.stop': '/inferenceConfig/stopSequences',
+  'sampling.maxTokens': '/inferenceConfig/maxTokens',
+  tools: '/toolConfig',
+  'tools.list': '/toolConfig/tools',
+  'tools.choice': '/toolConfig/toolChoice',
+  reasoning: '/additionalModelRequestFields/thinking',
+  output: '/outputConfig',
+  'output.format': '/outputConfig/textFormat',
+  metadata: '/requestMetadata',
+  serviceTier: '/serviceTier',
+} as const satisfies Readonly<Record<string, string>>
+
+/** Where an answer's IR stands: its one choice is all of it. */
+export const answerPointers = {
+  choice: '',
+  'choice.finish': '/stopReason',
+  'choice.sequence': '/additionalModelResponseFields',
+  'choice.explanation': '/trace',
+  'choice.logprobs': '',
+  usage: '/usage',
+  serviceTier: '/serviceTier/type',
+} as const satisfies AnswerPointers
+
+/** What Bedrock takes as the name of a tool. */
+export const toolNames: NameRule = {
+  taken: /^[a-zA-Z0-9_-]+$/,
+  refused: /[^a-zA-Z0-9_-]/gu,
+  longest: 64,
+}
+
+/** What Bedrock takes as the id of a call: some vendors' own hold dots and colons, and are to come back as they were. */
+export const callIds: NameRule = {
+  taken: /^[a-zA-Z0-9_.:-]+$/,
+  refused: /[^a-zA-Z0-9_.:-]/gu,
+  longest: 64,
+}

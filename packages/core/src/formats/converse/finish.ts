@@ -1,0 +1,30 @@
+import type { Finish, Json } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
+
+const reasons: Readonly<Record<string, Finish['reason']>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop-sequence',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'context-length',
+  tool_use: 'tool-calls',
+  guardrail_intervened: 'content-filter',
+  content_filtered: 'content-filter',
+  malformed_model_output: 'error',
+  malformed_tool_use: 'error',
+}
+
+/** What a word that stands for a failure means, for the client. */
+const failures: Readonly<Record<string, string>> = {
+  malformed_model_output: 'The model wrote something that the upstream could not read.',
+  malformed_tool_use: 'The model wrote a tool call that the upstream could not read.',
+}
+
+/** Reads the stop reason, and the sequence among the fields that the model added. Unknown words degrade. */
+export function decodeFinish(word: Json | undefined, additional: Json | undefined): Finish {
+  const value = typeof word === 'string' ? word : ''
+  const finish: Finish = { reason: (Object.hasOwn(reasons, value) ? reasons[value] : undefined) ?? 'other' }
+  if (value !== '') finish.raw = { format: 'converse', value }
+  if (Object.hasOwn(failures, value)) finish.explanation = failures[value] as string
+  if (isObject(additional) && typeof additional.stop_sequence === 'string') finish.sequence = additional.stop_sequence
+  return finish
+}

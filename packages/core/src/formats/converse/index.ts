@@ -1,0 +1,1 @@
+export { converseCodec } from './codec.ts'

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest'
+import { createReport } from '../../losses.ts'
+import type { RequestFeature } from '../carries.ts'
+import { requestSamples } from '../carries-requests.test-support.ts'
+import type { JsonObject, Loss, ModelRequest } from '../ir.ts'
+import { converseCodec } from './index.ts'
+
+/** A client of some other format wrote it. */
+const least: ModelRequest = {
+  model: 'm',
+  turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hello.' }] }],
+  stream: false,
+  at: { turns: '/elsewhere', 'user.id': '/elsewhere' },
+}
+
+function encode(more: Partial<ModelRequest>, model: string): { body: JsonObject; losses: readonly Loss[] } {
+  const report = createReport()
+  const context = { report, newId: (prefix: string) => `${prefix}1`, now: () => 1, target: { model, quirks: {} } }
+  return { body: converseCodec.encodeRequest({ ...least, ...more }, context), losses: report.losses }
+}
+
+type Outcome = 'kept' | 'silent' | Loss['severity']
+
+/** Bedrock wants the tools of earlier calls declared; what it makes of those that are not, is not what is asked here. */
+const declared: Partial<ModelRequest> = { tools: { list: [{ type: 'function', name: 'weather' }] } }
+
+/** What becomes of a feature: the worst report of it; without one, whether the body says anything of it. */
+function observe(feature: RequestFeature, model: string): Outcome {
+  const sample = requestSamples[feature]({ upstream: 'converse', other: 'gemini' })
+  const base = feature.startsWith('turns.') ? declared : {}
+  const request = { ...base, ...sample.request }
+  const without = encode({ ...base, ...sample.beside }, model)
+  const known = new Set(without.losses.map(({ path, detail }) => `${path} ${detail}`))
+  const { body, losses } = encode(request, model)
+  const own = losses.filter(({ path, detail }) => !known.has(`${path} ${detail}`))
+  const worst = (['fatal', 'warn', 'note'] as const).find((word) => own.some(({ severity }) => severity === word))
+  const says = JSON.stringify(body) !== JSON.stringify(without.body)
+  return worst ?? (says ? 'kept' : 'silent')
+}
+
+const features = Object.keys(requestSamples) as RequestFeature[]
+/** What all models of a kind make of each feature, by outcome. */
+function outcomes(model: string): Readonly<Record<Outcome, readonly RequestFeature[]>> {
+  const found: Record<Outcome, RequestFeature[]> = { kept: [], silent: [], fatal: [], warn: [], note: [] }
+  for (const feature of features) found[observe(feature, model)].push(feature)
+  return found
+}
+
+const everywhereKept: readonly RequestFeature[] = [
+  'sampling.temperature',
+  'sampling.topP',
+  'sampling.stop',
+  'sampling.maxTokens',
+  'tools.function',
+  'turns.call',
+  'turns.result',
+  'turns.resultImage',
+  'turns.ownReasoning',
+  'turns.ownRedacted',
+  'turns.ownLoop',
+  'media.imageData',
+  'media.audioData',
+  'media.videoData',
+  'turns.system',
+  'turns.developer',
+  'metadata',
+  'serviceTier',
+]
+const refused: readonly RequestFeature[] = [
+  'sampling.choices',
+  'media.imageUrl',
+  'media.audioUrl',
+  'media.videoUrl',
+  'media.documentUrl',
+  'media.storedFile',
+]
+
+describe.each([
+  'us.amazon.nova-lite-v1:0',
+  'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+  'vendor.tomorrow',
+  'writer.palmyra-x5-v1:0',
+  'qwen.qwen3-32b-v1:0',
+])('of a request, %s', (model) => {
+  const found = outcomes(model)
+
+  it('is told everything, or the report says so', () => {
+    // A model decides by itself whether to call tools. An answer is always held to its schema; with a schema that is not
+    // sent, and reported, goes what is said of it.
+    const ofSchema = found.kept.includes('output.schema') ? [] : ['output.schemaName']
+    expect(found.silent).toEqual(['tools.auto', ...ofSchema, 'output.strict'])
+  })
+
+  it('is told what all models are', () => {
+    expect(found.kept).toEqual(expect.arrayContaining([...everywhereKept]))
+  })
+
+  it('is not asked at all where a part of the question cannot be carried', () => {
+    expect([...found.fatal].sort()).toEqual([...refused].sort())
+  })
+})
+
+describe('what only some models take', () => {
+  it.each<[RequestFeature, string, Outcome]>([
+    ['sampling.topK', 'us.amazon.nova-lite-v1:0', 'kept'],
+    ['sampling.topK', 'anthropic.claude-3-haiku-20240307-v1:0', 'kept'],
+    ['sampling.topK', 'meta.llama3-70b-instruct-v1:0', 'warn'],
+    ['tools.required', 'us.amazon.nova-lite-v1:0', 'kept'],
+    ['tools.required', 'us.meta.llama3-3-70b-instruct-v1:0', 'warn'],
+    ['tools.strict', 'openai.gpt-oss-120b-1:0', 'kept'],
+    ['tools.strict', 'us.amazon.nova-lite-v1:0', 'warn'],
+    ['output.schema', 'qwen.qwen3-32b-v1:0', 'kept'],
+    ['output.schema', 'us.deepseek.r1-v1:0', 'warn'],
+    ['turns.resultError', 'vendor.tomorrow', 'kept'],
+    ['turns.resultError', 'writer.palmyra-x5-v1:0', 'warn'],
+    ['cache.5m', 'us.amazon.nova-lite-v1:0', 'kept'],
+    ['cache.1h', 'us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'kept'],
+    ['cache.1h', 'us.amazon.nova-lite-v1:0', 'note'],
+    ['cache.5m', 'openai.gpt-oss-120b-1:0', 'note'],
+    ['reasoning.effort', 'openai.gpt-oss-120b-1:0', 'kept'],
+    ['reasoning.effort', 'us.amazon.nova-2-lite-v1:0', 'kept'],
+    ['reasoning.effort', 'us.amazon.nova-lite-v1:0', 'warn'],
+    ['reasoning.budgetTokens', 'us.anthropic.claude-3-7-sonnet-20250219-v1:0', 'note'],
+    ['reasoning.budgetTokens', 'openai.gpt-oss-120b-1:0', 'warn'],
+    ['reasoning.adaptive', 'us.anthropic.claude-opus-4-7', 'note'],
+    ['reasoning.off', 'us.amazon.nova-2-lite-v1:0', 'kept'],
+    ['reasoning.off', 'openai.gpt-oss-120b-1:0', 'warn'],
+  ])('%s by %s: %s', (feature, model, outcome) => {
+    expect(observe(feature, model)).toBe(outcome)
+  })
+})

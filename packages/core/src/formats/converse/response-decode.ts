@@ -1,0 +1,48 @@
+import { errorOf, GatewayError } from '../../errors.ts'
+import type { ExchangeContext } from '../codec.ts'
+import type { Choice, Json, JsonObject, ModelResponse } from '../ir.ts'
+import { isObject, leftover, unread } from '../shared/reader.ts'
+import { put } from '../shared/strict.ts'
+import { blockAt, decodeBlock } from './blocks-decode.ts'
+import { tapResponse } from './error.ts'
+import { decodeFinish } from './finish.ts'
+import { decodeUsage } from './usage.ts'
+
+/** Takes whatever Bedrock sends, as far as it goes. */
+export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
+  const { error } = isObject(body) ? tapResponse(body) : {}
+  if (error !== undefined) throw errorOf(error)
+  const message = isObject(body) && isObject(body.output) ? body.output.message : undefined
+  if (!isObject(body) || !isObject(message) || !Array.isArray(message.content))
+    throw new GatewayError('upstream_bad_response', 'The upstream answered 200 with something that is no message.')
+  const parts = message.content
+    .filter(isObject)
+    .map((block, index) => decodeBlock(block, blockAt(index), context.request))
+  const fields = unread(body)
+  const choice: Choice = { parts, finish: decodeFinish(fields.stopReason, fields.additionalModelResponseFields) }
+  const response: ModelResponse = { id: '', model: '', created: 0, choices: [choice] }
+  put(response, 'usage', decodeUsage(fields.usage))
+  put(response, 'serviceTier', decodeTier(fields.serviceTier))
+  for (const key of ['output', 'stopReason', 'usage', 'serviceTier']) delete fields[key]
+  const extra = endingExtra(fields)
+  if (extra !== undefined) choice.extra = { converse: extra }
+  return response
+}
+
+/** The tier that served the call. */
+export const decodeTier = (tier: Json | undefined): string | undefined =>
+  isObject(tier) && typeof tier.type === 'string' ? tier.type : undefined
+
+/** What an answer says at its end beyond what has a name in other formats; the sequence that ended it has one. */
+export function endingExtra(fields: JsonObject): JsonObject | undefined {
+  const rest: JsonObject = {}
+  for (const [key, value] of Object.entries(fields)) {
+    // Of padding nothing is lost.
+    if (value === null || key === 'p') continue
+    if (key === 'additionalModelResponseFields' && isObject(value)) {
+      const { stop_sequence: _, ...others } = value
+      if (Object.keys(others).length > 0) rest[key] = others
+    } else rest[key] = value
+  }
+  return leftover(rest)
+}

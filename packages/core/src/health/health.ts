@@ -1,0 +1,106 @@
+import type { BreakerConfig, RetryConfig } from '../config.ts'
+import type { GatewayError } from '../errors.ts'
+import type { ErrorKind } from '../formats/ir.ts'
+import type { ResolvedTarget } from '../router.ts'
+import { createBreaker } from './breaker.ts'
+import { createBudget, type RetryBudget } from './budget.ts'
+import { createKeyPool } from './keys.ts'
+import { createLatencies, type Latencies } from './latency.ts'
+import { type HealthState, memoryHealthState } from './state.ts'
+
+/** How a target stands just now. */
+export interface Standing {
+  /** `doubtful`: it can be called, but one that is `ready` is better. `limited` and `failing`: not before `waitMs` are over. */
+  readonly state: 'ready' | 'doubtful' | 'limited' | 'failing'
+  readonly waitMs: number
+}
+
+/** One call to a target, from its beginning to its end; each of its ends is told once. */
+export interface Ticket {
+  readonly key: number | undefined
+  /** The first event, or the whole answer, is there. */
+  answered(ms: number, stream: boolean): void
+  /** It is over: undefined for well, or what went wrong. */
+  over(error: GatewayError | undefined, waitMs?: number): void
+}
+
+/** What is known of all targets: who fails, who is limited, who is fast, and how many retries are left. */
+export interface Health {
+  readonly latencies: Latencies
+  standing(target: ResolvedTarget): Standing
+  enter(target: ResolvedTarget, affinity: string | undefined): Ticket
+  /** Takes one retry off an upstream's budget, if there is one left. */
+  takeRetry(target: ResolvedTarget, settings: Required<RetryConfig>): boolean
+}
+
+/** Failures that say something about the target, not about the request or the caller. */
+const targetFaults: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
+  'overloaded',
+  'timeout',
+  'upstream_auth',
+  'upstream_bad_response',
+  'upstream_connect_timeout',
+  'upstream_error',
+  'upstream_idle_timeout',
+  'upstream_timeout',
+  'upstream_total_timeout',
+  'upstream_truncated',
+  'upstream_unreachable',
+])
+
+const ready: Standing = { state: 'ready', waitMs: 0 }
+const doubtful: Standing = { state: 'doubtful', waitMs: 0 }
+
+export function createHealth(breakerSettings: BreakerConfig | false | undefined, shared?: HealthState): Health {
+  const state = shared ?? memoryHealthState()
+  const breaker = createBreaker(breakerSettings, state)
+  const keys = createKeyPool(state)
+  const latencies = createLatencies()
+  const budgets = new Map<string, RetryBudget>()
+  const budgetOf = (upstreamName: string): RetryBudget => {
+    let budget = budgets.get(upstreamName)
+    if (budget === undefined) {
+      budget = createBudget()
+      budgets.set(upstreamName, budget)
+    }
+    return budget
+  }
+  return {
+    latencies,
+    standing({ id, upstreamName, upstream, model }) {
+      const failing = breaker.waitMs(id)
+      if (failing > 0) return { state: 'failing', waitMs: failing }
+      const choice = keys.look(upstreamName, upstream, model)
+      if (choice.waitMs > 0) return { state: 'limited', waitMs: choice.waitMs }
+      return choice.doubtful ? doubtful : ready
+    },
+    enter({ id, upstreamName, upstream, model }, affinity) {
+      const probe = breaker.enter(id)
+      const { key } = keys.choose(upstreamName, upstream, model, affinity)
+      budgetOf(upstreamName).call()
+      let told = false
+      return {
+        key,
+        answered(ms, stream) {
+          breaker.answered(id, probe)
+          latencies.note(id, stream, ms)
+        },
+        over(error, waitMs) {
+          if (told) return
+          told = true
+          const kind = error?.info.kind
+          if (kind === 'rate_limited') keys.rest(upstreamName, upstream, model, key, 'rate_limited', waitMs)
+          if (kind === 'quota_exceeded') keys.rest(upstreamName, upstream, model, key, 'quota_exceeded', waitMs)
+          if (kind === 'upstream_auth') keys.rest(upstreamName, upstream, model, key, 'refused', waitMs)
+          // A caller that left, or was answered by another target, has found out nothing.
+          if (kind === 'cancelled') return
+          const failed = kind !== undefined && targetFaults.has(kind)
+          // It did answer, if only to refuse: it is there.
+          if (!failed) breaker.answered(id, probe)
+          breaker.over(id, probe, failed)
+        },
+      }
+    },
+    takeRetry: ({ upstreamName }, settings) => budgetOf(upstreamName).take(settings),
+  }
+}

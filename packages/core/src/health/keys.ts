@@ -1,0 +1,101 @@
+import { rendezvous } from '../affinity.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
+import type { HealthState, Rest } from './state.ts'
+
+/** A key to call with, or how long until there is one. */
+export interface KeyChoice {
+  /** Its place in the upstream's list; undefined where the upstream has but one credential. */
+  readonly key: number | undefined
+  /** 0: it may be used now. */
+  readonly waitMs: number
+  /** It was refused or its quota was used up not long ago: others are better. */
+  readonly doubtful: boolean
+}
+
+export interface KeyPool {
+  /** @param affinity the same text gets the same key, as long as it does not rest */
+  choose(upstreamName: string, upstream: Upstream, model: string, affinity: string | undefined): KeyChoice
+  /** As `choose`, without anything being counted: to look at. */
+  look(upstreamName: string, upstream: Upstream, model: string): KeyChoice
+  /** A key was limited, refused or has used up its quota. Undefined `forMs`: nobody said for how long. */
+  rest(
+    upstreamName: string,
+    upstream: Upstream,
+    model: string,
+    key: number | undefined,
+    reason: Exclude<Rest['reason'], 'failing'>,
+    forMs: number | undefined,
+  ): void
+}
+
+/** Where nobody says how long. A quota is seldom filled up within the minute, a refusal seldom mended. */
+const restMs = { rate_limited: 1000, quota_exceeded: 60_000, refused: 60_000 } as const
+/** No upstream's word keeps a key away for longer. */
+const longestRestMs = 3_600_000
+
+/** Keys of an upstream in turn by weight; one that rests is passed over. */
+export function createKeyPool(state: HealthState): KeyPool {
+  /** Smooth weighted round robin: what each key is owed. */
+  const owed = new Map<string, number[]>()
+
+  const idOf = (upstreamName: string, key: number | undefined): string => `${upstreamName}#${key ?? 0}`
+  /** Limits are per model at most providers; a refusal and a quota are about the key itself. */
+  const restOf = (upstreamName: string, model: string, key: number | undefined): Rest | undefined => {
+    const id = idOf(upstreamName, key)
+    const now = Date.now()
+    const whole = state.read(id)
+    const limited = state.read(`${id}/${model}`)
+    if (limited !== undefined && limited.until > now) return limited
+    return whole !== undefined && whole.until > now ? whole : undefined
+  }
+  const choiceOf = (key: number | undefined, rest: Rest | undefined): KeyChoice =>
+    rest === undefined
+      ? { key, waitMs: 0, doubtful: false }
+      : rest.reason === 'rate_limited'
+        ? { key, waitMs: Math.max(0, rest.until - Date.now()), doubtful: false }
+        : { key, waitMs: 0, doubtful: true }
+
+  const candidates = (upstreamName: string, upstream: Upstream, model: string): readonly KeyChoice[] =>
+    upstream.keys === undefined
+      ? [choiceOf(undefined, restOf(upstreamName, model, undefined))]
+      : upstream.keys.map((_, key) => choiceOf(key, restOf(upstreamName, model, key)))
+
+  const best = (choices: readonly KeyChoice[]): readonly KeyChoice[] => {
+    const ready = choices.filter(({ waitMs, doubtful }) => waitMs === 0 && !doubtful)
+    if (ready.length > 0) return ready
+    const doubtful = choices.filter(({ waitMs }) => waitMs === 0)
+    if (doubtful.length > 0) return doubtful
+    return [choices.reduce((soonest, choice) => (choice.waitMs < soonest.waitMs ? choice : soonest))]
+  }
+
+  return {
+    look: (upstreamName, upstream, model) => best(candidates(upstreamName, upstream, model))[0] as KeyChoice,
+    choose(upstreamName, upstream, model, affinity) {
+      const usable = best(candidates(upstreamName, upstream, model))
+      const { keys } = upstream
+      if (keys === undefined || usable.length === 1) return usable[0] as KeyChoice
+      const weightOf = ({ key }: KeyChoice): number => keys[key as number]?.weight ?? 1
+      if (affinity !== undefined)
+        return rendezvous(usable, affinity, ({ key }) => idOf(upstreamName, key), weightOf)[0] as KeyChoice
+      const debts = owed.get(upstreamName) ?? keys.map(() => 0)
+      owed.set(upstreamName, debts)
+      let total = 0
+      let chosen = usable[0] as KeyChoice
+      for (const choice of usable) {
+        const at = choice.key as number
+        total += weightOf(choice)
+        debts[at] = (debts[at] ?? 0) + weightOf(choice)
+        if ((debts[at] ?? 0) > (debts[chosen.key as number] ?? 0)) chosen = choice
+      }
+      debts[chosen.key as number] = (debts[chosen.key as number] ?? 0) - total
+      return chosen
+    },
+    rest(upstreamName, upstream, model, key, reason, forMs) {
+      // A sole credential is all there is: leaving it alone for a guess would only turn one failure into many.
+      if (forMs === undefined && upstream.keys === undefined) return
+      const id = idOf(upstreamName, key)
+      const until = Date.now() + Math.min(longestRestMs, forMs ?? restMs[reason])
+      state.write(reason === 'rate_limited' ? `${id}/${model}` : id, { until, reason })
+    },
+  }
+}

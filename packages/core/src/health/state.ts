@@ -1,0 +1,48 @@
+/** Why a target or a key is left alone. */
+export type RestReason = 'failing' | 'rate_limited' | 'quota_exceeded' | 'refused'
+
+/** A target or a key that is left alone for a while. */
+export interface Rest {
+  /** Until when, in milliseconds since 1970. */
+  readonly until: number
+  readonly reason: RestReason
+}
+
+/**
+ * Where it stands which targets and keys rest: all that the processes of one service need to know of each other's upstreams.
+ * It is asked on the way of each call and must answer at once and not throw: an implementation for several processes answers
+ * from a copy of its own and hears of changes in the background. Ids are names from the configuration (`upstream/model`,
+ * `upstream#2`); they hold no secrets.
+ */
+export interface HealthState {
+  read(id: string): Rest | undefined
+  /** `undefined`: it rests no longer. */
+  write(id: string, rest: Rest | undefined): void
+}
+
+/** The default: what this process knows. What is over is forgotten, at the latest when there is much of it. */
+export function memoryHealthState(): HealthState {
+  const rests = new Map<string, Rest>()
+  return {
+    read: (id) => rests.get(id),
+    write(id, rest) {
+      if (rest === undefined) rests.delete(id)
+      else {
+        if (rests.size >= most) forget(rests)
+        rests.set(id, rest)
+      }
+    },
+  }
+}
+
+/** Models named by clients (`prefix*` routes) must not fill the memory. */
+const most = 10_000
+
+function forget(rests: Map<string, Rest>): void {
+  const now = Date.now()
+  for (const [id, { until }] of rests) if (until <= now) rests.delete(id)
+  for (const id of rests.keys()) {
+    if (rests.size < most) break
+    rests.delete(id)
+  }
+}

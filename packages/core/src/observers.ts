@@ -1,0 +1,73 @@
+import type { AttemptLog } from './attempt.ts'
+import type { Plugin } from './config.ts'
+import type { TargetCall } from './targets.ts'
+
+type Announced = Pick<TargetCall, 'shared' | 'inbound' | 'ledger' | 'request'>
+
+/** Tells the plugins that a call begins. */
+export function announce({ shared, inbound, ledger, request }: Announced): void {
+  for (const plugin of shared.plugins) {
+    if (plugin.onRequest === undefined) continue
+    const { requestId, identity, operation, format, model, stream } = ledger
+    observed(shared.logger, plugin, 'onRequest', () =>
+      plugin.onRequest?.({
+        requestId,
+        identity,
+        operation,
+        format,
+        model,
+        stream,
+        startedAt: ledger.arrivedAt,
+        body: request.value,
+        header: (name) => inbound.header(name),
+      }),
+    )
+  }
+}
+
+const traceHeaders = ['traceparent', 'tracestate'] as const
+
+/** What a call upstream carries beside the upstream's own headers: the trace that it is part of, as the client or a plugin has it. */
+export function headersFor(
+  { shared, inbound, ledger }: Pick<TargetCall, 'shared' | 'inbound' | 'ledger'>,
+  log: AttemptLog,
+): Readonly<Record<string, string>> | undefined {
+  let headers: Record<string, string> | undefined
+  for (const name of traceHeaders) {
+    const value = inbound.header(name)
+    // Without the parent the state means nothing.
+    if (value === undefined) break
+    headers = { ...headers, [name]: value }
+  }
+  for (const plugin of shared.plugins) {
+    if (plugin.onUpstream === undefined) continue
+    const { upstream, model, reason } = log
+    const attempt = ledger.attempts.length
+    const added = observed(shared.logger, plugin, 'onUpstream', () =>
+      plugin.onUpstream?.({ requestId: ledger.requestId, upstream, model, attempt, reason }),
+    )
+    if (added === undefined) continue
+    // Another parent's state would be beside the point.
+    if (added.traceparent !== undefined && headers?.tracestate !== undefined) {
+      const { tracestate: _other, ...rest } = headers
+      headers = rest
+    }
+    headers = { ...headers, ...added }
+  }
+  return headers
+}
+
+/** An observer's exception is logged, never thrown. */
+function observed<T>(
+  logger: TargetCall['shared']['logger'],
+  { name }: Plugin,
+  hook: string,
+  call: () => T,
+): T | undefined {
+  try {
+    return call()
+  } catch (error) {
+    logger.error(`modelgate: ${hook} of plugin '${name}' failed`, error)
+    return undefined
+  }
+}

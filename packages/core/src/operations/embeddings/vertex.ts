@@ -1,0 +1,105 @@
+import type { JsonObject, Usage } from '../../formats/ir.ts'
+import { isObject } from '../../formats/shared/reader.ts'
+import { loss } from '../../formats/shared/report.ts'
+import { put } from '../../formats/shared/strict.ts'
+import type { Dialect } from '../operation.ts'
+import { checkVectors, type EmbeddingsAnswer, inputUsage, unusable } from './answer.ts'
+import { encodeContent, usageFrom, words } from './gemini.ts'
+import { textsOf } from './inputs.ts'
+import type { EmbeddingsRequest } from './request.ts'
+import { cutsAtEnd, reportSettings, taskWord } from './settings.ts'
+import { decodeVector } from './vector.ts'
+
+type EmbeddingsDialect = Dialect<EmbeddingsRequest, EmbeddingsAnswer>
+
+/** As Google's SDK tells them apart: its later models, and other vendors' served as its own, take contents. */
+const takesContents = (model: string): boolean =>
+  (model.includes('gemini') && model !== 'gemini-embedding-001') || model.includes('maas')
+
+/** `:predict` on Vertex AI: texts in, a vector each. */
+export const vertex: EmbeddingsDialect = {
+  name: 'vertex',
+  errors: 'gemini',
+  modelInPath: '/{model}:predict',
+  serves: (model) => !takesContents(model),
+
+  encodeRequest(request, context) {
+    const { inputs, dimensions, title } = request
+    reportSettings(request, ['user'], context)
+    const task = taskWord(request, words, context)
+    const instances = textsOf(inputs, context).map((content) => {
+      const instance: JsonObject = { content }
+      put(instance, 'task_type', task)
+      put(instance, 'title', title)
+      return instance
+    })
+    const parameters: JsonObject = {}
+    put(parameters, 'outputDimensionality', dimensions)
+    put(parameters, 'autoTruncate', cutsAtEnd(request, context))
+    return { instances, ...(Object.keys(parameters).length === 0 ? {} : { parameters }) }
+  },
+
+  decodeAnswer(body, context) {
+    if (!isObject(body) || !Array.isArray(body.predictions)) throw unusable('it has no predictions')
+    const found = body.predictions.map((item) => (isObject(item) && isObject(item.embeddings) ? item.embeddings : {}))
+    const usage = countedIn(found)
+    return {
+      vectors: checkVectors(
+        found.map(({ values }) => decodeVector(values)),
+        context,
+      ),
+      ...(usage === undefined ? {} : { usage }),
+    }
+  },
+
+  tapAnswer: () => ({}),
+}
+
+/** Each vector says how many tokens its text had. Undefined where one does not. */
+function countedIn(embeddings: readonly JsonObject[]): Usage | undefined {
+  let total = 0
+  for (const { statistics } of embeddings) {
+    const count = isObject(statistics) ? statistics.token_count : undefined
+    if (typeof count !== 'number') return undefined
+    total += count
+  }
+  return inputUsage(total)
+}
+
+/** `:embedContent` on Vertex AI: one content, one vector. */
+export const vertexContent: EmbeddingsDialect = {
+  name: 'vertex-content',
+  errors: 'gemini',
+  modelInPath: '/{model}:embedContent',
+  serves: takesContents,
+
+  encodeRequest(request, context) {
+    const { inputs, dimensions, title } = request
+    const [input] = inputs
+    if (input === undefined || inputs.length > 1)
+      context.report.add(
+        loss('/input', `the model takes one input a call, not ${inputs.length}`, 'unsupported', 'fatal'),
+      )
+    reportSettings(request, ['user'], context)
+    const config: JsonObject = {}
+    put(config, 'taskType', taskWord(request, words, context))
+    put(config, 'title', title)
+    put(config, 'outputDimensionality', dimensions)
+    put(config, 'autoTruncate', cutsAtEnd(request, context))
+    return {
+      content: { role: 'user', ...(input === undefined ? { parts: [] } : encodeContent(input, context)) },
+      ...(Object.keys(config).length === 0 ? {} : { embedContentConfig: config }),
+    }
+  },
+
+  decodeAnswer(body, context) {
+    if (!isObject(body) || !isObject(body.embedding)) throw unusable('it has no embedding')
+    const usage = usageFrom(body)
+    return {
+      vectors: checkVectors([decodeVector(body.embedding.values)], context),
+      ...(usage === undefined ? {} : { usage }),
+    }
+  },
+
+  tapAnswer: () => ({}),
+}

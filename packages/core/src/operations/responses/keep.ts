@@ -1,0 +1,118 @@
+import type { Logger } from '../../config.ts'
+import type { Json, JsonObject } from '../../formats/ir.ts'
+import { isObject } from '../../formats/shared/reader.ts'
+import { newId } from '../../ids.ts'
+import type { Reply } from '../../inbound.ts'
+import type { Ledger } from '../../settle.ts'
+import { createSseDecoder } from '../../sse/decode.ts'
+import { idOf, inTime, type Records, type ResponseRecord } from '../../state/records.ts'
+import { outputOf } from './output.ts'
+import type { Recalled } from './recall.ts'
+
+export interface Keeping {
+  readonly records: Records
+  readonly recalled: Recalled
+  readonly ledger: Ledger
+  readonly logger: Logger
+}
+
+/** Events whose response matters here: the first claims its name for its owner, the others say what became of it. */
+const decisive = ['response.created', 'response.completed', 'response.incomplete', 'response.failed'] as const
+
+/**
+ * The same reply; the response in it is kept before its last bytes leave, so that the client's next call finds it. A store
+ * that fails costs the client nothing but that, and the response then says so.
+ */
+export async function keepReply(reply: Reply, keeping: Keeping): Promise<Reply> {
+  const { body } = reply
+  if (reply.status !== 200 || body === null) return reply
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) return { ...reply, body: keepStream(body, keeping) }
+  const response = parse(typeof body === 'string' ? body : decoder.decode(body))
+  if (response === undefined) return reply
+  const told = await keepResponse(response, keeping)
+  return told === response ? reply : { ...reply, body: JSON.stringify(told) }
+}
+
+function keepStream(body: AsyncIterable<Uint8Array>, keeping: Keeping): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const inner = body[Symbol.asyncIterator]()
+      return {
+        async next() {
+          const item = await inner.next()
+          return item.done === true ? item : { done: false, value: await keepFrom(item.value, keeping) }
+        },
+        return: async () => (await inner.return?.()) ?? { done: true, value: undefined },
+      }
+    },
+  }
+}
+
+const decoder = new TextDecoder()
+
+/** Chunks hold whole events, so that what is looked for is not divided among two. */
+async function keepFrom(chunk: Uint8Array, keeping: Keeping): Promise<Uint8Array> {
+  let text = decoder.decode(chunk)
+  if (!decisive.some((name) => text.includes(name))) return chunk
+  let same = true
+  for (const { data } of createSseDecoder(Number.POSITIVE_INFINITY).push(chunk)) {
+    if (!decisive.some((name) => data.includes(`"${name}"`))) continue
+    const event = parse(data)
+    if (!decisive.some((name) => name === event?.type) || !isObject(event?.response)) continue
+    const told = await keepResponse(event.response, keeping)
+    if (told === event.response) continue
+    text = text.replace(data, () => JSON.stringify({ ...event, response: told }))
+    same = false
+  }
+  return same ? chunk : new TextEncoder().encode(text)
+}
+
+/** Keeps it, and gives what the client may be told of it: nothing is `store: true` that cannot be fetched again. */
+async function keepResponse(response: JsonObject, keeping: Keeping): Promise<JsonObject> {
+  const { records, recalled, ledger } = keeping
+  const { owner } = records
+  const { input, previous } = recalled
+  if (ledger.upstreamFormat === ledger.format) {
+    // Not every server that speaks the format has a memory. What it says of itself is passed on as it is.
+    if (response.store !== false)
+      await write(response, { kind: 'forwarded', owner, upstream: ledger.upstream ?? '' }, keeping)
+    return response
+  }
+  if (response.status === 'in_progress') return response
+  // What failed is nothing to go on from.
+  const isWhole = response.status === 'completed' || response.status === 'incomplete'
+  const isKept =
+    isWhole &&
+    (await write(
+      response,
+      { kind: 'kept', owner, response, input: input.map(named), ...(previous === undefined ? {} : { previous }) },
+      keeping,
+    ))
+  return isKept || response.store !== true ? response : { ...response, store: false }
+}
+
+/** Whether the store took it. */
+async function write(response: JsonObject, record: ResponseRecord, keeping: Keeping): Promise<boolean> {
+  const { records, ledger, logger } = keeping
+  const id = idOf(response)
+  if (id === undefined) return false
+  try {
+    await inTime(records.keep(id, record, outputOf(response)))
+    return true
+  } catch (error) {
+    logger.warn(`modelgate: response of request ${ledger.requestId} could not be kept`, error)
+    return false
+  }
+}
+
+/** Items can be referred to, so each has a name. */
+const named = (item: Json): Json => (isObject(item) && idOf(item) === undefined ? { ...item, id: newId('msg_') } : item)
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,98 @@
+import type { OnLoss } from './config.ts'
+import { GatewayError } from './errors.ts'
+import { askedPolicy, policyFor, refusal } from './loss-policy.ts'
+import type { ResolvedTarget } from './router.ts'
+import type { Prepare, Prepared, TargetCall } from './targets.ts'
+import { dress } from './upstreams/dress.ts'
+
+/** A target while a call is looking for an answer. */
+export interface Candidate<P extends Prepared> {
+  readonly target: ResolvedTarget
+  /** It is of no use for this call, or no more. */
+  out: boolean
+  /** Attempts so far. */
+  calls: number
+  /** When it may be tried again, in milliseconds since 1970. */
+  readyAt: number
+  /** It gets the whole request. */
+  lossless: boolean
+  prepared: P | undefined
+  policy: OnLoss
+}
+
+/** Makes the request ready for a target, once; undefined where that target cannot be given it. */
+export interface Preparer<P extends Prepared> {
+  (candidate: Candidate<P>): P | undefined | Promise<P | undefined>
+  /** Why the first of those that could not be prepared could not. */
+  readonly failure: GatewayError | undefined
+}
+
+export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Prepare<P>): Preparer<P> {
+  const { shared, inbound, ledger } = call
+  const asked = askedPolicy(inbound)
+  let failure: GatewayError | undefined
+  const give = (candidate: Candidate<P>, made: P): P | undefined => {
+    const prepared = dressed(candidate.target, made, call)
+    const { losses } = prepared.lane.report
+    const refused = refusal(losses, candidate.policy)
+    if (refused !== undefined) {
+      failure ??= refused
+      candidate.out = true
+      // The books tell what would have been lost, if nobody takes the call.
+      if (ledger.attempts.length === 0) ledger.losses = losses
+      return undefined
+    }
+    candidate.prepared = prepared
+    candidate.lossless = losses.every(({ severity }) => severity === 'note')
+    return prepared
+  }
+  const giveUp = (candidate: Candidate<P>, error: unknown): undefined => {
+    // A request that cannot be written for this target; another target's may.
+    failure ??= untranslatable(error)
+    candidate.out = true
+  }
+  const preparer = (candidate: Candidate<P>): P | undefined | Promise<P | undefined> => {
+    if (candidate.prepared !== undefined) return candidate.prepared
+    const { target } = candidate
+    try {
+      candidate.policy = policyFor(asked, target.onLoss ?? shared.onLoss, ledger.identity)
+      const made = prepare(target, candidate.policy)
+      // Not awaited needlessly: most bodies are in memory already.
+      if (!(made instanceof Promise)) return give(candidate, made)
+      return made.then((late) => give(candidate, late)).catch((error: unknown) => giveUp(candidate, error))
+    } catch (error) {
+      return giveUp(candidate, error)
+    }
+  }
+  return Object.defineProperty(preparer, 'failure', { get: () => failure }) as Preparer<P>
+}
+
+/** With what the target's configuration and its host want of the body. Uploads go as they are. */
+export function dressed<P extends Prepared>(
+  target: ResolvedTarget,
+  prepared: P,
+  { inbound, ledger }: Pick<TargetCall, 'inbound' | 'ledger'>,
+): P {
+  const { lane, hosting, asIs } = prepared
+  const { body, report } = lane
+  if (asIs === true || !(typeof body === 'string' || body instanceof Uint8Array)) return prepared
+  const own = dress(body, target, hosting, {
+    model: target.model,
+    stream: ledger.stream,
+    header: (name) => inbound.header(name),
+    replaced: (field) =>
+      report.add({
+        path: `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+        kind: 'approximated',
+        severity: 'note',
+        detail: `${field} is set by the configuration of the model's target`,
+      }),
+  })
+  return own === body ? prepared : { ...prepared, lane: { ...lane, body: own } }
+}
+
+/** A codec's own failure is nobody's business but ours. */
+export const untranslatable = (error: unknown): GatewayError =>
+  error instanceof GatewayError
+    ? error
+    : new GatewayError('internal', 'The request could not be translated.', { cause: error })

@@ -1,0 +1,19 @@
+import { stopReason } from './attempt.ts'
+import type { Signal } from './signal.ts'
+
+/** Waits. Rejects as soon as the signal is aborted, with why. */
+export function sleep(ms: number, signal: Signal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', leave)
+      reject(stopReason(signal))
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', leave)
+      resolve()
+    }, ms)
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave)
+  })
+}

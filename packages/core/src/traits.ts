@@ -1,0 +1,68 @@
+import type { Feature, Identity, RequestTraits, Target } from './config.ts'
+import type { Codec } from './formats/codec.ts'
+import type { ModelRequest, Part } from './formats/ir.ts'
+import { newId } from './ids.ts'
+import type { Inbound } from './inbound.ts'
+import type { RequestBody } from './lanes/wire.ts'
+import { createReport } from './losses.ts'
+import type { Ledger } from './settle.ts'
+
+/** What a call's target is chosen by. */
+export interface Asked {
+  /** The client's format, for chat generation. */
+  readonly codec?: Codec | undefined
+  readonly request: RequestBody
+  readonly inbound: Inbound
+  readonly ledger: Ledger
+}
+
+/** What a target's `when` may look at. The request is read only when somebody asks what it uses. */
+export function traitsOf({ codec, request, inbound, ledger }: Asked): RequestTraits {
+  const { model, operation, format, stream } = ledger
+  let used: ReadonlySet<Feature> | undefined
+  return {
+    model,
+    operation,
+    format,
+    stream,
+    identity: ledger.identity as Identity | null,
+    body: request.value,
+    bodyChars: request.text.length,
+    header: (name) => inbound.header(name),
+    uses(feature) {
+      if (feature === 'stream') return stream
+      used ??= codec === undefined ? new Set() : featuresOf(decode(codec, request))
+      return used.has(feature)
+    },
+  }
+}
+
+const decode = (codec: Codec, { value }: RequestBody): ModelRequest =>
+  codec.decodeRequest(value, { report: createReport(value), newId, now: () => Math.floor(Date.now() / 1000) })
+
+function featuresOf({ turns, tools, output, reasoning }: ModelRequest): ReadonlySet<Feature> {
+  const used = new Set<Feature>()
+  if (tools !== undefined && tools.list.length > 0) used.add('tools')
+  if (output?.format?.type === 'json') used.add('json')
+  if (output?.modalities?.includes('audio') === true) used.add('audio')
+  if (reasoning !== undefined && reasoning.off !== true && reasoning.effort !== 'none') used.add('reasoning')
+  const look = (parts: readonly Part[]): void => {
+    for (const part of parts) {
+      if (part.type === 'tool-result') look(part.parts)
+      if (part.type !== 'media') continue
+      if (part.kind === 'image') used.add('images')
+      if (part.kind === 'audio') used.add('audio')
+      if (part.kind === 'video') used.add('video')
+      if (part.kind === 'document') used.add('documents')
+    }
+  }
+  for (const { parts } of turns) look(parts)
+  return used
+}
+
+/** Whether a target is meant for a request. */
+export function isMeant(when: Target['when'], traits: () => RequestTraits): boolean {
+  if (when === undefined) return true
+  if (typeof when === 'function') return when(traits())
+  return (typeof when === 'string' ? [when] : when).some((feature) => traits().uses(feature))
+}

@@ -1,0 +1,78 @@
+import type { Upstream } from './upstream.ts'
+
+export type AzureApi = 'v1' | 'deployments' | 'inference'
+export type AzureFormat = 'chat' | 'responses' | 'messages'
+
+type Paths = Pick<Upstream, 'operations' | 'realtime'> & {
+  readonly formats: { readonly [F in AzureFormat]?: string }
+}
+
+/** What both APIs of Azure OpenAI do beside chat, with its path. */
+const operationPaths = {
+  completions: '/completions',
+  embeddings: '/embeddings',
+  images: '/images/generations',
+  'image-edits': '/images/edits',
+  transcriptions: '/audio/transcriptions',
+  translations: '/audio/translations',
+  speech: '/audio/speech',
+} as const
+
+const operationsBelow = (prefix: string): NonNullable<Upstream['operations']> =>
+  Object.fromEntries(Object.entries(operationPaths).map(([name, path]) => [name, { openai: prefix + path }]))
+
+/** Claude is at the resource's own address, whichever API its other models are called by. */
+const messages = '/anthropic/v1/messages'
+
+const v1 = '/openai/v1'
+const deployment = '/openai/deployments/{id}'
+
+const all: { readonly [A in AzureApi]: Paths } = {
+  v1: {
+    formats: { chat: `${v1}/chat/completions`, responses: `${v1}/responses`, messages },
+    operations: {
+      ...operationsBelow(v1),
+      'realtime-sessions': { 'client-secrets': `${v1}/realtime/client_secrets` },
+    },
+    realtime: `${v1}/realtime`,
+  },
+  deployments: {
+    // Responses name the deployment in the body here too.
+    formats: { chat: `${deployment}/chat/completions`, responses: '/openai/responses', messages },
+    operations: {
+      ...operationsBelow(deployment),
+      'realtime-sessions': { sessions: '/openai/realtimeapi/sessions' },
+    },
+    realtime: '/openai/realtime?deployment={id}',
+  },
+  inference: {
+    formats: { chat: '/models/chat/completions', messages },
+    operations: { embeddings: { openai: '/models/embeddings' } },
+  },
+}
+
+/** Throws a TypeError for a format that the API does not have. */
+export function azurePaths(
+  api: AzureApi,
+  formats: readonly AzureFormat[],
+): Pick<Upstream, 'formats' | 'operations' | 'realtime' | 'countTokens'> {
+  const { formats: paths, ...rest } = all[api]
+  const spoken = formats.map((format) => {
+    const path = paths[format]
+    if (path === undefined) throw new TypeError(`azure: the API '${api}' has no ${format}: take it out of formats`)
+    return [format, path] as const
+  })
+  return {
+    formats: Object.fromEntries(spoken),
+    ...(formats.includes('messages') ? { countTokens: { messages: `${messages}/count_tokens` } } : {}),
+    ...rest,
+  }
+}
+
+const isClaude = (model: string): boolean => model.startsWith('claude')
+
+/** Which deployments speak which format, where there is a choice. A deployment has its model's name unless somebody changed it. */
+export function azureServes(formats: readonly AzureFormat[]): Pick<Upstream, 'serves'> {
+  if (!formats.includes('messages') || formats.length === 1) return {}
+  return { serves: (format, model) => (format === 'messages') === isClaude(model) }
+}

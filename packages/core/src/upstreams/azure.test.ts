@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest'
+import { type AzureOptions, azure } from './azure.ts'
+import { callUrl } from './call-url.ts'
+import type { Upstream } from './upstream.ts'
+
+const chatUrl = (upstream: Upstream, model = 'gpt-4o'): string =>
+  callUrl(upstream, upstream.formats.chat as string, undefined, model)
+
+const host = 'https://res.openai.azure.com'
+const foundry = 'https://res.services.ai.azure.com'
+const apiKey = 'key-canary-1'
+
+describe('azure', () => {
+  it.each<[AzureOptions, string]>([
+    [{ resource: 'res', apiKey }, `${host}/openai/v1/chat/completions`],
+    [{ resource: 'res', apiKey, apiVersion: 'preview' }, `${host}/openai/v1/chat/completions?api-version=preview`],
+    [
+      { resource: 'res', apiKey, apiVersion: '2024-10-21' },
+      `${host}/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21`,
+    ],
+    [
+      { resource: 'res', apiKey, api: 'deployments' },
+      `${host}/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21`,
+    ],
+    [
+      { resource: 'res', apiKey, api: 'inference' },
+      `${foundry}/models/chat/completions?api-version=2024-05-01-preview`,
+    ],
+    [{ baseURL: `${foundry}/`, apiKey }, `${foundry}/openai/v1/chat/completions`],
+    [{ baseURL: `${host}/openai/v1/`, apiKey }, `${host}/openai/v1/chat/completions`],
+    [
+      { baseURL: `${host}/openai`, apiKey, apiVersion: '2025-04-01-preview' },
+      `${host}/openai/deployments/gpt-4o/chat/completions?api-version=2025-04-01-preview`,
+    ],
+    [
+      { baseURL: `${foundry}/models`, apiKey, api: 'inference', apiVersion: '2025-04-01' },
+      `${foundry}/models/chat/completions?api-version=2025-04-01`,
+    ],
+    [
+      { baseURL: `${foundry}/api/projects/mine/openai/v1`, apiKey },
+      `${foundry}/api/projects/mine/openai/v1/chat/completions`,
+    ],
+  ])('%j calls %s', (options, url) => {
+    expect(chatUrl(azure(options))).toBe(url)
+  })
+
+  it('writes a deployment as one segment of the path', () => {
+    const upstream = azure({ resource: 'res', apiKey, api: 'deployments' })
+    expect(chatUrl(upstream, 'a/b c')).toContain('/deployments/a%2Fb%20c/chat/')
+    expect(() => chatUrl(upstream, '..')).toThrow('does not exist')
+  })
+
+  it('names the deployment in the path of all operations but responses, and in the query of a session', () => {
+    const upstream = azure({ resource: 'res', apiKey, apiVersion: '2025-04-01-preview' })
+    const url = (path: string): string => callUrl(upstream, path, undefined, 'd')
+    const end = 'api-version=2025-04-01-preview'
+    expect(url(upstream.formats.responses ?? '')).toBe(`${host}/openai/responses?${end}`)
+    expect(url(upstream.operations?.transcriptions?.openai ?? '')).toBe(
+      `${host}/openai/deployments/d/audio/transcriptions?${end}`,
+    )
+    expect(url(upstream.realtime ?? '')).toBe(`${host}/openai/realtime?deployment=d&${end}`)
+  })
+
+  it('has the operations that Azure has, in both of its APIs', () => {
+    const names = [
+      'completions',
+      'embeddings',
+      'images',
+      'image-edits',
+      'transcriptions',
+      'translations',
+      'speech',
+      'realtime-sessions',
+    ]
+    for (const api of ['v1', 'deployments'] as const)
+      expect(Object.keys(azure({ resource: 'res', apiKey, api }).operations ?? {})).toEqual(names)
+  })
+
+  it.each<[AzureOptions, readonly string[]]>([
+    [{ resource: 'res', apiKey }, ['chat', 'responses']],
+    [{ resource: 'res', apiKey, apiVersion: '2024-12-01-preview' }, ['chat']],
+    [{ resource: 'res', apiKey, apiVersion: '2025-03-01-preview' }, ['chat', 'responses']],
+    [{ resource: 'res', apiKey, api: 'inference' }, ['chat']],
+    [{ resource: 'res', apiKey, formats: ['responses'] }, ['responses']],
+  ])('%j speaks %j', (options, formats) => {
+    expect(Object.keys(azure(options).formats)).toEqual(formats)
+  })
+
+  it.each<[AzureOptions, object]>([
+    [{ resource: 'res', apiKey }, {}],
+    [
+      { resource: 'res', apiKey, apiVersion: '2024-02-01' },
+      { maxTokensField: 'max_tokens', streamOptions: false, developerRole: 'system' },
+    ],
+    [{ resource: 'res', apiKey, apiVersion: '2024-10-21' }, { developerRole: 'system' }],
+    [{ resource: 'res', apiKey, apiVersion: '2024-12-01-preview' }, {}],
+  ])('%j departs from the format by %j', (options, quirks) => {
+    expect(azure(options).quirks).toEqual(quirks)
+  })
+
+  it('carries a key, several keys, or a token', async () => {
+    expect(azure({ resource: 'res', apiKey }).headers).toEqual({ 'api-key': apiKey })
+    const two = azure({ resource: 'res', apiKey: ['a', { key: 'b', weight: 3 }] })
+    expect(two.keys).toEqual([
+      { headers: { 'api-key': 'a' }, weight: 1 },
+      { headers: { 'api-key': 'b' }, weight: 3 },
+    ])
+    const entra = azure({ resource: 'res', token: async () => 'entra' })
+    expect(entra.headers).toEqual({})
+    expect(await entra.authorize?.({ method: 'POST', url: 'http://x', headers: {}, body: '' })).toEqual({
+      authorization: 'Bearer entra',
+    })
+  })
+
+  it('lets fields of the model pass where the inference API would refuse them', () => {
+    expect(azure({ resource: 'res', apiKey, api: 'inference' }).headers).toMatchObject({
+      'extra-parameters': 'pass-through',
+    })
+  })
+
+  it('speaks messages to deployments of Claude, and to no other, on the host that has them', () => {
+    const upstream = azure({ resource: 'res', apiKey, formats: ['chat', 'messages'] })
+    expect(callUrl(upstream, upstream.formats.messages ?? '', undefined, 'claude-x')).toBe(
+      `${foundry}/anthropic/v1/messages`,
+    )
+    expect(upstream.countTokens).toEqual({ messages: '/anthropic/v1/messages/count_tokens' })
+    expect(upstream.headers).toEqual({ 'api-key': apiKey, 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' })
+    expect(upstream.passHeaders).toEqual(['anthropic-version', 'anthropic-beta'])
+    const serves = (model: string) => [upstream.serves?.('chat', model), upstream.serves?.('messages', model)]
+    expect(serves('claude-opus-5')).toEqual([false, true])
+    expect(serves('gpt-5')).toEqual([true, false])
+    expect(azure({ resource: 'res', apiKey, formats: ['messages'] }).serves).toBeUndefined()
+  })
+
+  it.each<[AzureOptions, string]>([
+    [{ apiKey }, 'give resource'],
+    [{ resource: 'res', baseURL: host, apiKey }, 'either resource or baseURL'],
+    [{ resource: 'https://res.openai.azure.com', apiKey }, 'for an address use baseURL'],
+    [{ resource: 'res' }, 'give apiKey'],
+    [{ resource: 'res', apiKey, token: () => 't' }, 'not both'],
+    [{ resource: 'res', apiKey, api: 'v1', apiVersion: '2024-10-21' }, "leave apiVersion '2024-10-21' out"],
+    [{ resource: 'res', apiKey, api: 'deployments', apiVersion: 'latest' }, "not 'latest'"],
+    [{ resource: 'res', apiKey, api: 'inference', formats: ['responses'] }, "'inference' has no responses"],
+    [{ resource: 'res', apiKey, formats: [] }, 'formats is empty'],
+    [{ baseURL: `${host}/openai/deployments/d/chat/completions`, apiKey }, "end it before '/openai'"],
+    [{ baseURL: `${host}/openai/v1?api-version=preview`, apiKey }, 'must not hold a query'],
+  ])('%j is refused with the fix: %s', (options, words) => {
+    expect(() => azure(options)).toThrow(words)
+    expect(() => azure(options)).toThrow(TypeError)
+  })
+})

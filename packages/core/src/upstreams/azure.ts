@@ -1,0 +1,120 @@
+import type { Quirks } from '../formats/codec.ts'
+import { bearerFrom, type TokenSource } from './access-token.ts'
+import { type AzureApi, type AzureFormat, azurePaths, azureServes } from './azure-paths.ts'
+import { cleanBaseURL } from './base-url.ts'
+import { credentials } from './credentials.ts'
+import type { Upstream, UpstreamOptions } from './upstream.ts'
+
+export interface AzureOptions extends UpstreamOptions {
+  /**
+   * The resource's name: calls go to `https://{resource}.openai.azure.com`, or to `https://{resource}.services.ai.azure.com`
+   * where messages or the inference API are spoken. Or give `baseURL`.
+   */
+  resource?: string
+  /** Another address of the resource, without `/openai`: a private endpoint, `https://{resource}.services.ai.azure.com`, API Management. */
+  baseURL?: string
+  /** Gets a Microsoft Entra ID token (scope `https://cognitiveservices.azure.com/.default`), in place of `apiKey`. */
+  token?: TokenSource
+  /**
+   * Which of its APIs to speak. `v1`: that of OpenAI, the deployment's name in the body. `deployments`: the older one, the
+   * deployment's name in the path and a dated `apiVersion`. `inference`: `/models/chat/completions`, for models of other
+   * vendors on Azure AI Foundry. Default: `v1`, or `deployments` where `apiVersion` is a date.
+   */
+  api?: AzureApi
+  /**
+   * `api-version` of each call. Default: none for `v1`, which needs none (`preview` opens what is not released yet);
+   * `2024-10-21` for `deployments`; `2024-05-01-preview` for `inference`.
+   */
+  apiVersion?: string
+  /**
+   * Formats to speak with it, best first. `messages` are for Claude on Azure AI Foundry: deployments whose name begins with
+   * `claude` are then spoken to in messages, all others in the other formats. Default: chat, and responses where the API has
+   * them (`v1`, and `deployments` since 2025-03-01-preview).
+   */
+  formats?: readonly AzureFormat[]
+}
+
+const defaultVersions: { readonly [A in AzureApi]?: string } = {
+  deployments: '2024-10-21',
+  inference: '2024-05-01-preview',
+}
+
+/**
+ * Azure OpenAI and Azure AI Foundry. A model is called by its deployment's name there: `{ upstream: 'azure', model:
+ * 'my-deployment' }`. Throws a TypeError for options that contradict each other or leave the address or the credential open.
+ */
+export function azure({
+  apiKey,
+  token,
+  resource,
+  baseURL,
+  apiVersion,
+  api = apiVersion !== undefined && isDated(apiVersion) ? 'deployments' : 'v1',
+  headers = {},
+  formats = hasResponses(api, apiVersion) ? ['chat', 'responses'] : ['chat'],
+}: AzureOptions): Upstream {
+  if (apiKey !== undefined && token !== undefined)
+    throw new TypeError('azure: give either apiKey or token, not both: a call carries one credential')
+  if (resource !== undefined && apiKey === undefined && token === undefined && Object.keys(headers).length === 0)
+    throw new TypeError('azure: give apiKey (a key of the resource) or token (for Microsoft Entra ID)')
+  const version = apiVersion ?? defaultVersions[api]
+  if (api !== 'v1' && !isDated(version ?? ''))
+    throw new TypeError(`azure: the API '${api}' needs a dated apiVersion, as in '2024-10-21', not '${version}'`)
+  if (api === 'v1' && apiVersion !== undefined && isDated(apiVersion))
+    throw new TypeError(`azure: the v1 API has no dated versions: leave apiVersion '${apiVersion}' out`)
+  if (formats.length === 0) throw new TypeError('azure: formats is empty: name at least one, or leave it out')
+  const messages = formats.includes('messages')
+  const carry = (key: string) => ({ 'api-key': key, ...(messages ? { 'x-api-key': key } : {}) })
+  return {
+    baseURL: addressOf(resource, baseURL, messages || api === 'inference'),
+    ...azurePaths(api, formats),
+    ...azureServes(formats),
+    ...(version === undefined ? {} : { query: `?api-version=${encodeURIComponent(version)}` }),
+    ...credentials(apiKey, carry, {
+      ...(messages ? { 'anthropic-version': '2023-06-01' } : {}),
+      // Else every field that is not in its own short list is a 400, though the model would take it.
+      ...(api === 'inference' ? { 'extra-parameters': 'pass-through' } : {}),
+      ...headers,
+    }),
+    ...(token === undefined ? {} : { authorize: bearerFrom(token) }),
+    passHeaders: messages ? ['anthropic-version', 'anthropic-beta'] : [],
+    quirks: quirksOf(api, version),
+  }
+}
+
+const isDated = (version: string): boolean => /^\d{4}-\d{2}-\d{2}(-preview)?$/.test(version)
+
+/** Dates of versions compare as text. */
+const hasResponses = (api: AzureApi, version = ''): boolean =>
+  api === 'v1' || (api === 'deployments' && version >= '2025-03-01')
+
+function addressOf(resource: string | undefined, baseURL: string | undefined, foundry: boolean): string {
+  if (resource !== undefined && baseURL !== undefined)
+    throw new TypeError('azure: give either resource or baseURL, not both')
+  if (resource !== undefined) {
+    if (!/^[a-z0-9][a-z0-9-]*$/i.test(resource))
+      throw new TypeError(`azure: resource '${resource}' is not a resource's name: for an address use baseURL`)
+    return `https://${resource}.${foundry ? 'services.ai' : 'openai'}.azure.com`
+  }
+  if (baseURL === undefined)
+    throw new TypeError("azure: give resource (the name in 'https://{resource}.openai.azure.com') or baseURL")
+  let clean = cleanBaseURL(baseURL)
+  // As the portal and the SDKs show it: the paths below begin with these themselves.
+  for (const end of ['/v1', '/openai', '/anthropic', '/models'])
+    if (clean.endsWith(end)) clean = clean.slice(0, -end.length)
+  if (clean.includes('/deployments/'))
+    throw new TypeError(
+      `azure: baseURL '${baseURL}' names a deployment: end it before '/openai', and name the deployment as the model`,
+    )
+  return clean
+}
+
+/** What older versions of the API do not know. */
+function quirksOf(api: AzureApi, version = ''): Quirks {
+  if (api === 'v1') return {}
+  if (api === 'inference') return { maxTokensField: 'max_tokens', developerRole: 'system' }
+  return {
+    ...(version < '2024-09' ? { maxTokensField: 'max_tokens', streamOptions: false } : {}),
+    ...(version < '2024-12' ? { developerRole: 'system' } : {}),
+  }
+}

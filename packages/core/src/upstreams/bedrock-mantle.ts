@@ -1,0 +1,40 @@
+import { cleanBaseURL } from './base-url.ts'
+import { type AwsOptions, awsAccess, checkRegion } from './bedrock.ts'
+import type { Upstream } from './upstream.ts'
+
+export interface BedrockMantleOptions extends AwsOptions {
+  /**
+   * Which of its two surfaces is called. `v1` has the open-weight models, by responses and chat completions; `openai` has
+   * OpenAI's own (`openai.gpt-5.5`), by responses. Default `v1`.
+   */
+  surface?: 'v1' | 'openai'
+}
+
+const surfaces = {
+  v1: { path: '/v1', formats: { responses: '/responses', chat: '/chat/completions' } },
+  openai: { path: '/openai/v1', formats: { responses: '/responses' } },
+} as const
+
+/**
+ * Amazon Bedrock's OpenAI-compatible endpoint. `baseURL` defaults to `https://bedrock-mantle.{region}.api.aws` and the surface's
+ * path.
+ *
+ * @throws TypeError for a region that is none, and for both a key and credentials
+ */
+export function bedrockMantle({
+  region,
+  apiKey,
+  credentials,
+  baseURL,
+  headers,
+  surface = 'v1',
+}: BedrockMantleOptions): Upstream {
+  const { path, formats } = surfaces[surface]
+  return {
+    baseURL: cleanBaseURL(baseURL ?? `https://bedrock-mantle.${checkRegion(region)}.api.aws${path}`),
+    formats,
+    ...awsAccess({ region, apiKey, credentials, headers }, 'bedrock-mantle'),
+    passHeaders: [],
+    quirks: {},
+  }
+}

@@ -1,0 +1,153 @@
+import { describe, expect, it, test } from 'vitest'
+import { chunkFrame, eventFrame, exceptionFrame, inPieces } from '../aws/frames.test-support.ts'
+import { concatBytes } from '../bytes.ts'
+import type { JsonObject } from '../formats/ir.ts'
+import { type BedrockOptions, bedrock } from './bedrock.ts'
+import { bedrockMantle } from './bedrock-mantle.ts'
+import { callUrl } from './call-url.ts'
+import { formatsFor } from './formats-for.ts'
+
+const region = 'eu-central-1'
+const host = 'https://bedrock-runtime.eu-central-1.amazonaws.com'
+const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' }
+
+describe('an upstream at Bedrock', () => {
+  it.each<[string, Partial<BedrockOptions>, readonly string[]]>([
+    ['anthropic.claude-3-haiku-20240307-v1:0', {}, ['messages']],
+    ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', {}, ['messages']],
+    ['arn:aws:bedrock:us-east-1:1:inference-profile/eu.anthropic.claude-opus-4-7', {}, ['messages']],
+    ['amazon.nova-lite-v1:0', {}, ['converse']],
+    ['openai.gpt-oss-120b-1:0', {}, ['converse']],
+    ['arn:aws:bedrock:us-east-1:1:application-inference-profile/abc', {}, ['converse']],
+    ['arn:aws:bedrock:us-east-1:1:application-inference-profile/abc', { isClaude: () => true }, ['messages']],
+    ['anthropic.claude-3-haiku-20240307-v1:0', { formats: ['converse'] }, ['converse']],
+    ['amazon.nova-lite-v1:0', { formats: ['messages'] }, []],
+  ])('speaks to %s (%j) by %j', (model, options, formats) => {
+    expect(formatsFor(bedrock({ region, ...options }), model)).toEqual(formats)
+  })
+
+  test('is called by the model’s name as one segment of the path', () => {
+    const upstream = bedrock({ region })
+    const arn = 'arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-x'
+    const { whole, stream } = upstream.hosting?.messages?.modelInPath ?? { whole: '', stream: '' }
+    const path = upstream.formats.messages ?? ''
+    expect(callUrl(upstream, path, whole, 'anthropic.claude-x-v1:0')).toBe(
+      `${host}/model/anthropic.claude-x-v1%3A0/invoke`,
+    )
+    expect(callUrl(upstream, path, stream, arn)).toBe(
+      `${host}/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fus.anthropic.claude-x/invoke-with-response-stream`,
+    )
+  })
+
+  it.each([
+    [{ region: 'cn-north-1' }, 'https://bedrock-runtime.cn-north-1.amazonaws.com.cn'],
+    [{ region, baseURL: 'http://localhost:9/x/' }, 'http://localhost:9/x'],
+  ])('stands at %j: %s', (options, expected) => {
+    expect(bedrock(options).baseURL).toBe(expected)
+  })
+
+  test('carries keys as a bearer, one or several', () => {
+    expect(bedrock({ region, apiKey: 'bedrock-api-key-a' }).headers.authorization).toBe('Bearer bedrock-api-key-a')
+    const { keys, headers } = bedrock({ region, apiKey: ['a', 'b'] })
+    expect(keys?.map((key) => key.headers.authorization)).toEqual(['Bearer a', 'Bearer b'])
+    expect(headers).not.toHaveProperty('authorization')
+  })
+
+  it.each([bedrock, bedrockMantle])('signs with credentials, for its own service', async (make) => {
+    const { authorize, headers } = make({ region, credentials: async () => credentials })
+    expect(headers).not.toHaveProperty('authorization')
+    const signed = await authorize?.({ method: 'POST', url: 'https://h/x', headers: {}, body: '{}' })
+    const service = make === bedrock ? 'bedrock' : 'bedrock-mantle'
+    expect(signed?.authorization).toContain(`/eu-central-1/${service}/aws4_request`)
+  })
+
+  it.each([
+    [{ region: 'eu central' }, /no region/],
+    [{ region: 'evil.com/' }, /no region/],
+    [{ region, apiKey: 'k', credentials }, /not both/],
+    [{ region, credentials: { accessKeyId: '', secretAccessKey: 'x' } }, /no accessKeyId/],
+    [{ region, apiKey: [] }, /empty list/],
+  ])('is none with %j', (options, message) => {
+    expect(() => bedrock(options)).toThrow(message)
+    expect(() => bedrockMantle(options)).toThrow(message)
+  })
+})
+
+describe('a body for InvokeModel', () => {
+  const edit = (body: JsonObject, beta?: string, betas?: readonly string[]) =>
+    bedrock({ region, ...(betas === undefined ? {} : { betas }) }).hosting?.messages?.edit?.({
+      body,
+      model: 'm',
+      stream: true,
+      header: (name) => (name === 'anthropic-beta' ? beta : undefined),
+    })
+
+  test('says its version, and neither model nor stream', () => {
+    expect(edit({ model: 'm', stream: true })).toEqual({
+      set: { anthropic_version: 'bedrock-2023-05-31' },
+      drop: ['model', 'stream'],
+    })
+    expect(edit({ anthropic_version: 'own' })?.set).toEqual({ anthropic_version: 'own' })
+  })
+
+  test('holds the beta flags of the client’s header, beside those it has', () => {
+    expect(edit({ anthropic_beta: ['a'] }, 'b, a,,c')?.set?.anthropic_beta).toEqual(['a', 'b', 'c'])
+    expect(edit({}, '')?.set).not.toHaveProperty('anthropic_beta')
+    expect(edit({}, 'a,b', ['b'])?.set?.anthropic_beta).toEqual(['b'])
+  })
+})
+
+test('Claude by Converse gets its beta flags among the fields that are passed on, others none', () => {
+  const { edit } = bedrock({ region, formats: ['converse'] }).hosting?.converse ?? {}
+  const call = { body: { additionalModelRequestFields: { top_k: 1 } }, stream: false, header: () => 'a, b' }
+  expect(edit?.({ ...call, model: 'anthropic.claude-x' })).toEqual({
+    set: { additionalModelRequestFields: { top_k: 1, anthropic_beta: ['a', 'b'] } },
+  })
+  expect(edit?.({ ...call, model: 'amazon.nova-lite-v1:0' })).toEqual({})
+  expect(edit?.({ ...call, model: 'anthropic.claude-x', header: () => undefined })).toEqual({})
+})
+
+describe('a stream of InvokeModel', () => {
+  const read = async (bytes: Uint8Array, size: number): Promise<string> => {
+    const { toEvents } = bedrock({ region }).hosting?.messages ?? {}
+    let out = ''
+    for await (const piece of toEvents?.(inPieces(bytes, size)) ?? []) out += new TextDecoder().decode(piece)
+    return out
+  }
+  const events = [{ type: 'message_start', message: { id: 'ü' } }, { type: 'ping' }, { type: 'message_stop' }]
+  const bytes = concatBytes(events.map(chunkFrame))
+
+  test('is the model’s own, each event under its name, at any split', async () => {
+    const expected = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+    for (const size of [1, 5, 100, bytes.length]) expect(await read(bytes, size)).toBe(expected)
+  })
+
+  test('passes over frames that are not the model’s', async () => {
+    expect(await read(concatBytes([eventFrame('initial-response', {}), bytes]), 50)).toBe(await read(bytes, 50))
+  })
+
+  it.each([
+    ['nothing', eventFrame('chunk', {})],
+    ['no base64', eventFrame('chunk', { bytes: '*' })],
+    ['no event', eventFrame('chunk', { bytes: btoa('{}') })],
+    ['no JSON', eventFrame('chunk', { bytes: btoa('word') })],
+  ])('with a chunk of %s is no answer', async (_, frame) => {
+    await expect(read(frame, 50)).rejects.toThrow(/holds nothing of the model/)
+  })
+
+  test('with an exception is the error', async () => {
+    await expect(read(exceptionFrame('throttlingException', { message: 'Slow down' }), 9)).rejects.toMatchObject({
+      info: { kind: 'rate_limited', message: 'Slow down' },
+    })
+  })
+})
+
+test.each([
+  ['v1', 'https://bedrock-mantle.eu-central-1.api.aws/v1', ['responses', 'chat']],
+  ['openai', 'https://bedrock-mantle.eu-central-1.api.aws/openai/v1', ['responses']],
+] as const)('the surface %s of the OpenAI-compatible endpoint', (surface, baseURL, formats) => {
+  const upstream = bedrockMantle({ region, apiKey: 'k', surface })
+  expect(upstream.baseURL).toBe(baseURL)
+  expect(Object.keys(upstream.formats)).toEqual(formats)
+  expect(upstream.headers.authorization).toBe('Bearer k')
+})

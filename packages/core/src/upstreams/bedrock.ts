@@ -1,0 +1,138 @@
+import { framesToEvents, type ReadFrame } from '../aws/frames-to-events.ts'
+import { type AwsCredentialSource, signCalls } from '../aws/sign.ts'
+import { fromBase64 } from '../base64.ts'
+import { GatewayError } from '../errors.ts'
+import type { JsonObject } from '../formats/ir.ts'
+import { parseObject } from '../formats/shared/json-text.ts'
+import { isObject } from '../formats/shared/reader.ts'
+import { cleanBaseURL } from './base-url.ts'
+import { bearer, credentials as keysOf } from './credentials.ts'
+import type { ApiKey, HostedCall, Hosting, Upstream, UpstreamOptions } from './upstream.ts'
+
+export interface AwsOptions extends UpstreamOptions {
+  /** The region that is called (`us-east-1`). */
+  region: string
+  /** A Bedrock API key, or several; in place of `credentials`. */
+  apiKey?: ApiKey
+  /**
+   * An access key of AWS, or a function that returns one; calls are signed with it, by the package `aws4fetch`. For what the
+   * environment, a profile or a role of the machine has: `credentials: fromNodeProviderChain()` of
+   * `@aws-sdk/credential-providers`. Nothing is read from the environment unasked.
+   */
+  credentials?: AwsCredentialSource
+}
+
+export interface BedrockOptions extends AwsOptions {
+  /**
+   * How models are spoken to: `messages` is Anthropic's own format (InvokeModel), for Claude only; `converse` is Bedrock's, for
+   * every model. Default: Claude by `messages`, all others by `converse`.
+   */
+  formats?: readonly ('messages' | 'converse')[]
+  /** Whether a model is Claude: for names that do not say so, as those of application inference profiles. Default: its name holds `claude`. */
+  isClaude?: (model: string) => boolean
+  /** The beta flags of clients (`anthropic-beta`) that are passed on: Bedrock refuses calls with one that it does not know. Default: all. */
+  betas?: readonly string[]
+}
+
+/**
+ * Amazon Bedrock. `baseURL` defaults to `https://bedrock-runtime.{region}.amazonaws.com`. Models are named as Bedrock does: by
+ * id, inference profile, or ARN.
+ *
+ * @throws TypeError for a region that is none, and for both a key and credentials
+ */
+export function bedrock({
+  region,
+  apiKey,
+  credentials,
+  baseURL,
+  headers = {},
+  formats = ['messages', 'converse'],
+  isClaude = (model) => model.includes('claude'),
+  betas,
+}: BedrockOptions): Upstream {
+  const byMessages = (model: string): boolean => formats.includes('messages') && isClaude(model)
+  const host = `bedrock-runtime.${checkRegion(region)}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
+  return {
+    baseURL: cleanBaseURL(baseURL ?? `https://${host}`),
+    formats: Object.fromEntries(formats.map((format) => [format, '/model'])),
+    serves: (format, model) => (format === 'messages') === byMessages(model),
+    hosting: {
+      messages: invokeModel(betas),
+      converse: formats.includes('messages') ? converse : claudeByConverse(betas, isClaude),
+    },
+    // Of `text/event-stream` Bedrock knows nothing.
+    ...awsAccess({ region, apiKey, credentials, headers: { accept: '*/*', ...headers } }, 'bedrock'),
+    passHeaders: [],
+    quirks: {},
+  }
+}
+
+/** The part of an upstream that says who calls AWS. */
+export function awsAccess(
+  {
+    region,
+    apiKey,
+    credentials,
+    headers = {},
+  }: { [K in 'region' | 'apiKey' | 'credentials' | 'headers']: AwsOptions[K] | undefined },
+  service: string,
+): Pick<Upstream, 'headers' | 'keys' | 'authorize'> {
+  if (credentials === undefined) return keysOf(apiKey, bearer, headers)
+  if (apiKey !== undefined)
+    throw new TypeError('Bedrock takes an apiKey or credentials, not both: leave one of them out')
+  return { headers, authorize: signCalls(credentials, { region: region ?? '', service }) }
+}
+
+/** It becomes part of an address. */
+export function checkRegion(region: string): string {
+  if (typeof region === 'string' && /^[a-z0-9-]+$/.test(region)) return region
+  throw new TypeError(`region '${String(region)}' is no region of AWS: write it as in 'us-east-1'`)
+}
+
+/** Claude in its own format: the model and the wish for a stream stand in the path, the version and beta flags in the body. */
+const invokeModel = (betas: readonly string[] | undefined): Hosting => ({
+  modelInPath: { whole: '/{id}/invoke', stream: '/{id}/invoke-with-response-stream' },
+  edit({ body, header }: HostedCall) {
+    const set: JsonObject = { anthropic_version: body.anthropic_version ?? 'bedrock-2023-05-31' }
+    const flags = flagsOf(header, betas)
+    const own = Array.isArray(body.anthropic_beta) ? body.anthropic_beta : []
+    if (flags.length > 0) set.anthropic_beta = [...new Set([...own, ...flags])]
+    return { set, drop: ['model', 'stream'] }
+  },
+  toEvents: (bytes) => framesToEvents(bytes, unwrap),
+})
+
+/** Converse frames its events, and names them as they are. */
+const converse: Hosting = { toEvents: (bytes) => framesToEvents(bytes, (event, data) => ({ event, data })) }
+
+/** What Converse does not know of Claude's own fields it passes on. */
+const claudeByConverse = (betas: readonly string[] | undefined, isClaude: (model: string) => boolean): Hosting => ({
+  ...converse,
+  edit({ body, model, header }: HostedCall) {
+    const flags = isClaude(model) ? flagsOf(header, betas) : []
+    if (flags.length === 0) return {}
+    const { additionalModelRequestFields: own } = body
+    return { set: { additionalModelRequestFields: { ...(isObject(own) ? own : {}), anthropic_beta: flags } } }
+  },
+})
+
+/** The beta flags of a client's header, those that may be passed on. */
+const flagsOf = (header: HostedCall['header'], betas: readonly string[] | undefined): string[] =>
+  (header('anthropic-beta') ?? '')
+    .split(',')
+    .map((flag) => flag.trim())
+    .filter((flag) => flag !== '' && (betas === undefined || betas.includes(flag)))
+
+const decoder = new TextDecoder()
+
+/** InvokeModel wraps each of the model's own events: `{bytes: base64}`. */
+const unwrap: ReadFrame = (type, payload) => {
+  if (type !== 'chunk') return undefined
+  const { bytes } = parseObject(payload) ?? {}
+  const inner = typeof bytes === 'string' ? fromBase64(bytes) : undefined
+  const data = inner === undefined ? undefined : decoder.decode(inner)
+  const event = data === undefined ? undefined : parseObject(data)?.type
+  if (data === undefined || typeof event !== 'string')
+    throw new GatewayError('upstream_bad_response', 'The upstream sent an event that holds nothing of the model.')
+  return { event, data }
+}

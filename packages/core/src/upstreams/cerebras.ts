@@ -1,0 +1,43 @@
+import { allBut, usualFields } from './chat-fields.ts'
+import type { Upstream, UpstreamOptions } from './upstream.ts'
+import { versioned } from './versioned.ts'
+
+/** Cerebras. `baseURL` defaults to `https://api.cerebras.ai`, with or without `/v1`. */
+export const cerebras = (options: UpstreamOptions = {}): Upstream =>
+  versioned(
+    {
+      baseURL: 'https://api.cerebras.ai',
+      operations: ['completions'],
+      quirks: {
+        maxTokensField: 'max_completion_tokens',
+        developerRole: 'developer',
+        reasoningField: 'reasoning',
+        toolChoices: 'names',
+        efforts: ['none', 'low', 'medium', 'high'],
+        // `wrong_api_format` for each unknown field.
+        lacks: allBut(
+          [
+            ...usualFields,
+            'frequency_penalty',
+            'logit_bias',
+            'logprobs',
+            'n',
+            'parallel_tool_calls',
+            'prediction',
+            'presence_penalty',
+            'prompt_cache_key',
+            'reasoning_effort',
+            'seed',
+            'service_tier',
+            'tool_choice',
+            'top_logprobs',
+            'user',
+            'messages[].name',
+            'messages[].reasoning',
+          ],
+          'refused',
+        ),
+      },
+    },
+    options,
+  )

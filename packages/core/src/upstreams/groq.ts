@@ -1,0 +1,44 @@
+import { allBut, usualFields } from './chat-fields.ts'
+import type { Upstream } from './upstream.ts'
+import { type FormatOptions, versioned } from './versioned.ts'
+
+/** Groq. `baseURL` defaults to `https://api.groq.com/openai`, with or without `/v1`. It speaks chat and responses. */
+export const groq = (options: FormatOptions<'chat' | 'responses'> = {}): Upstream =>
+  versioned(
+    {
+      baseURL: 'https://api.groq.com/openai',
+      formats: ['chat', 'responses'],
+      operations: ['transcriptions', 'translations', 'speech'],
+      quirks: {
+        maxTokensField: 'max_completion_tokens',
+        reasoningField: 'reasoning',
+        toolChoices: 'names',
+        efforts: ['none', 'low', 'medium', 'high'],
+        // "property '…' is unsupported". Only one answer is made, and the penalties do nothing yet.
+        lacks: {
+          ...allBut(
+            [
+              ...usualFields,
+              'frequency_penalty',
+              'function_call',
+              'functions',
+              'parallel_tool_calls',
+              'presence_penalty',
+              'reasoning_effort',
+              'seed',
+              'service_tier',
+              'tool_choice',
+              'user',
+              'messages[].function_call',
+              'messages[].reasoning',
+            ],
+            'refused',
+          ),
+          n: 'limited',
+          frequency_penalty: 'ignored',
+          presence_penalty: 'ignored',
+        },
+      },
+    },
+    options,
+  )

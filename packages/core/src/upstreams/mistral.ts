@@ -1,0 +1,55 @@
+import { allBut, usualFields } from './chat-fields.ts'
+import type { Upstream, UpstreamOptions } from './upstream.ts'
+import { versioned } from './versioned.ts'
+
+/**
+ * Mistral. `baseURL` defaults to `https://api.mistral.ai`, with or without `/v1`.
+ *
+ * Its moderations do not say whether a text is `flagged`, its speech takes a voice of its own making, and its completions
+ * fill in the middle of code: none of them is what OpenAI's clients mean by these.
+ */
+export const mistral = (options: UpstreamOptions = {}): Upstream =>
+  versioned(
+    {
+      baseURL: 'https://api.mistral.ai',
+      operations: ['embeddings', 'transcriptions'],
+      quirks: {
+        maxTokensField: 'max_tokens',
+        developerRole: 'system',
+        streamOptions: 'implied',
+        documentUrls: 'document_url',
+        bareAudio: true,
+        shortCallIds: true,
+        toolChoices: 'names',
+        efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+        fieldNames: { seed: 'random_seed' },
+        // Each unknown field is a 422, in messages too; but results of tools do take a name.
+        lacks: {
+          ...allBut(
+            [
+              ...usualFields,
+              'frequency_penalty',
+              'metadata',
+              'n',
+              'parallel_tool_calls',
+              'prediction',
+              'presence_penalty',
+              'prompt_cache_key',
+              'reasoning_effort',
+              'seed',
+              'service_tier',
+              'tool_choice',
+              'messages[].name',
+            ],
+            'refused',
+          ),
+          stream_options: 'refused',
+          'messages[system].name': 'refused',
+          'messages[developer].name': 'refused',
+          'messages[user].name': 'refused',
+          'messages[assistant].name': 'refused',
+        },
+      },
+    },
+    options,
+  )

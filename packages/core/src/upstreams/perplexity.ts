@@ -1,0 +1,49 @@
+import { cleanBaseURL } from './base-url.ts'
+import { allBut, usualFields } from './chat-fields.ts'
+import { openaiCompatible } from './openai-compatible.ts'
+import type { Upstream, UpstreamOptions } from './upstream.ts'
+
+/**
+ * Perplexity. `baseURL` defaults to `https://api.perplexity.ai`, with or without `/v1`. Its own models (`sonar-pro`) speak
+ * chat, those of other vendors (`openai/gpt-5.5`) responses.
+ *
+ * Its embeddings are bytes where those of all others are floats: they cannot be had by OpenAI's clients.
+ */
+export function perplexity({ baseURL = 'https://api.perplexity.ai', ...options }: UpstreamOptions = {}): Upstream {
+  return {
+    ...openaiCompatible({
+      baseURL: cleanBaseURL(baseURL, '/v1'),
+      operations: [],
+      quirks: {
+        maxTokensField: 'max_tokens',
+        developerRole: 'system',
+        streamOptions: 'implied',
+        doneOptional: true,
+        topK: true,
+        alternatingRoles: true,
+        jsonFormats: ['json_schema'],
+        toolChoices: 'words',
+        efforts: ['minimal', 'low', 'medium', 'high'],
+        lacks: allBut(
+          [
+            ...usualFields,
+            'frequency_penalty',
+            'logprobs',
+            'n',
+            'parallel_tool_calls',
+            'presence_penalty',
+            'reasoning_effort',
+            'tool_choice',
+            'top_k',
+            'top_logprobs',
+            'web_search_options',
+          ],
+          'ignored',
+        ),
+      },
+      ...options,
+    }),
+    formats: { chat: '/chat/completions', responses: '/v1/responses' },
+    serves: (format, model) => (format === 'responses') === model.includes('/'),
+  }
+}

@@ -1,0 +1,39 @@
+import { cleanBaseURL } from './base-url.ts'
+import { type CompatibleOptions, openaiCompatible } from './openai-compatible.ts'
+import type { Upstream, UpstreamOptions } from './upstream.ts'
+
+/** What makers of upstreams take that speak several formats. */
+export interface FormatOptions<F extends string> extends UpstreamOptions {
+  /** Formats to speak with it, best first: the first is spoken to clients of formats that it does not speak. */
+  formats?: readonly F[]
+}
+
+/**
+ * A compatible server whose paths are all below `/v1`; its address may be given with or without.
+ *
+ * @param facts what is known of it
+ * @param options what its user says
+ */
+export function versioned(
+  facts: CompatibleOptions,
+  {
+    apiKey,
+    baseURL = facts.baseURL,
+    headers,
+    formats = facts.formats,
+  }: FormatOptions<'chat' | 'messages' | 'responses'>,
+): Upstream {
+  const { formats: all = ['chat'], countTokens = [] } = facts
+  const spoken = formats ?? all
+  for (const format of spoken)
+    if (!all.includes(format)) throw new TypeError(`formats holds '${String(format)}': write some of ${all.join(', ')}`)
+  if (spoken.length === 0) throw new TypeError(`formats is empty: write some of ${all.join(', ')}, or leave it out`)
+  return openaiCompatible({
+    ...facts,
+    baseURL: `${cleanBaseURL(baseURL, '/v1')}/v1`,
+    formats: spoken,
+    countTokens: countTokens.filter((format) => spoken.includes(format)),
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(headers === undefined ? {} : { headers }),
+  })
+}

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { googleHeaders } from './vertex-credentials.ts'
+
+/** Stands for google-auth-library: tokens `g1`, `g2`, … of an hour. */
+function library(fail: { client?: boolean; token?: boolean } = {}) {
+  const asked: unknown[] = []
+  let tokens = 0
+  const client = {
+    credentials: {} as { expiry_date?: number | null },
+    getRequestHeaders: vi.fn(async () => {
+      if (fail.token === true) throw new Error('invalid_grant')
+      client.credentials = { expiry_date: Date.now() + 3_600_000 }
+      return new Headers({ Authorization: `Bearer g${++tokens}`, 'x-goog-user-project': 'quota' })
+    }),
+  }
+  class GoogleAuth {
+    constructor(options: unknown) {
+      asked.push(options)
+    }
+    async getClient() {
+      if (fail.client === true) throw new Error('Could not load the default credentials.')
+      return client
+    }
+  }
+  vi.doMock('google-auth-library', () => ({ GoogleAuth }))
+  return { asked, client, fail }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.doUnmock('google-auth-library')
+  vi.resetModules()
+})
+
+const scopes = 'https://www.googleapis.com/auth/cloud-platform'
+
+describe("Google's credentials", () => {
+  it.each([
+    [{}, { scopes }],
+    [{ keyFile: 'key.json' }, { scopes, keyFilename: 'key.json' }],
+    [{ credentials: { client_email: 'a@b' } }, { scopes, credentials: { client_email: 'a@b' } }],
+  ])('are asked for with %j', async (account, options) => {
+    const { asked } = library()
+    expect(await googleHeaders(account)()).toEqual({ authorization: 'Bearer g1', 'x-goog-user-project': 'quota' })
+    expect(asked).toEqual([options])
+  })
+
+  it('give one token to all calls, until shortly before it expires, by one client', async () => {
+    const { asked, client } = library()
+    const headers = googleHeaders({})
+    const first = await Promise.all([headers(), headers(), headers()])
+    expect(new Set(first.map(({ authorization }) => authorization))).toEqual(new Set(['Bearer g1']))
+    vi.advanceTimersByTime(3_500_000)
+    expect(await headers()).toMatchObject({ authorization: 'Bearer g1' })
+    vi.advanceTimersByTime(60_000)
+    expect(await headers()).toMatchObject({ authorization: 'Bearer g2' })
+    expect([asked.length, client.getRequestHeaders.mock.calls.length]).toEqual([1, 2])
+  })
+
+  it.each(['client', 'token'] as const)('are looked for again after a failure of the %s', async (part) => {
+    const { fail } = library({ [part]: true })
+    const headers = googleHeaders({})
+    await expect(headers()).rejects.toThrow()
+    fail[part] = false
+    expect(await headers()).toMatchObject({ authorization: 'Bearer g1' })
+  })
+
+  it('without a token are a failure that says so', async () => {
+    const { client } = library()
+    client.getRequestHeaders.mockImplementation(async () => new Headers())
+    await expect(googleHeaders({})()).rejects.toThrow('gave no access token')
+  })
+
+  it('say what to install where the library is missing', async () => {
+    vi.doMock('google-auth-library', () => {
+      throw new Error('Cannot find package')
+    })
+    await expect(googleHeaders({})()).rejects.toThrow('npm install google-auth-library')
+  })
+})
+
+describe('google-auth-library itself', () => {
+  it('gives what is asked of it here', async () => {
+    const { GoogleAuth, OAuth2Client } = await import('google-auth-library')
+    const auth = new GoogleAuth({
+      scopes,
+      credentials: { type: 'authorized_user', client_id: 'c', client_secret: 's', refresh_token: 'r' },
+    })
+    const client = await auth.getClient()
+    expect(client).toBeInstanceOf(OAuth2Client)
+    client.setCredentials({ access_token: 'at', expiry_date: Date.now() + 3_600_000 })
+    const headers = Object.fromEntries(await client.getRequestHeaders())
+    expect(headers).toEqual({ authorization: 'Bearer at' })
+    expect(client.credentials.expiry_date).toBeGreaterThan(Date.now())
+  })
+})

@@ -1,0 +1,58 @@
+import { keepUntilExpiry } from './access-token.ts'
+
+/** A service account's key, a user's refresh token, a workload identity: the JSON that Google's tools write. */
+export type GoogleCredentials = { readonly [field: string]: unknown }
+
+export interface GoogleAccount {
+  readonly keyFile?: string | undefined
+  readonly credentials?: GoogleCredentials | undefined
+}
+
+const scope = 'https://www.googleapis.com/auth/cloud-platform'
+
+/**
+ * The headers of a call on behalf of a Google account; of the application default one, where none is given. The token is
+ * kept until shortly before it expires. Rejects with the fix where google-auth-library is not installed, or finds nothing.
+ */
+export function googleHeaders(
+  account: GoogleAccount,
+): () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>> {
+  let client: ReturnType<typeof open> | undefined
+  return keepUntilExpiry(async () => {
+    client ??= open(account)
+    try {
+      const opened = await client
+      // Beside the token, a user's own credentials say whose quota a call counts against.
+      const value = Object.fromEntries(await opened.getRequestHeaders())
+      if (value.authorization === undefined)
+        throw new Error('google-auth-library gave no access token for the Vertex AI upstream')
+      return { value, expiresAt: opened.credentials.expiry_date ?? undefined }
+    } catch (cause) {
+      // Nothing that failed is kept: credentials may be there with the next call.
+      client = undefined
+      throw cause
+    }
+  })
+}
+
+async function open({ keyFile, credentials }: GoogleAccount) {
+  const { GoogleAuth } = await library()
+  const auth = new GoogleAuth({
+    scopes: scope,
+    ...(keyFile === undefined ? {} : { keyFilename: keyFile }),
+    ...(credentials === undefined ? {} : { credentials }),
+  })
+  return auth.getClient()
+}
+
+async function library() {
+  // By name and within a try, so that bundlers take the package in where it is there and do without where it is not.
+  try {
+    return await import('google-auth-library')
+  } catch (cause) {
+    throw new Error(
+      "Vertex AI: google-auth-library is not installed, which finds Google's credentials. Install it (npm install google-auth-library), or give vertex() a token function or an apiKey",
+      { cause },
+    )
+  }
+}

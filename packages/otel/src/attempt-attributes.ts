@@ -1,0 +1,29 @@
+import type { Attributes } from '@opentelemetry/api'
+import type { Ended } from './ended.ts'
+import type { Attempt, FinishEvent } from './events.ts'
+import { attr, own } from './names.ts'
+import { answerWordsOf } from './provider-attributes.ts'
+import { short } from './short.ts'
+import { usageAttributes } from './usage-attributes.ts'
+
+/** What is known of an attempt when its call is over. Usage stands with the one that answered, so that it is summed up once. */
+export function attemptAttributes(
+  event: FinishEvent,
+  attempt: Attempt,
+  { answered, errorType }: Ended,
+  provider: string,
+): Attributes {
+  const { status, key, waitedMs, latencyMs, upstreamRequestId } = attempt
+  const attributes: Attributes = {}
+  if (status !== undefined) attributes[attr.status] = status
+  if (errorType !== undefined) attributes[attr.errorType] = errorType
+  if (key !== undefined) attributes[own.key] = key
+  if (waitedMs !== undefined) attributes[own.wait] = waitedMs / 1000
+  if (latencyMs !== undefined) attributes[own.latency] = latencyMs / 1000
+  if (upstreamRequestId !== undefined) attributes[own.upstreamRequestId] = short(upstreamRequestId)
+  if (!answered) return attributes
+  if (event.stream && latencyMs !== undefined) attributes[attr.firstChunk] = latencyMs / 1000
+  if (event.finish !== undefined) attributes[attr.finishReasons] = [short(event.finish, 64)]
+  if (event.upstreamFormat !== undefined) attributes[own.upstreamFormat] = event.upstreamFormat
+  return Object.assign(attributes, usageAttributes(event), answerWordsOf(provider, event.upstreamFormat))
+}

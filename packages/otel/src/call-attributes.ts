@@ -1,0 +1,52 @@
+import type { Attributes } from '@opentelemetry/api'
+import type { CallInfo, FinishEvent } from './events.ts'
+import { attr, own } from './names.ts'
+import { short } from './short.ts'
+
+/** What is known of a call when it begins: samplers see it. */
+export const beginAttributes = ({ operation, format, model, stream, requestId }: CallInfo): Attributes => ({
+  [attr.requestModel]: short(model),
+  ...(stream ? { [attr.stream]: true } : {}),
+  [own.operation]: operation,
+  [own.clientFormat]: format,
+  [own.requestId]: requestId,
+})
+
+/** What is known when it is over. Of losses only how many and of which kinds: where they were, a path in the request, is its content. */
+export function endAttributes(
+  event: FinishEvent,
+  errorType: string | undefined,
+  providerOf: (upstream: string) => string,
+): Attributes {
+  const {
+    upstream,
+    upstreamModel,
+    upstreamFormat,
+    lane,
+    status,
+    outcome,
+    attempts,
+    losses,
+    finish,
+    stream,
+    firstEventMs,
+  } = event
+  const attributes: Attributes = {
+    [attr.status]: status,
+    [own.outcome]: outcome,
+    [own.attempts]: attempts.length,
+    [own.losses]: losses.length,
+  }
+  if (losses.length > 0) attributes[own.lossKinds] = [...new Set(losses.map(({ kind }) => kind))]
+  if (errorType !== undefined) attributes[attr.errorType] = errorType
+  if (upstream !== undefined) {
+    attributes[attr.provider] = providerOf(upstream)
+    attributes[own.upstream] = upstream
+  }
+  if (upstreamModel !== undefined) attributes[own.upstreamModel] = short(upstreamModel)
+  if (upstreamFormat !== undefined) attributes[own.upstreamFormat] = upstreamFormat
+  if (lane !== undefined) attributes[own.lane] = lane
+  if (finish !== undefined) attributes[attr.finishReasons] = [short(finish, 64)]
+  if (stream && firstEventMs !== undefined) attributes[attr.firstChunk] = firstEventMs / 1000
+  return attributes
+}

@@ -1,0 +1,31 @@
+import type { Attributes } from '@opentelemetry/api'
+import type { FinishEvent, RequestEvent } from './events.ts'
+
+/** What the conventions ask for beside, of one provider only. */
+interface ProviderWords {
+  ofRequest(body: RequestEvent['body']): Attributes
+  /** @param format the one that the provider was spoken to in */
+  ofAnswer(format: FinishEvent['upstreamFormat']): Attributes
+}
+
+const apiTypes: Readonly<Record<string, string>> = { chat: 'chat_completions', responses: 'responses' }
+
+const providers: Readonly<Record<string, ProviderWords>> = {
+  openai: {
+    ofRequest({ service_tier: tier }) {
+      // A word, not what else a client may have put there.
+      const isTier = typeof tier === 'string' && tier !== 'auto' && /^[a-z_]{1,32}$/.test(tier)
+      return isTier ? { 'openai.request.service_tier': tier } : {}
+    },
+    ofAnswer(format) {
+      const type = format === undefined ? undefined : apiTypes[format]
+      return type === undefined ? {} : { 'openai.api.type': type }
+    },
+  },
+}
+
+export const requestWordsOf = (provider: string, body: RequestEvent['body']): Attributes =>
+  Object.hasOwn(providers, provider) ? (providers[provider]?.ofRequest(body) ?? {}) : {}
+
+export const answerWordsOf = (provider: string, format: FinishEvent['upstreamFormat']): Attributes =>
+  Object.hasOwn(providers, provider) ? (providers[provider]?.ofAnswer(format) ?? {}) : {}
