@@ -74,6 +74,7 @@ export type AttemptResult =
 
 /** Until when what must have happened, in milliseconds since 1970. */
 export interface StreamTimes {
+  readonly startedAt: number
   readonly idleMs: number
   readonly firstUntil: number
   readonly totalUntil: number
@@ -126,7 +127,7 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
     log.latencyMs = Date.now() - startedAt
     options.onAnswer(log.latencyMs)
   }
-  const times = { idleMs: limits.idleMs, firstUntil: startedAt + limits.firstByteMs, totalUntil }
+  const times = { startedAt, idleMs: limits.idleMs, firstUntil: startedAt + limits.firstByteMs, totalUntil }
   const open = async (): Promise<TransportResponse> => {
     if (signal.aborted) throw stopReason(signal)
     const response = await send(options, canceller).catch(reason(unreachable))
@@ -166,8 +167,9 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
     log.error = error.info.kind
     log.latencyMs ??= Date.now() - startedAt
     const { hints } = error
-    // Our own patience is not begun anew with the same target; nor is what the upstream itself calls hopeless.
-    const noMore = error === expired || hints?.hopeless === true
+    // Our own patience is not begun anew with the same target; nor is what the upstream itself calls hopeless, nor what says
+    // that there is no such endpoint.
+    const noMore = error === expired || hints?.hopeless === true || hasNoEndpoint(log.status)
     const onward = onwardFrom(error)
     return { error, onward: noMore && onward === 'same' ? 'elsewhere' : onward }
   } finally {
@@ -306,6 +308,9 @@ async function openStream(
   }
   return { pump, stream }
 }
+
+const hasNoEndpoint = (status = 0): boolean =>
+  (status >= 300 && status < 400) || status === 404 || status === 405 || status === 501
 
 function classify(cause: unknown, { signal }: AttemptOptions): GatewayError {
   if (signal.aborted) return stopReason(signal)

@@ -151,7 +151,7 @@ describe('an upstream with several formats', () => {
   })
 
   it('is spoken to in its first, and in another where that loses less', async () => {
-    const { messages, seen, finished } = setUp({ a: asJson(completion) })
+    const { messages, seen, finished } = setUp({ a: asJson(completion) }, { retry: false })
     await messages({ model: 'real' })
     const document = { type: 'document', source: { type: 'url', url: 'https://x.test/a.pdf' } }
     await messages({ model: 'real', messages: [{ role: 'user', content: [{ type: 'text', text: 'read' }, document] }] })
@@ -247,6 +247,8 @@ describe('explain', () => {
     const told = await gateway.explain(request())
     expect(told).toMatchObject({ format: 'chat', model: 'mixed', stream: false })
     expect(told.plan).toMatchObject([
+      // Written second, but it carries the whole request.
+      { upstream: 'a', lane: 'wire', format: 'chat', request: { path: '/chat/completions', body }, losses: [] },
       {
         upstream: 'm',
         lane: 'translate',
@@ -260,7 +262,6 @@ describe('explain', () => {
         },
         losses: [{ path: '/seed', kind: 'unsupported' }],
       },
-      { upstream: 'a', lane: 'wire', format: 'chat', request: { path: '/chat/completions', body }, losses: [] },
     ])
     expect(JSON.stringify(told)).not.toContain('canary')
     expect([seen.length, finished.length]).toEqual([0, 0])
@@ -289,6 +290,6 @@ describe('explain', () => {
     const { post, seen, finished } = setUp({}, explain === undefined ? {} : { explain })
     const reply = await post('/v1/chat/completions?modelgate=explain', body)
     expect([reply.status, seen.length, finished.length]).toEqual([status, 0, 0])
-    if (status === 200) expect(await reply.json()).toMatchObject({ plan: [{ upstream: 'm' }, { upstream: 'a' }] })
+    if (status === 200) expect(await reply.json()).toMatchObject({ plan: [{ upstream: 'a' }, { upstream: 'm' }] })
   })
 })

@@ -73,7 +73,10 @@ describe('targets', () => {
     ['an empty body', () => new Response('')],
   ]
   it.each(failures)('%s: the next target answers', async (_, first) => {
-    const { chat, seen, finished } = setUp({ ...(first === undefined ? {} : { a: first }), b: asJson(completion) })
+    const { chat, seen, finished } = setUp(
+      { ...(first === undefined ? {} : { a: first }), b: asJson(completion) },
+      { retry: { attempts: 2 } },
+    )
     const reply = await chat({ model: 'both' })
     expect(reply.status).toBe(200)
     expect(seen.map(({ url }) => new URL(url).host)).toEqual(['a', 'b'])

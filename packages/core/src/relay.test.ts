@@ -97,7 +97,7 @@ describe('relay', () => {
     [
       'a stall: heartbeats, then a timeout',
       ['.', Number.POSITIVE_INFINITY],
-      `.${'~'.repeat(9)}<upstream_timeout>`,
+      `.${'~'.repeat(9)}<upstream_idle_timeout>`,
       'failed',
     ],
   ])('%s', async (_, steps, expected, outcome) => {

@@ -11,6 +11,8 @@ export interface RelayTimes {
   readonly heartbeatMs: number
   /** Silence of the upstream until it is given up. */
   readonly idleMs: number
+  /** When the upstream was called, in milliseconds since 1970. */
+  readonly startedAt?: number
   /** Until when, in milliseconds since 1970, the first event must be there; the limit for silence holds from then on. Default: no such limit. */
   readonly firstUntil?: number
   /** Until when all must be over. Default: no such limit. */
@@ -97,6 +99,8 @@ export function relay(
   let lastOut = Date.now()
   let handedOver = Date.now()
   const { firstUntil = Number.POSITIVE_INFINITY, totalUntil = Number.POSITIVE_INFINITY } = times
+  const limitOf = (until: number): number | undefined =>
+    times.startedAt === undefined ? undefined : until - times.startedAt
   let waiting = times.firstUntil !== undefined && !stream.state.started
 
   const closeBooks = (end: RelayEnd): void => {
@@ -180,9 +184,9 @@ export function relay(
         if (stopped !== undefined) continue
         if (item === 'tick') {
           const ticked = Date.now()
-          if (ticked >= totalUntil) return fail(tookTooLong(), undefined)
+          if (ticked >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), undefined)
           if (waiting ? ticked >= firstUntil : ticked - lastIn >= times.idleMs)
-            return fail(waiting ? noAnswer() : fellSilent(), undefined)
+            return fail(waiting ? noAnswer(limitOf(firstUntil)) : fellSilent(), undefined)
           if (ticked - lastOut >= times.heartbeatMs) {
             lastOut = ticked
             return { done: false, value: stream.heartbeat() }
@@ -193,7 +197,7 @@ export function relay(
         } else {
           lastIn = Date.now()
           // An upstream that never falls silent may still take too long.
-          if (lastIn >= totalUntil) return fail(tookTooLong(), stream.take())
+          if (lastIn >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), stream.take())
           stream.push(item)
           if (waiting && stream.state.started) {
             waiting = false

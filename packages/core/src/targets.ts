@@ -74,11 +74,12 @@ interface Step<P extends Prepared> {
  * (docs/routing.md). Throws the GatewayError that says most: the last attempt's, or why no target could be called at all.
  *
  * @param preferLossless false: the plan's order holds whatever a target would lose
+ * @param again false: each target is called once at most
  */
 export async function tryTargets<P extends Prepared>(
   call: TargetCall,
   prepare: Prepare<P>,
-  { preferLossless = true }: { readonly preferLossless?: boolean } = {},
+  { preferLossless = true, again = true }: { readonly preferLossless?: boolean; readonly again?: boolean } = {},
 ): Promise<Answered<P>> {
   const { shared, inbound, ledger, signal } = call
   const { health, limits } = shared
@@ -148,12 +149,12 @@ export async function tryTargets<P extends Prepared>(
     if (otherKeyHelps.has(error.info.kind) && target.upstream.keys !== undefined)
       if (health.standing(target).state === 'ready') return step(candidate, 'other-key')
     const stated = error.hints?.waitMs
-    if (onward === 'same') candidate.readyAt = Date.now() + (stated ?? backoffMs(candidate.calls, plan.retry))
+    if (onward === 'same' && again) candidate.readyAt = Date.now() + (stated ?? backoffMs(candidate.calls, plan.retry))
     else candidate.out = true
     const other = await fresh()
-    const again = (): boolean => isCallable(health.standing(target)) && health.takeRetry(target, plan.retry)
+    const worthIt = (): boolean => isCallable(health.standing(target)) && health.takeRetry(target, plan.retry)
     // Every target that is still fresh gets its chance before the attempts are used up.
-    if (onward === 'same' && stated === undefined && other !== undefined && left() > freshCount() && again())
+    if (!candidate.out && stated === undefined && other !== undefined && left() > freshCount() && worthIt())
       return step(candidate, 'retry', Math.max(0, candidate.readyAt - Date.now()))
     if (other !== undefined) return step(other, 'fallback')
     for (const tried of all.filter(({ calls, out }) => calls > 0 && !out).sort((a, b) => a.readyAt - b.readyAt)) {

@@ -34,7 +34,7 @@ export async function countTokens(call: CountCall): Promise<Reply> {
       if (ready === undefined) throw new GatewayError('not_implemented', 'The upstream does not count tokens.')
       return ready
     }
-    return sendAnswer(call, await tryTargets(call, prepare, { preferLossless: false }))
+    return sendAnswer(call, await tryTargets(call, prepare, { preferLossless: false, again: false }))
   } catch (error) {
     if (countless || doesNotCount(attempts.at(-1))) return await estimated(call)
     throw error

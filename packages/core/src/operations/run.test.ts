@@ -47,7 +47,7 @@ describe('an operation in the upstream’s own dialect', () => {
 
   it('goes on to the next target, and tells the upstream’s errors', async () => {
     const failing = asJson({ error: { message: 'busy' } }, { status: 500 })
-    const { post, seen, finished } = setUp({ a: failing, b: asJson(answer) })
+    const { post, seen, finished } = setUp({ a: failing, b: asJson(answer) }, { retry: { attempts: 2 } })
     expect((await post('/v1/moderations', { model: 'both', input: 'x' })).status).toBe(200)
     expect(seen).toHaveLength(2)
     const refused = await post('/v1/moderations', { model: 'real', input: 'x' })

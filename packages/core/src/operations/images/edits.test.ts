@@ -52,8 +52,8 @@ describe('image edits', () => {
       ]),
     )
     expect(await form1.text()).toContain('event: image_edit.completed')
-    expect(seen.map(({ url }) => new URL(url).host)).toEqual(['a', 'b', 'a', 'b'])
-    expect(seen[3]?.body).toContain('name="image"; filename="a.png"')
+    expect(seen.map(({ url }) => new URL(url).host)).toEqual(['a', 'a', 'b', 'a', 'a', 'b'])
+    expect(seen[5]?.body).toContain('name="image"; filename="a.png"')
   })
 
   it.each(['upload', 'json'])('are made by models that answer with images, from an %s', async (how) => {
