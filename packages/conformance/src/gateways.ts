@@ -35,6 +35,9 @@ export const gatewayTo = (
     upstreams: { up: upstream },
     models: { '*': 'up' },
     logger: false,
+    // One exchange is looked at: what is tried after a failure has tests of its own.
+    retry: false,
+    breaker: false,
     ...config,
   })
 }

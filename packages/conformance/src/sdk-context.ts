@@ -54,6 +54,9 @@ export async function createSetting(server: ServerKind, upstream: Format): Promi
     },
     plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
     logger: false,
+    // Each case fails by itself: what is tried after a failure has tests of its own.
+    retry: false,
+    breaker: false,
   })
   const running = await server.start(gateway)
   const place = { ...running, token: clientToken }
