@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { defaultLimits } from '../packages/core/src/check-config.ts'
-import { statusOf } from '../packages/core/src/errors.ts'
 import { codecs } from '../packages/core/src/formats/index.ts'
-import type { ErrorKind } from '../packages/core/src/formats/ir.ts'
+import { kindTable, statusTable } from './errors-document.ts'
 import { answerPairs, answerTables, requestPairs, requestTables } from './formats-document.ts'
 import { table } from './markdown-table.ts'
 import { catalogTable, documentedMakers, lacksTable, quirkTable, valuesTable } from './upstreams-document.ts'
@@ -122,29 +121,12 @@ describe('the documents', () => {
 
 describe('docs/errors.md', () => {
   it('says what clients get for each kind of error', () => {
-    const kinds = Object.keys(statusOf) as ErrorKind[]
-    const cells = kinds.map((kind) => {
-      const info = { kind, status: statusOf[kind], message: '' }
-      const answers = codecs.map((codec) => {
-        const { status, body } = codec.encodeError(info, '')
-        const { type, status: word, code, details } = body.error as { [key: string]: unknown }
-        const reason = Array.isArray(details) ? details.find((detail) => detail.reason)?.reason : undefined
-        const more = typeof code === 'string' ? `, code \`${code}\`` : reason ? `, reason \`${reason}\`` : ''
-        return `${status} \`${type ?? word}\`${more}`
-      })
-      return [`\`${kind}\``, ...answers]
-    })
-    const fromCode = table(['kind', ...codecs.map(({ format }) => `${format} client`)], ...cells)
+    const fromCode = kindTable()
     expect(tableIn('docs/errors.md', 'kinds', fromCode)).toBe(fromCode)
   })
 
-  it('says what kind each status of an upstream is', () => {
-    const statuses = [400, 402, 404, 405, 408, 409, 413, 415, 422, 429, 500, 502, 503, 504, 529]
-    const cells = statuses.map((status) => [
-      String(status),
-      ...codecs.map((codec) => `\`${codec.decodeError(status, { error: { message: 'Something.' } }).kind}\``),
-    ])
-    const fromCode = table(['status', ...codecs.map(({ format }) => `from a ${format} upstream`)], ...cells)
+  it('says what kind each status of an upstream is, and where a call goes on', async () => {
+    const fromCode = await statusTable()
     expect(tableIn('docs/errors.md', 'statuses', fromCode)).toBe(fromCode)
   })
 })

@@ -66,7 +66,7 @@ export function spread(text: string): number {
   }
   a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
   b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
-  return (4294967296 * (2097151 & b) + (a >>> 0) + 0.5) / 9007199254740992
+  return (4294967296 * (0xfffff & b) + (a >>> 0) + 0.5) / 4503599627370496
 }
 
 /**

@@ -187,7 +187,8 @@ async function send(
   if (lane.headers !== undefined) headers = { ...headers, ...lane.headers }
   if (extraHeaders !== undefined) headers = { ...headers, ...extraHeaders }
   const { body } = lane
-  if (upstream.authorize !== undefined) headers = await authorized(upstream, { method: 'POST', url, headers, body })
+  if (upstream.authorize !== undefined)
+    headers = await authorized(upstream, { method: 'POST', url, headers, body }, signal)
   const { connectMs } = limits
   return transport({ method: 'POST', url, headers, body, signal, ...(connectMs === undefined ? {} : { connectMs }) })
 }

@@ -1,20 +1,24 @@
 import { GatewayError } from './errors.ts'
 import type { Lane } from './lanes/lane.ts'
+import type { Signal } from './signal.ts'
 import type { OutgoingCall, Upstream } from './upstreams/upstream.ts'
 
 /**
  * The headers of a call with those that are made for it alone. Rejects with `upstream_auth`: that our own credentials cannot be
  * had is nothing of the client's.
+ *
+ * @param signal aborted when the call is over: then nobody waits any more
  */
 export async function authorized(
   upstream: Upstream,
   call: Omit<OutgoingCall, 'body'> & { readonly body: Lane['body'] | undefined },
+  signal: Signal,
 ): Promise<Readonly<Record<string, string>>> {
   if (upstream.authorize === undefined) return call.headers
   const { body } = call
   const known = typeof body === 'string' || body instanceof Uint8Array ? body : undefined
   try {
-    const made = await upstream.authorize({ ...call, body: known })
+    const made = await untilAborted(upstream.authorize({ ...call, body: known }), signal)
     latest.set(upstream, made)
     return { ...call.headers, ...made }
   } catch (cause) {
@@ -23,6 +27,22 @@ export async function authorized(
       "The gateway's own credentials for the upstream could not be had; this is not about your token.",
       { cause },
     )
+  }
+}
+
+/** Nobody waits for a token that does not come once the call is over. */
+async function untilAborted<T>(made: T | Promise<T>, signal: Signal): Promise<T> {
+  if (!(made instanceof Promise)) return made
+  let leave = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(new Error('The call was over before its credentials were there.'))
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave)
+  })
+  try {
+    return await Promise.race([made, aborted])
+  } finally {
+    signal.removeEventListener('abort', leave)
   }
 }
 

@@ -1,4 +1,6 @@
 import type { BreakerConfig, GatewayConfig, ModelRoute, OnLoss, RetryConfig, RoutePlan, Target } from './config.ts'
+import type { JsonObject } from './formats/ir.ts'
+import { isObject } from './formats/shared/reader.ts'
 import { defaultBreaker } from './health/breaker.ts'
 import { policies } from './loss-policy.ts'
 import { defaultRetry } from './retry.ts'
@@ -27,12 +29,23 @@ export function checkModels({ models, upstreams }: Pick<GatewayConfig, 'models' 
     throw new TypeError(`models is empty: say what clients may ask for, as in { 'gpt-*': '${names[0]}' }`)
   for (const [model, route] of Object.entries(models)) {
     const where = `models['${model}']`
+    checkShape(route, where)
     const targets = targetsOf(route)
     if (targets.length === 0) throw new TypeError(`${where} is an empty list: name an upstream`)
     checkPlan(route, targets, where)
     for (const [at, target] of targets.entries())
       checkTarget(target, targets.length > 1 ? `${where}[${at}]` : where, model, upstreams, names)
   }
+}
+
+function checkShape(route: unknown, where: string): void {
+  const list = isObject(route) && 'targets' in route ? route.targets : Array.isArray(route) ? route : [route]
+  if (!Array.isArray(list)) throw new TypeError(`${where}.targets is no list: write one of upstreams or targets`)
+  for (const target of list)
+    if (typeof target !== 'string' && !isObject(target))
+      throw new TypeError(
+        `${where} holds ${target === null ? 'null' : `a value of type ${typeof target}`}: write an upstream's name, a target, a list of them, or a plan`,
+      )
 }
 
 function checkPlan(route: ModelRoute, targets: readonly Target[], where: string): void {
@@ -48,7 +61,7 @@ function checkPlan(route: ModelRoute, targets: readonly Target[], where: string)
     )
   if (plan.preferLossless !== undefined && typeof plan.preferLossless !== 'boolean')
     throw new TypeError(`${where}.preferLossless is ${String(plan.preferLossless)}: write true or false`)
-  positive(plan.hedgeMs, `${where}.hedgeMs`)
+  positive(plan.hedgeMs, `${where}.hedgeMs`, Number.MAX_VALUE)
   if (plan.hedgeMs !== undefined && targets.length < 2)
     throw new TypeError(`${where}.hedgeMs: a second target is needed to be called beside the first`)
   checkRetry(plan.retry, `${where}.retry`)
@@ -66,11 +79,11 @@ function checkTarget(
     throw new TypeError(`${where} names the upstream '${upstream}', which is not among upstreams (${names.join(', ')})`)
   known(target, targetFields, where)
   checkPolicy(onLoss, `${where}.onLoss`)
-  positive(weight, `${where}.weight`)
+  positive(weight, `${where}.weight`, Number.MAX_VALUE)
   if (priority !== undefined && !Number.isFinite(priority))
     throw new TypeError(`${where}.priority is ${String(priority)}: write a number; the lowest comes first`)
   if (when !== undefined && typeof when !== 'function')
-    for (const feature of typeof when === 'string' ? [when] : when)
+    for (const feature of Array.isArray(when) && when.length > 0 ? when : [when])
       if (!features.includes(feature))
         throw new TypeError(
           `${where}.when is '${String(feature)}': write one of ${features.join(', ')}, or a function (request) => boolean`,
@@ -79,6 +92,7 @@ function checkTarget(
     const wish = target[field]
     if (wish !== undefined && (typeof wish !== 'object' || wish === null || Array.isArray(wish)))
       throw new TypeError(`${where}.${field} is no object: write fields of the body, as in { temperature: 0.2 }`)
+    if (wish !== undefined) checkWish(wish, `${where}.${field}`)
   }
   known(limits ?? {}, limitFields, `${where}.limits`)
   for (const field of limitFields) positive(limits?.[field], `${where}.limits.${field}`)
@@ -87,9 +101,25 @@ function checkTarget(
     throw new TypeError(`${where}.model is '${target.model}': it has more stars than '${model}' has`)
 }
 
+/** What a body must not be made to say behind the gateway's back. */
+const notToWish: Readonly<Record<string, string>> = {
+  model: "write the model's name as the target's model",
+  stream: 'whether an answer is streamed is for the client to say',
+}
+
+function checkWish(wish: JsonObject, where: string): void {
+  for (const [name, why] of Object.entries(notToWish))
+    if (Object.hasOwn(wish, name)) throw new TypeError(`${where} holds '${name}': ${why}`)
+  try {
+    JSON.stringify(wish)
+  } catch (cause) {
+    throw new TypeError(`${where} cannot be written as JSON`, { cause })
+  }
+}
+
 export function checkRetry(retry: RetryConfig | false | undefined, where: string): void {
   if (retry === undefined || retry === false) return
-  if (typeof retry !== 'object') throw new TypeError(`${where} is ${String(retry)}: write an object, or false`)
+  if (!isObject(retry as unknown)) throw new TypeError(`${where} is ${String(retry)}: write an object, or false`)
   known(retry, Object.keys(defaultRetry), where)
   const { attempts, budgetRatio, budgetFloor, ...times } = retry
   if (attempts !== undefined && !(Number.isInteger(attempts) && attempts >= 1))
@@ -103,7 +133,7 @@ export function checkRetry(retry: RetryConfig | false | undefined, where: string
 
 export function checkBreaker(breaker: BreakerConfig | false | undefined): void {
   if (breaker === undefined || breaker === false) return
-  if (typeof breaker !== 'object') throw new TypeError(`breaker is ${String(breaker)}: write an object, or false`)
+  if (!isObject(breaker as unknown)) throw new TypeError(`breaker is ${String(breaker)}: write an object, or false`)
   known(breaker, Object.keys(defaultBreaker), 'breaker')
   for (const [name, value] of Object.entries(breaker)) positive(value, `breaker.${name}`)
   const { failureRate, window } = breaker
@@ -124,8 +154,8 @@ function known(given: object, names: readonly string[], where: string): void {
     if (!names.includes(name)) throw new TypeError(`${where}.${name} is unknown: there are ${names.join(', ')}`)
 }
 
-function positive(value: unknown, where: string): void {
-  if (value !== undefined && !(typeof value === 'number' && value > 0))
+function positive(value: unknown, where: string, most = Number.POSITIVE_INFINITY): void {
+  if (value !== undefined && !(typeof value === 'number' && value > 0 && value <= most))
     throw new TypeError(`${where} is ${String(value)}: write a number greater than 0`)
 }
 

@@ -47,7 +47,7 @@ export interface Target<U extends string = string> {
   weight?: number
   /**
    * Which requests may go here: those that use one of the named features (`'images'`), or those for which the function says
-   * yes. A function that throws fails the call. Default: all.
+   * yes. Where the function throws, the target is passed over and a warning logged. Default: all.
    */
   when?: Feature | readonly Feature[] | ((request: RequestTraits) => boolean)
   /**

@@ -45,6 +45,10 @@ export interface RetryHints {
   readonly waitMs?: number
   /** It says that trying again is of no use. */
   readonly hopeless?: boolean
+  /** The status it said it with. */
+  readonly status?: number
+  /** It is a limit of our own that was hit: no fault of the upstream's. */
+  readonly ours?: boolean
 }
 
 /**

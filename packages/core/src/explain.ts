@@ -68,11 +68,11 @@ export function explain(call: ExplainCall): Explanation {
   const asked = askedPolicy(inbound)
   const plan = shared.router.plan(model, identity)
   const traits = traitsOf({ codec, request, inbound, ledger: ledgerOf(call) })
-  const meant = (target: ResolvedTarget): boolean => isMeant(target.when, () => traits)
+  const meant = (target: ResolvedTarget): boolean => isMeant(target.when, () => traits, shared.logger)
   const { latencies } = shared.health
   const affinity =
     plan.strategy === 'sticky' ? affinityOf(codec, request.value, (name) => inbound.header(name)) : undefined
-  const by = { latencies: { expect: latencies.look }, stream, affinity }
+  const by = { latencies: { expect: latencies.look, look: latencies.look }, stream, affinity }
   const explained = arrange(plan.targets.filter(meant), plan.strategy, by).map((group) => {
     const told = group.map((target) =>
       explainTarget(call, target, policyFor(asked, target.onLoss ?? shared.onLoss, identity)),

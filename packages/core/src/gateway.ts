@@ -153,16 +153,11 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
           : new GatewayError('internal', 'The gateway failed to handle the request.', { cause })
       if (error.info.kind === 'internal')
         shared.logger.error(`modelgate: request ${requestId} failed`, error.cause ?? error)
-      if (error.info.kind === 'upstream_auth')
-        shared.logger.warn(
-          `modelgate: upstream '${ledger.upstream}' refused the configured credentials (request ${requestId})`,
-          error.cause,
-        )
       const reply = errorReply(error, codec, requestId)
       if (ledger.upstream !== undefined) Object.assign(reply.headers, callHeaders(ledger))
       // Each retry of the client would be as many calls upstream again.
       if (ledger.spent === true || ledger.attempts.length > 1) reply.headers['x-should-retry'] = 'false'
-      if (ledger.model !== '')
+      if (ledger.model !== '' || ledger.announced === true)
         settle(
           ledger,
           { status: reply.status, outcome: error.info.kind === 'cancelled' ? 'aborted' : 'failed', error },

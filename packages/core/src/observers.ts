@@ -6,6 +6,7 @@ type Announced = Pick<TargetCall, 'shared' | 'inbound' | 'ledger' | 'request'>
 
 /** Tells the plugins that a call begins. */
 export function announce({ shared, inbound, ledger, request }: Announced): void {
+  ledger.announced = true
   for (const plugin of shared.plugins) {
     if (plugin.onRequest === undefined) continue
     const { requestId, identity, operation, format, model, stream } = ledger
@@ -36,7 +37,7 @@ export function headersFor(
   for (const name of traceHeaders) {
     const value = inbound.header(name)
     // Without the parent the state means nothing.
-    if (value === undefined) break
+    if (value === undefined || !isHeader([name, value])) break
     headers = { ...headers, [name]: value }
   }
   for (const plugin of shared.plugins) {
@@ -47,6 +48,11 @@ export function headersFor(
       plugin.onUpstream?.({ requestId: ledger.requestId, upstream, model, attempt, reason }),
     )
     if (added === undefined) continue
+    const bad = Object.entries(added).find((header) => !isHeader(header))
+    if (bad !== undefined) {
+      shared.logger.error(`modelgate: onUpstream of plugin '${plugin.name}' gave a header '${bad[0]}' that is none`)
+      continue
+    }
     // Another parent's state would be beside the point.
     if (added.traceparent !== undefined && headers?.tracestate !== undefined) {
       const { tracestate: _other, ...rest } = headers
@@ -57,17 +63,26 @@ export function headersFor(
   return headers
 }
 
-/** An observer's exception is logged, never thrown. */
+/** An observer's exception is logged, never thrown, also where the observer is an async function after all. */
 function observed<T>(
   logger: TargetCall['shared']['logger'],
   { name }: Plugin,
   hook: string,
   call: () => T,
 ): T | undefined {
+  const failed = (error: unknown): undefined =>
+    logger.error(`modelgate: ${hook} of plugin '${name}' failed`, error) as undefined
   try {
-    return call()
-  } catch (error) {
-    logger.error(`modelgate: ${hook} of plugin '${name}' failed`, error)
+    const result: unknown = call()
+    if (typeof result !== 'object' || result === null || !('then' in result)) return result as T
+    // Nobody waits for it: what it comes to is too late.
+    Promise.resolve(result).catch(failed)
     return undefined
+  } catch (error) {
+    return failed(error)
   }
 }
+
+/** What may stand in a header. A value that may not would fail the call, and look as if the upstream had. */
+const isHeader = ([name, value]: readonly [string, unknown]): boolean =>
+  /^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name) && typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)

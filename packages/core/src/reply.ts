@@ -36,9 +36,12 @@ export const json = 'application/json; charset=utf-8'
 /** An error in the dialect of its route. */
 export function errorReply(error: GatewayError, codec: Codec, requestId: string): Reply {
   const { info } = error
-  const wait = info.retryAfter ?? (retryable.has(info.kind) ? defaultRetrySeconds : undefined)
+  const hopes = !hopeless.has(info.kind)
+  // Some clients would come again for a number alone, whatever the code says.
+  const wait = hopes ? (info.retryAfter ?? (retryable.has(info.kind) ? defaultRetrySeconds : undefined)) : undefined
+  const { retryAfter: _said, ...rest } = info
   // Some dialects say it in the body too, and their clients read it only there.
-  const told = wait === undefined ? info : { ...info, retryAfter: wait }
+  const told = wait === undefined ? rest : { ...rest, retryAfter: wait }
   const { status, headers, body } = codec.encodeError(told, requestId)
   return {
     status,
@@ -46,7 +49,7 @@ export function errorReply(error: GatewayError, codec: Codec, requestId: string)
       'content-type': json,
       ...idHeaders(requestId),
       ...(wait === undefined ? {} : { 'retry-after': String(wait) }),
-      ...(hopeless.has(info.kind) ? { 'x-should-retry': 'false' } : {}),
+      ...(hopes ? {} : { 'x-should-retry': 'false' }),
       ...headers,
       ...error.headers,
     },

@@ -17,7 +17,7 @@ export interface AnswerCall extends TargetCall {
 }
 
 /** A good answer on its way to the client. The books are closed once it is over. */
-export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket }: Answered<Prepared>): Reply {
+export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket, log }: Answered<Prepared>): Reply {
   const { shared, ledger } = call
   const { lane } = prepared
   const losses = policy === 'ignore' ? undefined : lossHeader(lane.report.losses)
@@ -38,7 +38,9 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket 
   const finish = ({ outcome, error }: RelayEnd): void => {
     call.release()
     if (outcome !== 'finished') result.abort()
-    ticket.over(outcome === 'finished' ? undefined : brokenBy(error))
+    const why = outcome === 'finished' ? undefined : brokenBy(error)
+    if (why !== undefined) log.error ??= why.info.kind
+    ticket.over(why, why?.hints?.waitMs)
     end({ status: 200, outcome, ...(error === undefined ? {} : { error }) })
   }
   if (result.kind === 'bytes') {

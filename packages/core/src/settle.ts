@@ -26,6 +26,8 @@ export interface Ledger {
   firstEventAt?: number
   readonly attempts: Attempt[]
   finish?: string
+  /** Plugins have heard of it: they must hear of its end. */
+  announced?: boolean
   /** The gateway has done what it may: whoever tries again only adds to the upstream's load. */
   spent?: boolean
 }

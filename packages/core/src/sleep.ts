@@ -1,4 +1,5 @@
 import { stopReason } from './attempt.ts'
+import { longestMs } from './check-config.ts'
 import type { Signal } from './signal.ts'
 
 /** Waits. Rejects as soon as the signal is aborted, with why. */
@@ -9,10 +10,13 @@ export function sleep(ms: number, signal: Signal): Promise<void> {
       signal.removeEventListener('abort', leave)
       reject(stopReason(signal))
     }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', leave)
-      resolve()
-    }, ms)
+    const timer = setTimeout(
+      () => {
+        signal.removeEventListener('abort', leave)
+        resolve()
+      },
+      Math.min(ms, longestMs),
+    )
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave)
   })

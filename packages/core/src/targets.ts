@@ -1,10 +1,12 @@
 import { affinityOf } from './affinity.ts'
 import { arrange } from './arrange.ts'
 import { type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult, attempt } from './attempt.ts'
+import { longestMs } from './check-config.ts'
 import type { Limits, Logger, OnLoss, Plugin } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
-import type { Health, Standing, Ticket } from './health/health.ts'
+import type { Health, Ticket } from './health/health.ts'
+import { isCallable, resting } from './health/resting.ts'
 import type { Inbound } from './inbound.ts'
 import type { Lane } from './lanes/lane.ts'
 import { announce, headersFor } from './observers.ts'
@@ -57,6 +59,8 @@ export interface Answered<P extends Prepared> {
   readonly policy: OnLoss
   readonly result: AttemptResult
   readonly ticket: Ticket
+  readonly log: AttemptLog
+  readonly target: ResolvedTarget
 }
 
 export type Prepare<P extends Prepared> = (target: ResolvedTarget, policy: OnLoss) => P | Promise<P>
@@ -128,11 +132,11 @@ export async function tryTargets<P extends Prepared>(
     if (ready !== undefined) return step(ready, 'first')
     for (const candidate of all) {
       const { state, waitMs } = health.standing(candidate.target)
-      if (candidate.out || state !== 'limited' || !mayWait(waitMs)) continue
-      const made = preparer(candidate)
       // Whoever waited for the same moment must not come at the same moment.
-      if ((made instanceof Promise ? await made : made) !== undefined)
-        return step(candidate, 'first', waitMs + Math.random() * Math.min(1000, waitMs / 4))
+      const spreadMs = waitMs + Math.random() * Math.min(1000, waitMs / 4)
+      if (candidate.out || state !== 'limited' || !mayWait(spreadMs)) continue
+      const made = preparer(candidate)
+      if ((made instanceof Promise ? await made : made) !== undefined) return step(candidate, 'first', spreadMs)
     }
     return undefined
   }
@@ -154,7 +158,14 @@ export async function tryTargets<P extends Prepared>(
     const other = await fresh()
     const worthIt = (): boolean => isCallable(health.standing(target)) && health.takeRetry(target, plan.retry)
     // Every target that is still fresh gets its chance before the attempts are used up.
-    if (!candidate.out && stated === undefined && other !== undefined && left() > freshCount() && worthIt())
+    if (
+      !candidate.out &&
+      stated === undefined &&
+      other !== undefined &&
+      left() > freshCount() &&
+      mayWait(candidate.readyAt - Date.now()) &&
+      worthIt()
+    )
       return step(candidate, 'retry', Math.max(0, candidate.readyAt - Date.now()))
     if (other !== undefined) return step(other, 'fallback')
     for (const tried of all.filter(({ calls, out }) => calls > 0 && !out).sort((a, b) => a.readyAt - b.readyAt)) {
@@ -167,7 +178,7 @@ export async function tryTargets<P extends Prepared>(
     return undefined
   }
 
-  let current = await first()
+  let current: Step<P> | undefined = await first()
   while (current !== undefined) {
     if (current.waitMs > 0) await sleep(current.waitMs, signal)
     const started = launch(call, current, affinity, holdUntil)
@@ -176,26 +187,31 @@ export async function tryTargets<P extends Prepared>(
         ? await alone(started)
         : await hedged(started, plan.hedgeMs, async () => {
             const other = left() > 0 ? await fresh() : undefined
-            if (other === undefined || !health.takeRetry(other.target, plan.retry)) return undefined
+            // It may have answered while an upload was made ready.
+            if (other === undefined || started.settled() || !health.takeRetry(other.target, plan.retry))
+              return undefined
             return launch(call, step(other, 'hedge'), affinity, holdUntil)
           })
-    if (answered !== undefined) return answered
-    let following: Step<P> | undefined
-    for (const [index, { step: tried, failure: why }] of failed.entries()) {
+    if (answered !== undefined) {
+      if (plan.hedgeMs !== undefined) enterBooks(ledger, answered.target, answered.prepared)
+      return answered
+    }
+    current = undefined
+    for (const { step: tried, failure: why } of failed) {
+      // What went wrong with the one that was only called beside the other is not the call's to tell.
+      if (tried.reason === 'hedge') {
+        tried.candidate.out = why.onward !== 'same'
+        continue
+      }
       failure = inClientTerms(why.error, tried.prepared.lane)
       if (why.onward === 'nowhere') throw failure
-      // Of two that failed together, the last decides where to go on; the other has had its chance.
-      if (index === failed.length - 1) following = await next(tried, why)
-      else tried.candidate.out = true
+      current = await next(tried, why)
     }
-    current = following
   }
   throw failure ?? nobodyToCall(call, all, health, preparer.failure)
 }
 
 const otherKeyHelps: ReadonlySet<string> = new Set(['rate_limited', 'quota_exceeded', 'upstream_auth'])
-
-const isCallable = ({ state }: Standing): boolean => state === 'ready' || state === 'doubtful'
 
 /** SDKs say how often they have tried already: what they did is taken off what we may do. */
 function attemptsAllowed(attempts: number, inbound: Inbound): number {
@@ -211,10 +227,14 @@ function candidatesOf<P extends Prepared>(
 ): readonly (readonly Candidate<P>[])[] {
   let traits: ReturnType<typeof traitsOf> | undefined
   const meant = plan.targets.filter(({ when }) =>
-    isMeant(when, () => {
-      traits ??= traitsOf(call)
-      return traits
-    }),
+    isMeant(
+      when,
+      () => {
+        traits ??= traitsOf(call)
+        return traits
+      },
+      call.shared.logger,
+    ),
   )
   const { latencies } = call.shared.health
   return arrange(meant, plan.strategy, { latencies, stream: call.ledger.stream, affinity }).map((group) =>
@@ -236,6 +256,7 @@ interface Launched<P extends Prepared> {
   readonly done: Promise<Answered<P> | AttemptFailure>
   /** Another was faster. */
   cancel(): void
+  settled(): boolean
 }
 
 function launch<P extends Prepared>(
@@ -259,11 +280,12 @@ function launch<P extends Prepared>(
   candidate.calls++
   ledger.attempts.push(log)
   // The first one to be called stands for the call until another answers.
-  if (reason !== 'hedge') enterBooks(ledger, candidate, prepared)
+  if (reason !== 'hedge') enterBooks(ledger, target, prepared)
   const canceller = createCanceller()
   const leave = (): void => canceller.abort(signal.reason)
   if (signal.aborted) leave()
   else signal.addEventListener('abort', leave)
+  let settled = false
   const run = async (): Promise<Answered<P> | AttemptFailure> => {
     const result = await attempt({
       target,
@@ -283,13 +305,22 @@ function launch<P extends Prepared>(
       onAnswer: (ms) => ticket.answered(ms, ledger.stream),
     })
     signal.removeEventListener('abort', leave)
-    if (!('error' in result)) return { prepared, policy: candidate.policy, result, ticket }
-    ticket.over(result.error, result.error.hints?.waitMs)
+    settled = true
+    if (!('error' in result)) return { prepared, policy: candidate.policy, result, ticket, log, target }
+    const { error } = result
+    ticket.over(error, error.hints?.waitMs)
+    // Also where another target saves the call: somebody has to mend it.
+    if (error.info.kind === 'upstream_auth')
+      shared.logger.warn(
+        `modelgate: upstream '${target.upstreamName}' refused the configured credentials (request ${ledger.requestId})`,
+        error.cause,
+      )
     return result
   }
   return {
     step,
     done: run(),
+    settled: () => settled,
     cancel() {
       log.error ??= 'cancelled'
       canceller.abort(new GatewayError('cancelled', 'Another target was faster.'))
@@ -297,7 +328,7 @@ function launch<P extends Prepared>(
   }
 }
 
-function enterBooks<P extends Prepared>(ledger: Ledger, { target }: Candidate<P>, { lane }: P): void {
+function enterBooks(ledger: Ledger, target: ResolvedTarget, { lane }: Prepared): void {
   ledger.upstream = target.upstreamName
   ledger.upstreamModel = target.model
   if (lane.upstreamFormat !== undefined) ledger.upstreamFormat = lane.upstreamFormat
@@ -318,7 +349,7 @@ function limitsFor({ limits: own }: ResolvedTarget, limits: Required<Limits>): A
 /** What came of one attempt, or of two side by side. */
 interface Outcome<P extends Prepared> {
   readonly answered?: Answered<P>
-  /** In the order in which they failed; without an answer there is at least one. */
+  /** Without an answer there is at least one; a hedge's stands before the other. */
   readonly failed: readonly { readonly step: Step<P>; readonly failure: AttemptFailure }[]
 }
 
@@ -335,7 +366,7 @@ async function hedged<P extends Prepared>(
 ): Promise<Outcome<P>> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const slow = new Promise<'slow'>((resolve) => {
-    timer = setTimeout(() => resolve('slow'), hedgeMs)
+    timer = setTimeout(() => resolve('slow'), Math.min(hedgeMs, longestMs))
   })
   const early = await Promise.race([first.done, slow])
   clearTimeout(timer)
@@ -347,10 +378,9 @@ async function hedged<P extends Prepared>(
     const [who, result] = await Promise.race([...running].map(async (one) => [one, await one.done] as const))
     running.delete(who)
     if ('error' in result) {
-      failed.push({ step: who.step, failure: result })
-      // What is the request's own fault is so everywhere.
-      if (result.onward === 'nowhere') for (const other of running) giveUp(other)
-      if (result.onward === 'nowhere') break
+      // The hedge first: the one that was called by right decides where to go on.
+      if (who === first) failed.push({ step: who.step, failure: result })
+      else failed.unshift({ step: who.step, failure: result })
       continue
     }
     for (const other of running) giveUp(other)
@@ -387,25 +417,9 @@ function nobodyToCall<P extends Prepared>(
         param: 'model',
       },
     )
-  const resting = all.filter(({ out }) => !out).map(({ target }) => health.standing(target))
-  const soonest = resting.reduce<Standing | undefined>(
-    (best, standing) => (best === undefined || standing.waitMs < best.waitMs ? standing : best),
-    undefined,
-  )
-  if (soonest === undefined)
-    return unprepared ?? new GatewayError('model_not_found', `The model '${model}' has no upstream.`)
-  const retryAfter = Math.max(1, Math.ceil(soonest.waitMs / 1000))
-  return soonest.state === 'limited'
-    ? new GatewayError('rate_limited', `The upstream of '${model}' takes no more calls for ${retryAfter} s.`, {
-        retryAfter,
-      })
-    : new GatewayError(
-        'overloaded',
-        `The upstream of '${model}' keeps failing and is left alone for ${retryAfter} s.`,
-        {
-          retryAfter,
-        },
-      )
+  const standings = all.filter(({ out }) => !out).map(({ target }) => health.standing(target))
+  if (standings.length > 0) return resting(ledger.model, standings)
+  return unprepared ?? new GatewayError('model_not_found', `The model '${model}' has no upstream.`)
 }
 
 /** An upstream names fields as it was sent them, which may not be as the client wrote them. */

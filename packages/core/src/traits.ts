@@ -1,4 +1,4 @@
-import type { Feature, Identity, RequestTraits, Target } from './config.ts'
+import type { Feature, Identity, Logger, RequestTraits, Target } from './config.ts'
 import type { Codec } from './formats/codec.ts'
 import type { ModelRequest, Part } from './formats/ir.ts'
 import { newId } from './ids.ts'
@@ -44,10 +44,15 @@ function featuresOf({ turns, tools, output, reasoning }: ModelRequest): Readonly
   const used = new Set<Feature>()
   if (tools !== undefined && tools.list.length > 0) used.add('tools')
   if (output?.format?.type === 'json') used.add('json')
-  if (output?.modalities?.includes('audio') === true) used.add('audio')
+  for (const modality of output?.modalities ?? []) {
+    if (modality === 'audio') used.add('audio')
+    if (modality === 'image') used.add('images')
+  }
   if (reasoning !== undefined && reasoning.off !== true && reasoning.effort !== 'none') used.add('reasoning')
   const look = (parts: readonly Part[]): void => {
     for (const part of parts) {
+      // Earlier calls have to be understood, too, though no tool is offered any more.
+      if (part.type === 'tool-call' || part.type === 'tool-result') used.add('tools')
       if (part.type === 'tool-result') look(part.parts)
       if (part.type !== 'media') continue
       if (part.kind === 'image') used.add('images')
@@ -60,9 +65,18 @@ function featuresOf({ turns, tools, output, reasoning }: ModelRequest): Readonly
   return used
 }
 
-/** Whether a target is meant for a request. */
-export function isMeant(when: Target['when'], traits: () => RequestTraits): boolean {
+/**
+ * Whether a target is meant for a request. A function that throws has met a request that it did not expect: its target is not
+ * meant for that.
+ */
+export function isMeant(when: Target['when'], traits: () => RequestTraits, logger?: Logger): boolean {
   if (when === undefined) return true
-  if (typeof when === 'function') return when(traits())
+  if (typeof when === 'function')
+    try {
+      return when(traits())
+    } catch (error) {
+      logger?.warn("modelgate: a target's `when` failed; the target is passed over", error)
+      return false
+    }
   return (typeof when === 'string' ? [when] : when).some((feature) => traits().uses(feature))
 }

@@ -51,7 +51,7 @@ export function toClientError(
   // Some formats say in the body how long to wait, also under a good status.
   const waitMs = hints?.waitMs ?? (info.retryAfter === undefined ? undefined : info.retryAfter * 1000)
   const more = {
-    hints: { ...hints, ...(waitMs === undefined ? {} : { waitMs }) },
+    hints: { ...hints, status, ...(waitMs === undefined ? {} : { waitMs }) },
     ...(cause === undefined ? {} : { cause }),
   }
   if (

@@ -267,6 +267,8 @@ async function collect(stream: AsyncIterable<Uint8Array>, limit: number): Promis
 }
 
 const tooLarge = (limit: number): GatewayError =>
-  new GatewayError('upstream_bad_response', `The upstream's answer is larger than the limit of ${limit} bytes.`)
+  new GatewayError('upstream_bad_response', `The upstream's answer is larger than the limit of ${limit} bytes.`, {
+    hints: { hopeless: true, ours: true },
+  })
 
 const leftEarly = (): Error => Object.assign(new Error('The answer was not read to its end.'), { code: 'ABORT_ERR' })

@@ -15,7 +15,7 @@ export const defaultBreaker: Readonly<Required<BreakerConfig>> = {
 export interface Breaker {
   /** Milliseconds until it may be called; 0: now. */
   waitMs(id: string): number
-  /** A call is made. True: it is the one that shows whether the target is back, and nobody else gets through meanwhile. */
+  /** A call is made. True: it is the one that shows whether the target is back, and nobody else is sent meanwhile. */
   enter(id: string): boolean
   /** The target has answered. */
   answered(id: string, probe: boolean): void
@@ -31,11 +31,15 @@ interface Record {
   failed: number
 }
 
+/** What is undefined is the default. */
+const given = (settings: BreakerConfig = {}): BreakerConfig =>
+  Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+
 const most = 10_000
 
 export function createBreaker(settings: BreakerConfig | false | undefined, state: HealthState): Breaker {
   if (settings === false) return { waitMs: () => 0, enter: () => false, answered() {}, over() {} }
-  const { failures, failureRate, window, restMs } = { ...defaultBreaker, ...settings }
+  const { failures, failureRate, window, restMs } = { ...defaultBreaker, ...given(settings) }
   const records = new Map<string, Record>()
   const recordOf = (id: string): Record => {
     let record = records.get(id)
@@ -60,8 +64,10 @@ export function createBreaker(settings: BreakerConfig | false | undefined, state
       return resting === undefined ? 0 : Math.max(0, resting.until - Date.now())
     },
     enter(id) {
-      if (state.read(id) === undefined) return false
-      // Its time is over, or it would not be called: it rests on for everyone else until this call has shown something.
+      const resting = state.read(id)
+      // Who was on the way already when it opened, or when another was let through, decides nothing.
+      if (resting === undefined || resting.until > Date.now()) return false
+      // It rests on for everyone else until this call has shown something.
       rest(id)
       return true
     },

@@ -41,7 +41,8 @@ export function createBudget(): RetryBudget {
           calls += c
           retries += r
         }
-      if (retries + 1 > Math.max(budgetFloor, calls * budgetRatio)) return false
+      // Retries are calls too: counted among them they would earn further retries.
+      if (retries + 1 > Math.max(budgetFloor, (calls - retries) * budgetRatio)) return false
       slot.retries++
       return true
     },

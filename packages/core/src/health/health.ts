@@ -18,8 +18,8 @@ export interface Standing {
 /** One call to a target, from its beginning to its end; each of its ends is told once. */
 export interface Ticket {
   readonly key: number | undefined
-  /** The first event, or the whole answer, is there. */
-  answered(ms: number, stream: boolean): void
+  /** The first event, or the whole answer, is there; undefined: how long that took says nothing. */
+  answered(ms: number | undefined, stream: boolean): void
   /** It is over: undefined for well, or what went wrong. */
   over(error: GatewayError | undefined, waitMs?: number): void
 }
@@ -75,15 +75,19 @@ export function createHealth(breakerSettings: BreakerConfig | false | undefined,
       return choice.doubtful ? doubtful : ready
     },
     enter({ id, upstreamName, upstream, model }, affinity) {
-      const probe = breaker.enter(id)
+      let probe = breaker.enter(id)
       const { key } = keys.choose(upstreamName, upstream, model, affinity)
       budgetOf(upstreamName).call()
       let told = false
+      let begun = false
       return {
         key,
         answered(ms, stream) {
+          begun = true
           breaker.answered(id, probe)
-          latencies.note(id, stream, ms)
+          // The target is back. How this one answer ends, perhaps much later, is no more than any other's.
+          probe = false
+          if (ms !== undefined) latencies.note(id, stream, ms)
         },
         over(error, waitMs) {
           if (told) return
@@ -91,10 +95,18 @@ export function createHealth(breakerSettings: BreakerConfig | false | undefined,
           const kind = error?.info.kind
           if (kind === 'rate_limited') keys.rest(upstreamName, upstream, model, key, 'rate_limited', waitMs)
           if (kind === 'quota_exceeded') keys.rest(upstreamName, upstream, model, key, 'quota_exceeded', waitMs)
-          if (kind === 'upstream_auth') keys.rest(upstreamName, upstream, model, key, 'refused', waitMs)
+          if (kind === 'upstream_auth') {
+            // A 403 may be about this model alone: it must not take the key away from the others.
+            const about = error?.hints?.status === 403 ? 'model' : 'key'
+            keys.rest(upstreamName, upstream, model, key, 'refused', waitMs, about)
+          }
           // A caller that left, or was answered by another target, has found out nothing.
-          if (kind === 'cancelled') return
-          const failed = kind !== undefined && targetFaults.has(kind)
+          if (kind === 'cancelled' || error?.hints?.ours === true) return
+          // How long a whole answer takes may be up to how slowly the client reads it.
+          if (kind === 'upstream_total_timeout' && begun) return
+          // One key of several was refused: it rests, and the target has others.
+          const keyAlone = kind === 'upstream_auth' && upstream.keys !== undefined
+          const failed = kind !== undefined && targetFaults.has(kind) && !keyAlone
           // It did answer, if only to refuse: it is there.
           if (!failed) breaker.answered(id, probe)
           breaker.over(id, probe, failed)

@@ -25,6 +25,7 @@ export interface KeyPool {
     key: number | undefined,
     reason: Exclude<Rest['reason'], 'failing'>,
     forMs: number | undefined,
+    about?: 'key' | 'model',
   ): void
 }
 
@@ -90,12 +91,15 @@ export function createKeyPool(state: HealthState): KeyPool {
       debts[chosen.key as number] = (debts[chosen.key as number] ?? 0) - total
       return chosen
     },
-    rest(upstreamName, upstream, model, key, reason, forMs) {
+    rest(upstreamName, upstream, model, key, reason, forMs, about = reason === 'rate_limited' ? 'model' : 'key') {
       // A sole credential is all there is: leaving it alone for a guess would only turn one failure into many.
       if (forMs === undefined && upstream.keys === undefined) return
       const id = idOf(upstreamName, key)
+      const place = reason === 'rate_limited' ? `${id}/${model}` : id
       const until = Date.now() + Math.min(longestRestMs, forMs ?? restMs[reason])
-      state.write(reason === 'rate_limited' ? `${id}/${model}` : id, { until, reason })
+      // A guess does not shorten what an upstream has said to another call.
+      if (forMs === undefined && (state.read(place)?.until ?? 0) > until) return
+      state.write(place, { until, reason })
     },
   }
 }

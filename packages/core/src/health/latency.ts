@@ -17,40 +17,40 @@ const most = 10_000
 
 interface Mean {
   ms: number
-  at: number
+  measuredAt: number
+  /** When somebody was sent to find it out. */
+  askedAt: number
 }
 
 export function createLatencies(): Latencies {
   const means = new Map<string, Mean>()
   // Streams and whole answers are apart: a first event comes sooner than an answer's last word.
   const keyOf = (id: string, stream: boolean): string => (stream ? `~${id}` : id)
+  const store = (key: string, mean: Mean): void => {
+    if (means.size >= most) means.clear()
+    means.set(key, mean)
+  }
+  const isFresh = ({ measuredAt, askedAt }: Mean): boolean => Date.now() - Math.max(measuredAt, askedAt) < staleMs
   return {
     note(id, stream, ms) {
       const key = keyOf(id, stream)
+      const now = Date.now()
       const known = means.get(key)
-      if (known === undefined) {
-        if (means.size >= most) means.clear()
-        means.set(key, { ms, at: Date.now() })
-        return
-      }
-      const fresh = Number.isFinite(known.ms) && Date.now() - known.at < 2 * staleMs
-      known.ms = fresh ? known.ms + share * (ms - known.ms) : ms
-      known.at = Date.now()
+      if (known === undefined) return store(key, { ms, measuredAt: now, askedAt: now })
+      // What was long ago says nothing any more: a bad hour must not be paid off call by call.
+      known.ms = now - known.measuredAt < staleMs ? known.ms + share * (ms - known.ms) : ms
+      known.measuredAt = now
     },
     look(id, stream) {
       const known = means.get(keyOf(id, stream))
-      return known !== undefined && Date.now() - known.at < staleMs ? known.ms : -1
+      return known !== undefined && isFresh(known) ? known.ms : -1
     },
     expect(id, stream) {
       const key = keyOf(id, stream)
       const known = means.get(key)
-      const now = Date.now()
-      if (known !== undefined && now - known.at < staleMs) return known.ms
-      if (known !== undefined) known.at = now
-      else {
-        if (means.size >= most) means.clear()
-        means.set(key, { ms: Number.POSITIVE_INFINITY, at: now })
-      }
+      if (known !== undefined && isFresh(known)) return known.ms
+      if (known !== undefined) known.askedAt = Date.now()
+      else store(key, { ms: Number.POSITIVE_INFINITY, measuredAt: Number.NEGATIVE_INFINITY, askedAt: Date.now() })
       return -1
     },
   }

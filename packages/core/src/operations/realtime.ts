@@ -8,6 +8,7 @@ import { codecOf } from '../formats/index.ts'
 import type { Json } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
 import type { Ticket } from '../health/health.ts'
+import { isCallable, resting } from '../health/resting.ts'
 import { newId } from '../ids.ts'
 import type { Inbound } from '../inbound.ts'
 import type { RequestBody } from '../lanes/wire.ts'
@@ -81,6 +82,7 @@ export async function openRealtime<Socket>(call: RealtimeCall<Socket>): Promise<
     if (kind === 'upstream_auth')
       shared.logger.warn(
         `modelgate: upstream '${ledger.upstream}' refused the configured credentials (request ${ledger.requestId})`,
+        error.cause,
       )
     const reply = errorReply(error, codecOf(route.format), ledger.requestId)
     if (ledger.upstream !== undefined) Object.assign(reply.headers, callHeaders(ledger))
@@ -100,17 +102,19 @@ async function dialTargets<Socket>(
   const asked = { request: nothing, inbound, ledger }
   announce({ shared, ...asked })
   const plan = shared.router.plan(ledger.model, ledger.identity)
-  const meant = plan.targets.filter(({ when }) => isMeant(when, () => traitsOf(asked)))
+  const meant = plan.targets.filter(({ when }) => isMeant(when, () => traitsOf(asked), shared.logger))
   const { latencies } = health
   const order = arrange(meant, plan.strategy, { latencies, stream: true, affinity: undefined }).flat()
-  const ready = order.filter((target) => health.standing(target).state === 'ready')
+  const offering = order.filter(({ upstream }) => upstream.realtime !== undefined)
+  const callable = offering.filter((target) => isCallable(health.standing(target)))
+  if (offering.length > 0 && callable.length === 0)
+    throw resting(
+      ledger.model,
+      offering.map((target) => health.standing(target)),
+    )
   let failure: GatewayError | undefined
-  for (const target of ready.length > 0 ? ready : order) {
+  for (const target of callable) {
     const { upstream, upstreamName, model } = target
-    if (upstream.realtime === undefined) {
-      failure ??= notOffered(ledger)
-      continue
-    }
     if (ledger.attempts.length >= plan.retry.attempts) break
     ledger.upstream = upstreamName
     ledger.upstreamModel = model
@@ -124,17 +128,19 @@ async function dialTargets<Socket>(
     }
     ledger.attempts.push(log)
     const startedAt = Date.now()
-    const base = callUrl(upstream, upstream.realtime, undefined, model)
+    const base = callUrl(upstream, upstream.realtime as string, undefined, model)
     const url = `${base}${base.includes('?') ? '&' : '?'}${queryFor(model)}`
     const { messageBytes } = sessionLimits(shared)
     try {
       const own = { ...headersOf(upstream, ticket.key, inbound), ...headersFor({ shared, inbound, ledger }, log) }
-      const headers = await authorized(upstream, { method: 'GET', url, headers: own, body: undefined })
+      const headers = await bounded(signal, (signal) =>
+        authorized(upstream, { method: 'GET', url, headers: own, body: undefined }, signal),
+      )
       const dialled = await bounded(signal, (signal) => dial({ url, headers, messageBytes, signal }))
       log.latencyMs = Date.now() - startedAt
       if ('socket' in dialled) {
         log.status = 101
-        ticket.answered(log.latencyMs, true)
+        ticket.answered(undefined, true)
         return { socket: dialled.socket, upstream, ticket }
       }
       const { refusal } = dialled

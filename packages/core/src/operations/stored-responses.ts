@@ -134,7 +134,7 @@ async function relayed(
 ): Promise<Reply> {
   const { id, route, transport, requestId } = call
   const own = { accept: 'application/json', ...ownHeaders(upstream, undefined) }
-  const headers = await authorized(upstream, { method: route.method, url, headers: own, body: undefined })
+  const headers = await authorized(upstream, { method: route.method, url, headers: own, body: undefined }, signal)
   const response = await transport({ method: route.method, url, headers, signal }).catch((cause: unknown) => {
     throw unreachable(cause)
   })

@@ -28,7 +28,7 @@ export function keepUntilExpiry<T>(get: () => Promise<Lasting<T>>): () => T | Pr
   let pending: Promise<T> | undefined
   const renew = async (): Promise<T> => {
     try {
-      const { value, expiresAt } = await get()
+      const { value, expiresAt } = await inTime(get())
       kept = expiresAt === undefined ? undefined : { value, expiresAt }
       return value
     } catch (cause) {
@@ -43,6 +43,21 @@ export function keepUntilExpiry<T>(get: () => Promise<Lasting<T>>): () => T | Pr
       pending = undefined
     })
     return pending
+  }
+}
+
+/** A source that never answers must not keep all later calls waiting for it. */
+const patienceMs = 30_000
+
+async function inTime<T>(getting: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no access token came within ${patienceMs / 1000} s`)), patienceMs)
+  })
+  try {
+    return await Promise.race([getting, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

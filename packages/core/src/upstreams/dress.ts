@@ -2,8 +2,8 @@ import { GatewayError } from '../errors.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
 import { editJson } from '../json/edit.ts'
-import { scanJson } from '../json/scan.ts'
-import type { BodyEdit, Hosting } from './upstream.ts'
+import { type Member, scanJson } from '../json/scan.ts'
+import type { Hosting } from './upstream.ts'
 
 /** What a target's configuration says of the body. */
 export interface BodyWishes {
@@ -34,49 +34,81 @@ export function dress(
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
   const value = JSON.parse(text) as Json
   if (!isObject(value)) throw new GatewayError('internal', 'A body that is no object cannot be edited.')
-  const set: JsonObject = {}
-  const drop: string[] = []
-  for (const [field, wish] of Object.entries(defaults ?? {})) {
-    const own = value[field]
-    if (own === undefined) set[field] = wish
-    else if (isObject(own) && isObject(wish)) set[field] = merge(wish, own)
-  }
-  for (const [field, wish] of Object.entries(overrides ?? {})) {
-    const own = value[field]
-    if (wish === null) {
-      delete set[field]
-      drop.push(field)
-      if (own !== undefined) call.replaced(field)
-      continue
-    }
-    const base = set[field] ?? own
-    set[field] = isObject(base) && isObject(wish) ? merge(base, wish) : wish
-    if (own !== undefined && contradicts(own, wish)) call.replaced(field)
-  }
-  const dressed: JsonObject = { ...value, ...set }
-  for (const field of drop) delete dressed[field]
-  const edit: BodyEdit = hosting?.edit?.({ body: dressed, ...call }) ?? {}
-  for (const field of edit.drop ?? []) delete set[field]
-  const wanted: JsonObject = { ...set, ...edit.set }
-  const unwanted = [...drop.filter((field) => edit.set?.[field] === undefined), ...(edit.drop ?? [])]
-  if (Object.keys(wanted).length === 0 && unwanted.length === 0) return body
-  return editJson(text, scanJson(text, Number.POSITIVE_INFINITY).members, wanted, unwanted)
+  const wished = withWishes(text, value, wishes, call)
+  if (hosting?.edit === undefined) return wished ?? body
+  const whole = wished === undefined ? value : (JSON.parse(wished) as JsonObject)
+  const { set = {}, drop = [] } = hosting.edit({ body: whole, ...call })
+  if (Object.keys(set).length === 0 && drop.length === 0) return wished ?? body
+  return editJson(wished ?? text, membersOf(wished ?? text), set, drop)
 }
 
-/** `over` wins; `null` in it takes a field out. */
-function merge(under: JsonObject, over: JsonObject): JsonObject {
-  const merged: JsonObject = { ...under }
-  for (const [field, value] of Object.entries(over)) {
-    const own = merged[field]
-    if (value === null) delete merged[field]
-    else merged[field] = isObject(own) && isObject(value) ? merge(own, value) : value
+/** Undefined where nothing changes. All that the wishes leave alone stays as it was written: no number loses digits. */
+function withWishes(
+  text: string,
+  value: JsonObject,
+  { defaults = {}, overrides = {} }: BodyWishes,
+  { replaced }: DressCall,
+): string | undefined {
+  const members = membersOf(text)
+  const own = new Map(members.map(({ key, start, end }) => [key, text.slice(start, end)]))
+  const changed = new Map<string, string | undefined>()
+  for (const [field, wish] of Object.entries(defaults)) {
+    const filled = fill(own.get(field), wish)
+    if (filled !== own.get(field)) changed.set(field, filled)
   }
-  return merged
+  for (const [field, wish] of Object.entries(overrides)) {
+    if (wish === undefined) continue
+    changed.set(field, patch(changed.get(field) ?? own.get(field), wish))
+    if (own.has(field) && contradicts(value[field], wish)) replaced(field)
+  }
+  if (changed.size === 0) return undefined
+  return written([
+    ...members
+      .filter(({ key }) => !changed.has(key))
+      .map(({ key, start, end }) => [key, text.slice(start, end)] as const),
+    ...changed,
+  ])
+}
+
+const membersOf = (text: string): readonly Member[] => scanJson(text, Number.POSITIVE_INFINITY).members
+
+const written = (members: Iterable<readonly [string, string | undefined]>): string =>
+  `{${[...members].flatMap(([key, value]) => (value === undefined ? [] : `${JSON.stringify(key)}:${value}`)).join(',')}}`
+
+const fieldsOf = (text: string | undefined): Map<string, string | undefined> =>
+  new Map(
+    text?.startsWith('{') === true ? membersOf(text).map(({ key, start, end }) => [key, text.slice(start, end)]) : [],
+  )
+
+/** A value's text with what it does not say itself; what it says stays, `null` too. */
+function fill(own: string | undefined, wish: Json | undefined): string | undefined {
+  if (own === undefined) return wish === undefined ? undefined : JSON.stringify(wish)
+  if (!isObject(wish) || !own.startsWith('{')) return own
+  const fields = fieldsOf(own)
+  let filled = own
+  for (const [field, value] of Object.entries(wish)) {
+    const text = fill(fields.get(field), value)
+    if (text === fields.get(field)) continue
+    fields.set(field, text)
+    filled = ''
+  }
+  return filled === '' ? written(fields) : filled
+}
+
+/** A value's text after a wish (a JSON merge patch); undefined: it is taken out. */
+function patch(own: string | undefined, wish: Json): string | undefined {
+  if (wish === null) return undefined
+  if (!isObject(wish)) return JSON.stringify(wish)
+  const fields = fieldsOf(own)
+  for (const [field, value] of Object.entries(wish))
+    if (value !== undefined) fields.set(field, patch(fields.get(field), value))
+  return written(fields)
 }
 
 /** Whether a wish leaves something else there than stood there; what it only adds contradicts nothing. */
-function contradicts(own: Json, wish: Json): boolean {
+function contradicts(own: Json | undefined, wish: Json | undefined): boolean {
+  if (own === undefined || wish === undefined) return false
   if (isObject(own) && isObject(wish))
-    return Object.entries(wish).some(([field, value]) => own[field] !== undefined && contradicts(own[field], value))
+    return Object.entries(wish).some(([field, value]) => contradicts(own[field], value))
   return JSON.stringify(own) !== JSON.stringify(wish)
 }

@@ -52,7 +52,9 @@ function toTransportResponse(response: Response): TransportResponse {
       for await (const chunk of readAll(response.body)) {
         size += chunk.length
         if (size > limit)
-          throw new GatewayError('upstream_bad_response', `The upstream's answer is larger than ${limit} bytes.`)
+          throw new GatewayError('upstream_bad_response', `The upstream's answer is larger than ${limit} bytes.`, {
+            hints: { hopeless: true, ours: true },
+          })
         chunks.push(chunk)
       }
       return concatBytes(chunks)

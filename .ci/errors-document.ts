@@ -1,0 +1,82 @@
+import type { Attempt } from '../packages/core/src/config.ts'
+import { GatewayError, statusOf } from '../packages/core/src/errors.ts'
+import { codecs } from '../packages/core/src/formats/index.ts'
+import type { ErrorKind } from '../packages/core/src/formats/ir.ts'
+import { anthropic, createGateway, gemini, openaiCompatible, type Upstream } from '../packages/core/src/index.ts'
+import { errorReply } from '../packages/core/src/reply.ts'
+import { type Onward, onwardFrom } from '../packages/core/src/retry.ts'
+import { table } from './markdown-table.ts'
+
+const words = { same: 'same target', elsewhere: 'another target', nowhere: 'no' } satisfies Record<Onward, string>
+
+/** What clients get for each kind of error, and whether the gateway goes on after it. */
+export function kindTable(): string {
+  const kinds = Object.keys(statusOf) as ErrorKind[]
+  const cells = kinds.map((kind) => {
+    const error = new GatewayError(kind, '')
+    const replies = codecs.map((codec) => errorReply(error, codec, ''))
+    const answers = replies.map(({ status, body }) => {
+      const { type, status: word, code, details } = JSON.parse(String(body)).error
+      const reason = Array.isArray(details) ? details.find((detail) => detail.reason)?.reason : undefined
+      const more = typeof code === 'string' ? `, code \`${code}\`` : reason ? `, reason \`${reason}\`` : ''
+      return `${status} \`${type ?? word}\`${more}`
+    })
+    const said = (name: string): string => [...new Set(replies.map(({ headers }) => headers[name] ?? ''))].join(' or ')
+    return [`\`${kind}\``, ...answers, said('retry-after'), said('x-should-retry'), words[onwardFrom(error)]]
+  })
+  const head = [...codecs.map(({ format }) => `${format} client`), '`retry-after`', '`x-should-retry`', 'tried again']
+  return table(['kind', ...head], ...cells)
+}
+
+const baseURL = 'https://upstream.test'
+const speaking: Readonly<Record<string, () => Upstream>> = {
+  chat: () => openaiCompatible({ baseURL, formats: ['chat'] }),
+  messages: () => anthropic({ baseURL, apiKey: 'any' }),
+  gemini: () => gemini({ baseURL, apiKey: 'any' }),
+  responses: () => openaiCompatible({ baseURL, formats: ['responses'] }),
+}
+
+/** The attempts of a call to two upstreams that both answer with nothing but a status. */
+async function attemptsAt(status: number, upstream: Upstream): Promise<readonly Attempt[]> {
+  let attempts: readonly Attempt[] = []
+  const gateway = createGateway({
+    auth: 'none',
+    upstreams: { one: upstream, two: upstream },
+    models: { any: ['one', 'two'] },
+    retry: { backoffMs: 1 },
+    logger: false,
+    plugins: [{ name: 'see', onFinish: (event) => void ({ attempts } = event) }],
+    fetch: async () => Response.json({ error: { message: 'Something.' } }, { status }),
+  })
+  const body = JSON.stringify({ model: 'any', messages: [{ role: 'user', content: 'Hello' }] })
+  const headers = { 'content-type': 'application/json' }
+  const response = await gateway.fetch(
+    new Request('https://gateway.test/v1/chat/completions', { method: 'POST', headers, body }),
+  )
+  await response.text()
+  await gateway.close()
+  return attempts
+}
+
+const goesOn = (attempts: readonly Attempt[]): string =>
+  words[attempts.length === 1 ? 'nowhere' : attempts[1]?.reason === 'retry' ? 'same' : 'elsewhere']
+
+const statuses = [307, 400, 401, 402, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 501, 502, 503, 504, 529]
+
+/** What kind each status of an upstream is, and where the gateway goes on, as it does. */
+export async function statusTable(): Promise<string> {
+  const cells = await Promise.all(
+    statuses.map(async (status) => {
+      const calls = await Promise.all(
+        codecs.map(({ format }) => {
+          const upstream = speaking[format]?.()
+          if (upstream === undefined) throw new Error(`say here which upstream speaks ${format}`)
+          return attemptsAt(status, upstream)
+        }),
+      )
+      const kinds = calls.map(([first]) => `\`${first?.error}\``)
+      return [String(status), ...kinds, [...new Set(calls.map(goesOn))].join(' or ')]
+    }),
+  )
+  return table(['status', ...codecs.map(({ format }) => `from a ${format} upstream`), 'tried again'], ...cells)
+}
