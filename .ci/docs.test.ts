@@ -7,7 +7,6 @@ import { defaultLimits } from '../packages/core/src/check-config.ts'
 import { codecs } from '../packages/core/src/formats/index.ts'
 import { kindTable, statusTable } from './errors-document.ts'
 import { answerPairs, answerTables, requestPairs, requestTables } from './formats-document.ts'
-import { table } from './markdown-table.ts'
 import { catalogTable, documentedMakers, lacksTable, quirkTable, valuesTable } from './upstreams-document.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

@@ -38,14 +38,14 @@ const speaking: Readonly<Record<string, () => Upstream>> = {
 
 /** The attempts of a call to two upstreams that both answer with nothing but a status. */
 async function attemptsAt(status: number, upstream: Upstream): Promise<readonly Attempt[]> {
-  let attempts: readonly Attempt[] = []
+  const attempts: Attempt[] = []
   const gateway = createGateway({
     auth: 'none',
     upstreams: { one: upstream, two: upstream },
     models: { any: ['one', 'two'] },
     retry: { backoffMs: 1 },
     logger: false,
-    plugins: [{ name: 'see', onFinish: (event) => void ({ attempts } = event) }],
+    plugins: [{ name: 'see', onFinish: (event) => void attempts.push(...event.attempts) }],
     fetch: async () => Response.json({ error: { message: 'Something.' } }, { status }),
   })
   const body = JSON.stringify({ model: 'any', messages: [{ role: 'user', content: 'Hello' }] })

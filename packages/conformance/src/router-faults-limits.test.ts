@@ -239,6 +239,12 @@ describe('hedging', () => {
     expect(w.to('b')[0]?.signal.aborted).toBe(true)
   })
 
+  test('a fault that only the second one finds is not the call’s', async () => {
+    const w = world({ a: after(600, well), b: failing(400) }, hedgedM(200))
+    expect((await clocked(w.chat())).status).toBe(200)
+    expect(w.finished).toMatchObject([{ upstream: 'a', attempts: [{ status: 200 }, { reason: 'hedge', status: 400 }] }])
+  })
+
   test('a client that leaves aborts both', async () => {
     const w = world({ a: silent, b: silent }, hedgedM(200))
     const client = new AbortController()

@@ -156,7 +156,11 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult | 
       answered()
       return { kind: 'bytes', pump, headers: bodyHeaders(response), abort, times }
     }
-    const bytes = await response.bytes(limits.answerBytes).catch(reason(truncated))
+    // An upstream that keeps sending, if only blanks while its model thinks, is not silent.
+    const heard = (): void => {
+      deadline = Date.now() + limits.idleMs
+    }
+    const bytes = await response.bytes(limits.answerBytes, heard).catch(reason(truncated))
     clearTimeout(timer)
     const answer = readAnswer(bytes, options)
     answered()
@@ -311,7 +315,7 @@ async function openStream(
 }
 
 const hasNoEndpoint = (status = 0): boolean =>
-  (status >= 300 && status < 400) || status === 404 || status === 405 || status === 501
+  (status >= 300 && status < 400) || status === 404 || status === 405 || status === 415 || status === 501
 
 function classify(cause: unknown, { signal }: AttemptOptions): GatewayError {
   if (signal.aborted) return stopReason(signal)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { authorized, headersTo, madeHeaders, ownHeaders } from './call-headers.ts'
 import { GatewayError } from './errors.ts'
+import { createCanceller } from './signal.ts'
 import { openaiCompatible } from './upstreams/openai-compatible.ts'
 import type { OutgoingCall, Upstream } from './upstreams/upstream.ts'
 
@@ -60,10 +61,11 @@ describe('the headers of a call', () => {
 })
 
 describe('what is made for a call alone', () => {
+  const never = createCanceller()
   const call = { method: 'POST', url: 'http://up.test/v1/chat', headers: { a: '1', authorization: 'Bearer one' } }
 
   it('is nothing where the upstream makes nothing', async () =>
-    expect(await authorized(plain, { ...call, body: 'x' })).toBe(call.headers))
+    expect(await authorized(plain, { ...call, body: 'x' }, never)).toBe(call.headers))
 
   it.each<[string, Parameters<typeof authorized>[1]['body'], OutgoingCall['body']]>([
     ['text', '{}', '{}'],
@@ -85,7 +87,7 @@ describe('what is made for a call alone', () => {
         return { authorization: 'Signed 1' }
       },
     }
-    expect(await authorized(upstream, { ...call, body })).toEqual({ a: '1', authorization: 'Signed 1' })
+    expect(await authorized(upstream, { ...call, body }, never)).toEqual({ a: '1', authorization: 'Signed 1' })
     expect(calls).toEqual([{ ...call, body: seen }])
     expect(madeHeaders(upstream)).toEqual({ authorization: 'Signed 1' })
     expect(madeHeaders(plain)).toEqual({})
@@ -100,7 +102,9 @@ describe('what is made for a call alone', () => {
     ],
     ['rejects', () => Promise.reject(new Error('secret token sk-1'))],
   ])('that %s is our own fault, and why stays in the process', async (_, authorize) => {
-    const error = await authorized({ ...plain, authorize }, { ...call, body: '{}' }).catch((thrown: unknown) => thrown)
+    const error = await authorized({ ...plain, authorize }, { ...call, body: '{}' }, never).catch(
+      (thrown: unknown) => thrown,
+    )
     expect(error).toBeInstanceOf(GatewayError)
     expect(error).toMatchObject({
       info: {
@@ -111,5 +115,12 @@ describe('what is made for a call alone', () => {
       cause: new Error('secret token sk-1'),
     })
     expect(JSON.stringify((error as GatewayError).info)).not.toContain('secret')
+  })
+
+  it('is waited for only as long as the call lasts', async () => {
+    const signal = createCanceller()
+    const hanging = authorized({ ...plain, authorize: () => new Promise(() => {}) }, { ...call, body: '' }, signal)
+    signal.abort()
+    await expect(hanging).rejects.toMatchObject({ info: { kind: 'upstream_auth' } })
   })
 })

@@ -47,7 +47,7 @@ export function headersFor(
     const added = observed(shared.logger, plugin, 'onUpstream', () =>
       plugin.onUpstream?.({ requestId: ledger.requestId, upstream, model, attempt, reason }),
     )
-    if (added === undefined) continue
+    if (added === undefined || added === null) continue
     const bad = Object.entries(added).find((header) => !isHeader(header))
     if (bad !== undefined) {
       shared.logger.error(`modelgate: onUpstream of plugin '${plugin.name}' gave a header '${bad[0]}' that is none`)

@@ -130,8 +130,11 @@ export async function tryTargets<P extends Prepared>(
   const first = async (): Promise<Step<P> | undefined> => {
     const ready = await fresh()
     if (ready !== undefined) return step(ready, 'first')
-    for (const candidate of all) {
-      const { state, waitMs } = health.standing(candidate.target)
+    const limited = all
+      .map((candidate) => ({ candidate, standing: health.standing(candidate.target) }))
+      .sort((a, b) => a.standing.waitMs - b.standing.waitMs)
+    for (const { candidate, standing } of limited) {
+      const { state, waitMs } = standing
       // Whoever waited for the same moment must not come at the same moment.
       const spreadMs = waitMs + Math.random() * Math.min(1000, waitMs / 4)
       if (candidate.out || state !== 'limited' || !mayWait(spreadMs)) continue
@@ -181,6 +184,12 @@ export async function tryTargets<P extends Prepared>(
   let current: Step<P> | undefined = await first()
   while (current !== undefined) {
     if (current.waitMs > 0) await sleep(current.waitMs, signal)
+    // While it slept, or others were chosen for beside it, somebody may have found out that the target is gone.
+    if (health.standing(current.candidate.target).state === 'failing') {
+      const other = await fresh()
+      current = other === undefined ? undefined : step(other, ledger.attempts.length === 0 ? 'first' : 'fallback')
+      continue
+    }
     const started = launch(call, current, affinity, holdUntil)
     const { answered, failed } =
       plan.hedgeMs === undefined
@@ -337,11 +346,12 @@ function enterBooks(ledger: Ledger, target: ResolvedTarget, { lane }: Prepared):
 }
 
 function limitsFor({ limits: own }: ResolvedTarget, limits: Required<Limits>): AttemptLimits {
+  const { connectMs } = own ?? {}
   return {
-    connectMs: own?.connectMs,
-    firstByteMs: own?.firstByteMs ?? limits.firstByteMs,
-    idleMs: own?.idleMs ?? limits.idleMs,
-    totalMs: own?.totalMs ?? limits.totalMs,
+    connectMs: connectMs === undefined ? undefined : Math.min(connectMs, longestMs),
+    firstByteMs: Math.min(own?.firstByteMs ?? limits.firstByteMs, longestMs),
+    idleMs: Math.min(own?.idleMs ?? limits.idleMs, longestMs),
+    totalMs: Math.min(own?.totalMs ?? limits.totalMs, longestMs),
     answerBytes: limits.answerBytes,
   }
 }
@@ -379,8 +389,13 @@ async function hedged<P extends Prepared>(
     running.delete(who)
     if ('error' in result) {
       // The hedge first: the one that was called by right decides where to go on.
-      if (who === first) failed.push({ step: who.step, failure: result })
-      else failed.unshift({ step: who.step, failure: result })
+      if (who !== first) failed.unshift({ step: who.step, failure: result })
+      else {
+        failed.push({ step: who.step, failure: result })
+        // The request's own fault. (The hedge's word is not enough: its target may be less able.)
+        if (result.onward === 'nowhere') for (const other of running) giveUp(other)
+        if (result.onward === 'nowhere') break
+      }
       continue
     }
     for (const other of running) giveUp(other)

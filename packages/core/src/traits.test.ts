@@ -221,10 +221,14 @@ describe('a target is meant', () => {
       }),
     ).toBe(true))
 
-  it('by a function that throws: the call fails', () =>
-    expect(() =>
-      isMeant(() => {
-        throw new Error('I do not know.')
-      }, asked),
-    ).toThrow('I do not know.'))
+  it('not by a function that throws, which is logged', () => {
+    const logged: unknown[] = []
+    const logger = { warn: (_: string, why: unknown) => void logged.push(why), error() {} }
+    const failure = new Error('I do not know.')
+    const throwing = (): boolean => {
+      throw failure
+    }
+    expect(isMeant(throwing, asked, logger)).toBe(false)
+    expect(logged).toEqual([failure])
+  })
 })

@@ -17,8 +17,12 @@ export interface TransportRequest {
 export interface TransportResponse {
   readonly status: number
   header(name: string): string | undefined
-  /** The whole body; rejects once it exceeds `limit` bytes. */
-  bytes(limit: number): Promise<Uint8Array>
+  /**
+   * The whole body; rejects once it exceeds `limit` bytes.
+   *
+   * @param onData called whenever some of it has come, where the transport can tell
+   */
+  bytes(limit: number, onData?: () => void): Promise<Uint8Array>
   /** The body as it comes, content-encoding undone. Leaving the loop early closes the connection. */
   stream(): AsyncIterable<Uint8Array>
   /** Throws the body away and frees the connection. */

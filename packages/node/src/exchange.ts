@@ -46,6 +46,8 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   #reader: Reader | undefined
   #collector: Collector | undefined
   #encodings: readonly string[] = []
+  /** Until a connection must stand. */
+  #connectTimer: ReturnType<typeof setTimeout> | undefined
 
   constructor(
     request: TransportRequest,
@@ -58,6 +60,8 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     this.#reject = reject
     this.#resend = resend
     request.signal.addEventListener('abort', this)
+    const { connectMs } = request
+    if (connectMs !== undefined) this.#connectTimer = setTimeout(() => this.#cancel(noConnection(connectMs)), connectMs)
   }
 
   /** The signal's abort. An object as listener saves a closure, and is what removes it again. */
@@ -70,6 +74,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   // ---- what undici calls ----
 
   onConnect(disconnect: (error?: Error) => void): void {
+    clearTimeout(this.#connectTimer)
     if (this.#over) disconnect(this.#error)
     else this.#sent = true
   }
@@ -99,6 +104,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     this.#chunks.push(chunk)
     this.#size += chunk.length
     if (this.#collector !== undefined) {
+      this.#collector.onData?.()
       if (this.#size > this.#collector.limit) this.#cancel(tooLarge(this.#collector.limit))
       return true
     }
@@ -138,15 +144,15 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     return findHeader(this.#rawHeaders, name)
   }
 
-  bytes(limit: number): Promise<Uint8Array> {
-    if (this.#encodings.length > 0) return collect(this.stream(), limit)
+  bytes(limit: number, onData?: () => void): Promise<Uint8Array> {
+    if (this.#encodings.length > 0) return collect(this.stream(), limit, onData)
     if (this.#size > limit || Number(findHeader(this.#rawHeaders, 'content-length') ?? 0) > limit) {
       this.#cancel(tooLarge(limit))
       return Promise.reject(tooLarge(limit))
     }
     if (this.#over) return this.#error === undefined ? Promise.resolve(this.#take()) : Promise.reject(this.#error)
     return new Promise((resolve, reject) => {
-      this.#collector = { limit, resolve, reject }
+      this.#collector = { limit, onData, resolve, reject }
       this.#unpause()
     })
   }
@@ -215,6 +221,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   #end(error: Error | undefined): void {
     this.#over = true
     this.#error = error
+    clearTimeout(this.#connectTimer)
     this.#request.signal.removeEventListener('abort', this)
     if (this.status === 0) {
       this.#reject(error ?? new Error('The upstream ended its answer before it began.'))
@@ -241,6 +248,7 @@ interface Reader {
 
 interface Collector {
   readonly limit: number
+  readonly onData: (() => void) | undefined
   resolve(bytes: Uint8Array): void
   reject(error: Error): void
 }
@@ -255,10 +263,11 @@ function isStale(error: Error & { code?: string }, connection: Connection | unde
   return error.code === 'UND_ERR_SOCKET' && (error.message === 'other side closed' || error.message === 'closed')
 }
 
-async function collect(stream: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array> {
+async function collect(stream: AsyncIterable<Uint8Array>, limit: number, onData?: () => void): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of stream) {
+    onData?.()
     size += chunk.length
     if (size > limit) throw tooLarge(limit)
     chunks.push(chunk)
@@ -270,5 +279,8 @@ const tooLarge = (limit: number): GatewayError =>
   new GatewayError('upstream_bad_response', `The upstream's answer is larger than the limit of ${limit} bytes.`, {
     hints: { hopeless: true, ours: true },
   })
+
+const noConnection = (ms: number): Error =>
+  Object.assign(new Error(`No connection stood within ${ms} ms.`), { code: 'UND_ERR_CONNECT_TIMEOUT' })
 
 const leftEarly = (): Error => Object.assign(new Error('The answer was not read to its end.'), { code: 'ABORT_ERR' })

@@ -17,7 +17,11 @@ export interface KeyPool {
   choose(upstreamName: string, upstream: Upstream, model: string, affinity: string | undefined): KeyChoice
   /** As `choose`, without anything being counted: to look at. */
   look(upstreamName: string, upstream: Upstream, model: string): KeyChoice
-  /** A key was limited, refused or has used up its quota. Undefined `forMs`: nobody said for how long. */
+  /**
+   * A key was limited, refused or has used up its quota. Undefined `forMs`: nobody said for how long.
+   *
+   * @param about what it is about: the key as such, or what it may do with this model. Default: limits are about the model.
+   */
   rest(
     upstreamName: string,
     upstream: Upstream,
@@ -95,7 +99,7 @@ export function createKeyPool(state: HealthState): KeyPool {
       // A sole credential is all there is: leaving it alone for a guess would only turn one failure into many.
       if (forMs === undefined && upstream.keys === undefined) return
       const id = idOf(upstreamName, key)
-      const place = reason === 'rate_limited' ? `${id}/${model}` : id
+      const place = about === 'model' ? `${id}/${model}` : id
       const until = Date.now() + Math.min(longestRestMs, forMs ?? restMs[reason])
       // A guess does not shorten what an upstream has said to another call.
       if (forMs === undefined && (state.read(place)?.until ?? 0) > until) return

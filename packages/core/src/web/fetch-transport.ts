@@ -45,11 +45,12 @@ function toTransportResponse(response: Response): TransportResponse {
   return {
     status: response.status,
     header: (name) => response.headers.get(name) ?? undefined,
-    async bytes(limit) {
+    async bytes(limit, onData) {
       if (response.body === null) return new Uint8Array(0)
       const chunks: Uint8Array[] = []
       let size = 0
       for await (const chunk of readAll(response.body)) {
+        onData?.()
         size += chunk.length
         if (size > limit)
           throw new GatewayError('upstream_bad_response', `The upstream's answer is larger than ${limit} bytes.`, {

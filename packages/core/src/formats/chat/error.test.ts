@@ -167,7 +167,7 @@ describe('errors of upstreams', () => {
       code: 'unsupported_parameter',
     })
     const google = { error: { code: 429, message: 'm', details: [{ '@type': 'RetryInfo', retryDelay: '16.2s' }] } }
-    expect(chatCodec.decodeError(429, google).retryAfter).toBe(17)
+    expect(chatCodec.decodeError(429, google).retryAfter).toBe(16.2)
   })
 
   test('are cut to a readable length', () => {

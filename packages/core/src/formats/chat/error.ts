@@ -94,7 +94,7 @@ function retryDelay(details: Json | undefined): number | undefined {
   for (const detail of details)
     if (isObject(detail) && typeof detail.retryDelay === 'string') {
       const seconds = Number.parseFloat(detail.retryDelay)
-      if (Number.isFinite(seconds)) return Math.ceil(seconds)
+      if (Number.isFinite(seconds)) return seconds
     }
   return undefined
 }

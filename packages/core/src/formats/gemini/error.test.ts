@@ -86,7 +86,7 @@ describe('errors of upstreams', () => {
     const body = google(429, 'RESOURCE_EXHAUSTED', 'current quota, check your plan and billing', details)
     expect(geminiCodec.decodeError(429, body)).toMatchObject({
       kind: 'rate_limited',
-      retryAfter: 17,
+      retryAfter: 16.2,
       param: 'contents',
       code: 'RESOURCE_EXHAUSTED',
     })

@@ -39,6 +39,10 @@ export const responsesCodec: Codec = {
   answerPointers,
   usageBeside,
   efforts,
-  affinity: { keys: ['prompt_cache_key', 'conversation'], prefix: ['tools', 'instructions'], turns: 'input' },
+  affinity: {
+    keys: ['prompt_cache_key', 'conversation', 'conversation.id'],
+    prefix: ['tools', 'instructions'],
+    turns: 'input',
+  },
   carries,
 }
