@@ -68,7 +68,7 @@ describe('an upstream that cannot be reached', () => {
     const dnsMs = performance.now() - since
     const times: number[] = []
     for (const format of formats) {
-      const ask = await started(gatewayTo('chat', { baseURL, retry: false, breaker: false }))
+      const ask = await started(gatewayTo('chat', { baseURL, retry: {}, breaker: false }))
       const request = (): Request => requestTo(format, JSON.stringify(simpleRequest(format, false)))
       // The first one pays for what is loaded once.
       await ask(request())

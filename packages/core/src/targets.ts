@@ -156,7 +156,10 @@ export async function tryTargets<P extends Prepared>(
     if (otherKeyHelps.has(error.info.kind) && target.upstream.keys !== undefined)
       if (health.standing(target).state === 'ready') return step(candidate, 'other-key')
     const stated = error.hints?.waitMs
-    if (onward === 'same' && again) candidate.readyAt = Date.now() + (stated ?? backoffMs(candidate.calls, plan.retry))
+    // A connection that cannot be had at once, twice, is not there: waiting for it would only keep the client waiting.
+    const unreachable = error.info.kind === 'upstream_unreachable'
+    const pause = (): number => stated ?? (unreachable ? 0 : backoffMs(candidate.calls, plan.retry))
+    if (onward === 'same' && again && !(unreachable && candidate.calls > 1)) candidate.readyAt = Date.now() + pause()
     else candidate.out = true
     const other = await fresh()
     const worthIt = (): boolean => isCallable(health.standing(target)) && health.takeRetry(target, plan.retry)
