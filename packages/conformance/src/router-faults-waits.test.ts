@@ -137,7 +137,7 @@ describe('the back-off', () => {
     const answer = await clocked(w.chat())
     figure(
       13,
-      `a refused connection, tried three times: ${answer.status} after ${Date.now() - started} ms, all of it back-off`,
+      `a refused connection, with retries: ${answer.status} after ${Date.now() - started} ms of the stopped clock`,
     )
     expect(answer.status).toBe(502)
     const waited = (w.finished[0]?.attempts ?? []).reduce((sum, { waitedMs = 0 }) => sum + waitedMs, 0)
