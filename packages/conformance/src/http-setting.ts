@@ -174,6 +174,9 @@ export function useHttpSetting(server: ServerKind): { readonly current: HttpSett
         },
         limits: { bodyBytes },
         logger: false,
+        // One exchange is looked at: what is tried after a failure has tests of its own.
+        retry: false,
+        breaker: false,
       })
     const gateway = gatewayWith(4 * 1024 * 1024)
     const place = await server.start(gateway)
