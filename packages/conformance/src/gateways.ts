@@ -4,6 +4,7 @@ import {
   type Gateway,
   type GatewayConfig,
   gemini,
+  type HealthState,
   openai,
   type Upstream,
 } from '@modelgate/core'
@@ -24,6 +25,9 @@ export function upstreamOf(format: Format, baseURL = 'http://upstream.test'): Up
   }
 }
 
+/** No call is to remember what befell another: a key that a 429 sent to rest would make the next one wait. */
+export const forgetful: HealthState = { read: () => undefined, write() {} }
+
 /** A gateway with one upstream for every model name. */
 export const gatewayTo = (
   format: Format,
@@ -38,6 +42,7 @@ export const gatewayTo = (
     // One exchange is looked at: what is tried after a failure has tests of its own.
     retry: false,
     breaker: false,
+    health: forgetful,
     ...config,
   })
 }

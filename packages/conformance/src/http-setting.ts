@@ -2,7 +2,7 @@ import { createGateway, type Gateway, type Route } from '@modelgate/core'
 import { createFakeProvider, type FakeProvider, type ListeningProvider, listen } from '@modelgate/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Format, formats } from './fixtures.ts'
-import { pathOf, queryOf, upstreamKey, upstreamOf } from './gateways.ts'
+import { forgetful, pathOf, queryOf, upstreamKey, upstreamOf } from './gateways.ts'
 import { objectOf, parseJson, textOf } from './json.ts'
 import { type RawAnswer, type RawCall, rawCall } from './raw-http.ts'
 import type { Running, ServerKind } from './servers.ts'
@@ -177,6 +177,7 @@ export function useHttpSetting(server: ServerKind): { readonly current: HttpSett
         // One exchange is looked at: what is tried after a failure has tests of its own.
         retry: false,
         breaker: false,
+        health: forgetful,
       })
     const gateway = gatewayWith(4 * 1024 * 1024)
     const place = await server.start(gateway)

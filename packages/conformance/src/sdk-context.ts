@@ -4,7 +4,7 @@ import { createGateway, type FinishEvent, type Gateway, type Loss } from '@model
 import { createFakeProvider, type FakeProvider, listen } from '@modelgate/testing'
 import type OpenAI from 'openai'
 import type { Format } from './fixtures.ts'
-import { upstreamKey, upstreamOf } from './gateways.ts'
+import { forgetful, upstreamKey, upstreamOf } from './gateways.ts'
 import { anthropicClient, googleClient, openaiClient } from './sdk.ts'
 import type { ServerKind } from './servers.ts'
 
@@ -57,6 +57,7 @@ export async function createSetting(server: ServerKind, upstream: Format): Promi
     // Each case fails by itself: what is tried after a failure has tests of its own.
     retry: false,
     breaker: false,
+    health: forgetful,
   })
   const running = await server.start(gateway)
   const place = { ...running, token: clientToken }
