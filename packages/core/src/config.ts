@@ -1,8 +1,8 @@
-import type { EstimatedBy } from './estimate.ts'
 import type { Tokenizer } from './estimate-tokenizer.ts'
-import type { Format, JsonObject, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
+import type { Format, JsonObject } from './formats/ir.ts'
 import type { HealthState } from './health/state.ts'
 import type { Spool } from './operations/multipart/spool.ts'
+import type { Plugin } from './plugin.ts'
 import type { ResponseStore } from './state/store.ts'
 import type { Transport } from './transport.ts'
 import type { Upstream } from './upstreams/upstream.ts'
@@ -31,8 +31,15 @@ export interface AuthRequest {
   header(name: string): string | undefined
 }
 
-/** Verifies a credential: the caller's identity, or null (401). A throw is a 500 and is logged. */
-export type Authenticate = (credential: string, request: AuthRequest) => Identity | null | Promise<Identity | null>
+/**
+ * Verifies a credential: the caller's identity, or null (401). A GatewayError that it throws is told to the client; any other
+ * is a 500 and is logged.
+ */
+export interface Authenticate {
+  (credential: string, request: AuthRequest): Identity | null | Promise<Identity | null>
+  /** What belongs to it and is added to the gateway's plugins, in front of the others: limits that hold for its identities. */
+  readonly plugin?: Plugin
+}
 
 /** Where a model's calls go. */
 export interface Target<U extends string = string> {
@@ -152,116 +159,6 @@ export interface RoutePlan<U extends string = string> {
 
 /** An upstream's name (same model name there), a target, a list of targets tried in order, or a plan. */
 export type ModelRoute<U extends string = string> = U | Target<U> | readonly (U | Target<U>)[] | RoutePlan<U>
-
-/** What a call is billed by, where that is not tokens. */
-export interface Units {
-  /** Images made. */
-  readonly images?: number
-  /** Seconds of audio read. */
-  readonly seconds?: number
-  /** Characters spoken. */
-  readonly characters?: number
-}
-
-/** Told once for each authenticated call to a model, after its last byte, whatever happened. */
-export interface FinishEvent {
-  readonly requestId: string
-  readonly identity: Identity | null
-  readonly operation: string
-  /** The client's format. */
-  readonly format: Format
-  /** The model as the client named it. */
-  readonly model: string
-  readonly upstream?: string
-  readonly upstreamModel?: string
-  readonly upstreamFormat?: UpstreamFormat
-  readonly lane?: 'wire' | 'translate'
-  readonly stream: boolean
-  /** Status sent to the client (499: it left before one was). */
-  readonly status: number
-  readonly outcome: 'finished' | 'failed' | 'aborted'
-  /** Why the answer ended, in the word of the format it came in (`stop`, `end_turn`, `MAX_TOKENS`). */
-  readonly finish?: string
-  readonly usage?: Usage
-  /** What is not counted in tokens. */
-  readonly units?: Units
-  readonly losses: readonly Loss[]
-  /** Calls made upstream, in the order in which they began. */
-  readonly attempts: readonly Attempt[]
-  /** Set where tokens were counted without a provider: what made the estimate. */
-  readonly estimate?: EstimatedBy
-  /** When the call arrived, in milliseconds since 1970. */
-  readonly startedAt: number
-  /** Milliseconds from the call's arrival. */
-  readonly durationMs: number
-  /** Milliseconds from the call's arrival to the answer, or to a stream's first event. */
-  readonly firstEventMs?: number
-  /** What went wrong, in process terms; never sent to the client. */
-  readonly error?: unknown
-}
-/** One call upstream. */
-export interface Attempt {
-  readonly upstream: string
-  readonly model: string
-  /** Which of the upstream's keys, by its place in the list. Absent where there is but one. */
-  readonly key?: number
-  /**
-   * Why it was made: the call's first; the same target again, at once with another key or after a wait; another target after
-   * a failure; another target beside one that was slow.
-   */
-  readonly reason: 'first' | 'retry' | 'other-key' | 'fallback' | 'hedge'
-  /** Milliseconds from the client's call to this one. */
-  readonly startedMs: number
-  /** Milliseconds waited before it, for a retry. */
-  readonly waitedMs?: number
-  readonly status?: number
-  /** Milliseconds until it failed, was aborted, or its answer or first event was there. */
-  readonly latencyMs?: number
-  /** The upstream's own id of the call, for its support. */
-  readonly upstreamRequestId?: string
-  /** The kind of error it ended with; `cancelled` also where another target was faster. */
-  readonly error?: string
-}
-
-/** A call to a model has been let in and read. */
-export interface RequestEvent {
-  readonly requestId: string
-  readonly identity: Identity | null
-  readonly operation: string
-  /** The client's format. */
-  readonly format: Format
-  /** The model as the client named it. */
-  readonly model: string
-  readonly stream: boolean
-  /** When the call arrived, in milliseconds since 1970. */
-  readonly startedAt: number
-  /** The request's fields, as the client wrote them. Not to be altered. */
-  readonly body: JsonObject
-  /** A header of the client, by lower-case name. */
-  header(name: string): string | undefined
-}
-
-/** A call upstream is about to be made. */
-export interface UpstreamEvent {
-  readonly requestId: string
-  readonly upstream: string
-  /** The model's name there. */
-  readonly model: string
-  /** 1 for the first call of a request. */
-  readonly attempt: number
-  readonly reason: Attempt['reason']
-}
-
-/** The one extension concept. `on…` observes; an observer's exception is logged, never thrown. */
-export interface Plugin {
-  readonly name: string
-  /** Told of each call that is settled later, before its first attempt. */
-  onRequest?(event: RequestEvent): void
-  /** Told of each call upstream before it is made. Headers that it returns are added to that call, by lower-case name: trace context. */
-  onUpstream?(event: UpstreamEvent): Readonly<Record<string, string>> | undefined
-  /** Told once of each authenticated call to a model, after its last byte, whatever happened. */
-  onFinish?(event: FinishEvent): void | Promise<void>
-}
 
 export interface Logger {
   warn(message: string, details?: unknown): void

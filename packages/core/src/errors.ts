@@ -1,4 +1,5 @@
 import type { ErrorInfo, ErrorKind } from './formats/ir.ts'
+import type { Allowance } from './plugin.ts'
 
 /** The status each kind of error has before a dialect's own table has its word. */
 export const statusOf: Readonly<Record<ErrorKind, number>> = {
@@ -15,6 +16,7 @@ export const statusOf: Readonly<Record<ErrorKind, number>> = {
   rate_limited: 429,
   quota_exceeded: 429,
   overloaded: 503,
+  unavailable: 503,
   timeout: 408,
   internal: 500,
   not_implemented: 501,
@@ -37,6 +39,8 @@ export type ErrorDetails = Partial<Omit<ErrorInfo, 'kind' | 'message'>> & {
   headers?: Record<string, string>
   /** What the upstream said about trying again. */
   hints?: RetryHints
+  /** What the caller has left, where it was limited. */
+  allowance?: Allowance
 }
 
 /** An upstream's word on trying again, for the gateway's own retries; clients are told `retryAfter`. */
@@ -60,13 +64,15 @@ export class GatewayError extends Error {
   readonly info: ErrorInfo
   readonly headers: Record<string, string> | undefined
   readonly hints: RetryHints | undefined
+  readonly allowance: Allowance | undefined
 
   constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
-    const { cause, headers, hints, status, ...rest } = details
+    const { cause, headers, hints, allowance, status, ...rest } = details
     super(message, cause === undefined ? undefined : { cause })
     this.info = { kind, message, status: status ?? statusOf[kind], ...rest }
     this.headers = headers
     this.hints = hints
+    this.allowance = allowance
   }
 }
 

@@ -1,9 +1,8 @@
 import type { Logger } from './config.ts'
-import { GatewayError } from './errors.ts'
 import { estimateInput } from './estimate-input.ts'
 import { loadTokenizer, pieces, type Tokenizer, tokensByCharacters } from './estimate-tokenizer.ts'
 import type { ModelRequest } from './formats/ir.ts'
-import type { Signal } from './signal.ts'
+import { type Signal, stopReason } from './signal.ts'
 
 /** What an estimate was made with. */
 export type EstimatedBy = 'o200k_base' | 'characters' | 'custom'
@@ -70,9 +69,3 @@ async function countPieces(text: string, count: (text: string) => number, signal
   }
   return counted === 0 ? 0 : Math.round((tokens * text.length) / counted)
 }
-
-/** The gateway's own reason, or the client has left. */
-const stopReason = ({ reason }: Signal): GatewayError =>
-  reason instanceof GatewayError
-    ? reason
-    : new GatewayError('cancelled', 'The client closed the connection before the answer began.')

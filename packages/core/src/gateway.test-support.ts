@@ -1,5 +1,6 @@
-import type { FinishEvent, GatewayConfig } from './config.ts'
+import type { GatewayConfig } from './config.ts'
 import { createGateway } from './gateway.ts'
+import type { FinishEvent } from './plugin.ts'
 import { anthropic } from './upstreams/anthropic.ts'
 import { gemini } from './upstreams/gemini.ts'
 import { openai } from './upstreams/openai.ts'

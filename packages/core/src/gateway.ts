@@ -23,9 +23,10 @@ import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
 import { generateKept } from './operations/responses/generate-kept.ts'
 import { recall } from './operations/responses/recall.ts'
 import { storedResponse } from './operations/stored-responses.ts'
+import { pluginsOf, routesOf } from './plugins.ts'
 import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { lastWordsMs } from './relay.ts'
-import { callHeaders, errorReply, idHeaders, isStream, json } from './reply.ts'
+import { admissionHeaders, callHeaders, errorReply, idHeaders, isStream, json } from './reply.ts'
 import { createRouter } from './router.ts'
 import { createMatcher, type Match, normalizePath, type Route, routes, upgrades } from './routes.ts'
 import { type Ledger, settle } from './settle.ts'
@@ -64,7 +65,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     router: createRouter(config),
     health: createHealth(config.breaker, config.health),
     onLoss: config.onLoss ?? 'warn',
-    plugins: config.plugins ?? [],
+    plugins: pluginsOf(config),
     limits: limitsOf(config.limits),
     logger: loggerOf(config.logger),
     openSpool: config.spool,
@@ -85,7 +86,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     refers === true ? (await recall(request, recordsOf(identity), shared.limits.bodyBytes)).request : request
   const ownTransport = config.fetch === undefined ? undefined : fetchTransport(config.fetch)
   const webTransport = ownTransport ?? fetchTransport()
-  const matchPath = createMatcher(routes)
+  const table = [...routes, ...routesOf(shared.plugins)]
+  const matchPath = createMatcher(table)
   // The inbound is held, not only its signal: Node 20 forgets to abort the signal of a Request that was collected.
   const running = new Map<Canceller, Inbound>()
   let closing: Promise<void> | undefined
@@ -143,7 +145,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         release: done,
       })
       // A stream goes on after this function: its relay releases the call.
-      if (!isStream(reply)) done()
+      if (!isStream(reply) || found.route.operation === 'plugin') done()
       return reply
     } catch (cause) {
       done()
@@ -155,6 +157,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         shared.logger.error(`modelgate: request ${requestId} failed`, error.cause ?? error)
       const reply = errorReply(error, codec, requestId)
       if (ledger.upstream !== undefined) Object.assign(reply.headers, callHeaders(ledger))
+      else if (ledger.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(ledger))
       // Each retry of the client would be as many calls upstream again.
       if (ledger.spent === true || ledger.attempts.length > 1) reply.headers['x-should-retry'] = 'false'
       if (ledger.model !== '' || ledger.announced === true)
@@ -176,6 +179,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       throw new GatewayError('method_not_allowed', `${inbound.method} is not allowed on this path: use ${allow}.`, {
         headers: { allow },
       })
+    if (route.handle !== undefined) return await route.handle(inbound, params)
     const identity = authenticate(auth, inbound, route)
     // Not awaited needlessly: most functions answer at once.
     ledger.identity = identity instanceof Promise ? await identity : identity
@@ -192,6 +196,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         return sendJson(getModel(codec, name, shared.router.has(name, ledger.identity)))
       }
       case 'realtime':
+      case 'plugin':
         throw upgradeRequired(inbound.header('upgrade'))
       case 'count-tokens': {
         const { count } = codec
@@ -207,6 +212,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const request = await read(found, codec.validateRequest, inbound)
         ledger.model = String(request.value.model)
         ledger.stream = request.value.stream === true
+        ledger.counted = { output: codec.outputBound }
         if (asksToExplain(inbound)) {
           // Nothing is called and nothing is billed: no model, no entry in the books.
           const { model, stream, identity } = ledger
@@ -266,10 +272,10 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     return readRequest(inbound, validate, shared.limits, fromPath)
   }
 
-  return Object.freeze({
+  const gateway: Gateway = Object.freeze({
     match,
     handle,
-    routes,
+    routes: Object.freeze(table),
     async fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
       const request = typeof input === 'string' || input instanceof URL || init ? new Request(input, init) : input
       const response = toResponse(await handle(toInbound(request)), request.method, request.signal)
@@ -339,6 +345,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       return closing
     },
   })
+  for (const plugin of shared.plugins) plugin.onStart?.(gateway)
+  return gateway
 }
 
 /** Callers that cannot be told apart must not find each other's things. */

@@ -1,19 +1,15 @@
 export type { AwsCredentialSource, AwsCredentials } from './aws/sign.ts'
 export type {
-  Attempt,
   Authenticate,
   AuthRequest,
   BreakerConfig,
   Feature,
-  FinishEvent,
   GatewayConfig,
   Identity,
   Limits,
   Logger,
   ModelRoute,
   OnLoss,
-  Plugin,
-  RequestEvent,
   RequestTraits,
   ResponsesConfig,
   RetryConfig,
@@ -21,8 +17,6 @@ export type {
   Strategy,
   Target,
   TargetLimits,
-  Units,
-  UpstreamEvent,
 } from './config.ts'
 export { GatewayError } from './errors.ts'
 export type { EstimatedBy } from './estimate.ts'
@@ -42,6 +36,22 @@ export type {
   RealtimeOpening,
   RealtimeSession,
 } from './operations/realtime-types.ts'
+export type {
+  Admission,
+  AdmitCall,
+  Allowance,
+  Attempt,
+  Cost,
+  FinishEvent,
+  Left,
+  Plugin,
+  PluginRoute,
+  RequestEvent,
+  Units,
+  UpstreamEvent,
+  UsageBasis,
+} from './plugin.ts'
+export { isNamed as namesModel } from './route-names.ts'
 export type { Match, Operation, Route } from './routes.ts'
 export { abortSignalOf, type Canceller, createCanceller, type Signal, type SignalListener } from './signal.ts'
 export { type MemoryStoreOptions, memoryResponseStore, type ResponseStore } from './state/store.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { AttemptLog } from './attempt.ts'
-import type { Plugin, RequestEvent, UpstreamEvent } from './config.ts'
 import { announce, headersFor } from './observers.ts'
+import type { Plugin, RequestEvent, UpstreamEvent } from './plugin.ts'
 import type { TargetCall } from './targets.ts'
 
 const log: AttemptLog = { upstream: 'up', model: 'real', reason: 'fallback', startedMs: 3 }

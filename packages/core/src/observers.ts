@@ -1,5 +1,5 @@
 import type { AttemptLog } from './attempt.ts'
-import type { Plugin } from './config.ts'
+import type { Plugin } from './plugin.ts'
 import type { TargetCall } from './targets.ts'
 
 type Announced = Pick<TargetCall, 'shared' | 'inbound' | 'ledger' | 'request'>
@@ -7,6 +7,7 @@ type Announced = Pick<TargetCall, 'shared' | 'inbound' | 'ledger' | 'request'>
 /** Tells the plugins that a call begins. */
 export function announce({ shared, inbound, ledger, request }: Announced): void {
   ledger.announced = true
+  ledger.body = request.value
   for (const plugin of shared.plugins) {
     if (plugin.onRequest === undefined) continue
     const { requestId, identity, operation, format, model, stream } = ledger

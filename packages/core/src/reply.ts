@@ -1,5 +1,6 @@
 import type { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
+import { codecOf } from './formats/index.ts'
 import type { ErrorKind } from './formats/ir.ts'
 import type { Reply } from './inbound.ts'
 import type { Ledger } from './settle.ts'
@@ -7,7 +8,7 @@ import type { Ledger } from './settle.ts'
 /** Seconds told to clients that may retry when nobody knows better: several clients do not retry without a number. */
 const defaultRetrySeconds = 2
 
-const retryable: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['rate_limited', 'overloaded'])
+const retryable: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['rate_limited', 'overloaded', 'unavailable'])
 /** Trying again changes nothing: said to the SDKs that would loop on the status. */
 const hopeless: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['authentication', 'quota_exceeded', 'upstream_auth'])
 
@@ -18,12 +19,27 @@ export const idHeaders = (requestId: string): Record<string, string> => ({
   'modelgate-request-id': requestId,
 })
 
-/** The same with where the call went: names as the configuration has them, and how many calls upstream it took. */
-export function callHeaders({ requestId, upstream, upstreamModel, attempts }: Ledger): Record<string, string> {
+/**
+ * The same with where the call went: names as the configuration has them, and how many calls upstream it took; and what those
+ * that let it in want told.
+ */
+export function callHeaders(ledger: Ledger): Record<string, string> {
+  const { requestId, upstream, upstreamModel, attempts, admissions } = ledger
   const headers = idHeaders(requestId)
+  if (admissions !== undefined) Object.assign(headers, admissionHeaders(ledger))
   if (upstream !== undefined) headers['modelgate-upstream'] = headerText(upstream)
   if (upstreamModel !== undefined) headers['modelgate-model'] = headerText(upstreamModel)
   headers['modelgate-attempts'] = String(attempts.length)
+  return headers
+}
+
+/** What those that let a call in want told, in the words of the client's format. */
+export function admissionHeaders({ admissions = [], format }: Ledger): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const { allowance, headers: own } of admissions) {
+    if (allowance !== undefined) Object.assign(headers, codecOf(format).encodeAllowance(allowance, Date.now()))
+    Object.assign(headers, own)
+  }
   return headers
 }
 
@@ -51,6 +67,7 @@ export function errorReply(error: GatewayError, codec: Codec, requestId: string)
       ...(wait === undefined ? {} : { 'retry-after': String(wait) }),
       ...(hopes ? {} : { 'x-should-retry': 'false' }),
       ...headers,
+      ...(error.allowance === undefined ? {} : codec.encodeAllowance(error.allowance, Date.now())),
       ...error.headers,
     },
     body: JSON.stringify(body),

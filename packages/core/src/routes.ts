@@ -1,5 +1,6 @@
 import type { Format } from './formats/ir.ts'
 import type { OperationName } from './operations/operation.ts'
+import type { PluginRoute } from './plugin.ts'
 
 /** What a route does. Chat generation is `generate`, whatever the format. */
 export type Operation =
@@ -12,6 +13,8 @@ export type Operation =
   | 'list-input-items'
   | 'cancel-response'
   | 'realtime'
+  /** A plugin's own. */
+  | 'plugin'
   | OperationName
 
 /** A header a route insists on: one of `names`, first wins, holding a date (`2023-06-01`). */
@@ -22,7 +25,7 @@ export interface RequiredHeader {
 
 /** One line of the table of routes. */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /**
    * `/v1/models/{model}`: a name in braces stands for the rest of the path, slashes included, up to what follows the
    * braces (`{model}:generateContent`).
@@ -46,6 +49,8 @@ export interface Route {
   readonly stream?: boolean
   /** Requests may refer to earlier answers, which are kept for that. */
   readonly refers?: boolean
+  /** Answers in place of the gateway: see PluginRoute. */
+  readonly handle?: PluginRoute['handle']
   /** A stream is one JSON array of its events unless the query says otherwise (`alt=sse`). */
   readonly eventsIf?: { readonly name: string; readonly value: string }
 }
@@ -160,6 +165,9 @@ export const upgrades: { readonly [path: string]: 'fallback' | 'unavailable' } =
   '/v1/realtime': 'unavailable',
 }
 
+/** In whose words those are answered of whom nothing is known. */
+export const plainFormat: Format = 'chat'
+
 /** A path and method the gateway answers. */
 export interface Match {
   readonly route: Route
@@ -219,8 +227,8 @@ export function createMatcher(table: readonly Route[]): (method: string, path: s
     const route = candidates.find((candidate) => candidate.method === wanted)
     if (route !== undefined) return { route, params }
     // A path without its version belongs to the gateway for its own method only: the host may well have a /messages page.
-    if (!clean.startsWith('/v1')) return null
     const known = candidates[0] as Route
+    if (!clean.startsWith('/v1') || known.handle !== undefined) return null
     return { route: known, params, allow: candidates.map((candidate) => candidate.method).join(', ') }
   }
 }

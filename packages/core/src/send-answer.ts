@@ -1,12 +1,14 @@
 import { errorOf, GatewayError } from './errors.ts'
-import type { ErrorInfo } from './formats/ir.ts'
+import { codecOf } from './formats/index.ts'
+import type { ErrorInfo, Json } from './formats/ir.ts'
 import type { Reply } from './inbound.ts'
 import { asJsonArray } from './lanes/json-array.ts'
 import { lossHeader } from './losses.ts'
 import { type RelayEnd, relay } from './relay.ts'
 import { relayBytes } from './relay-bytes.ts'
 import { callHeaders, json, streamHeaders } from './reply.ts'
-import { settle } from './settle.ts'
+import { saidIn } from './said.ts'
+import { type Ledger, settle } from './settle.ts'
 import type { Answered, Prepared, TargetCall } from './targets.ts'
 
 export interface AnswerCall extends TargetCall {
@@ -29,6 +31,7 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
     ledger.firstEventAt = performance.now()
     ticket.over(undefined)
     if (finish !== undefined) ledger.finish = finish
+    if (usage === undefined) ledger.said = () => saidBy(ledger, body)
     if (usage !== undefined) ledger.usage = usage
     if (units !== undefined) ledger.units = units
     end({ status: 200, outcome: 'finished' })
@@ -58,6 +61,7 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
   }
   const body = relay(pump, stream, { heartbeatMs, ...times, onFirst: first }, call.signal, (ending) => {
     const { usage, units, finish: word } = stream.state
+    if (stream.said !== undefined) ledger.said = stream.said
     if (usage !== undefined) ledger.usage = usage
     if (units !== undefined) ledger.units = units
     if (word !== undefined) ledger.finish = word
@@ -65,6 +69,17 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
   })
   if (call.jsonArray) headers['content-type'] = json
   return { status: 200, headers: { ...streamHeaders, ...headers }, body }
+}
+
+/** About how many tokens a whole answer says that nobody has counted. */
+function saidBy({ counted, format }: Ledger, body: string | Uint8Array): number {
+  if (counted?.output === undefined) return 0
+  try {
+    const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+    return saidIn(JSON.parse(text) as Json, counted.saidUnder ?? codecOf(format).saidUnder)
+  } catch {
+    return 0
+  }
 }
 
 /** What a target is blamed for: its stream's own error or ours about it; a client's leaving is nobody's fault. */

@@ -1,7 +1,18 @@
-import type { Attempt, FinishEvent, Identity, Logger, Plugin, Units } from './config.ts'
+import type { Identity, Logger } from './config.ts'
 import type { EstimatedBy } from './estimate.ts'
-import type { Format, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
+import type { OutputBound } from './formats/codec.ts'
+import type { Format, JsonObject, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
 import { put } from './formats/shared/strict.ts'
+import type { Admission, Attempt, FinishEvent, Plugin, Units } from './plugin.ts'
+import { takenBy, unitsOf } from './taken.ts'
+
+/** How an operation is counted in tokens. */
+export interface Counted {
+  /** It has text written. Absent: input alone. */
+  readonly output?: OutputBound
+  /** See UpstreamCodec: the same for its answers. */
+  readonly saidUnder?: readonly string[]
+}
 
 /** What is known of a call while it runs; `settle` turns it into the one FinishEvent. */
 export interface Ledger {
@@ -26,6 +37,14 @@ export interface Ledger {
   firstEventAt?: number
   readonly attempts: Attempt[]
   finish?: string
+  /** How it is counted in tokens, where it is. */
+  counted?: Counted
+  /** The request, for an estimate of what it took. */
+  body?: JsonObject
+  /** About how many tokens the answer has said. */
+  said?: () => number
+  /** By whom the call was let in: each is told of its end. */
+  admissions?: Admission[]
   /** Plugins have heard of it: they must hear of its end. */
   announced?: boolean
   /** The gateway has done what it may: whoever tries again only adds to the upstream's load. */
@@ -38,7 +57,7 @@ export interface Ending {
   readonly error?: unknown
 }
 
-/** Tells every plugin, once for a call. An observer's exception is logged, never thrown. */
+/** Tells every plugin, once for a call: first those that let it in, then all. An exception is logged, never thrown. */
 export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[], logger: Logger): void {
   // Field by field: a rest pattern and spreads cost as much here as validating the request.
   const event: { -readonly [K in keyof FinishEvent]: FinishEvent[K] } = {
@@ -60,22 +79,34 @@ export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[
   put(event, 'upstreamFormat', ledger.upstreamFormat)
   put(event, 'lane', ledger.lane)
   put(event, 'finish', ledger.finish)
-  put(event, 'usage', ledger.usage)
-  put(event, 'units', ledger.units)
+  const taken = takenBy(ledger, ending.outcome)
+  put(event, 'usage', taken?.usage)
+  put(event, 'basis', taken?.basis)
+  put(event, 'units', unitsOf(ledger))
   put(event, 'estimate', ledger.estimate)
   put(event, 'error', ending.error)
   if (ledger.firstEventAt !== undefined) event.firstEventMs = ledger.firstEventAt - ledger.startedAt
-  for (const plugin of plugins) {
-    if (plugin.onFinish === undefined) continue
+  const quietly = <T>(what: string, run: () => T): T | undefined => {
+    const failed = (error: unknown): void => logger.error(`modelgate: ${what} failed`, error)
     try {
-      const done = plugin.onFinish(event)
+      const done = run()
       // Not only promises: query builders return thenables that do nothing until they are awaited.
-      if (done !== undefined)
-        Promise.resolve(done).catch((error: unknown) =>
-          logger.error(`modelgate: onFinish of plugin '${plugin.name}' failed`, error),
-        )
+      if (typeof done === 'object' && done !== null && 'then' in done) Promise.resolve(done).catch(failed)
+      return done
     } catch (error) {
-      logger.error(`modelgate: onFinish of plugin '${plugin.name}' failed`, error)
+      failed(error)
+      return undefined
     }
   }
+  for (const plugin of plugins) {
+    if (plugin.costOf === undefined) continue
+    const cost = quietly(`costOf of plugin '${plugin.name}'`, () => plugin.costOf?.(event))
+    if (cost === undefined || cost === null) continue
+    event.cost = cost
+    break
+  }
+  for (const admission of ledger.admissions ?? [])
+    if (admission.settle !== undefined) quietly('settling a call', () => admission.settle?.(event))
+  for (const plugin of plugins)
+    if (plugin.onFinish !== undefined) quietly(`onFinish of plugin '${plugin.name}'`, () => plugin.onFinish?.(event))
 }

@@ -1,3 +1,5 @@
+import { GatewayError } from './errors.ts'
+
 /**
  * What the gateway asks of a signal. An AbortSignal is one. The gateway's own are plain objects: on Node, making a real
  * one, listening to it and collecting it costs more than everything else that is done for a call.
@@ -53,3 +55,9 @@ export function abortSignalOf(signal: Signal): AbortSignal {
   else signal.addEventListener('abort', () => controller.abort(signal.reason))
   return controller.signal
 }
+
+/** Why a call was stopped: the gateway's own reason, or the client has left. */
+export const stopReason = ({ reason }: Signal): GatewayError =>
+  reason instanceof GatewayError
+    ? reason
+    : new GatewayError('cancelled', 'The client closed the connection before the answer began.')

@@ -1,8 +1,9 @@
+import { letIn } from './admit.ts'
 import { affinityOf } from './affinity.ts'
 import { arrange } from './arrange.ts'
 import { type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult, attempt } from './attempt.ts'
 import { longestMs } from './check-config.ts'
-import type { Limits, Logger, OnLoss, Plugin } from './config.ts'
+import type { Limits, Logger, OnLoss } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
 import type { Health, Ticket } from './health/health.ts'
@@ -11,6 +12,7 @@ import type { Inbound } from './inbound.ts'
 import type { Lane } from './lanes/lane.ts'
 import { announce, headersFor } from './observers.ts'
 import type { Spool } from './operations/multipart/spool.ts'
+import type { Plugin } from './plugin.ts'
 import { type Candidate, createPreparer } from './prepare.ts'
 import { backoffMs } from './retry.ts'
 import type { Plan, ResolvedTarget, Router } from './router.ts'
@@ -89,6 +91,9 @@ export async function tryTargets<P extends Prepared>(
   const { health, limits } = shared
   announce(call)
   const plan = shared.router.plan(ledger.model, ledger.identity)
+  const admitted = letIn(call, plan.targets)
+  // Not awaited needlessly: counting in this process is done at once.
+  if (admitted !== undefined) await admitted
   const affinity =
     plan.strategy === 'sticky' ? affinityOf(call.codec, call.request.value, (name) => inbound.header(name)) : undefined
   const groups = candidatesOf<P>(call, plan, affinity)

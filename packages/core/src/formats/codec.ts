@@ -1,4 +1,4 @@
-import type { Units } from '../config.ts'
+import type { Allowance, Units } from '../plugin.ts'
 import type { Carries } from './carries.ts'
 import type { CountCodec } from './count-codec.ts'
 import type {
@@ -123,6 +123,12 @@ export interface Quirks {
   readonly defaultMaxTokens?: number
 }
 
+/** The fields, as dotted paths, in which a request says how many tokens the answer may have (the first counts), and how many answers it wants. */
+export interface OutputBound {
+  readonly fields: readonly string[]
+  readonly times?: string
+}
+
 /** The client's request as the answer's encoder and decoder need it: what was asked decides what is shown. */
 export interface ExchangeContext extends CodecContext {
   readonly request: ModelRequest
@@ -212,6 +218,13 @@ export interface UpstreamCodec {
   readonly fieldPointers: { readonly [irField: string]: string }
   /** The same for an answer. */
   readonly answerPointers: AnswerPointers
+  /**
+   * Keys under which answers and stream events of this format hold what the model says, at any depth: text, reasoning, the
+   * arguments of calls. For estimates of answers that nobody has counted.
+   */
+  readonly saidUnder: readonly string[]
+  /** What a usage object of this format counts beside tokens. */
+  unitsIn?(usage: JsonObject): Units | undefined
   /** JSON Pointers, within a usage object of this format, to what it says beyond the totals and the features that are shown. */
   usageBeside(usage: JsonObject, isShown: IsShown): readonly string[]
 }
@@ -245,6 +258,10 @@ export interface Codec extends UpstreamCodec {
    * else the prompt's beginning: top-level fields, and the one that holds the turns.
    */
   readonly affinity?: { readonly keys: readonly string[]; readonly prefix: readonly string[]; readonly turns: string }
+
+  readonly outputBound: OutputBound
+  /** What a caller has left, in the headers of this format's clients. `now`: milliseconds since 1970. */
+  encodeAllowance(allowance: Allowance, now: number): Record<string, string>
 
   /** How this format counts tokens; absent where it has no endpoint for that. */
   readonly count?: CountCodec

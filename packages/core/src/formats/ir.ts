@@ -275,6 +275,8 @@ export type ErrorKind =
   | 'rate_limited'
   | 'quota_exceeded'
   | 'overloaded'
+  /** The gateway cannot serve just now, because something of its own is away. */
+  | 'unavailable'
   | 'timeout'
   | 'internal'
   | 'not_implemented'

@@ -40,6 +40,7 @@ export function asJsonArray(stream: AnswerStream): AnswerStream {
       if (stream.state.ended || stream.state.error !== undefined) out += close()
       return out === '' ? undefined : encoder.encode(out)
     },
+    ...(stream.said === undefined ? {} : { said: stream.said }),
     heartbeat: () => encoder.encode(opened ? '\n' : ' '),
     fail: (error) => concatBytes([encoder.encode(elements(stream.fail(error))), encoder.encode(close())]),
   }

@@ -1,5 +1,5 @@
-import type { Units } from '../config.ts'
 import type { ErrorInfo, Report, UpstreamFormat, Usage } from '../formats/ir.ts'
+import type { Units } from '../plugin.ts'
 
 /** What one attempt sends and how it reads what comes back: untouched bytes, or a translation. */
 export interface Lane {
@@ -55,6 +55,8 @@ export interface AnswerStream {
   end(): void
   /** The client's bytes ready since the last call. */
   take(): Uint8Array | undefined
+  /** About how many tokens the answer has said so far, where somebody has to know without the upstream. */
+  said?(): number
   /** Bytes that tell the client to go on waiting. */
   heartbeat(): Uint8Array
   /** Bytes that tell the client, in its dialect, that the answer broke here. */

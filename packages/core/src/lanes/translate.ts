@@ -5,6 +5,7 @@ import { translateParam } from '../formats/shared/param.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
 import { scanJson } from '../json/scan.ts'
 import { answerSide, createReport, lossHeader } from '../losses.ts'
+import { createSaid } from '../said.ts'
 import { createSseDecoder } from '../sse/decode.ts'
 import { encodeAllSse } from '../sse/encode.ts'
 import type { AnswerStream, Lane, StreamState } from './lane.ts'
@@ -82,6 +83,7 @@ function translatedStream(
   const { client, upstream, target } = translation
   const exchange = { ...context, report: answerSide(report, upstream.answerPointers), request, target }
   const decoder = createSseDecoder(translation.maxEventChars)
+  const said = createSaid(upstream.saidUnder)
   const decode = upstream.decodeStream(exchange)
   const encode = client.encodeStream(exchange)
   const state: { -readonly [K in keyof StreamState]: StreamState[K] } = {
@@ -130,7 +132,10 @@ function translatedStream(
   return {
     state,
     push(chunk) {
-      for (const event of decoder.push(chunk)) pass(decode.push(event))
+      for (const event of decoder.push(chunk)) {
+        said.add(event.data)
+        pass(decode.push(event))
+      }
     },
     end() {
       for (const event of decoder.end()) pass(decode.push(event))
@@ -143,6 +148,7 @@ function translatedStream(
       ready = ''
       return bytes
     },
+    said: said.tokens,
     heartbeat: () => encoder.encode(encodeAllSse(encode.heartbeat())),
     fail(error: ErrorInfo) {
       state.error = error

@@ -6,6 +6,7 @@ import { editJson } from '../json/edit.ts'
 import type { Member } from '../json/scan.ts'
 import { spliceJson } from '../json/splice.ts'
 import { createReport } from '../losses.ts'
+import { createSaid } from '../said.ts'
 import { createBlockCutter } from '../sse/blocks.ts'
 import { createSseDecoder, tooLarge } from '../sse/decode.ts'
 import { encodeAllSse } from '../sse/encode.ts'
@@ -53,8 +54,8 @@ export function wireLane(
     openStream: () => {
       const createTap = (): StreamTap => codec.tapStream({ withholdUsage: edit?.erase !== undefined, target })
       return edit?.erase === undefined
-        ? passingStream(createTap, maxEventChars, redact)
-        : editingStream(createTap(), edit.erase, maxEventChars, redact)
+        ? passingStream(createTap, maxEventChars, redact, codec.saidUnder)
+        : editingStream(createTap(), edit.erase, maxEventChars, redact, codec.saidUnder)
     },
   }
 }
@@ -113,8 +114,10 @@ export function passingStream(
   createTap: () => StreamTap,
   maxEventChars: number,
   redact: (text: string) => string,
+  saidUnder: readonly string[] = [],
 ): AnswerStream {
   const tap = createTap()
+  const said = createSaid(saidUnder)
   const decoder = createSseDecoder(maxEventChars)
   const cutter = createBlockCutter()
   let ready: Uint8Array[] = []
@@ -126,7 +129,9 @@ export function passingStream(
       let fate: Fate = 'drop'
       if (tap.error === undefined && broken === undefined)
         try {
-          const keep = tap.push(events[at] as SseEvent)
+          const event = events[at] as SseEvent
+          const keep = tap.push(event)
+          said.add(event.data)
           if (tap.error === undefined && tap.failing !== true) fate = 'pass'
           else if (keep) fate = 'redact'
         } catch (error) {
@@ -171,6 +176,7 @@ export function passingStream(
       ready = []
       return taken.length === 0 ? undefined : concatBytes(taken)
     },
+    said: said.tokens,
     heartbeat: () => bytesOf(tap.heartbeat()),
     // It may repeat what the upstream said.
     fail: (error) => redacted(bytesOf(tap.fail(error)), redact),
@@ -200,7 +206,9 @@ function editingStream(
   erase: string | undefined,
   maxEventChars: number,
   redact: (text: string) => string,
+  saidUnder: readonly string[],
 ): AnswerStream {
+  const said = createSaid(saidUnder)
   const cutter = createBlockCutter()
   const decoder = createSseDecoder(maxEventChars)
   const text = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -208,7 +216,10 @@ function editingStream(
   const pass = (block: string, events: readonly SseEvent[]): void => {
     if (tap.error !== undefined) return
     let keep = true
-    for (const event of events) if (!tap.push(event)) keep = false
+    for (const event of events) {
+      said.add(event.data)
+      if (!tap.push(event)) keep = false
+    }
     const own = tap.error === undefined ? block : redact(block)
     if (keep) ready += erase === undefined ? own : own.replaceAll(erase, '')
   }
@@ -233,6 +244,7 @@ function editingStream(
       ready = ''
       return bytes
     },
+    said: said.tokens,
     heartbeat: () => bytesOf(tap.heartbeat()),
     fail: (error) => bytesOf(tap.fail(error)),
   }

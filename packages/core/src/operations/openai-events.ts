@@ -1,10 +1,10 @@
-import type { Units } from '../config.ts'
 import { comment } from '../formats/chat/chunk.ts'
 import { decodeError, errorObject } from '../formats/chat/error.ts'
 import type { SseEvent, StreamTap } from '../formats/codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../formats/ir.ts'
 import { parseObject } from '../formats/shared/json-text.ts'
 import { checkWhole } from '../formats/shared/tap.ts'
+import type { Units } from '../plugin.ts'
 import { decodeUsage } from './openai-usage.ts'
 
 export interface EventsOf {

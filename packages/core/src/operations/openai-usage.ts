@@ -1,7 +1,7 @@
-import type { Units } from '../config.ts'
 import type { Json, Usage } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
 import { put } from '../formats/shared/strict.ts'
+import type { Units } from '../plugin.ts'
 
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined

@@ -1,6 +1,7 @@
-import type { Units } from '../config.ts'
 import type { Codec, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { ErrorInfo, Format, Json, JsonObject, Report, Usage } from '../formats/ir.ts'
+import type { Units } from '../plugin.ts'
+import type { Counted } from '../settle.ts'
 import type { FormDialect } from './multipart/read-form.ts'
 
 /** What an upstream can be asked for beside chat generation. */
@@ -86,6 +87,8 @@ export interface Dialect<Request, Answer> {
 /** An operation in all its dialects. The first that an upstream speaks is written where it does not speak the client's. */
 export interface Operation<Request, Answer> {
   readonly name: OperationName
+  /** Present: it is billed by tokens. */
+  readonly counted?: Counted
   readonly dialects: readonly Dialect<Request, Answer>[]
   /** What an answer counts, for the books. */
   usageOf?(answer: Answer): Usage | undefined

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { FinishEvent } from '../config.ts'
 import { createGateway } from '../gateway.ts'
+import type { FinishEvent } from '../plugin.ts'
 import { openai } from '../upstreams/openai.ts'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'
 

@@ -1,5 +1,5 @@
-import type { FinishEvent } from '../config.ts'
 import type { Reply } from '../inbound.ts'
+import type { FinishEvent } from '../plugin.ts'
 import type { Signal } from '../signal.ts'
 import type { TransportResponse } from '../transport.ts'
 

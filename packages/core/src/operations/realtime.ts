@@ -1,3 +1,4 @@
+import { letIn } from '../admit.ts'
 import { arrange } from '../arrange.ts'
 import type { AttemptLog } from '../attempt.ts'
 import { authenticate } from '../auth.ts'
@@ -13,7 +14,7 @@ import { newId } from '../ids.ts'
 import type { Inbound } from '../inbound.ts'
 import type { RequestBody } from '../lanes/wire.ts'
 import { announce, headersFor } from '../observers.ts'
-import { callHeaders, errorReply } from '../reply.ts'
+import { admissionHeaders, callHeaders, errorReply } from '../reply.ts'
 import { onwardFrom } from '../retry.ts'
 import type { Match } from '../routes.ts'
 import { type Ledger, settle } from '../settle.ts'
@@ -85,7 +86,7 @@ export async function openRealtime<Socket>(call: RealtimeCall<Socket>): Promise<
         error.cause,
       )
     const reply = errorReply(error, codecOf(route.format), ledger.requestId)
-    if (ledger.upstream !== undefined) Object.assign(reply.headers, callHeaders(ledger))
+    Object.assign(reply.headers, ledger.upstream === undefined ? admissionHeaders(ledger) : callHeaders(ledger))
     const outcome = signal.aborted && kind === 'cancelled' ? 'aborted' : 'failed'
     if (ledger.model !== '') settle(ledger, { status: reply.status, outcome, error }, shared.plugins, shared.logger)
     return { ok: false, reply }
@@ -102,6 +103,7 @@ async function dialTargets<Socket>(
   const asked = { request: nothing, inbound, ledger }
   announce({ shared, ...asked })
   const plan = shared.router.plan(ledger.model, ledger.identity)
+  await letIn({ shared, ...asked, signal }, plan.targets)
   const meant = plan.targets.filter(({ when }) => isMeant(when, () => traitsOf(asked), shared.logger))
   const { latencies } = health
   const order = arrange(meant, plan.strategy, { latencies, stream: true, affinity: undefined }).flat()

@@ -34,6 +34,7 @@ type OperationLane = Prepared['lane']
 
 /** An operation beside chat: the same dialect passes as it came, another is written anew. Throws GatewayError. */
 export async function runOperation(call: OperationCall): Promise<Reply> {
+  if (call.operation.counted !== undefined) call.ledger.counted = call.operation.counted
   const answered = await tryTargets(call, (target, policy) => prepare(call, target, policy))
   const units = call.dialect.unitsOf?.(call.request.value)
   if (units !== undefined) call.ledger.units = units
@@ -82,7 +83,7 @@ function jsonBody({ dialect, request }: OperationCall, { upstream, model }: Reso
 }
 
 function wire(
-  { dialect, request, shared }: OperationCall,
+  { operation, dialect, request, shared }: OperationCall,
   { upstream }: ResolvedTarget,
   sent: Pick<OperationLane, 'body' | 'headers'>,
 ): OperationLane {
@@ -98,7 +99,7 @@ function wire(
     ...sent,
     report: createReport(),
     answer: (bytes) => ({ body: bytes, ...read(bytes).tapped }),
-    openStream: () => passing(dialect, request.value, shared, upstream),
+    openStream: () => passing(dialect, request.value, shared, upstream, operation.counted?.saidUnder),
     ...(dialect.passes === undefined ? {} : { passes: dialect.passes }),
     ...(asEvents === undefined
       ? {}
@@ -114,11 +115,13 @@ const passing = (
   asked: JsonObject,
   { limits }: Shared,
   upstream: Upstream,
+  saidUnder: readonly string[] | undefined,
 ): AnswerStream =>
   passingStream(
     () => tapOf(dialect, asked),
     limits.answerBytes,
     (text) => redact(text, upstream),
+    saidUnder,
   )
 
 /** Nobody there speaks the operation: it is asked of the upstream as chat generation. */
@@ -191,7 +194,7 @@ function translation(
         }
       : {}),
     openStream() {
-      if (streams) return passing(dialect, value, shared, upstream)
+      if (streams) return passing(dialect, value, shared, upstream, operation.counted?.saidUnder)
       throw new GatewayError('invalid_request', 'stream: the model asked for cannot stream this.', { param: 'stream' })
     },
   }

@@ -1,4 +1,5 @@
 import type { Codec } from '../codec.ts'
+import { rateLimitHeaders } from '../shared/allowance.ts'
 import { validateBody } from '../shared/validate.ts'
 import { carries } from './carries.ts'
 import { complain } from './complaint.ts'
@@ -37,5 +38,9 @@ export const chatCodec: Codec = {
   usageBeside,
   efforts,
   affinity: { keys: ['prompt_cache_key'], prefix: ['tools'], turns: 'messages' },
+  saidUnder: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
+  unitsIn: ({ num_search_queries: searches }) => (typeof searches === 'number' ? { searches } : undefined),
+  outputBound: { fields: ['max_completion_tokens', 'max_tokens'], times: 'n' },
+  encodeAllowance: rateLimitHeaders,
   carries,
 }

@@ -114,6 +114,7 @@ const dialect: Readonly<Record<ErrorKind, readonly [type: string, code: string |
   rate_limited: ['requests', 'rate_limit_exceeded'],
   quota_exceeded: ['insufficient_quota', 'insufficient_quota'],
   overloaded: ['server_error', 'server_is_overloaded'],
+  unavailable: ['server_error', 'service_unavailable'],
   timeout: ['server_error', 'timeout'],
   internal: ['server_error', 'internal_error'],
   not_implemented: ['server_error', 'not_implemented'],

@@ -18,4 +18,5 @@ export const converseCodec: UpstreamCodec = {
   fieldPointers,
   answerPointers,
   usageBeside,
+  saidUnder: ['text', 'input'],
 }

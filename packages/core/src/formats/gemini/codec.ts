@@ -1,4 +1,5 @@
 import type { Codec } from '../codec.ts'
+import { rateLimitHeaders } from '../shared/allowance.ts'
 import { carries } from './carries.ts'
 import { validateRequest } from './complaint.ts'
 import { count } from './count.ts'
@@ -45,5 +46,11 @@ export const geminiCodec: Codec = {
     prefix: ['tools', 'systemInstruction', 'system_instruction'],
     turns: 'contents',
   },
+  saidUnder: ['text', 'args'],
+  outputBound: {
+    fields: ['generationConfig.maxOutputTokens', 'generation_config.max_output_tokens'],
+    times: 'generationConfig.candidateCount',
+  },
+  encodeAllowance: rateLimitHeaders,
   carries,
 }

@@ -88,6 +88,7 @@ const wire: Readonly<Record<ErrorKind, WireKind>> = {
   rate_limited: { code: 429, status: 'RESOURCE_EXHAUSTED' },
   quota_exceeded: { code: 429, status: 'RESOURCE_EXHAUSTED' },
   overloaded: { code: 503, status: 'UNAVAILABLE' },
+  unavailable: { code: 503, status: 'UNAVAILABLE' },
   timeout: { code: 408, status: 'DEADLINE_EXCEEDED' },
   internal: { code: 500, status: 'INTERNAL' },
   not_implemented: { code: 501, status: 'UNIMPLEMENTED' },

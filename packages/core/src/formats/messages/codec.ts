@@ -1,4 +1,5 @@
 import type { Codec } from '../codec.ts'
+import { encodeAllowance } from './allowance.ts'
 import { carries } from './carries.ts'
 import { count } from './count.ts'
 import { decodeError, encodeError } from './error.ts'
@@ -10,7 +11,7 @@ import { decodeResponse, encodeResponse } from './response.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { tapResponse, tapStream } from './tap.ts'
-import { usageBeside } from './usage.ts'
+import { unitsIn, usageBeside } from './usage.ts'
 import { validateRequest } from './validate.ts'
 
 /** Anthropic Messages. */
@@ -37,5 +38,9 @@ export const messagesCodec: Codec = {
   usageBeside,
   efforts,
   affinity: { keys: ['metadata.user_id'], prefix: ['tools', 'system'], turns: 'messages' },
+  saidUnder: ['text', 'thinking', 'partial_json', 'input'],
+  unitsIn,
+  outputBound: { fields: ['max_tokens'] },
+  encodeAllowance,
   carries,
 }

@@ -82,6 +82,7 @@ const wire = {
   rate_limited: { status: 429, type: 'rate_limit_error' },
   quota_exceeded: { status: 429, type: 'rate_limit_error' },
   overloaded: { status: 529, type: 'overloaded_error' },
+  unavailable: { status: 503, type: 'api_error' },
   timeout: { status: 408, type: 'timeout_error' },
   internal: { status: 500, type: 'api_error' },
   not_implemented: { status: 501, type: 'api_error' },

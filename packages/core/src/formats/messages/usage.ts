@@ -1,3 +1,4 @@
+import type { Units } from '../../plugin.ts'
 import type { Json, JsonObject, Report, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
@@ -30,6 +31,12 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
   const details = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
   put(usage.output, 'reasoning', count(details.thinking_tokens))
   return usage
+}
+
+/** Searches that the provider made for the model. */
+export function unitsIn({ server_tool_use: made }: JsonObject): Units | undefined {
+  const searches = isObject(made) ? count(made.web_search_requests) : undefined
+  return searches === undefined || searches === 0 ? undefined : { searches }
 }
 
 /** A stream counts on: a later number replaces the earlier one, a missing or null one leaves it. */

@@ -1,5 +1,6 @@
 import { encodeModel, encodeModelList } from '../chat/model-list.ts'
 import type { Codec } from '../codec.ts'
+import { rateLimitHeaders } from '../shared/allowance.ts'
 import { validateBody } from '../shared/validate.ts'
 import { carries } from './carries.ts'
 import { complain } from './complaint.ts'
@@ -44,5 +45,8 @@ export const responsesCodec: Codec = {
     prefix: ['tools', 'instructions'],
     turns: 'input',
   },
+  saidUnder: ['delta', 'text', 'arguments', 'refusal', 'input'],
+  outputBound: { fields: ['max_output_tokens'] },
+  encodeAllowance: rateLimitHeaders,
   carries,
 }

@@ -6,5 +6,6 @@ import { openai } from './openai.ts'
 export const completions: Operation<never, never> = {
   name: 'completions',
   dialects: [openai],
+  counted: { output: { fields: ['max_tokens'], times: 'n' }, saidUnder: ['text'] },
   viaChat: completionsCodec,
 }

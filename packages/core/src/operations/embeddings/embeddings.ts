@@ -12,5 +12,6 @@ import { voyage } from './voyage.ts'
 export const embeddings: Operation<EmbeddingsRequest, EmbeddingsAnswer> = {
   name: 'embeddings',
   dialects: [openai, geminiBatch, cohere, voyage, jina, gemini, vertex, vertexContent],
+  counted: {},
   usageOf,
 }

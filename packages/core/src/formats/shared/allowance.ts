@@ -1,0 +1,29 @@
+import type { Allowance, Left } from '../../plugin.ts'
+
+/** What a caller has left, in the headers that most clients read: `x-ratelimit-remaining-requests`. */
+export function rateLimitHeaders({ requests, tokens, inputTokens, outputTokens }: Allowance): Record<string, string> {
+  const headers: Record<string, string> = {}
+  const tell = (name: string, left: Left | undefined): void => {
+    if (left === undefined) return
+    headers[`x-ratelimit-limit-${name}`] = String(left.limit)
+    headers[`x-ratelimit-remaining-${name}`] = String(left.remaining)
+    headers[`x-ratelimit-reset-${name}`] = duration(left.resetMs)
+  }
+  tell('requests', requests)
+  tell('tokens', tokens)
+  tell('input-tokens', inputTokens)
+  tell('output-tokens', outputTokens)
+  return headers
+}
+
+/** `120ms`, `1.5s`, `6m0s`, `2h30m0s`. */
+export function duration(ms: number): string {
+  const whole = Math.max(0, Math.ceil(ms))
+  if (whole < 1000) return `${whole}ms`
+  const seconds = whole / 1000
+  if (seconds < 60) return `${seconds}s`
+  const rounded = Math.ceil(seconds)
+  const hours = Math.floor(rounded / 3600)
+  const minutes = Math.floor((rounded % 3600) / 60)
+  return `${hours === 0 ? '' : `${hours}h`}${minutes}m${rounded % 60}s`
+}

@@ -1,0 +1,208 @@
+import type { Identity } from './config.ts'
+import type { EstimatedBy } from './estimate.ts'
+import type { Format, JsonObject, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
+import type { Gateway } from './gateway-types.ts'
+import type { Inbound, Reply } from './inbound.ts'
+
+/** What a call is billed by, where that is not tokens. */
+export interface Units {
+  /** Images made. */
+  readonly images?: number
+  /** Seconds of audio read. */
+  readonly seconds?: number
+  /** Characters spoken. */
+  readonly characters?: number
+  /** Searches that the provider made for the model. */
+  readonly searches?: number
+}
+
+/** Where the counts of a call's usage come from; see `FinishEvent`. */
+export type UsageBasis = 'reported' | 'estimated' | 'partial'
+
+/** An amount of money. */
+export interface Cost {
+  /** In whole units of the currency; billionths are exact. */
+  readonly amount: number
+  /** ISO 4217. */
+  readonly currency: string
+}
+
+/** Told once for each authenticated call to a model, after its last byte, whatever happened. */
+export interface FinishEvent {
+  readonly requestId: string
+  readonly identity: Identity | null
+  readonly operation: string
+  /** The client's format. */
+  readonly format: Format
+  /** The model as the client named it. */
+  readonly model: string
+  readonly upstream?: string
+  readonly upstreamModel?: string
+  readonly upstreamFormat?: UpstreamFormat
+  readonly lane?: 'wire' | 'translate'
+  readonly stream: boolean
+  /** Status sent to the client (499: it left before one was). */
+  readonly status: number
+  readonly outcome: 'finished' | 'failed' | 'aborted'
+  /** Why the answer ended, in the word of the format it came in (`stop`, `end_turn`, `MAX_TOKENS`). */
+  readonly finish?: string
+  /** What the model took. See `basis` for where the counts come from. */
+  readonly usage?: Usage
+  /**
+   * Where `usage` comes from: the upstream's own counts; the gateway's estimate, because the upstream told none; or what the
+   * upstream had told, completed by an estimate, because the answer was cut short. Absent: no answer of a model had begun.
+   */
+  readonly basis?: UsageBasis
+  /** What is not counted in tokens. */
+  readonly units?: Units
+  /** What the call cost, where a plugin knows it. Absent: unknown, which is not nothing. */
+  readonly cost?: Cost
+  readonly losses: readonly Loss[]
+  /** Calls made upstream, in the order in which they began. */
+  readonly attempts: readonly Attempt[]
+  /** Set where tokens were counted without a provider: what made the estimate. */
+  readonly estimate?: EstimatedBy
+  /** When the call arrived, in milliseconds since 1970. */
+  readonly startedAt: number
+  /** Milliseconds from the call's arrival. */
+  readonly durationMs: number
+  /** Milliseconds from the call's arrival to the answer, or to a stream's first event. */
+  readonly firstEventMs?: number
+  /** What went wrong, in process terms; never sent to the client. */
+  readonly error?: unknown
+}
+/** One call upstream. */
+export interface Attempt {
+  readonly upstream: string
+  readonly model: string
+  /** Which of the upstream's keys, by its place in the list. Absent where there is but one. */
+  readonly key?: number
+  /**
+   * Why it was made: the call's first; the same target again, at once with another key or after a wait; another target after
+   * a failure; another target beside one that was slow.
+   */
+  readonly reason: 'first' | 'retry' | 'other-key' | 'fallback' | 'hedge'
+  /** Milliseconds from the client's call to this one. */
+  readonly startedMs: number
+  /** Milliseconds waited before it, for a retry. */
+  readonly waitedMs?: number
+  readonly status?: number
+  /** Milliseconds until it failed, was aborted, or its answer or first event was there. */
+  readonly latencyMs?: number
+  /** The upstream's own id of the call, for its support. */
+  readonly upstreamRequestId?: string
+  /** The kind of error it ended with; `cancelled` also where another target was faster. */
+  readonly error?: string
+}
+
+/** A call to a model has been let in and read. */
+export interface RequestEvent {
+  readonly requestId: string
+  readonly identity: Identity | null
+  readonly operation: string
+  /** The client's format. */
+  readonly format: Format
+  /** The model as the client named it. */
+  readonly model: string
+  readonly stream: boolean
+  /** When the call arrived, in milliseconds since 1970. */
+  readonly startedAt: number
+  /** The request's fields, as the client wrote them. Not to be altered. */
+  readonly body: JsonObject
+  /** A header of the client, by lower-case name. */
+  header(name: string): string | undefined
+}
+
+/** A call upstream is about to be made. */
+export interface UpstreamEvent {
+  readonly requestId: string
+  readonly upstream: string
+  /** The model's name there. */
+  readonly model: string
+  /** 1 for the first call of a request. */
+  readonly attempt: number
+  readonly reason: Attempt['reason']
+}
+
+/** What is known of a call when it is to be let in: the request is read, and it is known where it may go. */
+export interface AdmitCall {
+  readonly requestId: string
+  readonly identity: Identity | null
+  readonly operation: string
+  /** The client's format. */
+  readonly format: Format
+  /** The model as the client named it. */
+  readonly model: string
+  readonly stream: boolean
+  /** When the call arrived, in milliseconds since 1970. */
+  readonly startedAt: number
+  /** Where the call may go, in the order of the configuration. */
+  readonly targets: readonly { readonly upstream: string; readonly model: string }[]
+  /**
+   * Tokens that the call is likely to take: of input by its characters; of output what the client allows at most for all
+   * answers together, undefined where it sets no bound, 0 where no text is asked for. Reckoned when first asked for.
+   */
+  estimate(): { readonly input: number; readonly output: number | undefined }
+  /** A header of the client, by lower-case name. */
+  header(name: string): string | undefined
+}
+
+/** How much of something a caller has left. */
+export interface Left {
+  readonly limit: number
+  readonly remaining: number
+  /** Milliseconds until all of `limit` is there again. */
+  readonly resetMs: number
+}
+
+/** What a caller has left before it is limited. Told in the client's own headers for that. */
+export interface Allowance {
+  readonly requests?: Left
+  /** Input and output together. */
+  readonly tokens?: Left
+  readonly inputTokens?: Left
+  readonly outputTokens?: Left
+}
+
+/** A call has been let in. */
+export interface Admission {
+  readonly allowance?: Allowance
+  /** Headers of the answer, by lower-case name; errors carry them, too. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Called once when the call is over, whatever came of it, with what it took; before `onFinish`. */
+  settle?(event: FinishEvent): void | Promise<void>
+}
+
+/** An endpoint of a plugin, beside those of the gateway. No token is asked for: that is the plugin's own business. */
+export interface PluginRoute {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /**
+   * Below the gateway's base path. A name in braces stands for the rest of the path, slashes included, up to what follows
+   * the braces: `/admin/tokens/{id}/rotate`.
+   */
+  readonly path: string
+  /** Answers a request. A GatewayError it throws is told in the words of chat completions; anything else is a 500 and logged. */
+  handle(inbound: Inbound, params: Readonly<Record<string, string>>): Reply | Promise<Reply>
+}
+
+/** The one extension concept. `on…` observes; an observer's exception is logged, never thrown. */
+export interface Plugin {
+  readonly name: string
+  /** Called once, when the gateway stands. What it throws, `createGateway` throws. */
+  onStart?(gateway: Gateway): void
+  /** Own endpoints. */
+  readonly routes?: readonly PluginRoute[]
+  /** Told of each call that is settled later, before its first attempt. */
+  onRequest?(event: RequestEvent): void
+  /**
+   * Lets a call in, or refuses it with a GatewayError; any other error is a 500. Plugins are asked in their order, after
+   * `onRequest`. What it resolves to is settled once, also if a later plugin refuses the call.
+   */
+  admit?(call: AdmitCall): Admission | undefined | Promise<Admission | undefined>
+  /** Told of each call upstream before it is made. Headers that it returns are added to that call, by lower-case name: trace context. */
+  onUpstream?(event: UpstreamEvent): Readonly<Record<string, string>> | undefined
+  /** What a call cost. The first plugin that knows it is believed; `undefined`: unknown. */
+  costOf?(event: FinishEvent): Cost | undefined
+  /** Told once of each authenticated call to a model, after its last byte, whatever happened. */
+  onFinish?(event: FinishEvent): void | Promise<void>
+}

@@ -1,0 +1,54 @@
+import { estimateBody } from './estimate-body.ts'
+import { codecOf } from './formats/index.ts'
+import type { ErrorKind, Usage } from './formats/ir.ts'
+import type { FinishEvent, Units, UsageBasis } from './plugin.ts'
+import type { Ledger } from './settle.ts'
+
+/** What a call took of a model, and where the counts come from; undefined: no model was at work, or nothing is counted in tokens. */
+export function takenBy(
+  ledger: Ledger,
+  outcome: FinishEvent['outcome'],
+): { readonly usage: Usage; readonly basis: UsageBasis } | undefined {
+  const { usage, counted, firstEventAt, finish } = ledger
+  if (usage !== undefined && (outcome === 'finished' || finish !== undefined || counted === undefined))
+    return { usage, basis: 'reported' }
+  if (counted === undefined) return undefined
+  // Nothing came back, but an upstream that was left alone with the request is likely to have read it.
+  if (firstEventAt === undefined && usage === undefined)
+    return abandoned(ledger) ? { usage: estimated(ledger, 0), basis: 'partial' } : undefined
+  const said = ledger.said?.() ?? 0
+  if (usage === undefined)
+    return { usage: estimated(ledger, said), basis: outcome === 'finished' ? 'estimated' : 'partial' }
+  // Counts that come while an answer is written are behind it.
+  const { raw: _stale, ...known } = usage
+  const output = { ...known.output, total: Math.max(known.output.total, said) }
+  const input = known.input.total > 0 ? known.input : { total: inputOf(ledger) }
+  return { usage: { ...known, input, output }, basis: 'partial' }
+}
+
+const estimated = (ledger: Ledger, said: number): Usage => ({
+  input: { total: inputOf(ledger) },
+  output: { total: said },
+})
+
+const inputOf = ({ body }: Ledger): number => (body === undefined ? 0 : estimateBody(body))
+
+/** How attempts end whose upstream had the request and did not say that it would not answer. */
+const silent: ReadonlySet<string> = new Set<ErrorKind>([
+  'cancelled',
+  'upstream_timeout',
+  'upstream_idle_timeout',
+  'upstream_total_timeout',
+  'upstream_truncated',
+  'upstream_bad_response',
+])
+
+const abandoned = ({ attempts }: Ledger): boolean =>
+  attempts.some(({ error }) => error !== undefined && silent.has(error))
+
+/** What was counted beside tokens: by the operation itself, or within the usage. */
+export function unitsOf({ units, usage }: Ledger): Units | undefined {
+  const { raw } = usage ?? {}
+  const beside = raw === undefined ? undefined : codecOf(raw.format).unitsIn?.(raw.value)
+  return beside === undefined ? units : { ...units, ...beside }
+}
