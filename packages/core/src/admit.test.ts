@@ -1,0 +1,232 @@
+import { describe, expect, it, vi } from 'vitest'
+import { GatewayError } from './errors.ts'
+import { asJson, asStream, completion, message, setUp, sse } from './gateway.test-support.ts'
+import type { Admission, AdmitCall, FinishEvent, Plugin } from './plugin.ts'
+
+const good = { a: asJson(completion), m: asJson(message) }
+
+/** A gateway whose only plugin answers every call the same way, and what it saw. */
+function gate(admit: Plugin['admit'], answers = good as Parameters<typeof setUp>[0], more: readonly Plugin[] = []) {
+  const finished: FinishEvent[] = []
+  const plugins = [
+    { name: 'gate', ...(admit && { admit }) },
+    ...more,
+    { name: 'end', onFinish: (e: FinishEvent) => void finished.push(e) },
+  ]
+  return { ...setUp(answers, { plugins, retry: false }), finished }
+}
+
+describe('a plugin that admits', () => {
+  it('is told where the call may go, before anybody is called', async () => {
+    const calls: AdmitCall[] = []
+    const { chat, seen } = gate((call) => {
+      calls.push(call)
+      expect(seen).toHaveLength(0)
+      return undefined
+    })
+    const response = await chat({ model: 'both', stream: false }, { 'x-team': 'blue' })
+    expect(response.status).toBe(200)
+    const [{ estimate, header, requestId, startedAt, ...call } = {} as AdmitCall] = calls
+    expect(calls).toHaveLength(1)
+    expect(call).toEqual({
+      identity: { id: 'me' },
+      operation: 'generate',
+      format: 'chat',
+      model: 'both',
+      stream: false,
+      targets: [
+        { upstream: 'a', model: 'both' },
+        { upstream: 'b', model: 'both' },
+      ],
+    })
+    expect(requestId).toBe(response.headers.get('x-request-id'))
+    expect(header('x-team')).toBe('blue')
+    expect(estimate().output).toBeUndefined()
+    expect(startedAt).toBeGreaterThan(1_700_000_000_000)
+  })
+
+  it.each([
+    ['an error of ours', new GatewayError('quota_exceeded', 'Nothing is left.'), 429, 'Nothing is left.'],
+    ['any other error', new Error('secret place'), 500, 'The gateway failed to handle the request.'],
+  ])('refuses with %s, and the call is settled', async (_, error, status, words) => {
+    const { chat, seen, finished } = gate(() => {
+      throw error
+    })
+    const response = await chat()
+    expect(response.status).toBe(status)
+    expect((await response.json()).error.message).toBe(words)
+    expect(seen).toHaveLength(0)
+    expect(finished).toMatchObject([{ status, outcome: 'failed', attempts: [] }])
+    expect(finished[0]?.usage).toBeUndefined()
+  })
+
+  it('is settled once with what the call took, before the others hear of its end', async () => {
+    const told: string[] = []
+    const settled: FinishEvent[] = []
+    const admission: Admission = {
+      settle(event) {
+        settled.push(event)
+        told.push('settle')
+      },
+    }
+    const { chat } = gate(async () => admission, good, [{ name: 'x', onFinish: () => void told.push('finish') }])
+    await (await chat()).text()
+    expect(told).toEqual(['settle', 'finish'])
+    expect(settled).toMatchObject([{ usage: { input: { total: 3 }, output: { total: 1 } }, basis: 'reported' }])
+  })
+
+  it('is settled also if the next plugin refuses the call', async () => {
+    const settle = vi.fn()
+    const refuse: Plugin = {
+      name: 'refuse',
+      async admit() {
+        throw new GatewayError('permission', 'Not today.')
+      },
+    }
+    const { chat } = gate(() => ({ settle, headers: { 'x-left': '7' } }), good, [refuse])
+    const response = await chat()
+    expect(response.status).toBe(403)
+    expect(response.headers.get('x-left')).toBe('7')
+    expect(settle).toHaveBeenCalledTimes(1)
+    expect(settle.mock.calls[0]?.[0]).toMatchObject({ outcome: 'failed', status: 403 })
+  })
+
+  it('does not break a call by failing to settle it', async () => {
+    const { chat, logged, finished } = gate(() => ({
+      settle: () => Promise.reject(new Error('away')),
+    }))
+    expect((await chat()).status).toBe(200)
+    await Promise.resolve()
+    expect(JSON.stringify(logged)).toContain('settling a call failed')
+    expect(finished).toHaveLength(1)
+  })
+
+  it('calls nobody when the client left while it thought', async () => {
+    const leaving = new AbortController()
+    const { chat, seen, finished } = gate(async () => {
+      leaving.abort()
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return undefined
+    })
+    await chat({}, {}, { signal: leaving.signal }).catch(() => undefined)
+    await vi.waitFor(() => expect(finished).toMatchObject([{ outcome: 'aborted' }]))
+    expect(seen).toHaveLength(0)
+  })
+})
+
+describe('what a caller has left', () => {
+  const allowance = {
+    requests: { limit: 60, remaining: 59, resetMs: 900 },
+    inputTokens: { limit: 1000, remaining: 400, resetMs: 61_500 },
+  }
+  it("is told in the client's own headers", async () => {
+    const { chat, messages } = gate(() => ({ allowance, headers: { 'x-more': 'yes' } }))
+    const first = await chat()
+    expect(first.headers.get('x-ratelimit-limit-requests')).toBe('60')
+    expect(first.headers.get('x-ratelimit-remaining-requests')).toBe('59')
+    expect(first.headers.get('x-ratelimit-reset-requests')).toBe('900ms')
+    expect(first.headers.get('x-ratelimit-reset-input-tokens')).toBe('1m2s')
+    expect(first.headers.get('x-more')).toBe('yes')
+    const before = Date.now()
+    const second = await messages()
+    expect(second.status).toBe(200)
+    expect(second.headers.get('anthropic-ratelimit-requests-remaining')).toBe('59')
+    const reset = second.headers.get('anthropic-ratelimit-input-tokens-reset') ?? ''
+    expect(reset).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+    expect(Date.parse(reset) - before).toBeGreaterThan(61_400)
+    expect(second.headers.get('x-ratelimit-limit-requests')).toBeNull()
+  })
+  it('goes with refusals and with upstream errors', async () => {
+    const refusing = gate(() => {
+      throw new GatewayError('rate_limited', 'Slower.', { retryAfter: 3, allowance })
+    })
+    const refused = await refusing.messages()
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('3')
+    expect(refused.headers.get('anthropic-ratelimit-requests-limit')).toBe('60')
+    const failing = gate(() => ({ allowance }), { a: asJson({ error: { message: 'no' } }, { status: 500 }) })
+    const failed = await failing.chat()
+    expect(failed.status).toBe(502)
+    expect(failed.headers.get('x-ratelimit-remaining-requests')).toBe('59')
+  })
+})
+
+describe('the estimate a call is admitted by', () => {
+  const estimates = async (path: string, body: object, headers = {}) => {
+    let estimate: ReturnType<AdmitCall['estimate']> | undefined
+    const { post } = gate((call) => {
+      estimate = call.estimate()
+      throw new GatewayError('permission', 'enough')
+    })
+    expect((await post(path, body, headers)).status).toBe(403)
+    return estimate
+  }
+  const words = 'x '.repeat(2000)
+  const messages = [{ role: 'user', content: words }]
+  const anthropic = { 'anthropic-version': '2023-06-01' }
+  it.each<[string, string, object, object, number | undefined]>([
+    ['chat', '/v1/chat/completions', { messages, max_completion_tokens: 50, n: 3 }, {}, 150],
+    ['chat, by its older field', '/v1/chat/completions', { messages, max_tokens: 70 }, {}, 70],
+    ['chat without a bound', '/v1/chat/completions', { messages }, {}, undefined],
+    ['messages', '/v1/messages', { messages, max_tokens: 900 }, anthropic, 900],
+    ['responses', '/v1/responses', { input: words, max_output_tokens: 80 }, {}, 80],
+    ['completions', '/v1/completions', { prompt: words, max_tokens: 20, n: 2 }, {}, 40],
+    ['embeddings', '/v1/embeddings', { input: words }, {}, 0],
+  ])('of %s', async (_, path, body, headers, output) => {
+    const estimate = await estimates(path, { model: 'real', ...body }, headers)
+    expect(estimate?.output).toBe(output)
+    expect(estimate?.input).toBeGreaterThanOrEqual(1000)
+    expect(estimate?.input).toBeLessThan(1040)
+  })
+  it('of generateContent', async () => {
+    const contents = [{ parts: [{ text: words }] }]
+    const generationConfig = { maxOutputTokens: 11, candidateCount: 2 }
+    const path = '/v1beta/models/gemini-x:generateContent'
+    expect(await estimates(path, { contents, generationConfig })).toMatchObject({ output: 22 })
+  })
+  it('takes an image for an image, not for words', async () => {
+    const image_url = { url: `data:image/png;base64,${'A'.repeat(400_000)}` }
+    const estimate = await estimates('/v1/chat/completions', {
+      model: 'real',
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url }] }],
+    })
+    expect(estimate?.input).toBeLessThan(1700)
+    expect(estimate?.input).toBeGreaterThan(1600)
+  })
+  it('is nothing for what is not counted in tokens', async () => {
+    expect(await estimates('/v1/images/generations', { model: 'real', prompt: words })).toEqual({ input: 0, output: 0 })
+    const counting = { model: 'claude-x', messages }
+    expect(await estimates('/v1/messages/count_tokens', counting, anthropic)).toEqual({ input: 0, output: 0 })
+  })
+})
+
+describe('the cost of a call', () => {
+  const cost = { amount: 0.25, currency: 'USD' }
+  it('is what the first plugin that knows it says', async () => {
+    const plugins: Plugin[] = [
+      { name: 'ignorant', costOf: () => undefined },
+      {
+        name: 'broken',
+        costOf() {
+          throw new Error('no table')
+        },
+      },
+      { name: 'prices', costOf: ({ upstreamModel }) => (upstreamModel === 'real' ? cost : undefined) },
+      { name: 'late', costOf: () => ({ amount: 9, currency: 'EUR' }) },
+    ]
+    let settled: FinishEvent | undefined
+    const { chat, finished, logged } = gate(
+      () => ({
+        settle: (event) => {
+          settled = event
+        },
+      }),
+      { a: asStream(sse) },
+      plugins,
+    )
+    await (await chat({ stream: true })).text()
+    expect(finished[0]?.cost).toEqual(cost)
+    expect(settled?.cost).toEqual(cost)
+    expect(JSON.stringify(logged)).toContain("costOf of plugin 'broken' failed")
+  })
+})
