@@ -1,0 +1,86 @@
+import type { Cost } from '@modelgate/core'
+import { fromBillionths, toBillionths } from '../prices/money.ts'
+import type { LedgerRecord } from './record.ts'
+
+/** What records can be told apart by. The model is as clients named it; the day is of UTC, `2026-11-21`. */
+export type LedgerKey = 'token' | 'model' | 'day'
+
+/** What some calls came to. */
+export interface LedgerSum {
+  /** null: no token was asked for. Absent, as `model` and `day`: not told apart by it. */
+  readonly token?: string | null
+  readonly model?: string
+  readonly day?: string
+  readonly calls: number
+  /** Calls that ended with an error, those that were refused too; not those that the client left. */
+  readonly failed: number
+  readonly inputTokens: number
+  /** Of the input tokens, those that were read from a cache. */
+  readonly cachedTokens: number
+  readonly outputTokens: number
+  /** One for each currency: as a rule one, none if no call has a known cost. Summed in whole billionths. */
+  readonly costs: readonly Cost[]
+  /** Calls of which a model was at work at an unknown cost: `costs` is without them. */
+  readonly unpriced: number
+}
+
+type Keys = Pick<LedgerSum, 'token' | 'model' | 'day'>
+type Counts = { -readonly [K in Exclude<keyof LedgerSum, keyof Keys | 'costs'>]: number }
+
+interface Row {
+  readonly keys: Keys
+  readonly counts: Counts
+  readonly costs: Map<string, bigint>
+}
+
+/**
+ * Sums records: one row for each token, model and day that there are, or for those of them that are named; one row in all, if
+ * none is. Rows are ordered by what they are told apart by. Holds the rows in memory, not the records.
+ */
+export async function sumLedger(
+  records: AsyncIterable<LedgerRecord> | Iterable<LedgerRecord>,
+  { by = [] }: { readonly by?: readonly LedgerKey[] } = {},
+): Promise<readonly LedgerSum[]> {
+  for (const key of by)
+    if (!Object.hasOwn(keyOf, key))
+      throw new TypeError(`sumLedger: by holds '${key}': write some of ${Object.keys(keyOf).join(', ')}`)
+  const rows = new Map<string, Row>()
+  for await (const record of records) {
+    const values = by.map((key) => keyOf[key](record))
+    const place = JSON.stringify(values)
+    let row = rows.get(place)
+    if (row === undefined) {
+      const counts = { calls: 0, failed: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, unpriced: 0 }
+      row = { keys: Object.fromEntries(by.map((key, at) => [key, values[at]])), counts, costs: new Map() }
+      rows.set(place, row)
+    }
+    add(row, record)
+  }
+  if (by.length === 0 && rows.size === 0)
+    return [{ calls: 0, failed: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costs: [], unpriced: 0 }]
+  return [...rows.entries()]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, { keys, counts, costs }]) => ({
+      ...keys,
+      ...counts,
+      costs: [...costs].map(([currency, amount]) => ({ amount: fromBillionths(amount), currency })),
+    }))
+}
+
+const keyOf: Readonly<Record<LedgerKey, (record: LedgerRecord) => string | null>> = {
+  token: ({ token }) => token,
+  model: ({ model }) => model,
+  day: ({ time }) => time.slice(0, 10),
+}
+
+function add({ counts, costs }: Row, record: LedgerRecord): void {
+  const { usage, units, cost, currency = '', basis, outcome } = record
+  counts.calls++
+  if (outcome === 'failed') counts.failed++
+  counts.inputTokens += usage?.input ?? 0
+  counts.cachedTokens += usage?.cacheRead ?? 0
+  counts.outputTokens += usage?.output ?? 0
+  if (cost !== undefined && Number.isFinite(cost))
+    costs.set(currency, (costs.get(currency) ?? 0n) + BigInt(toBillionths(cost)))
+  else if (outcome === 'finished' || (basis ?? usage ?? units) !== undefined) counts.unpriced++
+}

@@ -1,0 +1,162 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FinishEvent } from '@modelgate/core'
+import { afterAll, describe, expect, it } from 'vitest'
+import { billionthsOf } from './money.ts'
+import type { PriceTable } from './price.ts'
+import { costOfCall, createPrices, pricePlugin, readPrices } from './prices.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'prices-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+const file = (text: string): string => {
+  const path = join(folder, 'prices.json')
+  writeFileSync(path, text)
+  return path
+}
+
+describe('a price table', () => {
+  const good = { models: { 'gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 } } }
+
+  it('is read from a file', () => {
+    const prices = readPrices(file(JSON.stringify({ currency: 'EUR', ...good })))
+    expect(prices.currency).toBe('EUR')
+    expect(prices.priceOf('openai', 'gpt-5')).toEqual({ input: 1.25, cachedInput: 0.125, output: 10 })
+  })
+
+  it('may begin with a byte order mark', () =>
+    expect(readPrices(file(`\ufeff${JSON.stringify(good)}`)).currency).toBe('USD'))
+
+  it('does not change after it was read', () => {
+    const table = { models: { m: { input: 1 } } }
+    const prices = createPrices(table)
+    table.models.m.input = 2
+    expect(prices.priceOf('u', 'm')).toEqual({ input: 1 })
+    expect(Object.isFrozen(prices.priceOf('u', 'm'))).toBe(true)
+  })
+
+  it('may have prices of 0, fields that are undefined, and names that objects have by birth', () => {
+    const prices = readPrices(file('{"models":{"__proto__":{"input":0},"constructor":{"output":1}}}'))
+    expect(prices.priceOf('u', '__proto__')).toEqual({ input: 0 })
+    expect(prices.priceOf('u', 'constructor')).toEqual({ output: 1 })
+    expect(prices.priceOf('u', 'toString')).toBeUndefined()
+    const undefinedField = { models: { m: { input: 1, output: undefined } } } as unknown as PriceTable
+    expect(createPrices(undefinedField).priceOf('u', 'm')?.output).toBeUndefined()
+  })
+
+  it.each([
+    ['[]', '[] is no price table: write { "models": { … } }'],
+    ['"x"', '"x" is no price table'],
+    ['{}', 'models is undefined: write an object that has a price for each model'],
+    ['{"models":[]}', 'models is []: write an object'],
+    [
+      '{"gpt-5":{"input":1}}',
+      `unknown field "gpt-5": there are "currency" and "models"; a model's price stands within`,
+    ],
+    ['{"currency":"usd","models":{}}', 'currency is "usd": write three capital letters of ISO 4217, such as "USD"'],
+    ['{"currency":null,"models":{}}', 'currency is null: write three capital letters'],
+    ['{"models":{"":{"input":1}}}', 'models[""]: a name is not empty'],
+    ['{"models":{"gpt-5 ":{"input":1}}}', 'models["gpt-5 "]: a name is not empty and has no blanks around it'],
+    ['{"models":{"gpt-5":1.25}}', 'models["gpt-5"] is 1.25: write an object with prices, such as { "input": 1.25'],
+    ['{"models":{"gpt-5":{}}}', 'models["gpt-5"] has no price: give at least one, 0 for what is free'],
+    ['{"models":{"m":{"cached_input":1}}}', 'models["m"]: unknown field "cached_input": write "cachedInput"'],
+    ['{"models":{"m":{"prompt":1}}}', 'models["m"]: unknown field "prompt": write one of input, cachedInput,'],
+    ['{"models":{"m":{"toString":1}}}', 'models["m"]: unknown field "toString": write one of'],
+    ['{"models":{"m":{"input":"1.25"}}}', 'models["m"].input is "1.25": write a number without quotes'],
+    ['{"models":{"m":{"input":null}}}', 'models["m"].input is null: write a number'],
+    ['{"models":{"m":{"input":1e999}}}', 'models["m"].input is Infinity: write a number'],
+    ['{"models":{"m":{"output":-1}}}', 'models["m"].output is -1: a price is 0 or more'],
+    ['{"models":{"m":{"output":9000001}}}', 'models["m"].output is 9000001: a price is 9000000 at most'],
+    ['{"models":{"m":{"output":1e-10}}}', 'models["m"].output is 1e-10: a price has nine decimal places at most'],
+    ['{"models":', 'the prices are no JSON: '],
+    ['', 'the prices are no JSON: '],
+  ])('is refused if it is %s', (text, message) => {
+    const path = file(text)
+    expect(() => readPrices(path)).toThrow(TypeError)
+    expect(() => readPrices(path)).toThrow(`${path}: ${message}`)
+  })
+
+  it('names itself "prices" where it comes from no file', () =>
+    expect(() => createPrices({ models: { m: { input: Number.NaN } } })).toThrow(
+      'prices: models["m"].input is NaN: write a number without quotes, or leave the field out if it is unknown',
+    ))
+
+  it('that is not there is a clear error', () => {
+    const path = join(folder, 'none.json')
+    expect(() => readPrices(path)).toThrow(`${path}: the prices cannot be read: give the path of a JSON file (ENOENT`)
+    expect(() => readPrices(folder)).toThrow(
+      `${folder}: the prices cannot be read: give the path of a JSON file (EISDIR`,
+    )
+  })
+})
+
+describe('what a call is likely to cost', () => {
+  const prices = createPrices({
+    models: {
+      cheap: { input: 1, output: 2 },
+      dear: { input: 3, output: 15, request: 0.01 },
+      'reads-only': { input: 0.02 },
+      draws: { image: 0.04, request: 0.001 },
+      searches: { request: 0.002 },
+    },
+  })
+  const to = (...models: string[]) => models.map((model) => ({ upstream: 'u', model }))
+  it.each([
+    ['one target', ['cheap'], { input: 1000, output: 500 }, 2_000_000],
+    ['the dearest of many', ['cheap', 'dear'], { input: 1000, output: 500 }, 20_500_000],
+    ['the dearest, whatever the order', ['dear', 'cheap'], { input: 1000, output: 500 }, 20_500_000],
+    ['half a billionth, rounded up', ['reads-only'], { input: 0.025, output: 0 }, 1],
+    ['no output, no price of it', ['reads-only'], { input: 1000, output: 0 }, 20_000],
+    ['output without a price', ['reads-only'], { input: 1000, output: 1 }, undefined],
+    ['a target without a price', ['cheap', 'unknown'], { input: 1, output: 1 }, undefined],
+    ['a model priced by the image', ['draws'], { input: 1000, output: 0 }, 41_000_000],
+    ['a model priced by the call', ['searches'], { input: 1000, output: 0 }, 2_000_000],
+    ['no target', [], { input: 1, output: 1 }, undefined],
+    ['no number', ['cheap'], { input: Number.NaN, output: 1 }, undefined],
+  ])('%s', (_, models, tokens, billionths) => expect(prices.estimate(to(...models), tokens)).toBe(billionths))
+})
+
+describe('what a finished call cost', () => {
+  const prices = createPrices({ currency: 'EUR', models: { m: { input: 1, output: 2, request: 0.5 } } })
+  const usage = { input: { total: 1000 }, output: { total: 500 } }
+  const at = { upstream: 'u', upstreamModel: 'm' }
+  const attempt = { upstream: 'u', model: 'm', reason: 'first', startedMs: 1 } as const
+  const event = (more: Partial<FinishEvent>): FinishEvent => ({
+    requestId: 'req_1',
+    identity: null,
+    operation: 'generate',
+    format: 'chat',
+    model: 'alias',
+    stream: false,
+    status: 200,
+    outcome: 'finished',
+    losses: [],
+    attempts: [attempt],
+    startedAt: 0,
+    durationMs: 1,
+    ...more,
+  })
+  const refused = { status: 429, outcome: 'failed' } as const
+  it.each<[string, Partial<FinishEvent>, number | undefined]>([
+    ['finished', { ...at, usage }, 0.502],
+    ['failed, with what it took until then', { ...at, ...refused, usage }, 0.502],
+    ['given up while the upstream was at work', { outcome: 'aborted', usage }, 0.502],
+    ['refused before any upstream was called', { ...refused, attempts: [] }, 0],
+    ['refused by the upstream', refused, 0],
+    ['answered by the gateway itself', { operation: 'get-response', attempts: [] }, 0],
+    ['a count of tokens', { ...at, operation: 'count-tokens' }, 0],
+    ['finished, with nothing known of what it took', at, undefined],
+    ['of a model without a price', { ...at, upstreamModel: 'other', usage }, undefined],
+  ])('%s', (_, more, amount) =>
+    expect(costOfCall(prices, event(more))).toEqual(amount === undefined ? undefined : { amount, currency: 'EUR' }),
+  )
+
+  it('is told to the gateway by a plugin', () => {
+    const plugin = pricePlugin(prices)
+    expect(plugin.name).toBe('prices')
+    expect(plugin.costOf?.(event({ ...at, usage }))).toEqual({ amount: 0.502, currency: 'EUR' })
+  })
+
+  it('is a whole number of billionths', () =>
+    expect(billionthsOf({ amount: 0.502, currency: 'EUR' })).toBe(502_000_000))
+})

@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs'
+import type { Cost, FinishEvent, Plugin, Units, Usage } from '@modelgate/core'
+import { checkTable } from './check-table.ts'
+import { costIn, isPricedByTokens, type Rates, ratesOf } from './cost.ts'
+import { createFinder } from './find-price.ts'
+import { fromBillionths } from './money.ts'
+import type { Price, PriceTable } from './price.ts'
+
+/** What a call has used of which model. */
+export interface PricedCall {
+  readonly upstream: string
+  /** The model's name there. */
+  readonly model: string
+  /** undefined: not counted in tokens, or nobody knows. */
+  readonly usage?: Usage | undefined
+  readonly units?: Units | undefined
+  readonly operation?: string | undefined
+}
+
+/** Prices of models, ready to be asked. */
+export interface Prices {
+  /** ISO 4217. */
+  readonly currency: string
+  /**
+   * What a call costs, rounded once to whole billionths, half of one up. undefined: unknown, because it used something that
+   * has no price.
+   */
+  costOf(call: PricedCall): Cost | undefined
+  /**
+   * What a call is likely to cost, in whole billionths: at the dearest of the targets it may go to, with nothing cached. A
+   * model without prices of tokens is taken to make one image, if it has a price for that. undefined: unknown, because a
+   * target has no price for what is to be used.
+   */
+  estimate(
+    targets: readonly { readonly upstream: string; readonly model: string }[],
+    tokens: { readonly input: number; readonly output: number },
+  ): number | undefined
+  priceOf(upstream: string, model: string): Price | undefined
+}
+
+/** Makes prices of a table. Throws a TypeError that says what to write instead of what is wrong with it. */
+export function createPrices(table: PriceTable): Prices {
+  return pricesOf(table, 'prices')
+}
+
+/**
+ * Reads prices from a JSON file that holds a PriceTable. Throws an Error if it cannot be read, and a TypeError that says what
+ * to write instead of what is wrong with it.
+ */
+export function readPrices(path: string): Prices {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new Error(`${path}: the prices cannot be read: give the path of a JSON file (${messageOf(cause)})`, { cause })
+  }
+  let table: unknown
+  try {
+    // Some editors begin a file with a byte order mark.
+    table = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
+  } catch (cause) {
+    throw new TypeError(`${path}: the prices are no JSON: ${messageOf(cause)}`, { cause })
+  }
+  return pricesOf(table, path)
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+interface Entry {
+  readonly price: Price
+  readonly rates: Rates
+}
+
+function pricesOf(table: unknown, where: string): Prices {
+  checkTable(table, where)
+  const { currency = 'USD', models } = table
+  const find = createFinder<Entry>(
+    Object.fromEntries(
+      Object.entries(models).map(([name, price]) => [
+        name,
+        { price: Object.freeze({ ...price }), rates: ratesOf(price) },
+      ]),
+    ),
+  )
+  return Object.freeze({
+    currency,
+    priceOf: (upstream: string, model: string) => find(upstream, model)?.price,
+    costOf({ upstream, model, usage, units, operation }: PricedCall): Cost | undefined {
+      if (operation !== undefined && free.has(operation)) return { amount: 0, currency }
+      const entry = find(upstream, model)
+      const cost = entry === undefined ? undefined : costIn(entry.rates, { usage, units })
+      return cost === undefined ? undefined : { amount: fromBillionths(cost), currency }
+    },
+    estimate(
+      targets: readonly { readonly upstream: string; readonly model: string }[],
+      tokens: { readonly input: number; readonly output: number },
+    ): number | undefined {
+      let dearest: number | undefined
+      for (const { upstream, model } of targets) {
+        const entry = find(upstream, model)
+        const cost = entry === undefined ? undefined : likelyCost(entry.rates, tokens)
+        if (cost === undefined) return undefined
+        dearest = Math.max(dearest ?? 0, Number(cost))
+      }
+      return dearest
+    },
+  })
+}
+
+/** Nobody charges for it. */
+const free: ReadonlySet<string> = new Set(['count-tokens'])
+
+const likelyCost = (rates: Rates, { input, output }: { readonly input: number; readonly output: number }) =>
+  isPricedByTokens(rates)
+    ? costIn(rates, { usage: { input: { total: input }, output: { total: output } } })
+    : (rates.request ?? 0n) + (rates.image ?? 0n)
+
+/** What a finished call cost; a call for which no model was at work cost nothing. undefined: unknown. */
+export function costOfCall(prices: Prices, event: FinishEvent): Cost | undefined {
+  const { usage, units, operation, outcome, attempts } = event
+  const nothing = { amount: 0, currency: prices.currency }
+  if (usage === undefined && units === undefined && (outcome !== 'finished' || attempts.length === 0)) return nothing
+  // A call that was given up may have worked on at the upstream that was asked last.
+  const last = attempts.at(-1)
+  const upstream = event.upstream ?? last?.upstream
+  const model = event.upstreamModel ?? last?.model
+  if (upstream === undefined || model === undefined) return undefined
+  return prices.costOf({ upstream, model, usage, units, operation })
+}
+
+/** Tells what calls cost, in `cost` of `onFinish`, for gateways that have prices but no tokens. */
+export const pricePlugin = (prices: Prices): Plugin => ({
+  name: 'prices',
+  costOf: (event) => costOfCall(prices, event),
+})
