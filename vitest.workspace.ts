@@ -1,9 +1,14 @@
 import { defineConfig } from 'vitest/config'
+import { consoleAssetsForVite } from './packages/console/build/plugins.mjs'
 
 /** Packages are tested from their sources: this condition in their `exports` names `src/index.ts`. */
 // Vitest hands them to node itself: 'import' among them would make require() find ES modules.
 const conditions = ['@modelgate/source', 'node']
-const shared = { resolve: { conditions }, ssr: { resolve: { conditions, externalConditions: conditions } } }
+const shared = {
+  plugins: [consoleAssetsForVite()],
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+}
 
 export default defineConfig({
   test: {

@@ -123,6 +123,7 @@ async function install(stamps, dirs) {
 
 /** @param {string} dir @returns {string[]} files that a build reads, in a stable order */
 function sources(dir) {
+  if (!existsSync(join(root, dir))) return []
   return readdirSync(join(root, dir), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.includes('.test.'))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
@@ -139,7 +140,12 @@ function readPackages(dirs) {
 
 /** @param {Package} pkg @param {Map<string, Package>} byName */
 function buildInputs({ dir, dependencies }, byName) {
-  const files = ['.tsup.config.ts', 'tsconfig.base.json', `${dir}/package.json`, ...sources(`${dir}/src`)]
+  const files = [
+    '.tsup.config.ts',
+    'tsconfig.base.json',
+    `${dir}/package.json`,
+    ...['src', 'build'].flatMap((part) => sources(`${dir}/${part}`)),
+  ]
   // A package's types may spell out those of the packages it stands on.
   for (const name of dependencies) {
     const dependency = byName.get(name)

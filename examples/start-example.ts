@@ -12,7 +12,10 @@ export interface Running {
 }
 
 /** Keys of the person who runs the tests: no example may see them here. */
-const secrets = ['OPENAI', 'ANTHROPIC', 'GEMINI'].flatMap((name) => [`${name}_API_KEY`, `${name}_BASE_URL`])
+const secrets = [
+  ...['OPENAI', 'ANTHROPIC', 'GEMINI'].flatMap((name) => [`${name}_API_KEY`, `${name}_BASE_URL`]),
+  ...['TOKEN', 'DATA', 'PRICES', 'LEDGER'].map((name) => `MODELGATE_${name}`),
+]
 
 const running = new Set<() => void>()
 
@@ -24,9 +27,7 @@ export const startExample = (file: string, env: Record<string, string> = {}): Ru
 export const npmStart = (env: Record<string, string> = {}): Running => start('npm start', 'npm', ['start'], env)
 
 function start(name: string, command: string, args: string[], env: Record<string, string>): Running {
-  const own = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !secrets.includes(name) && name !== 'MODELGATE_TOKEN'),
-  )
+  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !secrets.includes(name)))
   const child = spawn(command, args, {
     cwd: fileURLToPath(new URL('..', import.meta.url)),
     env: { ...own, PORT: '0', ...env },

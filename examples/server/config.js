@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { anthropic, cohere, gemini, openai } from '@modelgate/core'
 import { createFakeProvider, listen, listenRealtime } from '@modelgate/testing'
+import { either, oneToken } from './auth.js'
+import { openTokens } from './open-tokens.js'
 import { providers } from './providers.js'
 
 /** @typedef {{ [name: string]: string | undefined }} Env */
@@ -10,11 +12,14 @@ import { providers } from './providers.js'
  * @typedef {object} Config
  * @property {string} host
  * @property {number} port
- * @property {string} token what clients send as their API key
+ * @property {string | undefined} token what clients send as their API key; undefined: only issued tokens are let in
+ * @property {string | undefined} data the folder of the issued tokens
  * @property {boolean} tokenIsMade nobody set one: it changes with every start
+ * @property {import('@modelgate/core').Authenticate} auth
+ * @property {import('@modelgate/tokens').Tokens} tokens
  * @property {Upstreams} upstreams
  * @property {{ [model: string]: string }} models
- * @property {() => Promise<void>} close what the upstreams need to end
+ * @property {() => Promise<void>} close ends what the upstreams need, and writes what is not written yet
  * @property {boolean} demo there is no key, so the answers are made up
  * @property {readonly string[]} notes what the user should know
  */
@@ -27,16 +32,34 @@ export async function readConfig(env) {
   const common = {
     host: env.HOST || '127.0.0.1',
     port,
-    token: env.MODELGATE_TOKEN || `mg-${randomBytes(24).toString('base64url')}`,
-    tokenIsMade: !env.MODELGATE_TOKEN,
+    ...access(env),
     notes: providers
       .filter((provider) => env[`${provider.env}_BASE_URL`] && !env[`${provider.env}_API_KEY`])
       .map(({ env: prefix }) => `${prefix}_BASE_URL is ignored, because ${prefix}_API_KEY is not set`),
   }
   const configured = providers.filter((provider) => env[`${provider.env}_API_KEY`])
-  return configured.length > 0
-    ? { ...common, ...realUpstreams(configured, env) }
-    : { ...common, ...(await demoUpstreams()) }
+  const upstreams = configured.length > 0 ? realUpstreams(configured, env) : await demoUpstreams()
+  return {
+    ...common,
+    ...upstreams,
+    close: async () => {
+      await Promise.all([upstreams.close(), common.tokens.close()])
+    },
+  }
+}
+
+/**
+ * Who is let in: the token of MODELGATE_TOKEN, and those that were issued into the folder of MODELGATE_DATA. With neither, a
+ * token that is made for this run.
+ * @param {Env} env
+ */
+function access(env) {
+  const tokens = openTokens(env)
+  const data = env.MODELGATE_DATA || undefined
+  const token = env.MODELGATE_TOKEN || (data ? undefined : `mg-${randomBytes(24).toString('base64url')}`)
+  const own = token === undefined ? undefined : oneToken(token)
+  const auth = own === undefined ? tokens.authenticate : data ? either(own, tokens.authenticate) : own
+  return { data, token, tokenIsMade: token !== undefined && !env.MODELGATE_TOKEN, auth, tokens }
 }
 
 /** @param {readonly import('./providers.js').Provider[]} configured @param {Env} env */

@@ -1,10 +1,10 @@
 // The server that `npm start` runs. Settings by environment:
 //   PORT (8787)  HOST (127.0.0.1)  MODELGATE_TOKEN (else one is made and printed)
+//   MODELGATE_DATA (a folder: tokens are issued into it, see tokens.js)  MODELGATE_PRICES (a JSON file)  MODELGATE_LEDGER (a folder)
 //   OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, and for each …_BASE_URL; without any key a demo answers
 import http from 'node:http'
 import { createGateway } from '@modelgate/core'
 import { nodeListener, nodeUpgrade } from '@modelgate/node'
-import { oneToken } from './auth.js'
 import { banner, hint, rootUrl } from './banner.js'
 import { readConfig } from './config.js'
 import { drain } from './drain.js'
@@ -16,8 +16,8 @@ function fail(message) {
 }
 
 const config = await readConfig(process.env).catch((error) => fail(error.message))
-const { host, port, token, upstreams, models } = config
-const gateway = createGateway({ auth: oneToken(token), upstreams, models })
+const { host, port, auth, tokens, upstreams, models } = config
+const gateway = createGateway({ auth, upstreams, models, plugins: [tokens.plugin] })
 const answer = nodeListener(gateway)
 
 const server = http.createServer((req, res) => {

@@ -85,7 +85,7 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
         step++
         for (const meter of meters) {
           if (meter.amount === 0) continue
-          if (meter.kind === 'concurrent') callsOf(tokenId, meter.name).set(callId, at + leaseMs)
+          if (meter.kind === 'concurrent') run(tokenId, meter.name, callId, at)
           else count(tokenId, meter, counterOf(tokenId, meter, at), 'taken', meter.amount)
         }
       }
@@ -119,15 +119,12 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
       }
     },
     renew(calls) {
-      const until = now() + leaseMs
+      const at = now()
       for (const { callId, tokenId, meters } of calls) {
         if (settled.has(callId)) continue
         for (const meter of meters) {
           if (meter.kind !== 'concurrent') continue
-          const running = callsOf(tokenId, meter.name)
-          // To the end of the line: the first are the next to run out.
-          running.delete(callId)
-          running.set(callId, until)
+          run(tokenId, meter.name, callId, at)
         }
       }
     },
@@ -216,14 +213,17 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
     onChange({ key: counter.key, value: [counter.from, counter.until, counter.taken, counter.before] })
   }
 
-  function callsOf(tokenId: string, name: string): Map<string, number> {
+  /** A call runs from now on, or still. */
+  function run(tokenId: string, name: string, callId: string, at: number): void {
     const { concurrent } = countsOf(tokenId)
     let calls = concurrent.get(name)
     if (calls === undefined) {
       calls = new Map()
       concurrent.set(name, calls)
     }
-    return calls
+    // To the end of the line: the first are the next to run out.
+    calls.delete(callId)
+    calls.set(callId, at + leaseMs)
   }
 
   /** How many calls run; those that ran out are dropped. */
@@ -251,8 +251,7 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
       const [tokenId, counts] = next.value
       dropPast(counts.window, (counter) => at >= 2 * counter.until - counter.from)
       dropPast(counts.period, (counter) => at >= counter.until)
-      for (const name of counts.concurrent.keys())
-        if (running(tokenId, name, at) === 0) counts.concurrent.delete(name)
+      for (const name of counts.concurrent.keys()) if (running(tokenId, name, at) === 0) counts.concurrent.delete(name)
       if (counts.window.size + counts.period.size + counts.concurrent.size === 0) tokens.delete(tokenId)
     }
   }
@@ -268,7 +267,10 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
 
   function restore(key: string, value: readonly number[]): void {
     const [kind, tokenId = '', name = '', model = ''] = JSON.parse(key) as readonly string[]
-    if (kind === 'sums') return sums.restore(tokenId, name, model, value)
+    if (kind === 'sums') {
+      sums.restore(tokenId, name, model, value)
+      return
+    }
     const [from, until, taken, before] = value
     const whole = from !== undefined && until !== undefined && taken !== undefined && before !== undefined
     if ((kind !== 'window' && kind !== 'period') || !whole)

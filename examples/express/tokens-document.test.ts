@@ -1,0 +1,103 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createGateway, openai } from '@modelgate/core'
+import { expressMiddleware } from '@modelgate/express'
+import { createFakeProvider, listen } from '@modelgate/testing'
+import express from 'express'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createTokens, folderStorage, type Tokens } from '../../packages/tokens/src/index.ts'
+
+const document = readFileSync(new URL('../../docs/tokens.md', import.meta.url), 'utf8')
+const [, block = ''] = /^```js\n(.*?)^```/ms.exec(document) ?? []
+const imports = /^import .*\n/gm
+const code = block.replace(imports, '')
+
+/** What the block imports, with tokens in a folder of the test, and what it takes for granted. */
+type Given = Record<string, unknown>
+const run = (given: Given): unknown => new Function(...Object.keys(given), code)(...Object.values(given))
+
+describe('the first code of docs/tokens.md', () => {
+  const ends: (() => unknown)[] = []
+  let folder = ''
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'modelgate-document-'))
+  })
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** An app with a login (a cookie that is a name), that has done what the document says. */
+  async function start() {
+    const provider = await listen(createFakeProvider({ apiKey: 'upstream-key' }))
+    ends.push(provider.close)
+    const app = express()
+    let tokens: Tokens | undefined
+    const given = {
+      // An app that has a login already.
+      express: () => app,
+      apiKey: 'upstream-key',
+      createGateway,
+      expressMiddleware,
+      openai: (options: Parameters<typeof openai>[0]) => openai({ ...options, baseURL: provider.url }),
+      createTokens: (options: Parameters<typeof createTokens>[0]) => {
+        tokens = createTokens(options)
+        return tokens
+      },
+      folderStorage: (path: string) => folderStorage(join(folder, path)),
+    }
+    app.use((req, res, next) => {
+      res.locals.user = { id: req.headers.cookie }
+      next()
+    })
+    run(given)
+    ends.push(() => tokens?.close())
+    const server = app.listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    ends.push(
+      () => server.closeAllConnections(),
+      () => new Promise((resolve) => server.close(resolve)),
+    )
+    const root = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    return {
+      as: (user: string, method: string, path: string) => fetch(root + path, { method, headers: { cookie: user } }),
+      ask: (secret: string, model: string) =>
+        fetch(`${root}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }] }),
+        }),
+    }
+  }
+
+  it('is not longer than it says: twenty lines and their imports', () => {
+    expect(block.match(imports)).toHaveLength(4)
+    expect(code.trim().split('\n').length).toBeLessThanOrEqual(20)
+  })
+
+  it('issues a token for a user, which is good within the limits that it names', async () => {
+    const { as, ask } = await start()
+    const issued = await as('ada', 'POST', '/my/tokens')
+    expect(issued.status).toBe(201)
+    const { secret, owner, budgets } = await issued.json()
+    expect({ owner, budgets }).toEqual({ owner: 'ada', budgets: [{ tokens: 1_000_000, period: 'month' }] })
+    const answer = await ask(secret, 'gpt-5')
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
+    expect(answer.headers.get('x-ratelimit-remaining-requests')).toBe('59')
+    expect(answer.headers.get('modelgate-budget')).toMatch(/^month;unit=tokens;limit=1000000;remaining=\d+;reset=\d+$/)
+    expect((await ask(`${secret.slice(0, -1)}_`, 'gpt-5')).status).toBe(401)
+  })
+
+  it('lets users end their own tokens, and nobody else’s', async () => {
+    const { as, ask } = await start()
+    const { id, secret } = await (await as('ada', 'POST', '/my/tokens')).json()
+    expect((await as('bob', 'DELETE', `/my/tokens/${id}`)).status).toBe(404)
+    expect((await ask(secret, 'gpt-5')).status).toBe(200)
+    expect((await as('ada', 'DELETE', `/my/tokens/${id}`)).status).toBe(200)
+    expect((await ask(secret, 'gpt-5')).status).toBe(401)
+    expect((await as('ada', 'DELETE', '/my/tokens/tok_none')).status).toBe(404)
+  })
+})

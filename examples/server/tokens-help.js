@@ -1,0 +1,30 @@
+export const help = `Tokens for the users of this server. It can run meanwhile: it sees every change within a second.
+
+  export MODELGATE_DATA=./data        the folder, the same as the server's (or --data ./data)
+
+  node examples/server/tokens.js issue [settings]          a new token; its secret is told this once
+  node examples/server/tokens.js list [--owner ada]        all tokens, the oldest first
+  node examples/server/tokens.js show <id>                 one token
+  node examples/server/tokens.js revoke <id>               ends a token for good
+  node examples/server/tokens.js rotate <id> [--grace-hours 24]
+                                                           a new secret; the old one is good for so long
+  node examples/server/tokens.js usage <id> [--from 2026-11-01] [--to 2026-11-30]
+                                                           what it has used and has left; days in UTC
+
+Settings for issue, all of them optional:
+  --name laptop                what it is for
+  --owner ada                  whose it is
+  --models 'gpt-*,claude-*'    what may be asked for; default: everything
+  --expires 30d                h, d, w from now, or a date such as 2027-01-31; default: never
+  --requests-per-minute 60
+  --tokens-per-minute 100000   input and output together
+  --concurrent 4               calls at the same time
+  --budget-usd 5               needs prices: MODELGATE_PRICES=prices.json, here and for the server
+  --budget-tokens 1000000
+  --per month                  of the budgets: day, week, month, total; default: month
+
+  --json                       answers for programs
+
+Example:
+  node examples/server/tokens.js issue --name laptop --owner ada --models 'gpt-*' --budget-usd 5 --per month
+`

@@ -1,0 +1,199 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { startExample, stopExamples } from '../start-example.ts'
+
+let folder = ''
+let data = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'modelgate-tokens-'))
+  data = join(folder, 'data')
+})
+afterEach(() => {
+  stopExamples()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const script = fileURLToPath(new URL('tokens.js', import.meta.url))
+
+/** The command, as it is typed. */
+function command(args: string[], env: Record<string, string> = {}) {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [script, ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, MODELGATE_DATA: data, MODELGATE_PRICES: '', MODELGATE_LEDGER: '', ...env },
+  })
+  return { stdout, stderr, status }
+}
+
+/** The same with `--json`. */
+function asked(...args: string[]) {
+  const { stdout, stderr, status } = command([...args, '--json'])
+  expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
+  return JSON.parse(stdout)
+}
+
+async function startServer(env: Record<string, string> = {}) {
+  const server = startExample('./server/server.js', { MODELGATE_DATA: data, ...env })
+  const [, root = ''] = await server.saying(/listens on (\S+)/)
+  await server.saying(/\/v1\/models .*\n/)
+  const ask = (token: string, model = 'demo-chat') =>
+    fetch(`${root}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }] }),
+    })
+  return { server, root, ask }
+}
+
+const soon = { timeout: 5000, interval: 100 }
+
+describe('the command beside the running server', () => {
+  it('issues a token that is let in at once, and ends it within a second', async () => {
+    const { server, ask } = await startServer()
+    expect(server.said()).toContain(`MODELGATE_DATA='${data}' node examples/server/tokens.js issue`)
+    const { id, secret } = asked('issue', '--name', 'laptop', '--owner', 'ada', '--models', 'demo-chat,demo-messages')
+    expect((await ask(secret)).status).toBe(200)
+    expect((await ask(secret, 'demo-gemini')).status).toBe(404)
+    expect(asked('list')).toMatchObject([{ id, name: 'laptop', owner: 'ada', models: ['demo-chat', 'demo-messages'] }])
+    expect(asked('list', '--owner', 'bob')).toEqual([])
+    expect(asked('revoke', id)).toMatchObject({ id, revokedAt: expect.any(Number) })
+    const revokedAt = performance.now()
+    await expect.poll(async () => (await ask(secret)).status, soon).toBe(401)
+    expect(performance.now() - revokedAt).toBeLessThan(1500)
+  })
+
+  it('gives a token another secret', async () => {
+    const { ask } = await startServer()
+    const { id, secret: old } = asked('issue')
+    const { secret } = asked('rotate', id)
+    expect([(await ask(old)).status, (await ask(secret)).status]).toEqual([200, 200])
+    const { secret: last } = asked('rotate', id, '--grace-hours', '0')
+    await expect.poll(async () => [(await ask(old)).status, (await ask(secret)).status], soon).toEqual([401, 401])
+    expect((await ask(last)).status).toBe(200)
+  })
+
+  it('sets limits that hold, and tells what was used', async () => {
+    const { ask } = await startServer()
+    const limits = ['--requests-per-minute', '2', '--concurrent', '4']
+    const { id, secret } = asked('issue', ...limits, '--budget-tokens', '1000000', '--per', 'week')
+    const statuses = [(await ask(secret)).status, (await ask(secret)).status, (await ask(secret)).status]
+    expect(statuses).toEqual([200, 200, 429])
+    const usage = asked('usage', id)
+    expect(usage.limits).toMatchObject([
+      { of: 'requests', limit: 2, used: 2, remaining: 0 },
+      { of: 'concurrent', limit: 4, used: 0 },
+    ])
+    expect(usage.budgets).toMatchObject([{ of: 'tokens', per: 'week', limit: 1_000_000 }])
+    expect(usage.totals).toMatchObject({ calls: 2 })
+    expect(usage.byModel).toMatchObject([{ model: 'demo-chat', calls: 2 }])
+    const { stdout } = command(['usage', id])
+    expect(stdout).toMatch(/PER +OF +MODELS +LIMIT +USED +LEFT/)
+    expect(stdout).toMatch(/^minute +requests +\* +2 +2 +0 /m)
+    expect(stdout).toMatch(/^at a time +concurrent +\* +4 +0 +4$/m)
+    expect(stdout).toMatch(/demo-chat +2 /)
+  })
+
+  it('writes a ledger with what calls cost, where it is told to', async () => {
+    const prices = join(folder, 'prices.json')
+    const ledger = join(folder, 'ledger')
+    writeFileSync(prices, JSON.stringify({ models: { 'demo-*': { input: 1, output: 10 } } }))
+    const { server, ask } = await startServer({ MODELGATE_PRICES: prices, MODELGATE_LEDGER: ledger })
+    const { id, secret } = JSON.parse(
+      command(['issue', '--budget-usd', '5', '--json'], { MODELGATE_PRICES: prices }).stdout,
+    )
+    expect((await ask(secret)).status).toBe(200)
+    server.signal('SIGTERM')
+    expect(await server.ended).toBe(0)
+    const lines = readdirSync(ledger).flatMap((name) => readFileSync(join(ledger, name), 'utf8').trim().split('\n'))
+    const [record] = lines.map((line) => JSON.parse(line))
+    expect(record).toMatchObject({ token: id, model: 'demo-chat', status: 200, currency: 'USD' })
+    expect(record.cost).toBeGreaterThan(0)
+    const usage = JSON.parse(command(['usage', id, '--json'], { MODELGATE_PRICES: prices }).stdout)
+    expect(usage.totals.cost).toBe(record.cost)
+    expect(usage.budgets).toMatchObject([{ of: 'money', limit: 5, used: record.cost }])
+  })
+})
+
+describe('the server', () => {
+  it('lets MODELGATE_TOKEN in beside the issued ones', async () => {
+    const { ask } = await startServer({ MODELGATE_TOKEN: 'my own' })
+    const { secret } = asked('issue', '--requests-per-minute', '1')
+    expect([(await ask('my own')).status, (await ask(secret)).status, (await ask(secret)).status]).toEqual([
+      200, 200, 429,
+    ])
+    expect((await ask('my own')).status).toBe(200)
+    expect((await ask('another')).status).toBe(401)
+  })
+
+  it('knows its tokens again after a new start', async () => {
+    const { secret } = asked('issue')
+    for (let run = 0; run < 2; run++) {
+      const { server, ask } = await startServer()
+      expect((await ask(secret)).status).toBe(200)
+      server.signal('SIGTERM')
+      expect(await server.ended).toBe(0)
+    }
+  })
+
+  it.each([
+    ['prices that are not there', { MODELGATE_PRICES: '/nowhere/prices.json' }, '/nowhere/prices.json'],
+    ['a folder that cannot be', { MODELGATE_DATA: '/dev/null/data' }, '/dev/null/data'],
+  ])('says in one line what is wrong with %s', async (_, env, words) => {
+    const server = startExample('./server/server.js', env)
+    expect(await server.ended).toBe(1)
+    expect(server.said().trimEnd().split('\n')).toEqual([expect.stringContaining(words)])
+  })
+})
+
+describe('for people', () => {
+  it('the secret is the first line, and said to be told once', () => {
+    const { stdout } = command(['issue', '--name', 'laptop', '--expires', '30d', '--budget-tokens', '10'])
+    expect(stdout).toMatch(/^mg-[0-9A-Za-z]{49}\n\nThis is the token: keep it now, it is not told again\.\n/)
+    expect(stdout).toMatch(/^Name +laptop$/m)
+    const { stdout: list } = command(['list'])
+    expect(list).toMatch(/^ID +SECRET +NAME/)
+    expect(list).toMatch(/tok_\w+ +mg-\w{4}… +laptop .*good until \d{4}-/)
+    expect(list).not.toContain(stdout.slice(0, 20))
+  })
+
+  it.each([[], ['--help'], ['help'], ['issue', '--help']])('%j: help that teaches', (...args) => {
+    const { stdout, status } = command(args)
+    expect(status).toBe(0)
+    for (const word of ['issue', 'list', 'revoke', 'rotate', 'usage', '--budget-usd', 'MODELGATE_DATA'])
+      expect(stdout).toContain(word)
+  })
+
+  it.each([
+    [['isue'], 2, "no command 'isue'"],
+    [['issue', '--nam', 'x'], 2, '--nam'],
+    [['issue', 'laptop'], 2, "'laptop'"],
+    [['revoke'], 2, 'needs the id'],
+    [['issue', '--per', 'year'], 1, "--per is 'year'"],
+    [['issue', '--concurrent', 'many'], 1, "--concurrent is 'many'"],
+    [['issue', '--expires', 'soon'], 1, 'expiresAt'],
+    [['list'], 1, 'no such folder'],
+  ] as const)('%j ends with %i and says why', (args, code, words) => {
+    const { stderr, stdout, status } = command([...args])
+    expect({ status, stdout }).toEqual({ status: code, stdout: '' })
+    expect(stderr).toContain(words)
+    expect(stderr).toMatch(/^modelgate: /)
+    expect(stderr).not.toMatch(/\n\s+at /)
+  })
+
+  it('a token that is not there is said not to be', () => {
+    command(['issue'])
+    for (const args of [
+      ['show', 'tok_x'],
+      ['revoke', 'tok_x'],
+      ['usage', 'tok_x'],
+    ])
+      expect(command(args)).toMatchObject({ status: 1, stderr: expect.stringContaining("'tok_x'") })
+  })
+
+  it('without a folder nothing is done', () => {
+    expect(command(['list'], { MODELGATE_DATA: '' })).toMatchObject({ status: 2, stdout: '' })
+  })
+})

@@ -1,0 +1,171 @@
+import { accessSync, constants, readFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { delimiter, join } from 'node:path'
+import { getRequestListener } from '@hono/node-server'
+import { createGateway, type Gateway, type GatewayConfig, openaiCompatible } from '@modelgate/core'
+import { expressMiddleware } from '@modelgate/express'
+import { fastifyPlugin } from '@modelgate/fastify'
+import { honoMiddleware } from '@modelgate/hono'
+import { nodeListener } from '@modelgate/node'
+import express from 'express'
+import Fastify from 'fastify'
+import { Hono } from 'hono'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type ConsoleOptions, consolePages } from '../index.ts'
+
+/** The system's Chromium: CHROMIUM_PATH, else the first on PATH; undefined where there is none. */
+export function findChromium(): string | undefined {
+  const { CHROMIUM_PATH, PATH = '' } = process.env
+  if (CHROMIUM_PATH) return CHROMIUM_PATH
+  const names = ['chromium', 'chromium-browser', 'google-chrome']
+  return PATH.split(delimiter)
+    .flatMap((dir) => names.map((name) => join(dir, name)))
+    .find(isProgram)
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const executablePath = findChromium()
+
+/** For `describe.skipIf`: says once why nothing is tested. */
+export const withoutBrowser = executablePath === undefined
+if (withoutBrowser)
+  process.stderr.write(
+    'console: no Chromium found, browser tests are skipped (set CHROMIUM_PATH, or install chromium)\n',
+  )
+
+let launched: Promise<Browser> | undefined
+
+/** One browser for all tests of a file; close it with `closeBrowser` in `afterAll`. */
+export const browser = (): Promise<Browser> => {
+  launched ??= chromium.launch({ executablePath: executablePath ?? '', args: ['--no-sandbox'] })
+  return launched
+}
+
+export async function closeBrowser(): Promise<void> {
+  await (await launched)?.close()
+  launched = undefined
+}
+
+export interface Opened {
+  readonly page: Page
+  /** What must not happen, in words: console errors, exceptions, breaches of the policy, requests to elsewhere. */
+  readonly wrongs: string[]
+  close(): Promise<void>
+}
+
+/** A fresh tab, without anybody's storage, that writes down what goes wrong in it. */
+export async function open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
+  const context = await (await browser()).newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...options })
+  const page = await context.newPage()
+  const wrongs: string[] = []
+  const { origin } = new URL(url)
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') wrongs.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => wrongs.push(`exception: ${error.message}`))
+  page.on('request', (request) => {
+    const target = new URL(request.url())
+    if (target.origin !== origin && target.protocol !== 'data:') wrongs.push(`request to ${target.origin}`)
+  })
+  page.on('response', (response) => {
+    if (response.headers()['set-cookie'] !== undefined) wrongs.push(`cookie set by ${response.url()}`)
+  })
+  await page.exposeFunction('tellWrong', (text: string) => wrongs.push(text))
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) => {
+      const { tellWrong } = window as unknown as { tellWrong(text: string): void }
+      tellWrong(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`)
+    })
+  })
+  await page.goto(url, { waitUntil: 'networkidle' })
+  return { page, wrongs, close: () => context.close() }
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface AxeRun {
+  axe: {
+    run(): Promise<{
+      violations: { id: string; impact: string; nodes: { target: string[]; failureSummary: string }[] }[]
+    }>
+  }
+}
+
+/** What axe finds that is serious or worse, one line each. */
+export async function seriousViolations(page: Page): Promise<string[]> {
+  // Through the debugger: the page's own policy lets no foreign script in.
+  await page.evaluate(axeSource)
+  const { violations } = await page.evaluate(() => (window as unknown as AxeRun).axe.run())
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id} at ${node.target.join(' ')}: ${node.failureSummary}`))
+}
+
+/** A gateway with the console, and nothing behind it that is ever asked. */
+export const consoleGateway = (options: ConsoleOptions = {}, config: Partial<GatewayConfig> = {}): Gateway =>
+  createGateway({
+    auth: (token) => (token === 'right' ? { id: 'me' } : null),
+    upstreams: {
+      secretive: openaiCompatible({ baseURL: 'http://upstream.invalid/v1', apiKey: 'sk-hidden-0123456789' }),
+    },
+    models: { 'hidden-model': 'secretive' },
+    plugins: [consolePages(options)],
+    logger: false,
+    ...config,
+  })
+
+export interface Served {
+  readonly origin: string
+  close(): Promise<void>
+}
+
+export async function listen(listener: RequestListener): Promise<Served> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** Each host, with the gateway mounted at a path (`''`: its root). */
+export const hosts: readonly { name: string; serve(mount: '' | '/ai'): Promise<Served> }[] = [
+  {
+    name: 'node:http',
+    serve: (mount) => listen(nodeListener(consoleGateway({}, mount === '' ? {} : { basePath: mount }))),
+  },
+  { name: 'Express', serve: (mount) => listen(express().use(mount, expressMiddleware(consoleGateway()))) },
+  {
+    name: 'Fastify',
+    async serve(mount) {
+      const app = Fastify()
+      await app.register(fastifyPlugin(consoleGateway()), { prefix: mount })
+      const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+      return {
+        origin,
+        async close() {
+          app.server.closeAllConnections()
+          await app.close()
+        },
+      }
+    },
+  },
+  {
+    name: 'Hono',
+    serve: (mount) => listen(getRequestListener(new Hono().use(`${mount}/*`, honoMiddleware(consoleGateway())).fetch)),
+  },
+]

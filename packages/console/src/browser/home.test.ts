@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { closeBrowser, hosts, open, type Served, seriousViolations, withoutBrowser } from './browser.test-support.ts'
+
+const places = hosts.flatMap((host) => (['', '/ai'] as const).map((mount) => ({ ...host, mount })))
+
+describe.skipIf(withoutBrowser)('the home page in a browser', () => {
+  afterAll(closeBrowser)
+
+  describe.each(places)("on $name, mounted at '$mount/'", ({ serve, mount }) => {
+    let served: Served
+    beforeAll(async () => {
+      served = await serve(mount)
+    })
+    afterAll(() => served.close())
+
+    it('shows where the API is and that it answers, and leads to the Playground', async () => {
+      const { page, wrongs, close } = await open(`${served.origin}${mount}/`)
+      expect(await page.getByTestId('address').textContent()).toBe(`${served.origin}${mount}/v1`)
+      expect(await page.getByText('Healthy').isVisible()).toBe(true)
+      expect(await page.getByText('/v1/chat/completions', { exact: true }).isVisible()).toBe(true)
+      await page.getByRole('link', { name: 'Open the Playground' }).click()
+      await page.getByRole('heading', { name: 'Conversation' }).waitFor()
+      expect(page.url()).toBe(`${served.origin}${mount}/console/playground`)
+      await page.getByRole('link', { name: 'Modelgate' }).click()
+      await page.getByText('Healthy').waitFor()
+      expect(page.url()).toBe(`${served.origin}${mount}/`)
+      expect(wrongs).toEqual([])
+      await close()
+    })
+  })
+
+  describe('itself', () => {
+    let served: Served
+    const at = (path: string): string => served.origin + path
+    beforeAll(async () => {
+      served = await (hosts.find(({ name }) => name === 'Express') as (typeof hosts)[number]).serve('/ai')
+    })
+    afterAll(() => served.close())
+
+    it('finds the slash that its address lacks', async () => {
+      const { page, wrongs, close } = await open(at('/ai?from=here'))
+      await page.getByText('Healthy').waitFor()
+      expect(page.url()).toBe(at('/ai/?from=here'))
+      // The browser may look ahead for files of the page that is being left; the host's answer to that is of no consequence.
+      const aheadOfTime = /^console: (?:Refused to apply style from|Failed to load resource)/
+      expect(wrongs.filter((wrong) => !aheadOfTime.test(wrong))).toEqual([])
+      await close()
+    })
+
+    it.each([
+      ['Copy the API address', '/ai/v1'],
+      ['Copy the base URL for Anthropic clients', '/ai'],
+    ])('puts on the clipboard what %j says', async (name, path) => {
+      const { page, close } = await open(at('/ai/'))
+      await page.getByRole('button', { name }).click()
+      await page.getByText(name.replace('Copy', 'Copied')).waitFor({ state: 'attached' })
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(at(path))
+      await close()
+    })
+
+    it('copies where the browser has no clipboard for insecure pages', async () => {
+      const { page, wrongs, close } = await open(at('/ai/'))
+      await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
+      await page.getByRole('button', { name: 'Copy the API address' }).click()
+      await page.getByText('Copied the API address').waitFor({ state: 'attached' })
+      expect(wrongs).toEqual([])
+      await close()
+    })
+
+    it('changes snippets by arrow keys', async () => {
+      const { page, close } = await open(at('/ai/'))
+      const chosen = () => page.getByRole('tab', { selected: true }).textContent()
+      await page.getByRole('tab', { name: 'curl' }).focus()
+      for (const [key, title] of [
+        ['ArrowRight', 'openai'],
+        ['End', 'Codex CLI'],
+        ['ArrowRight', 'curl'],
+        ['ArrowLeft', 'Codex CLI'],
+        ['Home', 'curl'],
+      ] as const) {
+        await page.keyboard.press(key)
+        expect(await chosen()).toBe(title)
+        expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(title)
+      }
+      await close()
+    })
+
+    it('is reached by keyboard, every part of it', async () => {
+      const { page, close } = await open(at('/ai/'))
+      const wanted = await page.evaluate(
+        () =>
+          [...document.querySelectorAll<HTMLElement>('a[href], button, [tabindex="0"]')].filter(
+            ({ tabIndex }) => tabIndex >= 0,
+          ).length,
+      )
+      const reached = new Set<string>()
+      for (let i = 0; i < wanted; i++) {
+        await page.keyboard.press('Tab')
+        reached.add(await page.evaluate(() => document.activeElement?.outerHTML ?? ''))
+      }
+      expect(reached.size).toBe(wanted)
+      await close()
+    })
+
+    it.each(['light', 'dark'] as const)(
+      'has no serious fault of access in %s, on a desktop and a phone',
+      async (colorScheme) => {
+        for (const viewport of [
+          { width: 1280, height: 800 },
+          { width: 360, height: 740 },
+        ]) {
+          const { page, close } = await open(at('/ai/'), { colorScheme, viewport })
+          expect(await seriousViolations(page)).toEqual([])
+          expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(viewport.width)
+          await page.goto(at('/ai/console/playground'))
+          await page.getByRole('heading', { name: 'Conversation' }).waitFor()
+          expect(await seriousViolations(page)).toEqual([])
+          await close()
+        }
+      },
+    )
+
+    it('keeps the colours that were chosen, and nothing before that', async () => {
+      const { page, close } = await open(at('/ai/'), { colorScheme: 'light' })
+      const kept = () => page.evaluate(() => ({ ...localStorage }))
+      expect(await kept()).toEqual({})
+      await page.getByRole('button', { name: 'Switch to dark colours' }).click()
+      expect(await kept()).toEqual({ 'modelgate-theme': 'dark' })
+      await page.reload()
+      expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
+      await close()
+    })
+
+    it('says what is needed without JavaScript', async () => {
+      const { page, close } = await open(at('/ai/'), { javaScriptEnabled: false })
+      expect(await page.locator('noscript').textContent()).toContain('/v1')
+      await close()
+    })
+  })
+})

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { assets, pages } from 'virtual:console-assets'
+import { createGateway, openaiCompatible } from '@modelgate/core'
+import { describe, expect, it } from 'vitest'
+import { consolePages } from './index.ts'
+
+const make = (basePath = '', options = {}) =>
+  createGateway({
+    auth: (token) => (token === 'right' ? { id: 'me' } : null),
+    upstreams: {
+      secretive: openaiCompatible({ baseURL: 'http://upstream.invalid/v1', apiKey: 'sk-hidden-0123456789' }),
+    },
+    models: { 'hidden-model': 'secretive' },
+    plugins: [consolePages(options)],
+    logger: false,
+    ...(basePath === '' ? {} : { basePath }),
+  })
+const ask = (path: string, init: RequestInit = {}, gateway = make()) =>
+  gateway.fetch(`http://gateway.test${path}`, init)
+
+describe.each(['', '/ai'])("the console below '%s'", (mount) => {
+  const gateway = make(mount)
+
+  it.each(['/', '/console/playground'])('serves %s under a policy that lets in nothing but its own', async (path) => {
+    const response = await ask(mount + path, {}, gateway)
+    const html = await response.text()
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(response.headers.get('cache-control')).toBe('no-cache')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+    expect(response.headers.get('set-cookie')).toBeNull()
+    const policy = response.headers.get('content-security-policy') ?? ''
+    expect(policy).not.toMatch(/unsafe|https?:|\*/)
+    for (const part of ["default-src 'none'", "style-src 'self'", "frame-ancestors 'none'", "trusted-types 'none'"])
+      expect(policy.split('; ')).toContain(part)
+    const inline = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, text = '']) => text)
+    expect(inline.length).toBeGreaterThan(0)
+    for (const text of inline)
+      expect(policy).toContain(`'sha256-${createHash('sha256').update(text).digest('base64')}'`)
+    // Relative, every one: the page knows nothing of where it is mounted.
+    for (const [, target = ''] of html.matchAll(/(?:href|src)="([^"]*)"/g)) expect(target).toMatch(/^(?:data:|[\w.])/)
+  })
+
+  it('serves the files that its pages name, for good', async () => {
+    const html = pages.home.html + pages.playground.html
+    const named = new Set([...html.matchAll(/assets\/([\w.-]+)/g)].map(([, name = '']) => name))
+    expect(named.size).toBe(3)
+    for (const name of named) {
+      const response = await ask(`${mount}/console/assets/${name}`, {}, gateway)
+      expect(response.status).toBe(200)
+      expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+      expect(response.headers.get('content-type')).toBe(
+        name.endsWith('.js') ? 'text/javascript; charset=utf-8' : 'text/css; charset=utf-8',
+      )
+    }
+  })
+
+  it('tells a JSON 404 of a file that is not there', async () => {
+    const response = await ask(`${mount}/console/assets/home-OLD.js`, {}, gateway)
+    expect(response.status).toBe(404)
+    expect((await response.json()).error.message).toContain('home-OLD.js')
+  })
+
+  it('tells what is public, and nothing else', async () => {
+    const response = await ask(`${mount}/console/info.json`, {}, gateway)
+    const text = await response.text()
+    expect(JSON.parse(text)).toMatchObject({ name: 'modelgate', healthy: true, playground: true })
+    expect(text).toContain('/v1/chat/completions')
+    expect(text).not.toMatch(/secretive|hidden|upstream\.invalid|console/)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+  })
+
+  const explain = (token: string, init: RequestInit = {}) =>
+    ask(
+      `${mount}/console/explain?path=/v1/messages`,
+      {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          'anthropic-version': '2023-06-01',
+        },
+        body: JSON.stringify({
+          model: 'hidden-model',
+          max_tokens: 5,
+          top_k: 3,
+          messages: [{ role: 'user', content: 'Hi' }],
+        }),
+        ...init,
+      },
+      gateway,
+    )
+
+  it('explains a call to who may make it, with secrets masked', async () => {
+    const response = await explain('right')
+    const text = await response.text()
+    expect(response.status).toBe(200)
+    const { plan } = JSON.parse(text)
+    expect(plan[0]).toMatchObject({ upstream: 'secretive', lane: 'translate', format: 'chat' })
+    expect(plan[0].losses.map(({ path }: { path: string }) => path)).toContain('/top_k')
+    expect(text).not.toContain('sk-hidden-0123456789')
+  })
+
+  it.each<[string, string, RequestInit, string, number]>([
+    ['a wrong token', 'wrong', {}, '/v1/messages', 401],
+    [
+      'a form',
+      'right',
+      { headers: { authorization: 'Bearer right', 'content-type': 'text/plain' } },
+      '/v1/messages',
+      415,
+    ],
+    [
+      'a model that is not there',
+      'right',
+      { body: '{"model":"x","max_tokens":1,"messages":[{"role":"user","content":"a"}]}' },
+      '',
+      404,
+    ],
+    ['no JSON', 'right', { body: '{' }, '', 400],
+  ])('refuses to explain %s', async (_, token, init, _path, status) => {
+    const response = await explain(token, init)
+    expect(response.status).toBe(status)
+    expect((await response.json()).error.message).toMatch(/\w{4}/)
+  })
+})
+
+describe('explain', () => {
+  it.each([
+    ['', 400],
+    ['?path=v1/messages', 400],
+    ['?path=/v1/embeddings', 404],
+    ['?path=//elsewhere/v1/messages', 404],
+  ])('wants a path of the gateway: %j is %i', async (query, status) => {
+    const headers = { authorization: 'Bearer right', 'content-type': 'application/json' }
+    expect((await ask(`/console/explain${query}`, { method: 'POST', headers, body: '{}' })).status).toBe(status)
+  })
+
+  it('checks the token before it reads the body', async () => {
+    let read = 0
+    const body = new ReadableStream({ pull: () => void read++ }, { highWaterMark: 0 })
+    const init: RequestInit & { duplex: 'half' } = {
+      method: 'POST',
+      headers: { authorization: 'Bearer wrong', 'content-type': 'application/json' },
+      body,
+      duplex: 'half',
+    }
+    expect((await ask('/console/explain?path=/v1/chat/completions', init)).status).toBe(401)
+    expect(read).toBe(0)
+  })
+})
+
+describe('a page', () => {
+  it.each(['', 'W/'])('is not sent again to who has it (%j)', async (weak) => {
+    const first = await ask('/')
+    const again = await ask('/', { headers: { 'if-none-match': `"other", ${weak}${first.headers.get('etag')}` } })
+    expect([again.status, await again.text()]).toEqual([304, ''])
+  })
+
+  it('has no slash at its end, if it is the Playground', async () => {
+    const response = await ask('/console/playground/')
+    expect([response.status, response.headers.get('location')]).toEqual([308, '../playground'])
+  })
+})
+
+it('leaves out the Playground and what only it needs', async () => {
+  const gateway = make('', { playground: false })
+  expect((await ask('/', {}, gateway)).status).toBe(200)
+  expect((await ask('/console/playground', {}, gateway)).status).toBe(404)
+  expect((await ask('/console/explain', { method: 'POST' }, gateway)).status).toBe(404)
+  expect(await (await ask('/console/info.json', {}, gateway)).json()).toMatchObject({ playground: false })
+})
+
+it('sends 60 kB of script at most, compressed', () => {
+  const scripts = assets.filter(({ name }) => name.endsWith('.js'))
+  expect(scripts.length).toBeGreaterThan(1)
+  const bytes = scripts.reduce((sum, { body }) => sum + gzipSync(body).length, 0)
+  expect(bytes).toBeLessThan(60_000)
+})

@@ -1,0 +1,77 @@
+import { pages, version } from 'virtual:console-assets'
+import { type Gateway, GatewayError, type Inbound, type Plugin, type PluginRoute } from '@modelgate/core'
+import { explainCall } from './explain.ts'
+import { endpointsOf, type Info } from './info.ts'
+import { assetReply, dataReply, pageReply } from './replies.ts'
+
+export interface ConsoleOptions {
+  /** The Playground, and what it asks of the gateway (`POST /console/explain`). Default: true. */
+  playground?: boolean
+}
+
+const explainPath = '/console/explain'
+
+/**
+ * The gateway's home page and its Playground, as a plugin: `createGateway({ …, plugins: [consolePages()] })`. The pages stand
+ * below wherever the gateway is mounted, at `/` and `/console/playground`. They hold no secrets and ask for no login; the
+ * Playground calls the gateway with the token that its user pastes. One plugin serves one gateway.
+ */
+export function consolePages({ playground = true }: ConsoleOptions = {}): Plugin {
+  let gateway: Gateway | undefined
+  const started = (): Gateway => {
+    if (gateway === undefined) throw new GatewayError('unavailable', 'The gateway has not started yet; try again.')
+    return gateway
+  }
+
+  const routes: PluginRoute[] = [
+    { method: 'GET', path: '/', handle: (inbound) => pageReply(pages.home, inbound) },
+    {
+      method: 'GET',
+      path: '/console/assets/{file}',
+      handle(_inbound, { file = '' }) {
+        const reply = assetReply(file)
+        if (reply === undefined)
+          throw new GatewayError('not_found', `There is no console asset '${file.slice(0, 100)}': reload the page.`)
+        return reply
+      },
+    },
+    {
+      method: 'GET',
+      path: '/console/info.json',
+      handle: () =>
+        dataReply({
+          name: 'modelgate',
+          version,
+          healthy: true,
+          playground,
+          endpoints: endpointsOf(started()),
+        } satisfies Info),
+    },
+  ]
+  if (playground)
+    routes.push(
+      { method: 'GET', path: '/console/playground', handle: playgroundReply },
+      {
+        method: 'POST',
+        path: explainPath,
+        handle: async (inbound) => dataReply(await explainCall(started(), inbound, mountOf(inbound))),
+      },
+    )
+
+  return {
+    name: 'console',
+    onStart(startedGateway) {
+      gateway = startedGateway
+    },
+    routes,
+  }
+}
+
+/** The page's addresses are relative: with a slash too many they would lead astray. */
+const playgroundReply: PluginRoute['handle'] = (inbound) =>
+  inbound.path.endsWith('/')
+    ? { status: 308, headers: { location: '../playground', 'cache-control': 'no-cache' }, body: null }
+    : pageReply(pages.playground, inbound)
+
+/** What the gateway still sees before its own paths: its `basePath`, unless the host has taken the prefix off already. */
+const mountOf = ({ path }: Inbound): string => path.replace(/\/$/, '').slice(0, -explainPath.length)

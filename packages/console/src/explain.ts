@@ -1,0 +1,53 @@
+import { type Explanation, type Gateway, GatewayError, type Inbound } from '@modelgate/core'
+
+/** Bytes of a request to explain, where the gateway's own limit is not lower. */
+const maxBytes = 32 * 1024 * 1024
+
+/** What decides how a call is let in and what becomes of it. */
+const passedOn = [
+  'authorization',
+  'x-api-key',
+  'x-goog-api-key',
+  'anthropic-version',
+  'anthropic-beta',
+  'content-encoding',
+  'content-length',
+  'modelgate-on-loss',
+]
+
+/**
+ * Explains the call that the same body, sent to `?path=`, would be. The gateway checks the credential first; only then is the
+ * body read. Rejects with the GatewayError that the call would be refused with.
+ */
+export async function explainCall(gateway: Gateway, inbound: Inbound, mount: string): Promise<Explanation> {
+  const type = (inbound.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
+  if (type !== 'application/json')
+    throw new GatewayError(
+      'unsupported_media_type',
+      "Only JSON is explained: send the call's body with content-type: application/json.",
+    )
+  const path = new URLSearchParams(inbound.query).get('path') ?? ''
+  if (!path.startsWith('/'))
+    throw new GatewayError(
+      'invalid_request',
+      "Say which call to explain by its path, without the gateway's own address: ?path=/v1/chat/completions",
+      { param: 'path' },
+    )
+  const headers = new Headers({ 'content-type': 'application/json' })
+  for (const name of passedOn) {
+    const value = inbound.header(name)
+    if (value !== undefined) headers.set(name, value)
+  }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        controller.enqueue(await inbound.read(maxBytes))
+        controller.close()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  // `duplex` is asked for by fetch's specification wherever the body is a stream; TypeScript's DOM types lack it.
+  const init: RequestInit & { duplex: 'half' } = { method: 'POST', headers, body, duplex: 'half' }
+  return gateway.explain(new Request(`http://gateway${mount}${path}`, init))
+}

@@ -1,0 +1,1 @@
+export { type ConsoleOptions, consolePages } from './console-pages.ts'

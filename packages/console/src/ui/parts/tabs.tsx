@@ -1,0 +1,62 @@
+import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
+
+export interface TabsProps {
+  /** Makes the elements' ids, so one of its own for each set of tabs on a page. */
+  name: string
+  label: string
+  tabs: readonly { readonly id: string; readonly title: string }[]
+  chosen: string
+  onChoose: (id: string) => void
+}
+
+/** A list of tabs (WAI-ARIA): arrows, Home and End move and choose, Tab goes on to the panel. */
+export function Tabs({ name, label, tabs, chosen, onChoose }: TabsProps) {
+  const list = useRef<HTMLDivElement>(null)
+  const chooseAt = (index: number): void => {
+    const tab = tabs[(index + tabs.length) % tabs.length]
+    if (tab === undefined) return
+    onChoose(tab.id)
+    const element = list.current?.querySelector<HTMLElement>(`#${tabId(name, tab.id)}`)
+    element?.focus()
+    element?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }
+  const moved = (event: KeyboardEvent): void => {
+    const at = tabs.findIndex(({ id }) => id === chosen)
+    const target = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key]
+    if (target === undefined) return
+    event.preventDefault()
+    chooseAt(target)
+  }
+  return (
+    <div class="tabs" role="tablist" aria-label={label} ref={list} onKeyDown={moved}>
+      {tabs.map(({ id, title }) => (
+        <button
+          key={id}
+          type="button"
+          role="tab"
+          class="tab"
+          id={tabId(name, id)}
+          aria-selected={id === chosen}
+          aria-controls={panelId(name)}
+          tabIndex={id === chosen ? 0 : -1}
+          onClick={() => onChoose(id)}
+        >
+          {title}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** What the chosen tab shows: something that can be focused, so that the keyboard gets from the tab to it (WAI-ARIA). */
+export function TabPanel({ name, chosen, children }: { name: string; chosen: string; children: ComponentChildren }) {
+  return (
+    <div role="tabpanel" id={panelId(name)} aria-labelledby={tabId(name, chosen)}>
+      {children}
+    </div>
+  )
+}
+
+const tabId = (name: string, id: string): string => `${name}-tab-${id}`
+const panelId = (name: string): string => `${name}-panel`

@@ -1,0 +1,34 @@
+import { useState } from 'preact/hooks'
+import { Button } from './button.tsx'
+import { MoonIcon, SunIcon } from './icons.tsx'
+
+type Theme = 'light' | 'dark'
+
+/** Read by shell/theme.js before anything is painted. */
+const storedAs = 'modelgate-theme'
+
+const shown = (): Theme => {
+  const chosen = document.documentElement.dataset.theme
+  if (chosen === 'light' || chosen === 'dark') return chosen
+  return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+}
+
+/** Light or dark, as the system has it until it is pressed; only then is anything kept. */
+export function ThemeSwitch() {
+  const [theme, setTheme] = useState(shown)
+  const other = theme === 'dark' ? 'light' : 'dark'
+  const change = (): void => {
+    document.documentElement.dataset.theme = other
+    try {
+      localStorage.setItem(storedAs, other)
+    } catch {
+      // A browser that keeps nothing: it holds for this visit.
+    }
+    setTheme(other)
+  }
+  return (
+    <Button look="quiet" icon label={`Switch to ${other} colours`} onClick={change}>
+      {theme === 'dark' ? <SunIcon /> : <MoonIcon />}
+    </Button>
+  )
+}

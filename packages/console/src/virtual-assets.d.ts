@@ -1,0 +1,18 @@
+/** What build/build-assets.mjs makes of src/ui. */
+declare module 'virtual:console-assets' {
+  /** A file below `console/assets/`, named by the hash of what is in it. */
+  interface Asset {
+    readonly name: string
+    readonly type: string
+    readonly body: string
+  }
+  interface Page {
+    readonly html: string
+    /** Sources for `script-src`: the hashes of the page's own few lines. */
+    readonly scripts: readonly string[]
+    readonly etag: string
+  }
+  export const version: string
+  export const assets: readonly Asset[]
+  export const pages: { readonly home: Page; readonly playground: Page }
+}

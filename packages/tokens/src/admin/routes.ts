@@ -1,0 +1,106 @@
+import {
+  type AuthRequest,
+  GatewayError,
+  type Inbound,
+  type Plugin,
+  type PluginRoute,
+  type Reply,
+} from '@modelgate/core'
+import { type TokenManagement, type TokenUpdate, unknownToken } from '../manage.ts'
+import type { TokenSettings } from '../token.ts'
+import type { TokenUsage } from '../usage.ts'
+import type { UsageQuery } from '../usage-query.ts'
+import { readFields, readQuery } from './request.ts'
+
+export interface AdminOptions {
+  /**
+   * Who may manage all tokens: asked before each request, with its method, path and headers. Nothing but `true` lets it in
+   * (else 403). A GatewayError it throws is told; any other is a 500 and logged.
+   */
+  authorize(request: AuthRequest): boolean | Promise<boolean>
+  /** Below the gateway's base path. Default `/admin/tokens`. */
+  readonly path?: string
+}
+
+/** What the endpoints do, from `createTokens`. */
+export interface Administered extends TokenManagement {
+  usage(id: string, query?: UsageQuery): Promise<TokenUsage>
+}
+
+type Params = Readonly<Record<string, string>>
+type Handler = (inbound: Inbound, id: string) => Promise<Reply>
+
+/** JSON endpoints to manage tokens. Secrets are in the answers of `issue` and `rotate`, and nowhere else. */
+export function createRoutes(tokens: Administered, options: AdminOptions): Plugin {
+  // From JavaScript nothing keeps a host from leaving it out.
+  const { authorize, path = '/admin/tokens' } = (options ?? {}) as Partial<AdminOptions>
+  if (typeof authorize !== 'function')
+    throw new TypeError(
+      'tokens.routes needs `authorize`, a function that says who may manage tokens: { authorize: ({ header }) => … }',
+    )
+  if (!/^(\/[\w.~-]+)+$/.test(path))
+    throw new TypeError(
+      `tokens.routes: path is '${path}': it begins with '/', does not end with one, and has no braces`,
+    )
+  const route = (method: PluginRoute['method'], below: string, handler: Handler): PluginRoute => ({
+    method,
+    path: path + below,
+    async handle(inbound: Inbound, params: Params) {
+      const { method, path: asked } = inbound
+      const request = { method, path: asked, header: (name: string) => inbound.header(name.toLowerCase()) }
+      if ((await authorize(request)) !== true)
+        throw new GatewayError('permission', 'You may not manage the tokens of this gateway.')
+      return handler(inbound, params.id ?? '')
+    },
+  })
+  return {
+    name: 'tokens-admin',
+    routes: [
+      route('POST', '', async (inbound) => {
+        // What is no setting is found out by `issue`.
+        const settings = (await readFields(inbound)) as TokenSettings
+        return reply(201, await tokens.issue(settings))
+      }),
+      route('GET', '', async (inbound) => {
+        const { owner, after, limit } = readQuery(inbound, ['owner', 'after', 'limit'])
+        return reply(
+          200,
+          await tokens.list({
+            ...(owner === undefined ? {} : { owner }),
+            ...(after === undefined ? {} : { after }),
+            ...(limit === undefined ? {} : { limit: limit.trim() === '' ? Number.NaN : Number(limit) }),
+          }),
+        )
+      }),
+      route('GET', '/{id}', async (inbound, id) => {
+        readQuery(inbound, [])
+        const token = await tokens.get(id)
+        if (token === undefined) throw unknownToken(id)
+        return reply(200, token)
+      }),
+      route('PATCH', '/{id}', async (inbound, id) => {
+        const update = (await readFields(inbound)) as TokenUpdate
+        return reply(200, await tokens.update(id, update))
+      }),
+      route('POST', '/{id}/revoke', async (inbound, id) => {
+        await readFields(inbound, [])
+        return reply(200, await tokens.revoke(id))
+      }),
+      // No form can send this method.
+      route('DELETE', '/{id}', async (_inbound, id) => reply(200, await tokens.revoke(id))),
+      route('POST', '/{id}/rotate', async (inbound, id) => {
+        const { graceMs } = await readFields(inbound, ['graceMs'])
+        return reply(200, await tokens.rotate(id, graceMs === undefined ? {} : { graceMs: graceMs as number }))
+      }),
+      route('GET', '/{id}/usage', async (inbound, id) =>
+        reply(200, await tokens.usage(id, readQuery(inbound, ['from', 'to']))),
+      ),
+    ],
+  }
+}
+
+const reply = (status: number, body: unknown): Reply => ({
+  status,
+  headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+  body: JSON.stringify(body),
+})

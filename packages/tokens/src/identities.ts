@@ -1,0 +1,50 @@
+import type { Identity } from '@modelgate/core'
+import type { Awaitable, TokenStore } from './storage/storage.ts'
+import type { TokenRecord } from './token.ts'
+
+/** Who calls, as the rest of the gateway knows it, and the way back to the token. */
+export interface Identities {
+  /** The same object for the same record. */
+  of(record: TokenRecord): Identity
+  /** The token that an identity stands for; undefined: it is none of ours. */
+  recordOf(identity: Identity | null): Awaitable<TokenRecord | undefined>
+}
+
+const idForm = /^tok_[0-9A-Za-z]{22}$/
+
+export function createIdentities(store: Pick<TokenStore, 'get'>): Identities {
+  const identities = new WeakMap<TokenRecord, Identity>()
+  const records = new WeakMap<Identity, TokenRecord>()
+  return {
+    of(record) {
+      const known = identities.get(record)
+      if (known !== undefined) return known
+      const identity = identityOf(record)
+      identities.set(record, identity)
+      records.set(identity, record)
+      return identity
+    },
+    recordOf(identity) {
+      if (identity === null) return undefined
+      // A host may have added something to it: a copy is the same caller, with the same limits.
+      return records.get(identity) ?? (idForm.test(identity.id) ? store.get(identity.id) : undefined)
+    },
+  }
+}
+
+/** No digests, and nothing that a plugin could change for the calls of others. */
+function identityOf({ id, name, owner, models, metadata }: TokenRecord): Identity {
+  return Object.freeze({
+    id,
+    ...(name === undefined ? {} : { name }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(models === undefined ? {} : { models: Object.freeze([...models]) }),
+    ...(metadata === undefined ? {} : { metadata: frozen(structuredClone(metadata)) }),
+  })
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const part of Object.values(value)) frozen(part)
+  return Object.freeze(value)
+}

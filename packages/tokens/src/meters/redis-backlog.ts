@@ -1,0 +1,96 @@
+import { StorageAwayError } from '../storage/storage.ts'
+import type { Settlement } from './meter-store.ts'
+
+/** Settlements that wait for Redis at most; then the oldest are given up. */
+export const backlogMost = 10_000
+/** Written side by side. */
+const batch = 100
+
+/** Settlements on their way to Redis: none is lost because it is away for a while. */
+export interface Backlog {
+  /** Writes it, or keeps it for `flush`. */
+  add(settlement: Settlement, reachable: boolean): Promise<void>
+  /** Writes what waits, the oldest first, as far as it gets. */
+  flush(): Promise<void>
+  size(): number
+}
+
+export function createBacklog(settings: {
+  /** Throws StorageAwayError while Redis is away. May be called again with the same settlement. */
+  readonly write: (settlement: Settlement) => Promise<void>
+  /** Will not be written. */
+  readonly dropped: (settlement: Settlement) => void
+  readonly warn: (message: string) => void
+}): Backlog {
+  const { write, dropped, warn } = settings
+  const waiting = new Set<Settlement>()
+  let lost = 0
+  let flushing: Promise<void> | undefined
+  let asked = false
+
+  const keep = (settlement: Settlement): void => {
+    waiting.add(settlement)
+    if (waiting.size <= backlogMost) return
+    const [oldest] = waiting
+    if (oldest === undefined) return
+    waiting.delete(oldest)
+    dropped(oldest)
+    lost++
+    if (lost === 1) warn(`More than ${backlogMost} settlements wait for Redis: the oldest are dropped, and not counted`)
+  }
+  const writeAll = async (): Promise<void> => {
+    let written = 0
+    while (waiting.size > 0) {
+      const next: Settlement[] = []
+      for (const settlement of waiting) if (next.push(settlement) === batch) break
+      const results = await Promise.allSettled(next.map(write))
+      let away = false
+      results.forEach((result, n) => {
+        const settlement = next[n]
+        if (settlement === undefined) return
+        if (result.status === 'rejected' && result.reason instanceof StorageAwayError) {
+          away = true
+          return
+        }
+        waiting.delete(settlement)
+        if (result.status === 'fulfilled') written++
+        else {
+          dropped(settlement)
+          warn(`The settlement of call ${settlement.callId} was refused by Redis and is not counted: ${result.reason}`)
+        }
+      })
+      if (away) return
+    }
+    const also = lost > 0 ? `; ${lost} were dropped and are not counted` : ''
+    lost = 0
+    if (written > 0 || also !== '') warn(`${written} settlements that waited for Redis are written${also}`)
+  }
+
+  const flushAll = async (): Promise<void> => {
+    // Redis may have come back a second time while the last of the first attempts still fail.
+    while (asked) {
+      asked = false
+      await writeAll()
+    }
+  }
+
+  return {
+    async add(settlement, reachable) {
+      if (!reachable) return keep(settlement)
+      try {
+        await write(settlement)
+      } catch (error) {
+        if (!(error instanceof StorageAwayError)) throw error
+        keep(settlement)
+      }
+    },
+    flush() {
+      asked = true
+      flushing ??= flushAll().finally(() => {
+        flushing = undefined
+      })
+      return flushing
+    },
+    size: () => waiting.size,
+  }
+}

@@ -1,0 +1,61 @@
+import type { Logger } from '@modelgate/core'
+import { createClaim } from './folder-claim.ts'
+import { prepareFile, prepareFolder } from './folder-files.ts'
+import { createFolderMeters } from './folder-meters.ts'
+import { createFolderTokens } from './folder-tokens.ts'
+import type { Storage } from './storage.ts'
+
+export interface FolderStorageOptions {
+  /**
+   * Milliseconds for which this process counts calls for itself while another one counts in the folder, as when a new one is started
+   * before the old one is gone; then calls are refused (StorageAwayError). 0: at once. Default 30,000.
+   */
+  readonly localMs?: number
+  /** Is told of another process that counts in the folder, and of counts that cannot be written. */
+  readonly logger?: Pick<Logger, 'warn'>
+}
+
+export interface FolderStorage extends Storage {
+  /** Writes the counts that are not written yet. StorageAwayError if it cannot. */
+  flush(): Promise<void>
+}
+
+/**
+ * Tokens and counts in a folder of this machine, which is made if it is not there (0700, its files 0600).
+ *
+ * Several processes may use it for tokens: a command line beside a running gateway, say. A change is on the disk when its promise
+ * resolves, and seen by all. Calls are counted by one of them, the first that has one to count; for many there is `redisStorage()`.
+ * Counts are written every 100 ms: a crash loses that much of them at most, `close()` nothing.
+ *
+ * Not for network file systems: their locks cannot be relied on.
+ *
+ * Throws if the folder cannot be made, read or written, or was written by a newer version; RangeError for a time that is none.
+ *
+ * @param path Default: `modelgate-data` in the working directory.
+ */
+export function folderStorage(path = 'modelgate-data', options: FolderStorageOptions = {}): FolderStorage {
+  const { localMs = 30_000, logger } = options
+  if (!(localMs >= 0)) throw new RangeError(`localMs is ${localMs}: it must be a number of milliseconds, 0 or more`)
+  const folder = prepareFolder(path)
+  const file = prepareFile(folder, 'tokens.db')
+  const tokens = createFolderTokens(file)
+  const meters = createFolderMeters(folder, 'meters.db', createClaim(folder, 'counting.lock'), {
+    localMs,
+    ...(logger && { logger }),
+  })
+  let closed = false
+  return {
+    tokens,
+    meters,
+    flush: async () => meters.flush(),
+    close: async () => {
+      if (closed) return
+      closed = true
+      try {
+        meters.close()
+      } finally {
+        tokens.close()
+      }
+    },
+  }
+}

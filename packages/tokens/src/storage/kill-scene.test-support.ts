@@ -1,0 +1,19 @@
+import type { Meter } from '../meters/meter-store.ts'
+import type { TokenRecord } from '../token.ts'
+
+/** What a process that is to be killed writes down. */
+export type Line =
+  | { readonly want: TokenRecord }
+  | { readonly done: string }
+  /** The count after a reservation; after a flush; a warning of the storage. */
+  | { readonly counted: number }
+  | { readonly flushed: number }
+  | { readonly warned: string }
+
+export type Role = 'gateway' | 'command'
+
+/** A token that both change at the same time: each counts its changes in the metadata. */
+export const sharedId = 'tok_shared'
+export const countedId = 'tok_counted'
+export const counter: Meter = { name: 'total', limit: 1e12, amount: 1, kind: 'period', period: 'total' }
+export const theDay = '2026-11-21'

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from '@modelgate/core'
+import { createMemoryMeters } from '../meters/memory-meters.ts'
+import { createRedisMeters } from '../meters/redis-meters.ts'
+import { createAwayMeters } from '../meters/redis-meters-away.ts'
+import type { RedisClient } from './redis-client.ts'
+import { commandOf } from './redis-client.ts'
+import { createGuard } from './redis-guard.ts'
+import { createProcesses } from './redis-processes.ts'
+import { createRedisTokens } from './redis-tokens.ts'
+import type { Storage } from './storage.ts'
+
+export interface RedisStorageOptions {
+  /**
+   * A connected client of Redis (6 or later) or Valkey: of node-redis, ioredis or iovalkey, also for a cluster or sentinels.
+   * Its errors and its end are the host's: listen to its `error` event, or the process ends with the first lost connection; close
+   * it after the storage.
+   *
+   * Clients keep commands while they are not connected and send them later. That does no harm here: each step is done once,
+   * however late. Where it is not wanted all the same: `disableOfflineQueue: true` (node-redis), `enableOfflineQueue: false,
+   * autoResendUnfulfilledCommands: false` (ioredis, iovalkey). How soon a lost connection is tried again is theirs too:
+   * by default after 50 ms, then ever later, up to 2 s (node-redis) or 5 s (ioredis); `reconnectStrategy` and `retryStrategy` change it.
+   */
+  readonly client: RedisClient
+  /** Before all names in Redis. Default `modelgate:`. */
+  readonly prefix?: string
+  /** Milliseconds that a call waits for Redis at most. Default 100. */
+  readonly timeoutMs?: number
+  /** While Redis is away. */
+  readonly away?: {
+    /** Milliseconds for which limits are counted in each process for itself; then calls are refused. 0: at once. Default 30,000. */
+    readonly localMs?: number
+  }
+  /** Is told when Redis is away, when it is back, and what was lost by it. */
+  readonly logger?: Pick<Logger, 'warn'>
+}
+
+/**
+ * Tokens and counts in Redis or Valkey, for many processes. Each reservation is one script and one round trip.
+ *
+ * No call waits longer than `timeoutMs` for Redis. After a failure it counts as away until it answers again: tokens cannot be
+ * looked up then (StorageAwayError, at once); limits are counted in each process, divided by the number of processes, and a budget
+ * by what was last known to be left of it, for `away.localMs`; then StorageAwayError too. What calls took meanwhile is written when
+ * Redis is back, up to 10,000 of them.
+ *
+ * Redis must not evict anything (`maxmemory-policy noeviction`), and should write to disk (`appendonly yes`): it has the tokens.
+ *
+ * Throws TypeError for what is no client, RangeError for times that are none.
+ */
+export function redisStorage(options: RedisStorageOptions): Storage {
+  const { client, prefix = 'modelgate:', timeoutMs = 100, away = {}, logger } = options
+  const { localMs = 30_000 } = away
+  checkTime('timeoutMs', timeoutMs, 1)
+  checkTime('away.localMs', localMs, 0)
+  const warn = (message: string): void => logger?.warn(message)
+  const names = {
+    of: (what: string): string => `${prefix}${what}`,
+    ofToken: (id: string, what: string): string => `${prefix}{${id}}:${what}`,
+  }
+
+  const guard = createGuard({
+    command: commandOf(client),
+    timeoutMs,
+    probe: (command) => processes.announce(command),
+    onAway: (reason) =>
+      warn(`Redis is away (${reason}): no token can be looked up, limits are counted in this process`),
+    onBack(awayMs) {
+      warn(`Redis is back after ${Math.round(awayMs)} ms`)
+      void meters.back().catch((error: unknown) => warn(`Settlements could not be written: ${error}`))
+    },
+  })
+  const processes = createProcesses(names.of('processes'), randomUUID(), guard.run)
+  const run: typeof guard.run = (work) => {
+    processes.touch()
+    return guard.run(work)
+  }
+  const meters = createAwayMeters({
+    redis: createRedisMeters(run, names.ofToken),
+    memory: createMemoryMeters(),
+    awayMs: guard.awayMs,
+    processes: processes.count,
+    localMs,
+    warn,
+  })
+
+  return {
+    tokens: createRedisTokens(run, names),
+    meters,
+    async close() {
+      processes.close()
+      if (guard.awayMs() === undefined) {
+        await meters.back()
+        await guard.run(processes.leave).catch(() => undefined)
+      }
+      if (meters.waiting() > 0) {
+        warn(`Settlements that could not be written to Redis before the end, and are not counted: ${meters.waiting()}`)
+      }
+      guard.close()
+    },
+  }
+}
+
+function checkTime(name: string, ms: number, least: number): void {
+  if (!Number.isFinite(ms) || ms < least) {
+    throw new RangeError(`redisStorage: ${name} is ${ms}; give it milliseconds, at least ${least}`)
+  }
+}
