@@ -95,6 +95,16 @@ describe('a limit', () => {
     wide.admit({ output: 64_000 })
     expect(wide.used()).toEqual({ outputTokens: 64_000 })
   })
+  it('takes a call that may write as much as it likes while there is any room, and no other meanwhile', () => {
+    const { admit, refused, used } = setUp({ limits: { tokens: 1000 }, budget: { money: 0.01, period: 'day' } })
+    const first = admit({ input: 100, output: undefined })
+    expect(used()).toEqual({ tokens: 4196, money: 82_920_000 })
+    refused({ input: 1, output: 1 })
+    first.settle?.(endOf('req_1', { ...took(100, 300), cost: { amount: 0.007, currency: 'USD' } }))
+    expect(used()).toEqual({ tokens: 400, money: 7_000_000 })
+    admit({ input: 100, output: 64_000 })
+    expect(refused({ input: 10, output: undefined }).info.kind).toBe('rate_limited')
+  })
   it('that a call alone exceeds says so, and nobody is to try again', () => {
     const { refused } = setUp({ limits: { inputTokens: 50 } })
     const { info } = refused({ input: 80 })
@@ -180,7 +190,7 @@ describe('a budget', () => {
       { upstream: 'openai', model: 'gpt-5' },
       { upstream: 'other', model: 'mystery' },
     ]
-    expect(refused({ targets }).info).toMatchObject({ kind: 'permission', code: 'unpriced_model', param: 'model' })
+    expect(refused({ targets }).info).toMatchObject({ kind: 'permission', code: 'model_not_priced', param: 'model' })
   })
   it('in money lets them in if it may, and counts nothing for them', () => {
     const { admit, used } = setUp({ budget: { money: 5, period: 'day' } }, { unpriced: 'allow' })

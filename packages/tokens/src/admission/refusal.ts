@@ -1,5 +1,5 @@
 import { GatewayError } from '@modelgate/core'
-import type { MeterState } from '../meters/meter-store.ts'
+import { leastOf, type MeterState } from '../meters/meter-store.ts'
 import { allowanceOf, budgetHeaders } from './left.ts'
 import type { Reserved } from './reserve.ts'
 import { amountText, perWindow, waitText, wordsOf } from './words.ts'
@@ -56,14 +56,14 @@ function limitError(
   if (waitMs === undefined)
     return new GatewayError(
       'quota_exceeded',
-      `Request too large for ${name} in ${what}: limit ${state.limit}, requested ${meter.amount}. The input or the tokens allowed for the output must be reduced.`,
+      `Request too large for ${name} in ${what}: limit ${state.limit}, requested ${leastOf(meter)}. The input or the tokens allowed for the output must be reduced.`,
       { code: 'rate_limit_exceeded', ...more },
     )
   const retryAfter = Math.max(1, Math.ceil(waitMs / 1000))
   const headers = retryAfter > longestRetrySeconds ? { ...more.headers, 'x-should-retry': 'false' } : more.headers
   return new GatewayError(
     'rate_limited',
-    `Rate limit reached for ${name} in ${what}: limit ${state.limit}, used ${state.used}, requested ${meter.amount}. Please try again in ${waitText(waitMs)}.`,
+    `Rate limit reached for ${name} in ${what}: limit ${state.limit}, used ${state.used}, requested ${leastOf(meter)}. Please try again in ${waitText(waitMs)}.`,
     { code: 'rate_limit_exceeded', retryAfter, ...more, headers },
   )
 }
@@ -84,6 +84,6 @@ function budgetText(
   const whom = models === undefined ? '' : ` of ${models.join(', ').slice(0, 200)}`
   const anew =
     resetsAt === undefined ? '' : ` It begins anew at ${new Date(resetsAt).toISOString().replace('.000', '')}.`
-  const need = used >= limit ? '' : `; this call needs about ${text(meter.amount)}`
+  const need = used >= limit ? '' : `; this call needs about ${text(leastOf(meter))}`
   return `You exceeded your budget${whom}${ofPeriod[String(per)] ?? ''}: limit ${text(limit)}, used ${text(used)}${need}.${anew}`
 }

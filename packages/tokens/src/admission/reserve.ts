@@ -25,54 +25,69 @@ export interface Reserved extends TokenMeter {
 export function reservedBy(token: Token, call: AdmitCall, options: ReserveOptions): readonly Reserved[] {
   const all = metersOf(token)
   if (all.length === 0) return all
-  let estimate: { readonly input: number; readonly output: number } | undefined
+  let expected: Expected | undefined
   /** Asked for only where tokens count. */
-  const tokens = () => {
-    estimate ??= estimateOf(call, options)
-    return estimate
+  const tokens = (): Expected => {
+    expected ??= expectedOf(call, options)
+    return expected
   }
   const reserved: Reserved[] = []
   for (const one of all) {
     if (one.models !== undefined && !namesModel(call.model, one.models)) continue
-    reserved.push({ ...one, meter: { ...one.meter, amount: amountOf(one, call, tokens, options) } })
+    reserved.push({ ...one, meter: { ...one.meter, ...roomFor(one, call, tokens, options) } })
   }
   return reserved
 }
 
-/**
- * Agents allow 64,000 tokens of output and use 500: who reserved all that is allowed would refuse calls that cost next to nothing.
- * What a call takes beyond is counted when it is over.
- */
-function estimateOf(call: AdmitCall, { outputTokens }: ReserveOptions): { input: number; output: number } {
-  const { input, output } = call.estimate()
-  return { input, output: Math.min(output ?? outputTokens, outputTokens) }
+/** Tokens that a call is expected to take. */
+interface Expected {
+  readonly input: number
+  readonly output: number
+  /** Output that there has to be room for: all of it where the client bounds it, one token where it is a guess. */
+  readonly leastOutput: number
 }
 
-function amountOf(
-  { of }: TokenMeter,
-  call: AdmitCall,
-  tokens: () => { readonly input: number; readonly output: number },
-  { prices, unpriced }: ReserveOptions,
-): number {
+/**
+ * Agents allow 64,000 tokens of output and use 500: who reserved all that is allowed would refuse calls that cost next to nothing.
+ * What a call takes beyond is counted when it is over. A guess refuses nobody while there is any room.
+ */
+function expectedOf(call: AdmitCall, { outputTokens }: ReserveOptions): Expected {
+  const { input, output } = call.estimate()
+  if (output !== undefined && output <= outputTokens) return { input, output, leastOutput: output }
+  return { input, output: outputTokens, leastOutput: 1 }
+}
+
+type Room = Pick<Meter, 'amount' | 'least'>
+
+function roomFor({ of }: TokenMeter, call: AdmitCall, tokens: () => Expected, options: ReserveOptions): Room {
   switch (of) {
     case 'requests':
     case 'concurrent':
-      return 1
+      return { amount: 1 }
     case 'inputTokens':
-      return tokens().input
+      return { amount: tokens().input }
     case 'outputTokens':
-      return tokens().output
+      return { amount: tokens().output, least: tokens().leastOutput }
     case 'tokens':
-      return tokens().input + tokens().output
-    case 'money': {
-      const money = prices?.estimate(call.targets, tokens())
-      if (money !== undefined) return money
-      if (unpriced === 'allow') return 0
-      throw new GatewayError(
-        'permission',
-        `The price of '${call.model.slice(0, 100)}' is unknown, and this token has a budget in money: whoever runs this gateway has to add the price.`,
-        { param: 'model', code: 'unpriced_model' },
-      )
-    }
+      return { amount: tokens().input + tokens().output, least: tokens().input + tokens().leastOutput }
+    case 'money':
+      return { amount: moneyFor(call, tokens(), options), least: moneyFor(call, leastOf(tokens()), options) }
   }
+}
+
+const leastOf = ({ input, leastOutput }: Expected) => ({ input, output: leastOutput })
+
+function moneyFor(
+  call: AdmitCall,
+  tokens: { readonly input: number; readonly output: number },
+  { prices, unpriced }: ReserveOptions,
+): number {
+  const money = prices?.estimate(call.targets, tokens)
+  if (money !== undefined) return money
+  if (unpriced === 'allow') return 0
+  throw new GatewayError(
+    'permission',
+    `The price of '${call.model.slice(0, 100)}' is unknown, and this token has a budget in money: whoever runs this gateway has to add the price.`,
+    { param: 'model', code: 'model_not_priced' },
+  )
 }

@@ -1,6 +1,6 @@
 import { never, periodAt, type Span } from './calendar.ts'
 import { createMemorySums } from './memory-sums.ts'
-import { leaseMs, type Meter, type MeterState, type MeterStore, type ReserveResult } from './meter-store.ts'
+import { leaseMs, leastOf, type Meter, type MeterState, type MeterStore, type ReserveResult } from './meter-store.ts'
 import { createSettledCalls } from './settled-calls.ts'
 import { usedAt, waitFor } from './sliding-window.ts'
 
@@ -136,7 +136,7 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
   function refusing(tokenId: string, meters: readonly Meter[], at: number): number {
     for (let n = 0; n < meters.length; n++) {
       const meter = meters[n]
-      if (meter !== undefined && usedOf(tokenId, meter, at) + meter.amount > meter.limit) return n
+      if (meter !== undefined && usedOf(tokenId, meter, at) + leastOf(meter) > meter.limit) return n
     }
     return -1
   }
@@ -150,8 +150,8 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
   function waitOf(tokenId: string, meter: Meter, at: number): number | undefined {
     if (meter.kind === 'concurrent') return undefined
     const counter = counterOf(tokenId, meter, at)
-    if (meter.kind === 'window') return waitFor(windowCount(counter, meter.windowMs), meter.limit, meter.amount, at)
-    return meter.amount > meter.limit || counter.until === never ? undefined : counter.until - at
+    if (meter.kind === 'window') return waitFor(windowCount(counter, meter.windowMs), meter.limit, leastOf(meter), at)
+    return leastOf(meter) > meter.limit || counter.until === never ? undefined : counter.until - at
   }
 
   function statesOf(tokenId: string, meters: readonly Meter[], at: number): MeterState[] {

@@ -40,7 +40,7 @@ export interface Entered {
 export const waitOf = (result: ReserveResult): number | undefined | 'ok' => (result.ok ? 'ok' : result.waitMs)
 
 /** A new store for each test of the suite that it is called in, and what they do with it. */
-export function meterScene(make: () => Awaitable<MetersUnderTest>) {
+export function meterScene(make: () => Awaitable<MetersUnderTest>, clock: boolean) {
   let under: MetersUnderTest
   let calls = 0
   beforeEach(async () => {
@@ -70,11 +70,14 @@ export function meterScene(make: () => Awaitable<MetersUnderTest>) {
   /** By the store's clock. */
   const time = async (): Promise<number> => (await enter([])).at
 
-  const clockOf = (skip: (note: string) => never) => under.now ?? skip('the clock of this store cannot be set')
-  const clockedTest = (title: string, run: (advance: (ms: number) => void) => Promise<void>): void =>
-    test(title, async ({ skip }) => {
-      await run(clockOf(skip).advance)
-    })
+  const advance = (ms: number): void => {
+    if (under.now === undefined) throw new Error('The clock of this store cannot be set.')
+    under.now.advance(ms)
+  }
+  /** Where there is no clock to set, there is no such test. */
+  const clockedTest = (title: string, run: (advance: (ms: number) => void) => Promise<void>): void => {
+    if (clock) test(title, () => run(advance))
+  }
   /** Moves the clock to a time that is still to come. */
   const goTo = async (then: number): Promise<void> => {
     const ahead = then - (await time())
@@ -90,9 +93,9 @@ export function meterScene(make: () => Awaitable<MetersUnderTest>) {
 
   return {
     store: (): MeterStore => under.store,
-    hasClock: (): boolean => under.now !== undefined,
+    hasClock: clock,
     ...{ reserve, enter, settle, take, used, time },
-    ...{ clockOf, clockedTest, goTo, goToWindow },
+    ...{ advance, clockedTest, goTo, goToWindow },
   }
 }
 

@@ -17,10 +17,18 @@ import { metersInTime } from './meter-time.test-support.ts'
 
 export type { MetersUnderTest } from './meter-scene.test-support.ts'
 
-/** What every store of counts must do, wherever it counts. */
-export function meterStoreContract(name: string, make: () => Awaitable<MetersUnderTest>): void {
+/**
+ * What every store of counts must do, wherever it counts.
+ *
+ * @param clock whether what `make` gives has a clock that can be set; else windows are short, and real
+ */
+export function meterStoreContract(
+  name: string,
+  make: () => Awaitable<MetersUnderTest>,
+  { clock = true }: { readonly clock?: boolean } = {},
+): void {
   describe(`${name} as a store of counts`, () => {
-    const scene = meterScene(make)
+    const scene = meterScene(make, clock)
     const { store, hasClock, reserve, enter, settle, used, time, clockedTest } = scene
 
     describe('a reservation', () => {
@@ -34,7 +42,7 @@ export function meterStoreContract(name: string, make: () => Awaitable<MetersUnd
           { name: 'concurrent', limit: 2, used: 2 },
           { name: 'period:total', limit: 100, used: 20 },
         ])
-        if (!hasClock()) expect(Math.abs((await time()) - before)).toBeLessThan(minute)
+        if (!hasClock) expect(Math.abs((await time()) - before)).toBeLessThan(minute)
       })
 
       test.each([
@@ -47,6 +55,23 @@ export function meterStoreContract(name: string, make: () => Awaitable<MetersUnd
         const result = await reserve(meters)
         expect(result).toMatchObject({ ok: false, refusedBy, states: taken.map((used) => ({ used })) })
         expect(await used(...meters)).toEqual(taken)
+      })
+
+      test('may be let in for less than it counts', async () => {
+        const tight = { ...total, limit: 20 }
+        const guess = { ...tight, amount: 50, least: 5 }
+        await enter([tight])
+        const entered = await enter([guess])
+        expect(await used(tight)).toEqual([60])
+        expect((await reserve([{ ...tight, amount: 1 }])).ok).toBe(false)
+        await settle(entered, 6)
+        expect(await used(tight)).toEqual([16])
+        expect(await reserve([guess])).toMatchObject({ ok: false, waitMs: undefined })
+        expect((await reserve([{ ...guess, least: 4 }])).ok).toBe(true)
+        const window = { ...perMinute, amount: 500, least: 1 }
+        await enter([window])
+        const refused = await reserve([window])
+        expect(refused.ok ? 'let in' : typeof refused.waitMs).toBe('number')
       })
 
       test('may take what is left, and no more', async () => {

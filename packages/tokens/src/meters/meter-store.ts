@@ -14,6 +14,8 @@ export type Meter = {
   readonly limit: number
   /** What the call is expected to take; 0 for what is only to be looked at. */
   readonly amount: number
+  /** Room for so much is enough for the call to be let in, where `amount` is a guess. All of `amount` is counted then. Default: `amount`. */
+  readonly least?: number
 } & (
   | { readonly kind: 'window'; readonly windowMs: number }
   | { readonly kind: 'period'; readonly period: Period }
@@ -88,7 +90,7 @@ export interface SumsQuery {
 /**
  * Counts what tokens take. In this process at once (no promise), elsewhere atomically, whoever else counts at the same time.
  *
- * - `reserve` adds the amounts, if every meter has room for its own (used + amount <= limit).
+ * - `reserve` adds the amounts, if every meter has room for its own (used + least <= limit).
  * - `settle` corrects them, once for a call, however often it is called: for windows and periods by `actual - amount` (a
  *   period that of the reservation; a window that of the reservation for less, the running one for more), a concurrent
  *   meter is given back. A call whose reservation never arrived is counted with `actual`; one that arrives later than its
@@ -110,3 +112,6 @@ export interface MeterStore {
 
 /** How long a concurrent call is taken to run without `renew`. */
 export const leaseMs = 60_000
+
+/** What a meter has to have room for. */
+export const leastOf = ({ amount, least = amount }: Meter): number => least

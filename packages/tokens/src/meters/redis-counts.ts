@@ -1,5 +1,5 @@
 import { never, periodAt } from './calendar.ts'
-import type { Meter, MeterState } from './meter-store.ts'
+import { leastOf, type Meter, type MeterState } from './meter-store.ts'
 import { usedAt, type WindowCount, waitFor } from './sliding-window.ts'
 
 /** What Redis has counted for a meter, by its own clock. */
@@ -29,9 +29,9 @@ export function stateOf(counted: Counted): MeterState {
 export function waitOf(counted: Counted): number | undefined {
   const { meter, now } = counted
   if (meter.kind === 'concurrent') return undefined
-  if (meter.kind === 'window') return waitFor(windowOf(counted, meter.windowMs), meter.limit, meter.amount, now)
+  if (meter.kind === 'window') return waitFor(windowOf(counted, meter.windowMs), meter.limit, leastOf(meter), now)
   const { until } = periodAt(meter.period, now)
-  return until === never || meter.amount > meter.limit ? undefined : until - now
+  return until === never || leastOf(meter) > meter.limit ? undefined : until - now
 }
 
 const windowOf = ({ now, taken, before }: Counted, windowMs: number): WindowCount => ({

@@ -1,7 +1,7 @@
 import type { Command } from '../storage/redis-client.ts'
 import { evaluate, texts } from '../storage/redis-client.ts'
 import type { Meter, MeterStore, ReserveResult, Sums } from './meter-store.ts'
-import { leaseMs } from './meter-store.ts'
+import { leaseMs, leastOf } from './meter-store.ts'
 import type { Counted } from './redis-counts.ts'
 import { stateOf, waitOf } from './redis-counts.ts'
 import { renewScript, reserveScript, settleScript, sumsScript } from './redis-scripts.ts'
@@ -27,7 +27,8 @@ export function createRedisMeters(run: Run, keyOf: (tokenId: string, what: strin
   const ask = async (what: 'reserve' | 'read', tokenId: string, callId: string, meters: readonly Meter[]) => {
     const keys = [callKey(tokenId, callId), ...meters.map((meter) => meterKey(tokenId, meter))]
     const args = [what, callId, String(leaseMs), String(reservedMs)]
-    for (const meter of meters) args.push(meter.kind, spanOf(meter), String(meter.limit), String(meter.amount))
+    for (const meter of meters)
+      args.push(meter.kind, spanOf(meter), String(meter.limit), String(meter.amount), String(leastOf(meter)))
     const [outcome = '', at, ...counts] = texts(await run((command) => evaluate(command, reserveScript, keys, args)))
     const now = Number(at)
     const read = meters.map((meter, n): Counted => {

@@ -63,7 +63,7 @@ end
 /**
  * Reserves, or only looks (`read`).
  * KEYS: the call, then the meters. ARGV: `reserve` or `read`, call id, lease (ms), how long a reservation is remembered (ms); then for
- * each meter kind, span, limit, amount.
+ * each meter kind, span, limit, amount, and what there has to be room for.
  * Gives the outcome (`ok`, or the number of the meter that refuses, from 0), the time, and for each meter what is taken in the
  * running window or period and in the one before.
  */
@@ -71,7 +71,7 @@ export const reserveScript = script(`${prelude}
 local meters, counts = {}, {}
 local outcome = 'ok'
 for n = 2, #KEYS do
-  local a = 5 + (n - 2) * 4
+  local a = 5 + (n - 2) * 5
   local m = { key = KEYS[n], kind = ARGV[a], span = tonumber(ARGV[a + 1]) or ARGV[a + 1] }
   local limit, amount = tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
   m.amount = amount
@@ -83,7 +83,7 @@ for n = 2, #KEYS do
   if m.kind == 'window' then
     used = used + m.count.p * math.min(m.span, (m.count.i + 1) * m.span - now) / m.span
   end
-  if outcome == 'ok' and used + amount > limit then outcome = text(n - 2) end
+  if outcome == 'ok' and used + tonumber(ARGV[a + 4]) > limit then outcome = text(n - 2) end
   meters[n - 1] = m
 end
 if ARGV[1] == 'reserve' and (outcome == 'ok' or redis.call('EXISTS', KEYS[1]) == 1) then

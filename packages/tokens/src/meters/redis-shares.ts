@@ -1,6 +1,14 @@
 import { createLru } from '../lru.ts'
 import { StorageAwayError } from '../storage/storage.ts'
-import type { Meter, MeterState, MeterStore, Reservation, ReserveResult, Settlement } from './meter-store.ts'
+import {
+  leastOf,
+  type Meter,
+  type MeterState,
+  type MeterStore,
+  type Reservation,
+  type ReserveResult,
+  type Settlement,
+} from './meter-store.ts'
 
 /** Tokens whose budgets are remembered at most. */
 const tokensMost = 10_000
@@ -67,9 +75,9 @@ export function createLocalShares(memory: MeterStore): Shares {
   const isOver = (tokenId: string, meter: Meter, share: number): boolean => {
     if (meter.kind === 'period') {
       const budget = budgets.get(tokenId)?.get(meter.name)
-      return budget !== undefined && budget.used + meter.amount > meter.limit
+      return budget !== undefined && budget.used + leastOf(meter) > meter.limit
     }
-    return meter.amount <= share || meter.amount > meter.limit
+    return leastOf(meter) <= share || leastOf(meter) > meter.limit
   }
 
   return {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest'
-import { meterStoreContract } from '../meters/meter-store.test-support.ts'
+import { type MetersUnderTest, meterStoreContract } from '../meters/meter-store.test-support.ts'
 import { createRedisMeters } from '../meters/redis-meters.ts'
 import type { Connection } from './redis.test-support.ts'
 import { connect, sharedRedis, testPrefix, withoutRedis } from './redis.test-support.ts'
@@ -37,10 +37,11 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('by %s
     return { store: store.tokens, other: other.tokens, close }
   })
 
-  meterStoreContract('Redis', () => {
+  const inRealTime = (): MetersUnderTest => {
     const { store, close } = pair()
     return { store: store.meters, close }
-  })
+  }
+  meterStoreContract('Redis', inRealTime, { clock: false })
 
   meterStoreContract('Redis at another time', () => {
     const [connection] = connections
