@@ -77,10 +77,12 @@ describe('a folder that cannot be used is told at once, by name and reason', () 
     expect(() => folderStorage(join(place, 'file', 'data'))).toThrow('part of the path is a file')
   })
 
-  test.skipIf(process.getuid?.() === 0)('a folder that may not be written', () => {
-    mkdirSync(folder, { recursive: true, mode: 0o500 })
-    expect(() => folderStorage(folder)).toThrow('this process may not write there')
-  })
+  // Root may write anywhere.
+  if (process.getuid?.() !== 0)
+    test('a folder that may not be written', () => {
+      mkdirSync(folder, { recursive: true, mode: 0o500 })
+      expect(() => folderStorage(folder)).toThrow('this process may not write there')
+    })
 
   test('what is no database', () => {
     mkdirSync(folder, { recursive: true })
