@@ -101,6 +101,33 @@ describe('a plugin that admits', () => {
     expect(finished).toHaveLength(1)
   })
 
+  it('may answer with anything that can be waited for', async () => {
+    // biome-ignore lint/suspicious/noThenProperty: promises of other realms are no instances of ours
+    const refusing = { then: (_: unknown, no: (error: unknown) => void) => no(new GatewayError('permission', 'No.')) }
+    const { chat, seen } = gate(() => refusing as unknown as Promise<undefined>)
+    expect((await chat()).status).toBe(403)
+    expect(seen).toHaveLength(0)
+  })
+
+  it('is settled once though the logger fails, and so are the others', async () => {
+    const settled: string[] = []
+    const boom = () => {
+      throw new Error('no disk')
+    }
+    const plugins: Plugin[] = ['one', 'two'].map((name) => ({
+      name,
+      admit: () => ({
+        settle() {
+          settled.push(name)
+          throw new Error(name)
+        },
+      }),
+    }))
+    const { chat } = setUp(good, { plugins, logger: { warn: boom, error: boom } })
+    expect((await chat()).status).toBe(200)
+    expect(settled).toEqual(['one', 'two'])
+  })
+
   it('calls nobody when the client left while it thought', async () => {
     const leaving = new AbortController()
     const { chat, seen, finished } = gate(async () => {
@@ -136,6 +163,16 @@ describe('what a caller has left', () => {
     expect(Date.parse(reset) - before).toBeGreaterThan(61_400)
     expect(second.headers.get('x-ratelimit-limit-requests')).toBeNull()
   })
+  it.each([Number.POSITIVE_INFINITY, Number.NaN, -5, 1e300])(
+    'is told whatever a plugin takes for a time: %s',
+    async (resetMs) => {
+      const settle = vi.fn()
+      const odd = { requests: { limit: 5, remaining: 4, resetMs } }
+      const { chat, messages } = gate(() => ({ allowance: odd, settle }))
+      for (const response of [await chat(), await messages()]) expect(response.status).toBe(200)
+      expect(settle).toHaveBeenCalledTimes(2)
+    },
+  )
   it('goes with refusals and with upstream errors', async () => {
     const refusing = gate(() => {
       throw new GatewayError('rate_limited', 'Slower.', { retryAfter: 3, allowance })
@@ -167,6 +204,14 @@ describe('the estimate a call is admitted by', () => {
   it.each<[string, string, object, object, number | undefined]>([
     ['chat', '/v1/chat/completions', { messages, max_completion_tokens: 50, n: 3 }, {}, 150],
     ['chat, by its older field', '/v1/chat/completions', { messages, max_tokens: 70 }, {}, 70],
+    [
+      'chat with both its fields',
+      '/v1/chat/completions',
+      { messages, max_completion_tokens: 1, max_tokens: 700 },
+      {},
+      700,
+    ],
+    ['completions with a choice', '/v1/completions', { prompt: words, max_tokens: 5, n: 1, best_of: 20 }, {}, 100],
     ['chat without a bound', '/v1/chat/completions', { messages }, {}, undefined],
     ['messages', '/v1/messages', { messages, max_tokens: 900 }, anthropic, 900],
     ['responses', '/v1/responses', { input: words, max_output_tokens: 80 }, {}, 80],
@@ -192,6 +237,22 @@ describe('the estimate a call is admitted by', () => {
     })
     expect(estimate?.input).toBeLessThan(1700)
     expect(estimate?.input).toBeGreaterThan(1600)
+  })
+  it.each<[string, string, number, number]>([
+    ['Chinese takes a token a character', '字'.repeat(3000), 2900, 3200],
+    ['a row of dashes in front makes no image of a text', `${'-'.repeat(2001)}${' word'.repeat(8000)}`, 10_000, 11_000],
+    ['Base64 with line breaks is an image', `${'QUJD'.repeat(19)}\n`.repeat(500), 1600, 1700],
+  ])('%s', async (_, content, least, most) => {
+    const estimate = await estimates('/v1/chat/completions', { model: 'real', messages: [{ role: 'user', content }] })
+    expect(estimate?.input).toBeGreaterThanOrEqual(least)
+    expect(estimate?.input).toBeLessThan(most)
+  })
+  it('counts numbers and the keys of schemas', async () => {
+    const prompt = Array.from({ length: 3000 }, (_, n) => n)
+    expect((await estimates('/v1/completions', { model: 'real', prompt }))?.input).toBeGreaterThanOrEqual(3000)
+    const parameters = { type: 'object', properties: { ['k'.repeat(8000)]: { type: 'string' } } }
+    const tools = [{ type: 'function', function: { name: 'f', parameters } }]
+    expect((await estimates('/v1/chat/completions', { model: 'real', messages, tools }))?.input).toBeGreaterThan(3000)
   })
   it('is nothing for what is not counted in tokens', async () => {
     expect(await estimates('/v1/images/generations', { model: 'real', prompt: words })).toEqual({ input: 0, output: 0 })

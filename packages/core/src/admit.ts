@@ -1,3 +1,4 @@
+import { isThenable } from './auth.ts'
 import { estimateBody } from './estimate-body.ts'
 import type { Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
@@ -21,7 +22,7 @@ export function letIn(call: Admitted, targets: readonly ResolvedTarget[]): void 
     if (plugin?.admit === undefined) continue
     asked ??= askedOf(call, targets)
     const answer = plugin.admit(asked)
-    if (answer instanceof Promise) return goOn(call, asked, answer, at)
+    if (isThenable(answer)) return goOn(call, asked, answer, at)
     note(call.ledger, answer)
   }
 }
@@ -29,7 +30,7 @@ export function letIn(call: Admitted, targets: readonly ResolvedTarget[]): void 
 async function goOn(
   { shared: { plugins }, ledger, signal }: Admitted,
   asked: AdmitCall,
-  first: Promise<Admission | undefined>,
+  first: PromiseLike<Admission | undefined>,
   at: number,
 ): Promise<void> {
   note(ledger, await first)
@@ -71,9 +72,18 @@ function estimate(counted: Counted | undefined, body: JsonObject): ReturnType<Ad
   const { output } = counted
   const input = estimateBody(body)
   if (output === undefined) return { input, output: 0 }
-  const each = output.fields.map((field) => numberAt(body, field)).find((bound) => bound !== undefined)
-  const times = output.times === undefined ? 1 : (numberAt(body, output.times) ?? 1)
+  const each = largestAt(body, output.fields)
+  const times = largestAt(body, output.times ?? []) ?? 1
   return { input, output: each === undefined ? undefined : each * times }
+}
+
+function largestAt(body: JsonObject, paths: readonly string[]): number | undefined {
+  let largest: number | undefined
+  for (const path of paths) {
+    const number = numberAt(body, path)
+    if (number !== undefined) largest = Math.max(number, largest ?? number)
+  }
+  return largest
 }
 
 function numberAt(body: JsonObject, path: string): number | undefined {

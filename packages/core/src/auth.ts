@@ -55,7 +55,7 @@ export function authenticate(
   })
 }
 
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+export const isThenable = <T>(value: T | PromiseLike<T>): value is PromiseLike<T> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
 function failed(cause: unknown): GatewayError {

@@ -78,4 +78,21 @@ export function checkConfig(config: GatewayConfig): void {
 
 const silent: Logger = { warn() {}, error() {} }
 export const loggerOf = (logger: Logger | false | undefined): Logger =>
-  logger === false ? silent : (logger ?? console)
+  logger === false ? silent : logger === undefined ? console : careful(logger)
+
+/** A logger that fails must not fail a call. */
+const careful = (logger: Logger): Logger => {
+  const quietly = (log: () => void): void => {
+    try {
+      log()
+    } catch {
+      // There is nobody left to tell.
+    }
+  }
+  return {
+    warn: (message, details) =>
+      quietly(() => (details === undefined ? logger.warn(message) : logger.warn(message, details))),
+    error: (message, details) =>
+      quietly(() => (details === undefined ? logger.error(message) : logger.error(message, details))),
+  }
+}

@@ -55,6 +55,11 @@ export interface FinishEvent {
   readonly basis?: UsageBasis
   /** What is not counted in tokens. */
   readonly units?: Units
+  /**
+   * No answer came, but an upstream had the request and was left alone with it (the client left, a time limit, a broken answer): it may
+   * have worked, and may bill it.
+   */
+  readonly abandoned?: true
   /** What the call cost, where a plugin knows it. Absent: unknown, which is not nothing. */
   readonly cost?: Cost
   readonly losses: readonly Loss[]

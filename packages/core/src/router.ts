@@ -47,6 +47,8 @@ export interface Router {
   plan(model: string, identity: Identity | null): Plan
   /** The exact names a caller may use: what a model list can show. */
   list(identity: Identity | null): readonly string[]
+  /** Throws `model_not_found` for further models that a request names and its caller may not use. */
+  checkOthers(names: unknown, identity: Identity | null): void
   /** Whether a caller can ask for this name (exact or by a pattern). */
   has(model: string, identity: Identity | null): boolean
 }
@@ -94,20 +96,19 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
 
   return {
     plan(model, identity) {
-      const hit = mayUse(identity, model) ? find(model) : undefined
-      if (hit === undefined)
-        throw new GatewayError(
-          'model_not_found',
-          `The model '${shorten(model)}' does not exist or you do not have access to it.`,
-          {
-            param: 'model',
-          },
-        )
+      // Names are remembered in many places; none is as long as this.
+      const hit = model.length <= longestName && mayUse(identity, model) ? find(model) : undefined
+      if (hit === undefined) throw notThere(model, 'model')
       const { targets, ...plan } = hit.route
       return { ...plan, targets: targets.map((target) => resolve(target, model, hit.stars)) }
     },
+    checkOthers(names, identity) {
+      if (identity?.models === undefined || names === undefined || names === null) return
+      for (const name of Array.isArray(names) ? names : [names])
+        if (typeof name !== 'string' || !mayUse(identity, name)) throw notThere(String(name), 'models')
+    },
     list: (identity) => [...exact.keys()].filter((name) => mayUse(identity, name)),
-    has: (model, identity) => mayUse(identity, model) && find(model) !== undefined,
+    has: (model, identity) => model.length <= longestName && mayUse(identity, model) && find(model) !== undefined,
   }
 }
 
@@ -134,5 +135,12 @@ function mayUse(identity: Identity | null, model: string): boolean {
   const allowed = identity?.models
   return allowed === undefined || isNamed(model, allowed)
 }
+
+const longestName = 256
+
+const notThere = (model: string, param: string): GatewayError =>
+  new GatewayError('model_not_found', `The model '${shorten(model)}' does not exist or you do not have access to it.`, {
+    param,
+  })
 
 const shorten = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)

@@ -1,4 +1,5 @@
 import { tokensByCharacters } from './estimate-tokenizer.ts'
+import type { Says } from './formats/codec.ts'
 import type { Json } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
 
@@ -15,25 +16,32 @@ const kept = 8
 
 /**
  * Reading every event of every stream would cost more than passing it on, and only a stream that breaks off is asked: of the
- * last few events the mean is taken to hold for all.
- *
- * @param keys see UpstreamCodec.saidUnder
+ * last few events that say something the mean is taken to hold for all.
  */
-export function createSaid(keys: readonly string[]): Said {
+export function createSaid(says: Says | undefined): Said {
+  if (says === undefined) return silent
+  const { event: keys, mark } = says
   const last: string[] = []
   let count = 0
+  let chars = 0
   return {
     add(data) {
+      // Events that repeat the whole answer would be taken for its average.
+      if (mark !== undefined && !data.includes(mark)) return
       last[count++ & (kept - 1)] = data
+      chars += data.length
     },
     tokens() {
       if (count === 0) return 0
       let tokens = 0
       for (const data of last) tokens += wordsIn(data, keys)
-      return Math.round((tokens * count) / last.length)
+      // Whatever the sample says: no token is shorter than a character.
+      return Math.min(chars, Math.round((tokens * count) / last.length))
     },
   }
 }
+
+const silent: Said = { add() {}, tokens: () => 0 }
 
 function wordsIn(data: string, keys: readonly string[]): number {
   try {

@@ -76,7 +76,7 @@ function saidBy({ counted, format }: Ledger, body: string | Uint8Array): number 
   if (counted?.output === undefined) return 0
   try {
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-    return saidIn(JSON.parse(text) as Json, counted.saidUnder ?? codecOf(format).saidUnder)
+    return saidIn(JSON.parse(text) as Json, (counted.says ?? codecOf(format).says).answer)
   } catch {
     return 0
   }

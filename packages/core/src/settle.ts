@@ -1,17 +1,17 @@
 import type { Identity, Logger } from './config.ts'
 import type { EstimatedBy } from './estimate.ts'
-import type { OutputBound } from './formats/codec.ts'
+import type { OutputBound, Says } from './formats/codec.ts'
 import type { Format, JsonObject, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
 import { put } from './formats/shared/strict.ts'
 import type { Admission, Attempt, FinishEvent, Plugin, Units } from './plugin.ts'
-import { takenBy, unitsOf } from './taken.ts'
+import { isAbandoned, takenBy, unitsOf } from './taken.ts'
 
 /** How an operation is counted in tokens. */
 export interface Counted {
   /** It has text written. Absent: input alone. */
   readonly output?: OutputBound
-  /** See UpstreamCodec: the same for its answers. */
-  readonly saidUnder?: readonly string[]
+  /** Where its answers say something, if not where those of the client's format do. */
+  readonly says?: Says
 }
 
 /** What is known of a call while it runs; `settle` turns it into the one FinishEvent. */
@@ -45,6 +45,8 @@ export interface Ledger {
   said?: () => number
   /** By whom the call was let in: each is told of its end. */
   admissions?: Admission[]
+  /** The books are closed. */
+  settled?: boolean
   /** Plugins have heard of it: they must hear of its end. */
   announced?: boolean
   /** The gateway has done what it may: whoever tries again only adds to the upstream's load. */
@@ -59,6 +61,8 @@ export interface Ending {
 
 /** Tells every plugin, once for a call: first those that let it in, then all. An exception is logged, never thrown. */
 export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[], logger: Logger): void {
+  if (ledger.settled === true) return
+  ledger.settled = true
   // Field by field: a rest pattern and spreads cost as much here as validating the request.
   const event: { -readonly [K in keyof FinishEvent]: FinishEvent[K] } = {
     requestId: ledger.requestId,
@@ -84,6 +88,7 @@ export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[
   put(event, 'basis', taken?.basis)
   put(event, 'units', unitsOf(ledger))
   put(event, 'estimate', ledger.estimate)
+  if (isAbandoned(ledger)) event.abandoned = true
   put(event, 'error', ending.error)
   if (ledger.firstEventAt !== undefined) event.firstEventMs = ledger.firstEventAt - ledger.startedAt
   const quietly = <T>(what: string, run: () => T): T | undefined => {

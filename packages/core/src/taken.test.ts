@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { asJson, asStream, chunk, completion, message, setUp, sse } from './gateway.test-support.ts'
+import { asJson, asStream, chunk, completion, generated, message, setUp, sse } from './gateway.test-support.ts'
 
 const { usage: _, ...uncounted } = completion
 const said = 'word '.repeat(400)
@@ -109,5 +109,112 @@ describe('what a call took', () => {
     expect(finished).toMatchObject([{ outcome: 'finished', units: { images: 1 } }])
     expect(finished[0]?.usage).toBeUndefined()
     expect(finished[0]?.basis).toBeUndefined()
+  })
+
+  it('does not take the events that repeat the answer for its average', async () => {
+    const text = 'four words of text '
+    const whole = text.repeat(300)
+    const events = [
+      event({ type: 'response.created', response: { id: 'r', object: 'response', status: 'in_progress', output: [] } }),
+      event({
+        type: 'response.output_item.added',
+        output_index: 0,
+        item: { type: 'message', id: 'm', role: 'assistant', content: [] },
+      }),
+      event({
+        type: 'response.content_part.added',
+        item_id: 'm',
+        output_index: 0,
+        content_index: 0,
+        part: { type: 'output_text', text: '' },
+      }),
+      ...Array.from({ length: 300 }, () =>
+        event({ type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: text }),
+      ),
+      event({ type: 'response.output_text.done', item_id: 'm', output_index: 0, content_index: 0, text: whole }),
+      event({
+        type: 'response.content_part.done',
+        item_id: 'm',
+        output_index: 0,
+        content_index: 0,
+        part: { type: 'output_text', text: whole },
+      }),
+      event({
+        type: 'response.output_item.done',
+        output_index: 0,
+        item: {
+          type: 'message',
+          id: 'm',
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: whole }],
+        },
+      }),
+    ]
+    const { post, finished } = setUp({ a: cutAfter(events) }, { retry: false })
+    await (await post('/v1/responses', { model: 'real', stream: true, input: 'hi' })).text()
+    await vi.waitFor(() => expect(finished).toHaveLength(1))
+    expect(finished[0]).toMatchObject({ basis: 'partial' })
+    expect(finished[0]?.usage?.output.total).toBeGreaterThan(1300)
+    expect(finished[0]?.usage?.output.total).toBeLessThan(1700)
+  })
+  it('is not known yet where the answer is still to come', async () => {
+    const queued = {
+      id: 'resp_1',
+      object: 'response',
+      created_at: 1,
+      status: 'queued',
+      model: 'real',
+      output: [],
+      usage: null,
+    }
+    const { post, finished } = setUp({ a: asJson(queued) })
+    expect((await post('/v1/responses', { model: 'real', background: true, input: said })).status).toBe(200)
+    expect(finished).toMatchObject([{ outcome: 'finished', finish: 'queued' }])
+    expect(finished[0]?.usage).toBeUndefined()
+    expect(finished[0]?.basis).toBeUndefined()
+  })
+  it.each([
+    ['an upstream was left alone with the request', 'cut', true],
+    ['it said no', 'no', undefined],
+  ])('says whether %s', async (_, how, abandoned) => {
+    const answer = () =>
+      how === 'cut' ? new Response('{"half": ') : new Response('{"error":{"message":"no"}}', { status: 500 })
+    const { post, finished } = setUp({ a: answer }, { retry: false })
+    await (await post('/v1/images/generations', { model: 'real', prompt: 'a cat' })).text()
+    expect(finished).toHaveLength(1)
+    expect(finished[0]?.abandoned).toBe(abandoned)
+  })
+  it('counts the searches of responses and of generateContent', async () => {
+    const search = { type: 'web_search_call', id: 'ws', status: 'completed', action: { type: 'search', query: 'x' } }
+    const text = {
+      type: 'message',
+      id: 'm',
+      role: 'assistant',
+      status: 'completed',
+      content: [{ type: 'output_text', text: 'x', annotations: [] }],
+    }
+    const usage = { input_tokens: 3, output_tokens: 1, total_tokens: 4 }
+    const response = {
+      id: 'resp_1',
+      object: 'response',
+      created_at: 1,
+      status: 'completed',
+      model: 'real',
+      output: [search, search, text],
+      usage,
+    }
+    const openai = setUp({ a: asJson(response) })
+    await (await openai.post('/v1/responses', { model: 'real', input: 'hi' })).text()
+    expect(openai.finished).toMatchObject([{ units: { searches: 2 } }])
+    const streamed = setUp({ a: asStream([event({ type: 'response.completed', response })]) })
+    await (await streamed.post('/v1/responses', { model: 'real', stream: true, input: 'hi' })).text()
+    await vi.waitFor(() => expect(streamed.finished).toMatchObject([{ units: { searches: 2 } }]))
+    const candidate = { ...generated.candidates[0], groundingMetadata: { webSearchQueries: ['a', 'b', 'c'] } }
+    const google = setUp({ g: asJson({ ...generated, candidates: [candidate] }) })
+    await (
+      await google.post('/v1beta/models/gemini-x:generateContent', { contents: [{ parts: [{ text: 'hi' }] }] })
+    ).text()
+    expect(google.finished).toMatchObject([{ units: { searches: 3 } }])
   })
 })

@@ -13,9 +13,12 @@ export function takenBy(
   if (usage !== undefined && (outcome === 'finished' || finish !== undefined || counted === undefined))
     return { usage, basis: 'reported' }
   if (counted === undefined) return undefined
+  // What is still to come will be counted by nobody here; so is a session that told nothing.
+  if (finish !== undefined && codecOf(ledger.format).pending?.includes(finish)) return undefined
+  if (usage === undefined && firstEventAt !== undefined && ledger.said === undefined) return undefined
   // Nothing came back, but an upstream that was left alone with the request is likely to have read it.
   if (firstEventAt === undefined && usage === undefined)
-    return abandoned(ledger) ? { usage: estimated(ledger, 0), basis: 'partial' } : undefined
+    return isAbandoned(ledger) ? { usage: estimated(ledger, 0), basis: 'partial' } : undefined
   const said = ledger.said?.() ?? 0
   if (usage === undefined)
     return { usage: estimated(ledger, said), basis: outcome === 'finished' ? 'estimated' : 'partial' }
@@ -43,8 +46,9 @@ const silent: ReadonlySet<string> = new Set<ErrorKind>([
   'upstream_bad_response',
 ])
 
-const abandoned = ({ attempts }: Ledger): boolean =>
-  attempts.some(({ error }) => error !== undefined && silent.has(error))
+/** No answer came, but an upstream had the request. */
+export const isAbandoned = ({ firstEventAt, attempts }: Ledger): boolean =>
+  firstEventAt === undefined && attempts.some(({ error }) => error !== undefined && silent.has(error))
 
 /** What was counted beside tokens: by the operation itself, or within the usage. */
 export function unitsOf({ units, usage }: Ledger): Units | undefined {

@@ -91,6 +91,8 @@ export async function tryTargets<P extends Prepared>(
   const { health, limits } = shared
   announce(call)
   const plan = shared.router.plan(ledger.model, ledger.identity)
+  for (const field of call.codec?.otherModels ?? [])
+    shared.router.checkOthers(call.request.value[field], ledger.identity)
   const admitted = letIn(call, plan.targets)
   // Not awaited needlessly: counting in this process is done at once.
   if (admitted !== undefined) await admitted

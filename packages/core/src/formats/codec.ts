@@ -123,10 +123,23 @@ export interface Quirks {
   readonly defaultMaxTokens?: number
 }
 
-/** The fields, as dotted paths, in which a request says how many tokens the answer may have (the first counts), and how many answers it wants. */
+/** Where what a model says stands: keys, at any depth, of texts, reasoning, the arguments of calls. */
+export interface Says {
+  /** In a whole answer. */
+  readonly answer: readonly string[]
+  /** In a stream's events. */
+  readonly event: readonly string[]
+  /** A text that only those events hold that say something new. Default: all do. */
+  readonly mark?: string
+}
+
+/**
+ * The fields, as dotted paths, in which a request says how many tokens the answer may have, and how many answers it wants; of
+ * several that are given the largest counts.
+ */
 export interface OutputBound {
   readonly fields: readonly string[]
-  readonly times?: string
+  readonly times?: readonly string[]
 }
 
 /** The client's request as the answer's encoder and decoder need it: what was asked decides what is shown. */
@@ -218,11 +231,10 @@ export interface UpstreamCodec {
   readonly fieldPointers: { readonly [irField: string]: string }
   /** The same for an answer. */
   readonly answerPointers: AnswerPointers
-  /**
-   * Keys under which answers and stream events of this format hold what the model says, at any depth: text, reasoning, the
-   * arguments of calls. For estimates of answers that nobody has counted.
-   */
-  readonly saidUnder: readonly string[]
+  /** Where this format holds what the model says, for estimates of answers that nobody has counted. */
+  readonly says: Says
+  /** Finish words of answers that are still to come: what they will take is not known yet. */
+  readonly pending?: readonly string[]
   /** What a usage object of this format counts beside tokens. */
   unitsIn?(usage: JsonObject): Units | undefined
   /** JSON Pointers, within a usage object of this format, to what it says beyond the totals and the features that are shown. */
@@ -247,6 +259,8 @@ export interface Codec extends UpstreamCodec {
 
   /** What clients may write in front of the name where the path names the model and the body repeats it. Default: nothing. */
   readonly modelPrefix?: string
+  /** Top-level fields that name further models, which an upstream may turn to. */
+  readonly otherModels?: readonly string[]
   /** Clients of this format break on comments in an event stream: none may be sent. */
   readonly noComments?: boolean
   /** Wire lane: the edit this body needs, if any, beside the model's name. */

@@ -83,7 +83,7 @@ function translatedStream(
   const { client, upstream, target } = translation
   const exchange = { ...context, report: answerSide(report, upstream.answerPointers), request, target }
   const decoder = createSseDecoder(translation.maxEventChars)
-  const said = createSaid(upstream.saidUnder)
+  const said = createSaid(upstream.says)
   const decode = upstream.decodeStream(exchange)
   const encode = client.encodeStream(exchange)
   const state: { -readonly [K in keyof StreamState]: StreamState[K] } = {

@@ -1,6 +1,6 @@
 import { concatBytes } from '../bytes.ts'
 import { errorOf, GatewayError } from '../errors.ts'
-import type { Codec, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
+import type { Codec, ResponseTap, Says, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import { editJson } from '../json/edit.ts'
 import type { Member } from '../json/scan.ts'
@@ -54,8 +54,8 @@ export function wireLane(
     openStream: () => {
       const createTap = (): StreamTap => codec.tapStream({ withholdUsage: edit?.erase !== undefined, target })
       return edit?.erase === undefined
-        ? passingStream(createTap, maxEventChars, redact, codec.saidUnder)
-        : editingStream(createTap(), edit.erase, maxEventChars, redact, codec.saidUnder)
+        ? passingStream(createTap, maxEventChars, redact, codec.says)
+        : editingStream(createTap(), edit.erase, maxEventChars, redact, codec.says)
     },
   }
 }
@@ -114,10 +114,10 @@ export function passingStream(
   createTap: () => StreamTap,
   maxEventChars: number,
   redact: (text: string) => string,
-  saidUnder: readonly string[] = [],
+  says?: Says,
 ): AnswerStream {
   const tap = createTap()
-  const said = createSaid(saidUnder)
+  const said = createSaid(says)
   const decoder = createSseDecoder(maxEventChars)
   const cutter = createBlockCutter()
   let ready: Uint8Array[] = []
@@ -206,9 +206,9 @@ function editingStream(
   erase: string | undefined,
   maxEventChars: number,
   redact: (text: string) => string,
-  saidUnder: readonly string[],
+  says: Says,
 ): AnswerStream {
-  const said = createSaid(saidUnder)
+  const said = createSaid(says)
   const cutter = createBlockCutter()
   const decoder = createSseDecoder(maxEventChars)
   const text = new TextDecoder('utf-8', { ignoreBOM: true })

@@ -17,7 +17,7 @@ import { announce, headersFor } from '../observers.ts'
 import { admissionHeaders, callHeaders, errorReply } from '../reply.ts'
 import { onwardFrom } from '../retry.ts'
 import type { Match } from '../routes.ts'
-import { type Ledger, settle } from '../settle.ts'
+import { type Counted, type Ledger, settle } from '../settle.ts'
 import { createCanceller, type Signal } from '../signal.ts'
 import type { Shared } from '../targets.ts'
 import { isMeant, traitsOf } from '../traits.ts'
@@ -70,6 +70,7 @@ export async function openRealtime<Socket>(call: RealtimeCall<Socket>): Promise<
     const protocol = chooseProtocol(inbound)
     const { model, queryFor } = readQuery(inbound)
     ledger.model = model
+    ledger.counted = speech
     const { socket, upstream, ticket } = await dialTargets(call, ledger, queryFor)
     return { ok: true, session: sessionOf(call, ledger, upstream, socket, protocol, ticket) }
   } catch (cause) {
@@ -162,6 +163,9 @@ async function dialTargets<Socket>(
   }
   throw failure ?? notOffered(ledger)
 }
+
+/** Nobody knows how much will be said. */
+const speech: Counted = { output: { fields: [] } }
 
 /** A session is asked for in its URL alone. */
 const nothing: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }

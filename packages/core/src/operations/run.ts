@@ -1,6 +1,6 @@
 import type { OnLoss } from '../config.ts'
 import { errorOf, GatewayError } from '../errors.ts'
-import type { Codec, StreamTap } from '../formats/codec.ts'
+import type { Codec, Says, StreamTap } from '../formats/codec.ts'
 import { codecOf } from '../formats/index.ts'
 import type { JsonObject } from '../formats/ir.ts'
 import { generation } from '../generate.ts'
@@ -99,7 +99,7 @@ function wire(
     ...sent,
     report: createReport(),
     answer: (bytes) => ({ body: bytes, ...read(bytes).tapped }),
-    openStream: () => passing(dialect, request.value, shared, upstream, operation.counted?.saidUnder),
+    openStream: () => passing(dialect, request.value, shared, upstream, operation.counted?.says),
     ...(dialect.passes === undefined ? {} : { passes: dialect.passes }),
     ...(asEvents === undefined
       ? {}
@@ -115,13 +115,13 @@ const passing = (
   asked: JsonObject,
   { limits }: Shared,
   upstream: Upstream,
-  saidUnder: readonly string[] | undefined,
+  says: Says | undefined,
 ): AnswerStream =>
   passingStream(
     () => tapOf(dialect, asked),
     limits.answerBytes,
     (text) => redact(text, upstream),
-    saidUnder,
+    says,
   )
 
 /** Nobody there speaks the operation: it is asked of the upstream as chat generation. */
@@ -194,7 +194,7 @@ function translation(
         }
       : {}),
     openStream() {
-      if (streams) return passing(dialect, value, shared, upstream, operation.counted?.saidUnder)
+      if (streams) return passing(dialect, value, shared, upstream, operation.counted?.says)
       throw new GatewayError('invalid_request', 'stream: the model asked for cannot stream this.', { param: 'stream' })
     },
   }

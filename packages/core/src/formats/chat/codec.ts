@@ -38,9 +38,13 @@ export const chatCodec: Codec = {
   usageBeside,
   efforts,
   affinity: { keys: ['prompt_cache_key'], prefix: ['tools'], turns: 'messages' },
-  saidUnder: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
+  says: {
+    answer: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
+    event: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
+  },
   unitsIn: ({ num_search_queries: searches }) => (typeof searches === 'number' ? { searches } : undefined),
-  outputBound: { fields: ['max_completion_tokens', 'max_tokens'], times: 'n' },
+  otherModels: ['models'],
+  outputBound: { fields: ['max_completion_tokens', 'max_tokens'], times: ['n'] },
   encodeAllowance: rateLimitHeaders,
   carries,
 }

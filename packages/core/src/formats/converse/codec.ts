@@ -18,5 +18,5 @@ export const converseCodec: UpstreamCodec = {
   fieldPointers,
   answerPointers,
   usageBeside,
-  saidUnder: ['text', 'input'],
+  says: { answer: ['text', 'input'], event: ['text', 'input'] },
 }

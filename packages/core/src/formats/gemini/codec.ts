@@ -46,10 +46,10 @@ export const geminiCodec: Codec = {
     prefix: ['tools', 'systemInstruction', 'system_instruction'],
     turns: 'contents',
   },
-  saidUnder: ['text', 'args'],
+  says: { answer: ['text', 'args'], event: ['text', 'args'] },
   outputBound: {
     fields: ['generationConfig.maxOutputTokens', 'generation_config.max_output_tokens'],
-    times: 'generationConfig.candidateCount',
+    times: ['generationConfig.candidateCount', 'generation_config.candidate_count'],
   },
   encodeAllowance: rateLimitHeaders,
   carries,

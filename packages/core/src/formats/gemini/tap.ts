@@ -1,4 +1,5 @@
-import type { SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
+import type { Units } from '../../plugin.ts'
+import type { ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { checkWhole } from '../shared/tap.ts'
@@ -11,14 +12,27 @@ import { decodeUsage } from './usage.ts'
 /** Usage comes with every stream, and the model stands in the URL: nothing in the body needs an edit. */
 export const wireEdit = (_body: JsonObject, _target: TargetTraits): WireEdit | undefined => undefined
 
-export function tapResponse(body: JsonObject): { usage?: Usage; finish?: string } {
-  const out: { usage?: Usage; finish?: string } = {}
+export function tapResponse(body: JsonObject): ResponseTap {
+  const out: ResponseTap = {}
   const fields = respell(body)
   const usage = decodeUsage(fields.usageMetadata)
   if (usage !== undefined) out.usage = usage
+  const units = searchesIn(fields)
+  if (units !== undefined) out.units = units
   const finish = finishOf(fields)
   if (finish !== undefined) out.finish = finish
   return out
+}
+
+/** Searches that the provider made for the model: it tells their words. */
+function searchesIn({ candidates }: JsonObject): Units | undefined {
+  let searches = 0
+  for (const candidate of Array.isArray(candidates) ? candidates : []) {
+    const { groundingMetadata: grounding } = isObject(candidate) ? respell(candidate) : {}
+    const { webSearchQueries: queries } = isObject(grounding) ? respell(grounding) : {}
+    if (Array.isArray(queries)) searches += queries.length
+  }
+  return searches === 0 ? undefined : { searches }
 }
 
 /** The first candidate's word, or why the prompt was blocked. */
@@ -43,10 +57,13 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
   const finished = new Set<number>()
   let last: string | undefined
   let usage: Usage | undefined
+  let units: Units | undefined
 
   function counted(): Usage | undefined {
     if (last !== undefined) {
-      usage = decodeUsage(respell(parse(last) ?? {}).usageMetadata) ?? usage
+      const fields = respell(parse(last) ?? {})
+      usage = decodeUsage(fields.usageMetadata) ?? usage
+      units = searchesIn(fields) ?? units
       last = undefined
     }
     return usage
@@ -103,6 +120,10 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     },
     get usage() {
       return counted()
+    },
+    get units() {
+      counted()
+      return units
     },
     get finish() {
       return finish

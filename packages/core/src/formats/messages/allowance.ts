@@ -1,4 +1,5 @@
 import type { Allowance, Left } from '../../plugin.ts'
+import { resetIn } from '../shared/allowance.ts'
 
 /** What a caller has left, in Anthropic's headers: `anthropic-ratelimit-requests-remaining`. The reset is a point in time. */
 export function encodeAllowance(allowance: Allowance, now: number): Record<string, string> {
@@ -9,7 +10,7 @@ export function encodeAllowance(allowance: Allowance, now: number): Record<strin
     headers[`anthropic-ratelimit-${name}-limit`] = String(left.limit)
     headers[`anthropic-ratelimit-${name}-remaining`] = String(left.remaining)
     // Whole seconds, as theirs: rounded up, so that nobody comes too early.
-    const reset = new Date(Math.ceil((now + left.resetMs) / 1000) * 1000)
+    const reset = new Date(Math.ceil((now + resetIn(left)) / 1000) * 1000)
     headers[`anthropic-ratelimit-${name}-reset`] = reset.toISOString().replace('.000', '')
   }
   tell('requests', requests)

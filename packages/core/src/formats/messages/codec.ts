@@ -38,7 +38,7 @@ export const messagesCodec: Codec = {
   usageBeside,
   efforts,
   affinity: { keys: ['metadata.user_id'], prefix: ['tools', 'system'], turns: 'messages' },
-  saidUnder: ['text', 'thinking', 'partial_json', 'input'],
+  says: { answer: ['text', 'thinking', 'input'], event: ['text', 'thinking', 'partial_json'], mark: '_delta"' },
   unitsIn,
   outputBound: { fields: ['max_tokens'] },
   encodeAllowance,

@@ -1,3 +1,4 @@
+import type { Units } from '../../plugin.ts'
 import type { ResponseTap, SseEvent, StreamTap, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
@@ -13,9 +14,18 @@ export function tapResponse(body: JsonObject): ResponseTap {
   if (!Array.isArray(body.output) && body.error) return { error: decodeError(200, body) }
   const usage = decodeUsage(body.usage)
   if (usage !== undefined) out.usage = usage
+  const units = searchesIn(body)
+  if (units !== undefined) out.units = units
   const finish = finishWord(body)
   if (finish !== undefined) out.finish = finish
   return out
+}
+
+/** Searches that the provider made for the model. */
+function searchesIn({ output }: JsonObject): Units | undefined {
+  if (!Array.isArray(output)) return undefined
+  const searches = output.filter((item) => isObject(item) && item.type === 'web_search_call').length
+  return searches === 0 ? undefined : { searches }
 }
 
 function finishWord(response: JsonObject): string | undefined {
@@ -48,6 +58,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
   /** An `error` event within an answer: `response.failed` is still to come, and some clients wait for it. */
   let announced: ErrorInfo | undefined
   let usage: Usage | undefined
+  let units: Units | undefined
   let finish: string | undefined
 
   function readEnd(type: string, data: string): void {
@@ -55,6 +66,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     if (event === undefined) return
     const response = isObject(event.response) ? event.response : {}
     usage = decodeUsage(response.usage) ?? usage
+    units = searchesIn(response) ?? units
     if (type === 'error' && started) announced = decodeError(200, event)
     else if (type === 'error' || type === 'response.failed' || response.error || response.status === 'failed') {
       error ??= announced ?? decodeError(200, event)
@@ -95,6 +107,9 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     },
     get usage() {
       return usage
+    },
+    get units() {
+      return units
     },
     get finish() {
       return finish

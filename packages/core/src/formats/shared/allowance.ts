@@ -7,7 +7,7 @@ export function rateLimitHeaders({ requests, tokens, inputTokens, outputTokens }
     if (left === undefined) return
     headers[`x-ratelimit-limit-${name}`] = String(left.limit)
     headers[`x-ratelimit-remaining-${name}`] = String(left.remaining)
-    headers[`x-ratelimit-reset-${name}`] = duration(left.resetMs)
+    headers[`x-ratelimit-reset-${name}`] = duration(resetIn(left))
   }
   tell('requests', requests)
   tell('tokens', tokens)
@@ -15,6 +15,10 @@ export function rateLimitHeaders({ requests, tokens, inputTokens, outputTokens }
   tell('output-tokens', outputTokens)
   return headers
 }
+
+/** A plugin's numbers may be any. */
+const longestMs = 1e12
+export const resetIn = ({ resetMs }: Left): number => (resetMs >= 0 ? Math.min(resetMs, longestMs) : 0)
 
 /** `120ms`, `1.5s`, `6m0s`, `2h30m0s`. */
 export function duration(ms: number): string {

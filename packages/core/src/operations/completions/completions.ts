@@ -6,6 +6,9 @@ import { openai } from './openai.ts'
 export const completions: Operation<never, never> = {
   name: 'completions',
   dialects: [openai],
-  counted: { output: { fields: ['max_tokens'], times: 'n' }, saidUnder: ['text'] },
+  counted: {
+    output: { fields: ['max_tokens'], times: ['n', 'best_of'] },
+    says: { answer: ['text'], event: ['text'] },
+  },
   viaChat: completionsCodec,
 }
