@@ -160,7 +160,10 @@ describe.skipIf(openaiExchanges.length === 0)('every recorded embedding', () => 
       const reply = await post(`/v1beta/models/${model}:${action}`, body)
       expect(await reply.text(), exchange.path).toBe(exchange.answer)
       expect(received[0], exchange.path).toBe(JSON.stringify(body))
-      expect(finished[0]?.usage?.input.total, exchange.path).toBe(tokensOf(exchange.answer))
+      // Some of its models count nothing: an estimate stands in.
+      const counted = tokensOf(exchange.answer)
+      expect(finished[0]?.basis, exchange.path).toBe(counted === undefined ? 'estimated' : 'reported')
+      if (counted !== undefined) expect(finished[0]?.usage?.input.total, exchange.path).toBe(counted)
     }
     expect(exchanges.length).toBeGreaterThan(5)
   })
