@@ -1,4 +1,5 @@
 import { type Authenticate, GatewayError, type Identity, type Plugin } from '@modelgate/core'
+import { isThenable } from './awaitable.ts'
 import type { Identities } from './identities.ts'
 import { digestOf, hasTokenForm, sameDigest } from './secret.ts'
 import { told } from './storage-away.ts'
@@ -29,7 +30,7 @@ export function createAuthenticate({ cache, identities, plugin, isStarted, now }
     const digest = digestOf(credential)
     try {
       const found = cache.find(digest)
-      if (!(found instanceof Promise)) return judge(found, digest)
+      if (!isThenable(found)) return judge(found, digest)
       return found.then(
         (record) => judge(record, digest),
         (error: unknown) => {

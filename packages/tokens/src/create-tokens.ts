@@ -2,12 +2,14 @@ import type { Admission, AdmitCall, Authenticate, FinishEvent, Logger, Plugin } 
 import { type AdminOptions, createRoutes } from './admin/routes.ts'
 import { createAdmission } from './admission/create-admission.ts'
 import { createAuthenticate } from './authenticate.ts'
+import { isThenable } from './awaitable.ts'
 import { createIdentities } from './identities.ts'
 import type { LedgerSink } from './ledger/record.ts'
 import { recordOf } from './ledger/record-of.ts'
 import { createManagement, type TokenManagement } from './manage.ts'
 import type { PriceTable } from './prices/price.ts'
 import { costOfCall, createPrices, type Prices } from './prices/prices.ts'
+import { safeLogger } from './safe-logger.ts'
 import { folderStorage } from './storage/folder-storage.ts'
 import type { Awaitable, Storage } from './storage/storage.ts'
 import { told } from './storage-away.ts'
@@ -39,7 +41,7 @@ export interface TokensOptions {
   readonly reserve?: { readonly outputTokens?: number }
   /**
    * What becomes of a call whose price is unknown, where its token has a budget in money: `'refuse'` (403, the default), or
-   * `'allow'`: it costs the budget nothing.
+   * `'allow'`: it costs the budget nothing but what is known of its cost, and is let in while the budget is not spent.
    */
   readonly unpriced?: 'refuse' | 'allow'
   /** Default: warnings and errors go to `console`. `false`: nothing. */
@@ -77,7 +79,8 @@ export function createTokens(options: TokensOptions = {}): Tokens {
   const { ledger, reserve, unpriced, cacheMs = 500, staleMs = 0, now = Date.now } = options
   checkTime('cacheMs', cacheMs, longestCacheMs)
   checkTime('staleMs', staleMs, Number.MAX_SAFE_INTEGER)
-  const logger = options.logger === false ? silent : (options.logger ?? console)
+  checkReserving(reserve?.outputTokens, unpriced)
+  const logger = safeLogger(options.logger)
   const prices = options.prices === undefined ? undefined : pricesOf(options.prices)
   const storage = options.storage ?? folderStorage(undefined, { logger })
   const cache = createTokenCache({ store: storage.tokens, cacheMs, staleMs, now })
@@ -95,8 +98,8 @@ export function createTokens(options: TokensOptions = {}): Tokens {
   const admit = (call: AdmitCall): Awaitable<Admission | undefined> => {
     try {
       const record = identities.recordOf(call.identity)
-      if (!(record instanceof Promise)) return record === undefined ? undefined : admission.admit(record, call)
-      return record.then(
+      if (!isThenable(record)) return record === undefined ? undefined : admission.admit(record, call)
+      return Promise.resolve(record).then(
         (found) => (found === undefined ? undefined : admission.admit(found, call)),
         (error: unknown) => {
           throw told(error)
@@ -143,9 +146,14 @@ async function closeAll(...ends: readonly (() => void | Promise<void>)[]): Promi
   if (failures.length > 0) throw failures[0]
 }
 
-const silent: Logger = { warn() {}, error() {} }
-
 const pricesOf = (prices: Prices | PriceTable): Prices => ('costOf' in prices ? prices : createPrices(prices))
+
+function checkReserving(outputTokens: unknown, unpriced: unknown): void {
+  if (outputTokens !== undefined && !(Number.isSafeInteger(outputTokens) && Number(outputTokens) >= 0))
+    throw new TypeError(`createTokens: reserve.outputTokens is ${outputTokens}; give it a whole number of tokens`)
+  if (unpriced !== undefined && unpriced !== 'refuse' && unpriced !== 'allow')
+    throw new TypeError(`createTokens: unpriced is ${unpriced}; give it 'refuse' or 'allow'`)
+}
 
 function checkTime(name: string, ms: number, most: number): void {
   if (typeof ms === 'number' && ms >= 0 && ms <= most) return

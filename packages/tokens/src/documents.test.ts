@@ -51,6 +51,7 @@ describe('docs/ledger.md', () => {
     error: false,
     basis: false,
     usage: false,
+    abandoned: false,
     units: false,
     cost: false,
     currency: false,

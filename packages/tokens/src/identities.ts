@@ -11,6 +11,8 @@ export interface Identities {
 }
 
 const idForm = /^tok_[0-9A-Za-z]{22}$/
+/** Comes along with a copy of an identity, whatever id the host gives it. */
+const tokenId = Symbol('modelgate.token')
 
 export function createIdentities(store: Pick<TokenStore, 'get'>): Identities {
   const identities = new WeakMap<TokenRecord, Identity>()
@@ -26,16 +28,23 @@ export function createIdentities(store: Pick<TokenStore, 'get'>): Identities {
     },
     recordOf(identity) {
       if (identity === null) return undefined
-      // A host may have added something to it: a copy is the same caller, with the same limits.
-      return records.get(identity) ?? (idForm.test(identity.id) ? store.get(identity.id) : undefined)
+      const record = records.get(identity)
+      if (record !== undefined) return record
+      // A host may have copied it and changed what it likes: it is the same caller, with the same limits.
+      const carried = (identity as Carrier)[tokenId]
+      const id = typeof carried === 'string' ? carried : identity.id
+      return idForm.test(id) ? store.get(id) : undefined
     },
   }
 }
 
+type Carrier = Identity & { readonly [tokenId]?: unknown }
+
 /** No digests, and nothing that a plugin could change for the calls of others. */
 function identityOf({ id, name, owner, models, metadata }: TokenRecord): Identity {
-  return Object.freeze({
+  return Object.freeze<Carrier>({
     id,
+    [tokenId]: id,
     ...(name === undefined ? {} : { name }),
     ...(owner === undefined ? {} : { owner }),
     ...(models === undefined ? {} : { models: Object.freeze([...models]) }),

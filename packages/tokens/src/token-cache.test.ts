@@ -135,6 +135,25 @@ describe('many callers at once', () => {
     expect(asked).toEqual(['x', 'y'])
   })
 
+  it('do not wait for a question that is older than an answer may be, nor take its answer for the newer one', async () => {
+    const { cache, asked, answers, pass } = make()
+    const given: ((found: TokenRecord) => void)[] = []
+    answers(() => new Promise((resolve) => given.push(resolve)))
+    const old = cache.find('x')
+    pass(500)
+    expect(cache.find('x')).toBe(old)
+    pass(1)
+    const young = cache.find('x')
+    expect(young).not.toBe(old)
+    expect(cache.find('x')).toBe(young)
+    expect(asked).toHaveLength(2)
+    given[1]?.(record('a', 2))
+    expect(await young).toMatchObject({ version: 2 })
+    given[0]?.(record('a', 1))
+    await old
+    expect(cache.find('x')).toMatchObject({ version: 2 })
+  })
+
   it('share its failure, and the next one asks anew', async () => {
     const { cache, asked, answers } = make()
     answers(async () => away())

@@ -1,3 +1,4 @@
+import { isThenable } from './awaitable.ts'
 import { createLru } from './lru.ts'
 import { type Awaitable, StorageAwayError, type TokenStore } from './storage/storage.ts'
 import type { TokenRecord } from './token.ts'
@@ -18,7 +19,7 @@ export interface TokenCacheOptions {
 export interface TokenCache {
   /**
    * The token of a digest: at once where it is remembered or the store answers at once. Callers who ask for the same digest at
-   * the same time share one question to the store. Throws or rejects with what the store failed with.
+   * the same time share one question to the store, unless it is older than an answer may be. Throws or rejects with what the store failed with.
    */
   find(digest: string): Awaitable<TokenRecord | undefined>
   /** Asks the store anew for this token: it was changed here. */
@@ -33,11 +34,17 @@ interface Entry {
   triedAt: number
 }
 
+/** A question that is on its way. */
+interface Flight {
+  readonly at: number
+  readonly answer: Promise<TokenRecord | undefined>
+}
+
 export function createTokenCache({ store, cacheMs, staleMs, now }: TokenCacheOptions): TokenCache {
   const entries = createLru<Entry>(most)
   // Apart from the tokens: who tries out secrets must not drive those of the others out.
   const unknown = createLru<{ readonly at: number }>(most)
-  const flights = new Map<string, Promise<TokenRecord | undefined>>()
+  const flights = new Map<string, Flight>()
   /** Raised when something was changed here: what was asked for before is not remembered. */
   let generation = 0
   const longest = Math.max(cacheMs, staleMs)
@@ -47,10 +54,15 @@ export function createTokenCache({ store, cacheMs, staleMs, now }: TokenCacheOpt
 
   const keep = (digest: string, record: TokenRecord | undefined, at: number): TokenRecord | undefined => {
     if (cacheMs === 0 && staleMs === 0) return record
+    // Questions may be answered in another order than they were asked in.
+    if ((entries.get(digest)?.at ?? at) > at || (unknown.get(digest)?.at ?? at) > at) return record
     if (record === undefined) {
       unknown.set(digest, { at })
       entries.delete(digest)
-    } else entries.set(digest, { record, at, triedAt: at })
+    } else {
+      entries.set(digest, { record, at, triedAt: at })
+      unknown.delete(digest)
+    }
     return record
   }
 
@@ -69,18 +81,18 @@ export function createTokenCache({ store, cacheMs, staleMs, now }: TokenCacheOpt
     } catch (error) {
       return lastKnown(digest, error)
     }
-    if (!(answer instanceof Promise)) return keep(digest, answer, at)
+    if (!isThenable(answer)) return keep(digest, answer, at)
     const begun = generation
-    const flight = answer
+    const shared = Promise.resolve(answer)
       .then(
         (record) => (begun === generation ? keep(digest, record, at) : record),
         (error: unknown) => lastKnown(digest, error),
       )
       .finally(() => {
-        if (flights.get(digest) === flight) flights.delete(digest)
+        if (flights.get(digest)?.answer === shared) flights.delete(digest)
       })
-    flights.set(digest, flight)
-    return flight
+    flights.set(digest, { at, answer: shared })
+    return shared
   }
 
   return {
@@ -92,7 +104,9 @@ export function createTokenCache({ store, cacheMs, staleMs, now }: TokenCacheOpt
       const missed = unknown.get(digest)
       // For half as long: a token that was just issued should not have to wait.
       if (missed !== undefined && within(time, missed.at, cacheMs / 2)) return undefined
-      return flights.get(digest) ?? ask(digest, time)
+      const flight = flights.get(digest)
+      const isFresh = flight !== undefined && time >= flight.at && time - flight.at <= cacheMs
+      return isFresh ? flight.answer : ask(digest, time)
     },
     forget(id) {
       generation++

@@ -1,7 +1,7 @@
 import { type Admission, GatewayError } from '@modelgate/core'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createMemoryMeters } from '../meters/memory-meters.ts'
-import type { MeterState, MeterStore, Settlement } from '../meters/meter-store.ts'
+import type { MeterState, MeterStore, ReserveResult, Settlement } from '../meters/meter-store.ts'
 import { createPrices } from '../prices/prices.ts'
 import { StorageAwayError } from '../storage/storage.ts'
 import { callOf, endOf, tokenWith, took } from './call.test-support.ts'
@@ -248,7 +248,7 @@ describe('sums', () => {
 })
 
 describe('a store that fails', () => {
-  it('refuses calls with 503 while it is away, and takes the reservation back', async () => {
+  it('refuses calls with 503 while it is away, and settles nothing for them', async () => {
     const settled: Settlement[] = []
     const meters: MeterStore = {
       ...createMemoryMeters(),
@@ -259,7 +259,8 @@ describe('a store that fails', () => {
     await expect(admit() as unknown as Promise<Admission>).rejects.toMatchObject({
       info: { kind: 'unavailable', status: 503, retryAfter: 1 },
     })
-    expect(settled).toMatchObject([{ callId: 'req_1', at: undefined, meters: [{ amount: 1, actual: 0 }] }])
+    // Whatever it may have sent, it takes back itself: so many calls would push out what others took.
+    expect(settled).toEqual([])
   })
   it('is told later what was settled meanwhile', async () => {
     let away = true
@@ -290,6 +291,47 @@ describe('a store that fails', () => {
     await admission.close()
     expect(settle).toHaveBeenCalledTimes(2)
     expect(JSON.stringify(logged)).toContain('req_1 could not be counted')
+  })
+})
+
+describe('a store whose promises are its own', () => {
+  /** As a query builder gives it: does nothing before it is awaited. */
+  const thenable = <T>(run: () => T): Promise<T> =>
+    // biome-ignore lint/suspicious/noThenProperty: that is what it is.
+    ({ then: (...told: Parameters<Promise<T>['then']>) => Promise.resolve(run()).then(...told) }) as Promise<T>
+  it('is waited for', async () => {
+    const inner = createMemoryMeters()
+    const meters: MeterStore = {
+      ...inner,
+      reserve: (reservation) => thenable(() => inner.reserve(reservation) as ReserveResult),
+      settle: (settlement) => thenable(() => inner.settle(settlement) as undefined),
+    }
+    const { admit, used } = setUp({ limits: { requests: 1 }, budget: { tokens: 1000, period: 'day' } }, { meters })
+    const first = (await admit()) as Admission
+    await expect(admit() as unknown as Promise<Admission>).rejects.toMatchObject({ info: { kind: 'rate_limited' } })
+    first.settle?.(endOf('req_1', took(1, 2)))
+    await Promise.resolve()
+    await Promise.resolve()
+    expect(used()).toEqual({ requests: 1, tokens: 3 })
+  })
+})
+
+describe('a logger that throws', () => {
+  it('keeps no settlement from being tried again', async () => {
+    const logger = {
+      warn: () => undefined,
+      error: vi.fn((): void => {
+        throw new Error('the log is full')
+      }),
+    }
+    const settle = vi.fn(async () => {
+      throw new StorageAwayError('gone')
+    })
+    const { admit, admission } = setUp({}, { meters: { ...createMemoryMeters(), settle }, logger })
+    admit().settle?.(endOf('req_1'))
+    await Promise.resolve()
+    await expect(admission.close()).resolves.toBeUndefined()
+    expect(logger.error).toHaveBeenCalledTimes(1)
   })
 })
 

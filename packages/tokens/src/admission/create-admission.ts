@@ -1,6 +1,8 @@
 import type { Admission, AdmitCall, FinishEvent, Logger } from '@modelgate/core'
+import { isThenable } from '../awaitable.ts'
 import type { Meter, MeterStore, ReserveResult } from '../meters/meter-store.ts'
 import type { Prices } from '../prices/prices.ts'
+import { safeLogger } from '../safe-logger.ts'
 import type { Awaitable } from '../storage/storage.ts'
 import { told } from '../storage-away.ts'
 import type { TokenRecord } from '../token.ts'
@@ -32,12 +34,11 @@ export interface CallAdmission {
 }
 
 const outputTokens = 4096
-const silent: Logger = { warn() {}, error() {} }
 
 /** Lets calls in as far as their tokens' limits and budgets have room, and corrects what was reserved when they are over. */
 export function createAdmission(options: AdmissionOptions): CallAdmission {
   const { meters: store, prices, unpriced = 'refuse', now = Date.now } = options
-  const logger = options.logger === false ? silent : (options.logger ?? console)
+  const logger = safeLogger(options.logger)
   const reserving: ReserveOptions = { prices, unpriced, outputTokens: options.reserve?.outputTokens ?? outputTokens }
   const settler = createSettler(store, logger)
   const renewals = createRenewals(store, logger)
@@ -54,7 +55,7 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
     if (concurrent.length > 0) renewals.add({ callId: requestId, tokenId: id, meters: concurrent })
     const settle = (event: FinishEvent): void => {
       if (concurrent.length > 0) renewals.remove(requestId)
-      settler.settle(settlementOf(event, id, meters, result?.at))
+      settler.settle(settlementOf(event, { tokenId: id, meters, at: result?.at, prices }))
     }
     if (result === undefined) return { settle }
     const time = now()
@@ -62,14 +63,6 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
     const headers = budgetHeaders(meters, result.states, currency, time)
     return allowance === undefined ? { headers, settle } : { allowance, headers, settle }
   }
-  /** A reservation that nobody knows the fate of is taken back, should it arrive after all. */
-  const takeBack = (token: TokenRecord, call: AdmitCall, meters: readonly Reserved[]): void =>
-    settler.settle({
-      callId: call.requestId,
-      tokenId: token.id,
-      at: undefined,
-      meters: meters.map(({ meter }) => ({ ...meter, actual: 0 })),
-    })
 
   return {
     admit(token, call) {
@@ -80,10 +73,6 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
         const { refusedBy, waitMs, states } = result
         throw refusal({ model: call.model, meters, refusedBy, waitMs, states, currency, now: now() })
       }
-      const failed = (error: unknown): unknown => {
-        takeBack(token, call, meters)
-        return told(error)
-      }
       let answer: Awaitable<ReserveResult>
       try {
         answer = store.reserve({
@@ -92,11 +81,11 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
           meters: meters.map(({ meter }): Meter => meter),
         })
       } catch (error) {
-        throw failed(error)
+        throw told(error)
       }
-      if (!(answer instanceof Promise)) return decide(answer)
-      return answer.then(decide, (error: unknown) => {
-        throw failed(error)
+      if (!isThenable(answer)) return decide(answer)
+      return Promise.resolve(answer).then(decide, (error: unknown) => {
+        throw told(error)
       })
     },
     close: () => settler.close(),

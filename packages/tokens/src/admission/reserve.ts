@@ -1,8 +1,9 @@
 import { type AdmitCall, GatewayError, namesModel } from '@modelgate/core'
 import type { Meter } from '../meters/meter-store.ts'
-import type { Prices } from '../prices/prices.ts'
+import { isFree, type Prices } from '../prices/prices.ts'
 import type { Token } from '../token.ts'
 import { metersOf, type TokenMeter } from './token-meters.ts'
+import { whole } from './whole.ts'
 
 export interface ReserveOptions {
   /** What models cost; undefined: nobody knows. */
@@ -20,11 +21,13 @@ export interface Reserved extends TokenMeter {
 
 /**
  * What a call reserves of each of its token's counts that hold for its model. Throws a GatewayError `permission` where a budget
- * in money cannot be kept, because a price is unknown.
+ * in money cannot be kept, because a price is unknown, and where a call would go past all budgets.
  */
 export function reservedBy(token: Token, call: AdmitCall, options: ReserveOptions): readonly Reserved[] {
   const all = metersOf(token)
   if (all.length === 0) return all
+  if (call.operation === goesPast && all.some(({ from, of }) => from === 'budget' || !isCalls(of))) throw pastBudgets()
+  const free = isFree(call.operation)
   let expected: Expected | undefined
   /** Asked for only where tokens count. */
   const tokens = (): Expected => {
@@ -33,11 +36,25 @@ export function reservedBy(token: Token, call: AdmitCall, options: ReserveOption
   }
   const reserved: Reserved[] = []
   for (const one of all) {
+    if (free && !isCalls(one.of)) continue
     if (one.models !== undefined && !namesModel(call.model, one.models)) continue
     reserved.push({ ...one, meter: { ...one.meter, ...roomFor(one, call, tokens, options) } })
   }
   return reserved
 }
+
+/** Its answer is a secret of the provider's: what is done with that passes by the gateway. */
+const goesPast = 'realtime-sessions'
+
+const pastBudgets = (): GatewayError =>
+  new GatewayError(
+    'permission',
+    'This token has a budget or a limit of tokens, which a client secret of the provider would go past: open the session through this gateway, by a WebSocket to /v1/realtime with this token.',
+    { code: 'realtime_secret_not_allowed' },
+  )
+
+/** What counts calls, whatever these take. */
+const isCalls = (of: TokenMeter['of']): boolean => of === 'requests' || of === 'concurrent'
 
 /** Tokens that a call is expected to take. */
 interface Expected {
@@ -52,12 +69,17 @@ interface Expected {
  * What a call takes beyond is counted when it is over. A guess refuses nobody while there is any room.
  */
 function expectedOf(call: AdmitCall, { outputTokens }: ReserveOptions): Expected {
-  const { input, output } = call.estimate()
-  if (output !== undefined && output <= outputTokens) return { input, output, leastOutput: output }
-  return { input, output: outputTokens, leastOutput: 1 }
+  const { input: about, output } = call.estimate()
+  const input = whole(about)
+  if (output !== undefined && output <= outputTokens)
+    return { input, output: whole(output), leastOutput: whole(output) }
+  return { input, output: whole(outputTokens), leastOutput: 1 }
 }
 
 type Room = Pick<Meter, 'amount' | 'least'>
+
+/** What may take something needs room for something: where nothing is left, nobody is let in. */
+const roomOf = (amount: number, least: number): Room => ({ amount: whole(amount), least: Math.max(1, whole(least)) })
 
 function roomFor({ of }: TokenMeter, call: AdmitCall, tokens: () => Expected, options: ReserveOptions): Room {
   switch (of) {
@@ -65,13 +87,13 @@ function roomFor({ of }: TokenMeter, call: AdmitCall, tokens: () => Expected, op
     case 'concurrent':
       return { amount: 1 }
     case 'inputTokens':
-      return { amount: tokens().input }
+      return roomOf(tokens().input, tokens().input)
     case 'outputTokens':
-      return { amount: tokens().output, least: tokens().leastOutput }
+      return roomOf(tokens().output, tokens().leastOutput)
     case 'tokens':
-      return { amount: tokens().input + tokens().output, least: tokens().input + tokens().leastOutput }
+      return roomOf(tokens().input + tokens().output, tokens().input + tokens().leastOutput)
     case 'money':
-      return { amount: moneyFor(call, tokens(), options), least: moneyFor(call, leastOf(tokens()), options) }
+      return roomOf(moneyFor(call, tokens(), options), moneyFor(call, leastOf(tokens()), options))
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from '@modelgate/core'
+import { isThenable } from '../awaitable.ts'
 import type { MeterStore, Settlement } from '../meters/meter-store.ts'
 
 /** Settlements that wait for their store, at most. */
@@ -69,7 +70,7 @@ export function createSettler(meters: Pick<MeterStore, 'settle'>, logger: Logger
     settle(settlement) {
       try {
         const done = meters.settle(settlement)
-        if (done instanceof Promise) track(done.catch((error: unknown) => failed(settlement, error)))
+        if (isThenable(done)) track(Promise.resolve(done).catch((error: unknown) => failed(settlement, error)))
       } catch (error) {
         failed(settlement, error)
       }

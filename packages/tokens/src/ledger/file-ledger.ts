@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import type { Logger } from '@modelgate/core'
+import { safeLogger } from '../safe-logger.ts'
 import { type DayFile, isDay, openDayFile, WriteError } from './day-file.ts'
 import type { LedgerRecord, LedgerSink } from './record.ts'
 
@@ -45,7 +46,9 @@ const openDays = 2
  * only ever appended to, and readable for their owner alone; they may be moved or deleted at any time, and a new one is begun. A process that dies takes with it what it had not written yet, 50 ms
  * at most, and leaves one torn line at most, the last of its file. Throws if the folder cannot be made.
  */
-export function fileLedger({ folder = 'modelgate-ledger', logger = console }: FileLedgerOptions = {}): FileLedger {
+export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
+  const { folder = 'modelgate-ledger' } = options
+  const logger = safeLogger(options.logger)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const files = new Map<string, DayFile>()
   /** Lines that no pass has taken yet, by their day. */
@@ -64,7 +67,7 @@ export function fileLedger({ folder = 'modelgate-ledger', logger = console }: Fi
 
   const tell = (message: string): void => {
     const lost = dropped === 0 ? '' : `; ${dropped} records were dropped since it was opened`
-    if (logger !== false) logger.warn(`modelgate: ledger in ${folder}: ${message}; ${records} records wait${lost}`)
+    logger.warn(`modelgate: ledger in ${folder}: ${message}; ${records} records wait${lost}`)
   }
   const warn = (message: string): void => {
     const now = performance.now()

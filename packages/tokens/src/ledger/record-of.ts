@@ -26,6 +26,7 @@ export function recordOf(event: FinishEvent): LedgerRecord {
     ...(error === undefined ? {} : { error: kindOf(error) }),
     ...(event.basis === undefined ? {} : { basis: event.basis }),
     ...(usage === undefined ? {} : { usage: countsOf(usage) }),
+    ...(event.abandoned === true ? { abandoned: true } : {}),
     ...(units === undefined ? {} : { units: unitsOf(units) }),
     ...(cost === undefined || !Number.isFinite(cost.amount)
       ? {}

@@ -32,6 +32,8 @@ export interface LedgerRecord {
     readonly output: number
     readonly reasoning?: number
   }
+  /** No answer came, but an upstream had the request: it may have worked, and may bill it. */
+  readonly abandoned?: true
   readonly units?: {
     readonly images?: number
     readonly seconds?: number

@@ -111,6 +111,7 @@ it('counts a call as unpriced only if a model was at work', async () => {
   expect(await unpriced({ ...refused, outcome: 'aborted', status: 499 })).toBe(0)
   expect(await unpriced({ ...refused, outcome: 'finished' })).toBe(1)
   expect(await unpriced({ ...refused, units: { images: 1 } })).toBe(1)
+  expect(await unpriced({ ...refused, abandoned: true })).toBe(1)
   expect(await unpriced(recordWith({ cost: 0 }))).toBe(0)
 })
 

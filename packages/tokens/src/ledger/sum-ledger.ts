@@ -74,7 +74,7 @@ const keyOf: Readonly<Record<LedgerKey, (record: LedgerRecord) => string | null>
 }
 
 function add({ counts, costs }: Row, record: LedgerRecord): void {
-  const { usage, units, cost, currency = '', basis, outcome } = record
+  const { usage, units, cost, currency = '', basis, outcome, abandoned } = record
   counts.calls++
   if (outcome === 'failed') counts.failed++
   counts.inputTokens += usage?.input ?? 0
@@ -82,5 +82,5 @@ function add({ counts, costs }: Row, record: LedgerRecord): void {
   counts.outputTokens += usage?.output ?? 0
   if (cost !== undefined && Number.isFinite(cost))
     costs.set(currency, (costs.get(currency) ?? 0n) + BigInt(toBillionths(cost)))
-  else if (outcome === 'finished' || (basis ?? usage ?? units) !== undefined) counts.unpriced++
+  else if (outcome === 'finished' || (basis ?? usage ?? units ?? abandoned) !== undefined) counts.unpriced++
 }

@@ -1,4 +1,4 @@
-import type { Sums, SumsQuery } from './meter-store.ts'
+import { mostModels, otherModels, type Sums, type SumsQuery } from './meter-store.ts'
 
 /** Days for which sums are kept. */
 const keptDays = 400
@@ -49,8 +49,10 @@ export function createMemorySums(
   }
 
   return {
-    add(tokenId, day, model, sums, now) {
+    add(tokenId, day, named, sums, now) {
       if (tokens.get(tokenId)?.has(day) !== true) dropOld(tokenId, now)
+      const names = tokens.get(tokenId)?.get(day)
+      const model = names === undefined || names.has(named) || names.size < mostModels ? named : otherModels
       const row = rowOf(tokenId, day, model)
       for (const field of fields) row[field] += sums[field]
       changed(

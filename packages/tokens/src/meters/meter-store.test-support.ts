@@ -12,7 +12,7 @@ import {
   slots,
   total,
 } from './meter-scene.test-support.ts'
-import { leaseMs, type Sums } from './meter-store.ts'
+import { leaseMs, mostModels, otherModels, type Sums } from './meter-store.ts'
 import { metersInTime } from './meter-time.test-support.ts'
 
 export type { MetersUnderTest } from './meter-scene.test-support.ts'
@@ -341,6 +341,20 @@ export function meterStoreContract(
         const sums = { day, model: 'm', add: { ...noSums, calls: 1 } }
         await settle(await enter([total]), 3, sums)
         expect(await store().sums({ tokenId: 't', from: day, to: day })).toEqual([{ ...sums.add, day, model: 'm' }])
+      })
+
+      test('are kept under so many names of models for each day, and all others under one', async () => {
+        const today = dayOf(await time())
+        for (let n = 0; n < mostModels; n++) await add(today, `m${n}`, { calls: 1, cost: 1 })
+        await add(today, 'one more', { calls: 1, inputTokens: 5 })
+        await add(today, 'and another', { calls: 1, cost: 2 })
+        await add(today, 'm7', { calls: 1, cost: 4 })
+        const rows = await store().sums({ tokenId: 't', from: today, to: today })
+        expect(rows).toHaveLength(mostModels + 1)
+        expect(rows.find(({ model }) => model === otherModels)).toMatchObject({ calls: 2, inputTokens: 5, cost: 2 })
+        expect(rows.find(({ model }) => model === 'm7')).toMatchObject({ calls: 2, cost: 5 })
+        await add(today, 'one more', { calls: 1 }, 'other')
+        expect(await store().sums({ tokenId: 'other', from: today, to: today })).toMatchObject([{ model: 'one more' }])
       })
 
       test('are not touched by a call that leaves no trace there', async () => {

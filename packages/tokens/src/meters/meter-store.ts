@@ -14,7 +14,10 @@ export type Meter = {
   readonly limit: number
   /** What the call is expected to take; 0 for what is only to be looked at. */
   readonly amount: number
-  /** Room for so much is enough for the call to be let in, where `amount` is a guess. All of `amount` is counted then. Default: `amount`. */
+  /**
+   * There has to be room for so much for the call to be let in: less than `amount` where that is a guess, more where it is nothing.
+   * All of `amount` is counted then, and no more. Default: `amount`.
+   */
   readonly least?: number
 } & (
   | { readonly kind: 'window'; readonly windowMs: number }
@@ -95,6 +98,9 @@ export interface SumsQuery {
  *   period that of the reservation; a window that of the reservation for less, the running one for more), a concurrent
  *   meter is given back. A call whose reservation never arrived is counted with `actual`; one that arrives later than its
  *   settlement is not counted any more.
+ * - A `reserve` that throws or rejects leaves nothing behind: whatever of it may have been sent already, the store itself takes back.
+ *   Nobody settles such a call.
+ * - Sums are kept under 500 names of models for each token and day; what further ones take, under `otherModels`.
  * - A process that dies leaves its reservations as taken; what is concurrent runs out a minute after its last `renew`.
  */
 export interface MeterStore {
@@ -109,6 +115,11 @@ export interface MeterStore {
   /** The sums of a token, by day and model; days in order. */
   sums(query: SumsQuery): Awaitable<readonly ({ readonly day: string; readonly model: string } & Sums)[]>
 }
+
+/** Names of models that have sums of their own, for a token and day. What clients ask for may be any word. */
+export const mostModels = 500
+/** The name for all others. */
+export const otherModels = '(other)'
 
 /** How long a concurrent call is taken to run without `renew`. */
 export const leaseMs = 60_000

@@ -72,6 +72,25 @@ describe('settlements', () => {
     expect(told[1]).toBe('10000 settlements that waited for Redis are written; 3 were dropped and are not counted')
   })
 
+  it('that only take a reservation back never push out what a call took', async () => {
+    const { backlog, written, dropped } = make()
+    const add = { calls: 1, inputTokens: 0, cachedTokens: 0, outputTokens: 0, cost: 0, unpriced: 0 }
+    const real = (n: number): Settlement => ({ ...settlement(n), sums: { day: '2026-11-21', model: 'm', add } })
+    for (let n = 1; n <= 50; n++) await backlog.add(real(n), false)
+    for (let n = 51; n <= backlogMost + 100; n++) await backlog.add(settlement(n), false)
+    expect([backlog.size(), dropped.length, dropped[0]]).toEqual([backlogMost, 100, 'call-51'])
+    for (let n = 0; n < backlogMost; n++) await backlog.add(real(100_000 + n), false)
+    // Those that took something were there first, and are now the oldest of their kind.
+    expect([dropped.length, dropped.slice(-50)]).toEqual([
+      100 + backlogMost,
+      Array.from({ length: 50 }, (_, n) => `call-${n + 1}`),
+    ])
+    await backlog.add(settlement(200_000), false)
+    expect(dropped.at(-1)).toBe('call-200000')
+    await backlog.flush()
+    expect([written.length, written[0]]).toEqual([backlogMost, 'call-100000'])
+  })
+
   it('that Redis refuses are not tried for ever', async () => {
     const { redis, backlog, written, dropped, told } = make()
     for (let n = 1; n <= 3; n++) await backlog.add(settlement(n), false)

@@ -1,7 +1,7 @@
 import { StorageAwayError } from '../storage/storage.ts'
 import type { Settlement } from './meter-store.ts'
 
-/** Settlements that wait for Redis at most; then the oldest are given up. */
+/** Settlements that wait for Redis at most; then the oldest are given up, first of those that only take a reservation back. */
 export const backlogMost = 10_000
 /** Written side by side. */
 const batch = 100
@@ -24,19 +24,27 @@ export function createBacklog(settings: {
 }): Backlog {
   const { write, dropped, warn } = settings
   const waiting = new Set<Settlement>()
+  /** Those of them without sums: of calls that were not let in, and took nothing. */
+  const empty = new Set<Settlement>()
   let lost = 0
   let flushing: Promise<void> | undefined
   let asked = false
 
   const keep = (settlement: Settlement): void => {
     waiting.add(settlement)
+    if (settlement.sums === undefined) empty.add(settlement)
     if (waiting.size <= backlogMost) return
-    const [oldest] = waiting
+    // What calls took that were let in matters more than any number of those that were not.
+    const [oldest] = empty.size > 0 ? empty : waiting
     if (oldest === undefined) return
-    waiting.delete(oldest)
+    forget(oldest)
     dropped(oldest)
     lost++
     if (lost === 1) warn(`More than ${backlogMost} settlements wait for Redis: the oldest are dropped, and not counted`)
+  }
+  const forget = (settlement: Settlement): void => {
+    waiting.delete(settlement)
+    empty.delete(settlement)
   }
   const writeAll = async (): Promise<void> => {
     let written = 0
@@ -52,7 +60,7 @@ export function createBacklog(settings: {
           away = true
           return
         }
-        waiting.delete(settlement)
+        forget(settlement)
         if (result.status === 'fulfilled') written++
         else {
           dropped(settlement)

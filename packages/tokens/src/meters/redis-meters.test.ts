@@ -98,6 +98,21 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('meter
     expect(day).toEqual({ ...none, day: sums.day, model: 'a:b', calls: 2, cost: 2 * large })
   })
 
+  it.each([1.5, 1e300, Number.POSITIVE_INFINITY])('are not half settled by an amount of %s', async (odd) => {
+    const { meters } = on(connection)
+    const id = callId()
+    const [first, second] = [month, { ...month, name: 'period:tokens' }] as const
+    await meters.reserve({ callId: id, tokenId: 't', meters: [first, second] })
+    const sums = { day: new Date().toISOString().slice(0, 10), model: 'm', add: { ...none, calls: 1 } }
+    const half = settled(id, [first], 3, { sums })
+    const wrong = { ...half, meters: [...half.meters, { ...second, actual: odd }] }
+    await expect(meters.settle(wrong)).rejects.toThrow('no count')
+    expect(await meters.read('t', [first, second])).toMatchObject([{ used: 5 }, { used: 5 }])
+    await meters.settle(settled(id, [first, second], 3, { sums }))
+    expect(await meters.read('t', [first, second])).toMatchObject([{ used: 3 }, { used: 3 }])
+    expect(await meters.sums({ tokenId: 't', from: sums.day, to: sums.day })).toMatchObject([{ calls: 1 }])
+  })
+
   it('count once what several limits are for', async () => {
     const { meters } = on(connection)
     const id = callId()

@@ -1,7 +1,7 @@
 import type { Command } from '../storage/redis-client.ts'
 import { evaluate, texts } from '../storage/redis-client.ts'
 import type { Meter, MeterStore, ReserveResult, Sums } from './meter-store.ts'
-import { leaseMs, leastOf } from './meter-store.ts'
+import { leaseMs, leastOf, mostModels, otherModels } from './meter-store.ts'
 import type { Counted } from './redis-counts.ts'
 import { stateOf, waitOf } from './redis-counts.ts'
 import { renewScript, reserveScript, settleScript, sumsScript } from './redis-scripts.ts'
@@ -50,8 +50,9 @@ export function createRedisMeters(run: Run, keyOf: (tokenId: string, what: strin
       const day = keyOf(tokenId, `sums:${sums?.day ?? ''}`)
       const keys = [callKey(tokenId, callId), day, ...meters.map((meter) => meterKey(tokenId, meter))]
       const added = sums === undefined ? [] : sumNames.filter((name) => sums.add[name] !== 0)
-      const args = [callId, String(at ?? ''), String(settledMs), String(sumsDays * dayMs), String(added.length)]
-      for (const name of added) args.push(`${name}:${sums?.model}`, String(sums?.add[name]))
+      const args = [callId, String(at ?? ''), String(settledMs), String(sumsDays * dayMs)]
+      args.push(String(mostModels), otherModels, sums?.model ?? '', String(added.length))
+      for (const name of added) args.push(name, String(sums?.add[name]))
       for (const meter of meters) args.push(meter.kind, spanOf(meter), String(meter.amount), String(meter.actual))
       await run((command) => evaluate(command, settleScript, keys, args))
     },
@@ -95,6 +96,7 @@ function sumsOf(reply: unknown): ({ model: string } & Sums)[] {
   for (let n = 0; n < fields.length; n += 2) {
     const field = fields[n] ?? ''
     const colon = field.indexOf(':')
+    if (colon < 0) continue
     const model = field.slice(colon + 1)
     const name = sumNames.find((known) => known === field.slice(0, colon))
     const sums = models.get(model) ?? {

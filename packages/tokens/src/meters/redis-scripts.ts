@@ -5,7 +5,7 @@ import { script } from '../storage/redis-client.ts'
  * - a call: `reserved:<when>`, then `settled`. By it each step is done once, however often and however late it arrives.
  * - a window or period: a hash with the number of the running one, `i`, what is taken in it, `c`, and in the one before, `p`.
  * - concurrent: the ids of calls, ordered by when they run out.
- * - sums: a hash per day, `<sum>:<model>`.
+ * - sums: a hash per day, `<sum>:<model>`, and `models`, how many these are.
  * Numbers are written by `%.0f`: Lua would write large ones with an exponent.
  */
 export const prelude = `
@@ -113,27 +113,49 @@ return answer`)
 
 /**
  * KEYS: the call, the sums of the day, then the meters. ARGV: call id, when it was counted (or nothing), how long the settlement is
- * remembered (ms), how long sums are kept (ms), number of sums; then name and number for each sum, and for each meter kind, span, amount, actual.
+ * remembered (ms), how long sums are kept (ms), most models of a day, the name of all others, the model, number of sums; then name and
+ * number for each sum, and for each meter kind, span, amount, actual.
+ * All is read and reckoned before anything is written: what fails then has changed nothing, and may be tried again.
  */
 export const settleScript = script(`${prelude}
 local known = redis.call('GET', KEYS[1])
 if known == 'settled' then return 0 end
-redis.call('SET', KEYS[1], 'settled', 'PX', ARGV[3])
 local reservedAt = known and tonumber(string.sub(known, 10))
 local at = reservedAt or tonumber(ARGV[2]) or now
-local a = 6
-for _ = 1, tonumber(ARGV[5]) do
-  redis.call('HINCRBY', KEYS[2], ARGV[a], ARGV[a + 1])
+local function number(n)
+  local value = tonumber(ARGV[n])
+  if not value or value ~= math.floor(value) or math.abs(value) > 9007199254740991 then error('no count: ' .. ARGV[n]) end
+  return value
+end
+local a = 9
+local fields, sums = {}, {}
+local model, models = ARGV[7], nil
+for n = 1, number(8) do
+  fields[n] = ARGV[a] .. ':' .. model
+  sums[n] = number(a + 1)
   a = a + 2
 end
-if a > 6 then redis.call('PEXPIRE', KEYS[2], ARGV[4]) end
+if #fields > 0 then
+  if redis.call('HEXISTS', KEYS[2], fields[1]) == 0 then
+    local count = tonumber(redis.call('HGET', KEYS[2], 'models')) or 0
+    if count < number(5) then
+      models = count + 1
+    else
+      for n = 1, #fields do fields[n] = ARGV[7 + 2 * n] .. ':' .. ARGV[6] end
+    end
+  end
+  local kept = redis.call('HMGET', KEYS[2], unpack(fields))
+  for n = 1, #fields do sums[n] = sums[n] + (tonumber(kept[n]) or 0) end
+end
+local over, changed = {}, {}
 for n = 3, #KEYS do
   local key, kind, span = KEYS[n], ARGV[a], tonumber(ARGV[a + 1]) or ARGV[a + 1]
   if kind == 'concurrent' then
-    redis.call('ZREM', key, ARGV[1])
+    redis.call('ZCARD', key)
+    over[#over + 1] = key
   elseif first(key) then
-    local change = tonumber(ARGV[a + 3])
-    if reservedAt then change = change - tonumber(ARGV[a + 2]) end
+    local change = number(a + 3)
+    if reservedAt then change = change - number(a + 2) end
     if change ~= 0 then
       local m = load(key, kind, span)
       local i = numberAt(kind, span, at)
@@ -141,15 +163,21 @@ for n = 3, #KEYS do
       if kind == 'window' and change > 0 then i = m.i end
       if i == m.i then
         m.c = m.c + change
-        save(key, kind, span, m)
+        changed[#changed + 1] = { key = key, kind = kind, span = span, m = m }
       elseif i == m.i - 1 then
         m.p = m.p + change
-        save(key, kind, span, m)
+        changed[#changed + 1] = { key = key, kind = kind, span = span, m = m }
       end
     end
   end
   a = a + 4
 end
+redis.call('SET', KEYS[1], 'settled', 'PX', ARGV[3])
+for n = 1, #fields do redis.call('HSET', KEYS[2], fields[n], text(sums[n])) end
+if models then redis.call('HSET', KEYS[2], 'models', text(models)) end
+if #fields > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[4]) end
+for _, key in ipairs(over) do redis.call('ZREM', key, ARGV[1]) end
+for _, one in ipairs(changed) do save(one.key, one.kind, one.span, one.m) end
 return 1`)
 
 /** KEYS: the call, then its concurrent meters. ARGV: call id, lease (ms). A call that is settled is not brought back. */

@@ -92,38 +92,49 @@ const media = [
  * What a call costs, in whole billionths; half of one is rounded up. undefined: it used something for which there is no price,
  * or nobody knows what it used.
  */
-export function costIn(rates: Rates, { usage, units = {} }: Use): bigint | undefined {
+export function costIn(rates: Rates, { usage, units }: Use): bigint | undefined {
   if (!areCounts(usage?.input) || !areCounts(usage?.output) || !areCounts(units)) return undefined
+  const { sum, isAll } = reckon(rates, { usage, units })
+  return isAll ? rounded(sum) : undefined
+}
+
+/** The part of what a call costs that has a price; counts that cannot be true are left out. */
+export function knownCostIn(rates: Rates, { usage, units }: Use): bigint {
+  const areTokens = areCounts(usage?.input) && areCounts(usage?.output)
+  const use = { usage: areTokens ? usage : undefined, units: areCounts(units) ? units : undefined }
+  return rounded(reckon(rates, use).sum)
+}
+
+const rounded = (sum: bigint): bigint => (2n * sum + scale) / (2n * scale)
+
+/** `isAll`: nothing was used that has no price. */
+function reckon(rates: Rates, { usage, units = {} }: Use): { readonly sum: bigint; readonly isAll: boolean } {
   let sum = (rates.request ?? 0n) * scale
-  const charge = (count: number, rate: bigint, of: keyof typeof per): void => {
-    sum += rate * inMillionths(count) * (scale / millionths / per[of])
+  let isAll = true
+  const charge = (count: number, rate: bigint | undefined, of: keyof typeof per): void => {
+    if (rate !== undefined) sum += rate * inMillionths(count) * (scale / millionths / per[of])
+    else if (count > 0) isAll = false
   }
 
   const byTokens = isPricedByTokens(rates)
   const byMedia = media.some(({ unit, field }) => units[unit] !== undefined && rates[field] !== undefined)
   const bySomethingElse = !byTokens && media.every(({ field }) => rates[field] === undefined)
-  if (usage === undefined && !byMedia && !bySomethingElse) return undefined
+  if (usage === undefined && !byMedia && !bySomethingElse) isAll = false
 
   // A model that is priced by the image is not priced by the tokens that it also counts.
   if (usage !== undefined && (byTokens || !byMedia)) {
     for (const { count, fields } of [...inputParts(usage.input), ...outputParts(usage.output)]) {
-      if (count === 0) continue
       const field = fields.find((name) => rates[name] !== undefined)
-      const rate = field === undefined ? undefined : rates[field]
-      if (rate === undefined) return undefined
-      charge(count, rate, 'tokens')
+      charge(count, field === undefined ? undefined : rates[field], 'tokens')
     }
   }
   for (const { unit, field, per: of, side } of media) {
     const count = units[unit] ?? 0
-    const rate = rates[field]
-    if (rate !== undefined) charge(count, rate, of)
-    else if (count > 0 && !(byTokens && usage !== undefined && usage[side].total > 0)) return undefined
+    const areTokens = byTokens && usage !== undefined && usage[side].total > 0
+    if (rates[field] !== undefined || !areTokens) charge(count, rates[field], of)
   }
-  const searches = units.searches ?? 0
-  if (rates.search !== undefined) charge(searches, rates.search, 'one')
-  else if (searches > 0) return undefined
-  return (2n * sum + scale) / (2n * scale)
+  charge(units.searches ?? 0, rates.search, 'one')
+  return { sum, isAll }
 }
 
 /** Whether nothing among them is something else than a count that can be true. */

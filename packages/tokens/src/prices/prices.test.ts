@@ -160,3 +160,21 @@ describe('what a finished call cost', () => {
   it('is a whole number of billionths', () =>
     expect(billionthsOf({ amount: 0.502, currency: 'EUR' })).toBe(502_000_000))
 })
+
+describe('the part of a cost that is known', () => {
+  const prices = createPrices({ models: { m: { input: 1, output: 10 }, half: { output: 10 }, drawn: { image: 0.5 } } })
+  const usage = { input: { total: 1000 }, output: { total: 2000 } }
+  it.each([
+    ['all of it', { model: 'm', usage }, 21_000_000],
+    ['without a search that has no price', { model: 'm', usage, units: { searches: 2 } }, 21_000_000],
+    ['without input that has no price', { model: 'half', usage }, 20_000_000],
+    [
+      'without counts that cannot be',
+      { model: 'drawn', usage: { ...usage, input: { total: -1 } }, units: { images: 2 } },
+      1_000_000_000,
+    ],
+    ['nothing that is told', { model: 'm' }, 0],
+    ['a model without a price', { model: 'unknown', usage }, 0],
+    ['what is free', { model: 'm', usage, operation: 'count-tokens' }, 0],
+  ])('%s', (_, call, billionths) => expect(prices.atLeast({ upstream: 'u', ...call })).toBe(billionths))
+})

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Cost, FinishEvent, Plugin, Units, Usage } from '@modelgate/core'
 import { checkTable } from './check-table.ts'
-import { costIn, isPricedByTokens, type Rates, ratesOf } from './cost.ts'
+import { costIn, isPricedByTokens, knownCostIn, type Rates, ratesOf } from './cost.ts'
 import { createFinder } from './find-price.ts'
 import { fromBillionths } from './money.ts'
 import type { Price, PriceTable } from './price.ts'
@@ -26,6 +26,11 @@ export interface Prices {
    * has no price.
    */
   costOf(call: PricedCall): Cost | undefined
+  /**
+   * The part of a call's cost that is known, in whole billionths: what has a price, where something else has none. 0 where nothing
+   * has.
+   */
+  atLeast(call: PricedCall): number
   /**
    * What a call is likely to cost, in whole billionths: at the dearest of the targets it may go to, with nothing cached. A
    * model without prices of tokens is taken to make one image, if it has a price for that. undefined: unknown, because a
@@ -86,10 +91,14 @@ function pricesOf(table: unknown, where: string): Prices {
     currency,
     priceOf: (upstream: string, model: string) => find(upstream, model)?.price,
     costOf({ upstream, model, usage, units, operation }: PricedCall): Cost | undefined {
-      if (operation !== undefined && free.has(operation)) return { amount: 0, currency }
+      if (isFree(operation)) return { amount: 0, currency }
       const entry = find(upstream, model)
       const cost = entry === undefined ? undefined : costIn(entry.rates, { usage, units })
       return cost === undefined ? undefined : { amount: fromBillionths(cost), currency }
+    },
+    atLeast({ upstream, model, usage, units, operation }: PricedCall): number {
+      const entry = isFree(operation) ? undefined : find(upstream, model)
+      return entry === undefined ? 0 : Number(knownCostIn(entry.rates, { usage, units }))
     },
     estimate(
       targets: readonly { readonly upstream: string; readonly model: string }[],
@@ -109,23 +118,41 @@ function pricesOf(table: unknown, where: string): Prices {
 
 /** Nobody charges for it. */
 const free: ReadonlySet<string> = new Set(['count-tokens'])
+export const isFree = (operation: string | undefined): boolean => operation !== undefined && free.has(operation)
 
 const likelyCost = (rates: Rates, { input, output }: { readonly input: number; readonly output: number }) =>
   isPricedByTokens(rates)
     ? costIn(rates, { usage: { input: { total: input }, output: { total: output } } })
     : (rates.request ?? 0n) + (rates.image ?? 0n)
 
+/** Whether a model was at work, or may have been. */
+export const mayHaveWorked = ({ usage, units, outcome, attempts, abandoned, firstEventMs }: FinishEvent): boolean =>
+  usage !== undefined ||
+  units !== undefined ||
+  abandoned === true ||
+  firstEventMs !== undefined ||
+  (outcome === 'finished' && attempts.length > 0)
+
 /** What a finished call cost; a call for which no model was at work cost nothing. undefined: unknown. */
 export function costOfCall(prices: Prices, event: FinishEvent): Cost | undefined {
-  const { usage, units, operation, outcome, attempts } = event
-  const nothing = { amount: 0, currency: prices.currency }
-  if (usage === undefined && units === undefined && (outcome !== 'finished' || attempts.length === 0)) return nothing
+  if (!mayHaveWorked(event)) return { amount: 0, currency: prices.currency }
+  const call = pricedCallOf(event)
+  return call === undefined ? undefined : prices.costOf(call)
+}
+
+/** The part of what a finished call cost that is known, in whole billionths. */
+export function leastCostOf(prices: Prices, event: FinishEvent): number {
+  const call = mayHaveWorked(event) ? pricedCallOf(event) : undefined
+  return call === undefined ? 0 : prices.atLeast(call)
+}
+
+function pricedCallOf(event: FinishEvent): PricedCall | undefined {
+  const { usage, units, operation, attempts } = event
   // A call that was given up may have worked on at the upstream that was asked last.
   const last = attempts.at(-1)
   const upstream = event.upstream ?? last?.upstream
   const model = event.upstreamModel ?? last?.model
-  if (upstream === undefined || model === undefined) return undefined
-  return prices.costOf({ upstream, model, usage, units, operation })
+  return upstream === undefined || model === undefined ? undefined : { upstream, model, usage, units, operation }
 }
 
 /** Tells what calls cost, in `cost` of `onFinish`, for gateways that have prices but no tokens. */

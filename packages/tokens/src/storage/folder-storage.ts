@@ -1,4 +1,5 @@
 import type { Logger } from '@modelgate/core'
+import { safeLogger } from '../safe-logger.ts'
 import { createClaim } from './folder-claim.ts'
 import { prepareFile, prepareFolder } from './folder-files.ts'
 import { createFolderMeters } from './folder-meters.ts'
@@ -41,7 +42,7 @@ export function folderStorage(path = 'modelgate-data', options: FolderStorageOpt
   const tokens = createFolderTokens(file)
   const meters = createFolderMeters(folder, 'meters.db', createClaim(folder, 'counting.lock'), {
     localMs,
-    ...(logger && { logger }),
+    ...(logger && { logger: safeLogger(logger) }),
   })
   let closed = false
   return {

@@ -3,6 +3,7 @@ import type { Logger } from '@modelgate/core'
 import { createMemoryMeters } from '../meters/memory-meters.ts'
 import { createRedisMeters } from '../meters/redis-meters.ts'
 import { createAwayMeters } from '../meters/redis-meters-away.ts'
+import { safeLogger } from '../safe-logger.ts'
 import type { RedisClient } from './redis-client.ts'
 import { commandOf } from './redis-client.ts'
 import { createGuard } from './redis-guard.ts'
@@ -52,7 +53,7 @@ export function redisStorage(options: RedisStorageOptions): Storage {
   const { localMs = 30_000 } = away
   checkTime('timeoutMs', timeoutMs, 1)
   checkTime('away.localMs', localMs, 0)
-  const warn = (message: string): void => logger?.warn(message)
+  const { warn } = safeLogger(logger ?? false)
   const names = {
     of: (what: string): string => `${prefix}${what}`,
     ofToken: (id: string, what: string): string => `${prefix}{${id}}:${what}`,

@@ -1,0 +1,33 @@
+import { describe, expect, it, vi } from 'vitest'
+import { safeLogger } from './safe-logger.ts'
+
+describe('a logger', () => {
+  it('that throws is asked, and nobody hears of it', () => {
+    const full = vi.fn((): void => {
+      throw new Error('the log is full')
+    })
+    const logger = safeLogger({ warn: full, error: full })
+    logger.warn('one')
+    logger.error('two', 2)
+    expect(full.mock.calls).toEqual([['one'], ['two', 2]])
+  })
+  it('is called as a method of its own, and may have no more than one', () => {
+    const host = {
+      heard: [] as string[],
+      warn(message: string) {
+        this.heard.push(message)
+      },
+    }
+    const logger = safeLogger(host)
+    logger.warn('one')
+    logger.error('two')
+    expect(host.heard).toEqual(['one'])
+  })
+  it('is the console, or none', () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue()
+    safeLogger(false).warn('one')
+    safeLogger(undefined).warn('two')
+    expect(warn.mock.calls).toEqual([['two']])
+    warn.mockRestore()
+  })
+})
