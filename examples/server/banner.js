@@ -44,6 +44,8 @@ export function banner({ host, token, data, tokenIsMade, models, demo, notes }, 
   return [
     `Modelgate listens on ${root}`,
     '',
+    `  Home page          ${root}/`,
+    `  Playground         ${root}/console/playground`,
     `  OpenAI clients     base URL ${root}/v1`,
     `  Anthropic clients  base URL ${root}`,
     `  Google clients     base URL ${root}`,
@@ -64,7 +66,3 @@ export function banner({ host, token, data, tokenIsMade, models, demo, notes }, 
     '',
   ].join('\n')
 }
-
-/** What `GET /` answers. @param {string} root */
-export const hint = (root) =>
-  `This is Modelgate, a gateway to AI models.\nOpenAI clients: base URL ${root}/v1\nAnthropic and Google clients: base URL ${root}\n`

@@ -3,9 +3,10 @@
 //   MODELGATE_DATA (a folder: tokens are issued into it, see tokens.js)  MODELGATE_PRICES (a JSON file)  MODELGATE_LEDGER (a folder)
 //   OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, and for each …_BASE_URL; without any key a demo answers
 import http from 'node:http'
+import { consolePages } from '@modelgate/console'
 import { createGateway } from '@modelgate/core'
 import { nodeListener, nodeUpgrade } from '@modelgate/node'
-import { banner, hint, rootUrl } from './banner.js'
+import { banner } from './banner.js'
 import { readConfig } from './config.js'
 import { drain } from './drain.js'
 
@@ -17,14 +18,9 @@ function fail(message) {
 
 const config = await readConfig(process.env).catch((error) => fail(error.message))
 const { host, port, auth, tokens, upstreams, models } = config
-const gateway = createGateway({ auth, upstreams, models, plugins: [tokens.plugin] })
-const answer = nodeListener(gateway)
+const gateway = createGateway({ auth, upstreams, models, plugins: [tokens.plugin, consolePages()] })
 
-const server = http.createServer((req, res) => {
-  if (req.method === 'GET' && req.url === '/')
-    res.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(hint(rootUrl(host, listeningPort())))
-  else answer(req, res)
-})
+const server = http.createServer(nodeListener(gateway))
 server.on('upgrade', nodeUpgrade(gateway))
 
 function listeningPort() {

@@ -1,4 +1,8 @@
 import { createGateway, openai, type Plugin } from '@modelgate/core'
+import { fastifyPlugin } from '@modelgate/fastify'
+import { honoMiddleware } from '@modelgate/hono'
+import Fastify from 'fastify'
+import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hostsNotFound, parsingServers, type Running, servers } from './servers.ts'
 
@@ -68,5 +72,34 @@ describe.each([...servers, ...parsingServers])("a plugin's endpoints on $name", 
     if (hosted) expect(body).toBe(hostsNotFound)
     else expect(JSON.parse(String(body)).error.message).toContain('There is no GET /thing here')
     if (hosted) expect(await ask('GET', '/after')).toEqual([200, 'after'])
+  })
+})
+
+describe('under a path, the page at the root is there with and without its slash', () => {
+  const gatewayAt = (basePath?: string) =>
+    createGateway({
+      auth: 'none',
+      upstreams: { up: openai({ apiKey: 'sk-aaaaaaaaaa' }) },
+      models: { m: 'up' },
+      plugins: [plugin],
+      logger: false,
+      ...(basePath === undefined ? {} : { basePath }),
+    })
+  const hosts: readonly (readonly [string, (path: string) => Promise<Response>])[] = [
+    ['in process, by basePath', (path) => gatewayAt('/ai').fetch(`http://host${path}`)],
+    ['Hono', async (path) => new Hono().use('/ai/*', honoMiddleware(gatewayAt())).request(path)],
+    [
+      'Fastify',
+      async (path) => {
+        const app = Fastify()
+        await app.register(fastifyPlugin(gatewayAt()), { prefix: '/ai' })
+        const { statusCode, body } = await app.inject({ url: path })
+        return new Response(body, { status: statusCode })
+      },
+    ],
+  ]
+  it.each(hosts)('%s', async (_, ask) => {
+    for (const path of ['/ai', '/ai/']) expect(await (await ask(path)).text(), path).toBe('home')
+    expect((await ask('/air')).status).toBe(404)
   })
 })

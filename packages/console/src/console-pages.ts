@@ -1,5 +1,6 @@
 import { pages, version } from 'virtual:console-assets'
 import { type Gateway, GatewayError, type Inbound, type Plugin, type PluginRoute } from '@modelgate/core'
+import { createCallBook } from './calls.ts'
 import { explainCall } from './explain.ts'
 import { endpointsOf, type Info } from './info.ts'
 import { assetReply, dataReply, pageReply } from './replies.ts'
@@ -7,6 +8,11 @@ import { assetReply, dataReply, pageReply } from './replies.ts'
 export interface ConsoleOptions {
   /** The Playground, and what it asks of the gateway (`POST /console/explain`). Default: true. */
   playground?: boolean
+  /**
+   * Shows every holder of a token what becomes of a call behind the gateway: the request upstream, the names of upstreams and
+   * their models. Default: true.
+   */
+  explain?: boolean
 }
 
 const explainPath = '/console/explain'
@@ -16,7 +22,8 @@ const explainPath = '/console/explain'
  * below wherever the gateway is mounted, at `/` and `/console/playground`. They hold no secrets and ask for no login; the
  * Playground calls the gateway with the token that its user pastes. One plugin serves one gateway.
  */
-export function consolePages({ playground = true }: ConsoleOptions = {}): Plugin {
+export function consolePages({ playground = true, explain = true }: ConsoleOptions = {}): Plugin {
+  const calls = createCallBook({ named: explain })
   let gateway: Gateway | undefined
   const started = (): Gateway => {
     if (gateway === undefined) throw new GatewayError('unavailable', 'The gateway has not started yet; try again.')
@@ -44,6 +51,7 @@ export function consolePages({ playground = true }: ConsoleOptions = {}): Plugin
           version,
           healthy: true,
           playground,
+          explain: playground && explain,
           endpoints: endpointsOf(started()),
         } satisfies Info),
     },
@@ -52,11 +60,23 @@ export function consolePages({ playground = true }: ConsoleOptions = {}): Plugin
     routes.push(
       { method: 'GET', path: '/console/playground', handle: playgroundReply },
       {
-        method: 'POST',
-        path: explainPath,
-        handle: async (inbound) => dataReply(await explainCall(started(), inbound, mountOf(inbound))),
+        method: 'GET',
+        path: '/console/calls/{id}',
+        handle(_inbound, { id = '' }) {
+          const facts = calls.read(id)
+          if (facts !== undefined) return dataReply(facts)
+          throw new GatewayError('not_found', 'Nothing is known of this call: it is not over, or too long ago.', {
+            headers: { 'cache-control': 'no-store' },
+          })
+        },
       },
     )
+  if (playground && explain)
+    routes.push({
+      method: 'POST',
+      path: explainPath,
+      handle: async (inbound) => dataReply(await explainCall(started(), inbound, mountOf(inbound))),
+    })
 
   return {
     name: 'console',
@@ -64,6 +84,7 @@ export function consolePages({ playground = true }: ConsoleOptions = {}): Plugin
       gateway = startedGateway
     },
     routes,
+    ...(playground ? { onFinish: calls.write } : {}),
   }
 }
 

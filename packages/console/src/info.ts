@@ -7,6 +7,8 @@ export interface Info {
   readonly version: string
   readonly healthy: true
   readonly playground: boolean
+  /** `POST console/explain` answers: the Playground may show what is behind the gateway. */
+  readonly explain: boolean
   readonly endpoints: readonly Endpoint[]
 }
 

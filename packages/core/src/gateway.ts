@@ -95,6 +95,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
 
   const match: Gateway['match'] = (method, path) => {
     if (basePath === '') return matchPath(method, path)
+    // The mount itself, without its slash.
+    if (path === basePath) return matchPath(method, '/')
     return path.startsWith(`${basePath}/`) ? matchPath(method, path.slice(basePath.length)) : null
   }
 

@@ -110,7 +110,8 @@ describe('endpoints of a plugin', () => {
     expect(gateway.match('GET', '/v1/models')?.route.operation).toBe('list-models')
   })
   it('stand below the base path and in the list of routes', async () => {
-    expect(await ask('GET', '/ai/', {}, { basePath: '/ai' })).toMatchObject({ body: 'home' })
+    for (const path of ['/ai/', '/ai'])
+      expect(await ask('GET', path, {}, { basePath: '/ai' })).toMatchObject({ body: 'home' })
     const { gateway } = await ask('GET', '/ai/things/1', {}, { basePath: '/ai' })
     expect(gateway.routes.filter(({ operation }) => operation === 'plugin')).toHaveLength(routes.length)
     expect(gateway.match('GET', '/')).toBeNull()

@@ -31,13 +31,19 @@ export function honoMiddleware(gateway: Gateway, options: HonoOptions = {}): Mid
 function candidates(c: Context, path: string, basePath: string | undefined): string[] {
   if (basePath !== undefined) {
     const prefix = basePath.replace(/\/+$/, '')
+    if (path === prefix) return ['/']
     return path.startsWith(`${prefix}/`) ? [path.slice(prefix.length)] : []
   }
   const found = [path]
   let rest = path
   for (const segment of c.req.routePath.split('/').slice(1)) {
     const slash = rest.indexOf('/', 1)
-    if (segment.startsWith('*') || slash < 0) break
+    if (segment.startsWith('*')) break
+    if (slash < 0) {
+      // The mount itself, without its slash.
+      found.push('/')
+      break
+    }
     rest = rest.slice(slash)
     found.push(rest)
   }

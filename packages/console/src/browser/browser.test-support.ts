@@ -143,17 +143,20 @@ export async function listen(listener: RequestListener): Promise<Served> {
 }
 
 /** Each host, with the gateway mounted at a path (`''`: its root). */
-export const hosts: readonly { name: string; serve(mount: '' | '/ai'): Promise<Served> }[] = [
+export const hosts: readonly {
+  name: string
+  serve(mount: '' | '/ai', make?: typeof consoleGateway): Promise<Served>
+}[] = [
   {
     name: 'node:http',
-    serve: (mount) => listen(nodeListener(consoleGateway({}, mount === '' ? {} : { basePath: mount }))),
+    serve: (mount, make = consoleGateway) => listen(nodeListener(make({}, mount === '' ? {} : { basePath: mount }))),
   },
-  { name: 'Express', serve: (mount) => listen(express().use(mount, expressMiddleware(consoleGateway()))) },
+  { name: 'Express', serve: (mount, make = consoleGateway) => listen(express().use(mount, expressMiddleware(make()))) },
   {
     name: 'Fastify',
-    async serve(mount) {
+    async serve(mount, make = consoleGateway) {
       const app = Fastify()
-      await app.register(fastifyPlugin(consoleGateway()), { prefix: mount })
+      await app.register(fastifyPlugin(make()), { prefix: mount })
       const origin = await app.listen({ port: 0, host: '127.0.0.1' })
       return {
         origin,
@@ -166,6 +169,7 @@ export const hosts: readonly { name: string; serve(mount: '' | '/ai'): Promise<S
   },
   {
     name: 'Hono',
-    serve: (mount) => listen(getRequestListener(new Hono().use(`${mount}/*`, honoMiddleware(consoleGateway())).fetch)),
+    serve: (mount, make = consoleGateway) =>
+      listen(getRequestListener(new Hono().use(`${mount}/*`, honoMiddleware(make())).fetch)),
   },
 ]

@@ -1,10 +1,50 @@
 import { render } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { gatewayAt } from '../address.ts'
+import { fetchInfo } from '../info.ts'
 import { Header } from '../parts/frame.tsx'
+import { type Draft, firstDraft, readDraft } from './draft.ts'
+import { Inspector } from './inspect/inspector.tsx'
+import { type Checked, checkToken } from './models.ts'
+import { SettingsPane } from './panes/settings.tsx'
+import { TalkPane } from './panes/talk.tsx'
+import type { Round } from './rounds.ts'
+import { type KeptToken, keepToken, keptToken } from './token.ts'
+import { useTalk } from './use-talk.ts'
+
+const toRoot = '../'
 
 function Playground() {
+  const [gateway] = useState(() => gatewayAt(location.href, toRoot))
+  const [canExplain, setCanExplain] = useState(false)
+  const [draft, setDraft] = useState(firstDraft)
+  const { kept, checked, changeToken, check } = useToken(gateway, (models) =>
+    setDraft((before) => ({ ...before, model: before.model || (models[0] ?? '') })),
+  )
+  const talk = useTalk(gateway)
+  const [inspectedId, setInspectedId] = useState<number>()
+  const [settingsOpen, setSettingsOpen] = useState(true)
+  const inspector = useRef<HTMLElement>(null)
+  useEffect(() => {
+    fetchInfo(toRoot).then(
+      ({ explain }) => setCanExplain(explain),
+      () => undefined,
+    )
+  }, [])
+
+  const { settings, wrongs } = readDraft(draft)
+  const { rounds, running } = talk
+  const inspected = rounds.find(({ id }) => id === inspectedId) ?? rounds.at(-1)
+  const asking = settings === undefined ? undefined : { format: draft.format, settings, token: kept.token }
+  const inspect = ({ id }: Round): void => {
+    setInspectedId(id)
+    inspector.current?.scrollIntoView({ block: 'nearest' })
+    inspector.current?.focus({ preventScroll: true })
+  }
+
   return (
     <div class="playground">
-      <Header home="../">
+      <Header home={toRoot}>
         <nav aria-label="Pages">
           <a href="./playground" aria-current="page">
             Playground
@@ -13,18 +53,76 @@ function Playground() {
       </Header>
       <main id="main" tabIndex={-1}>
         <h1 class="out-of-sight">Playground</h1>
-        <section class="pane" aria-labelledby="settings">
-          <h2 id="settings">Settings</h2>
-        </section>
-        <section class="pane talk" aria-labelledby="conversation">
-          <h2 id="conversation">Conversation</h2>
-        </section>
-        <section class="pane" aria-labelledby="request">
-          <h2 id="request">Request</h2>
+        <SettingsPane
+          kept={kept}
+          checked={checked}
+          open={settingsOpen}
+          onOpen={setSettingsOpen}
+          onToken={changeToken}
+          onCheck={() => void check()}
+          draft={draft}
+          wrongs={wrongs}
+          onDraft={(more: Partial<Draft>) => setDraft((before) => ({ ...before, ...more }))}
+        />
+        <TalkPane
+          rounds={rounds}
+          running={running}
+          inspected={inspected}
+          hindrance={hindranceOf(draft, asking !== undefined)}
+          onAsk={(question) => {
+            setInspectedId(undefined)
+            setSettingsOpen(false)
+            if (asking !== undefined) talk.ask(question, asking)
+          }}
+          onAskAgain={(round, question) => {
+            setInspectedId(undefined)
+            if (asking !== undefined) talk.askAgain(round, question, asking)
+          }}
+          onStop={talk.stop}
+          onClear={talk.clear}
+          onInspect={inspect}
+        />
+        <section class="pane request" aria-labelledby="request" ref={inspector} tabIndex={-1}>
+          <h2 id="request">Inspector</h2>
+          <Inspector exchange={inspected?.exchange} base={gateway} token={kept.token} canExplain={canExplain} />
         </section>
       </main>
     </div>
   )
+}
+
+/** Why nothing can be sent. */
+function hindranceOf({ model }: Draft, isRight: boolean): string | undefined {
+  if (model.trim() === '') return 'Paste a token, check it and choose a model first.'
+  return isRight ? undefined : 'Something in the settings is wrong.'
+}
+
+/** The token, and what the gateway says of it. One that was kept is checked at once. */
+function useToken(gateway: string, onModels: (models: readonly string[]) => void) {
+  const [kept, setKept] = useState(keptToken)
+  const [checked, setChecked] = useState<Checked>({ state: 'unchecked' })
+  const latest = useRef(kept.token)
+
+  async function check(): Promise<void> {
+    const { token } = kept
+    setChecked({ state: 'checking' })
+    const told = await checkToken(gateway, token)
+    // The token may have been changed meanwhile.
+    if (latest.current !== token) return
+    setChecked(told)
+    if (told.state === 'good') onModels(told.models)
+  }
+  function changeToken(next: KeptToken): void {
+    keepToken(next)
+    setKept(next)
+    if (next.token === latest.current) return
+    latest.current = next.token
+    setChecked({ state: 'unchecked' })
+  }
+  useEffect(() => {
+    if (kept.token !== '') void check()
+  }, [])
+  return { kept, checked, changeToken, check }
 }
 
 const app = document.getElementById('app')

@@ -1,0 +1,87 @@
+import { anthropic, createGateway, type GatewayConfig, gemini, openai } from '@modelgate/core'
+import { createFakeProvider, type FakeProvider } from '@modelgate/testing'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { type ConsoleOptions, consolePages } from '../index.ts'
+import { type consoleGateway, hosts, type Opened, open, type Served } from './browser.test-support.ts'
+
+export interface Scene {
+  readonly provider: FakeProvider
+  readonly served: Served
+  /** The Playground's address. */
+  readonly url: string
+}
+
+const apiKey = 'sk-upstream-0123456789'
+
+/** Like the example server without keys: a fake provider behind one upstream for each format. Its calls have a price. */
+export async function serveDemo(
+  host: string,
+  mount: '' | '/ai',
+  paceMs = 0,
+  own: Partial<GatewayConfig> & { console?: ConsoleOptions } = {},
+): Promise<Scene> {
+  const { console: consoleOptions, ...more } = own
+  const provider = createFakeProvider({ apiKey, paceMs })
+  const at = { apiKey, baseURL: 'http://provider.test' }
+  const v1 = { apiKey, baseURL: 'http://provider.test/v1' }
+  const make: typeof consoleGateway = (options = {}, config = {}) =>
+    createGateway({
+      auth: (token) => (token === 'right' ? { id: 'me' } : null),
+      upstreams: {
+        'demo-openai': openai({ ...v1, formats: ['chat'] }),
+        'demo-anthropic': anthropic(at),
+        'demo-google': gemini(at),
+        'demo-openai-responses': openai({ ...v1, formats: ['responses'] }),
+      },
+      models: {
+        'demo-chat': 'demo-openai',
+        'demo-messages': 'demo-anthropic',
+        'demo-gemini': 'demo-google',
+        'demo-responses': 'demo-openai-responses',
+        'gpt-*': 'demo-openai',
+      },
+      fetch: provider.fetch,
+      plugins: [
+        {
+          name: 'prices',
+          costOf: ({ usage }) => (usage === undefined ? undefined : { amount: 0.00125, currency: 'USD' }),
+        },
+        consolePages(consoleOptions ?? options),
+      ],
+      logger: false,
+      ...config,
+      ...more,
+    })
+  const served = await (hosts.find(({ name }) => name === host) as (typeof hosts)[number]).serve(mount, make)
+  return { provider, served, url: `${served.origin}${mount}/console/playground` }
+}
+
+/** The Playground with a token that was checked. */
+export async function openPlayground(url: string, options?: BrowserContextOptions): Promise<Opened> {
+  const opened = await open(url, options)
+  // Below the test's own time, so that it tells what it waits for.
+  opened.page.setDefaultTimeout(8000)
+  await checkToken(opened.page, 'right')
+  await opened.page.getByText('It may use 4 models.').waitFor()
+  return opened
+}
+
+export async function checkToken(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Token', { exact: true }).fill(token)
+  await page.getByRole('button', { name: 'Check' }).click()
+}
+
+/** Asks, and waits for the end of the answer unless told otherwise. Resolves to the answer's element. */
+export async function ask(page: Page, text: string, wait = true) {
+  await page.getByLabel('Your question').fill(text)
+  await page.getByLabel('Your question').press('Enter')
+  const answer = page.getByRole('article').last()
+  await answer.waitFor()
+  if (wait) await page.locator('article[aria-busy=false]').last().waitFor()
+  if (wait) await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' })
+  return answer
+}
+
+/** What went wrong, but for the browser's own word on answers that are errors by design. */
+export const unexpected = (wrongs: readonly string[]): string[] =>
+  wrongs.filter((wrong) => !/^console: Failed to load resource: the server responded with a status of [45]/.test(wrong))

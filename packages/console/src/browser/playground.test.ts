@@ -1,0 +1,302 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { closeBrowser, open, seriousViolations, withoutBrowser } from './browser.test-support.ts'
+import { ask, checkToken, openPlayground, type Scene, serveDemo, unexpected } from './playground.test-support.ts'
+
+const places = ['Express', 'Fastify', 'Hono'].flatMap((host) =>
+  (['', '/ai'] as const).map((mount) => ({ host, mount })),
+)
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
+  afterAll(closeBrowser)
+
+  describe.each(places)("on $host, mounted at '$mount/'", ({ host, mount }) => {
+    let scene: Scene
+    beforeAll(async () => {
+      scene = await serveDemo(host, mount, 20)
+    })
+    afterAll(() => scene.served.close())
+
+    it('checks a token, lists its models, streams an answer piece by piece, and stops upstream', async () => {
+      const { page, wrongs, close } = await open(scene.url)
+      await checkToken(page, 'wrong')
+      await page.getByText(/^401: .*token/i).waitFor()
+      await checkToken(page, 'right')
+      await page.getByText('It may use 4 models.').waitFor()
+      expect(await page.getByLabel('Model', { exact: true }).locator('option').allTextContents()).toEqual([
+        'demo-chat',
+        'demo-messages',
+        'demo-gemini',
+        'demo-responses',
+        'Another name …',
+      ])
+
+      const answer = await ask(page, '[[words:40]]', false)
+      const text = async (): Promise<number> => ((await answer.textContent()) ?? '').length
+      const lengths = new Set<number>()
+      while (await page.getByRole('button', { name: 'Stop' }).isVisible()) {
+        lengths.add(await text())
+        await page.waitForTimeout(60)
+      }
+      expect(lengths.size).toBeGreaterThan(3)
+      await answer.getByText('tokens/s').waitFor()
+      await answer.getByText('$0.00125').waitFor()
+
+      scene.provider.reset()
+      await ask(page, '[[words:2000]]', false)
+      await page
+        .getByText(/quick brown fox jumps over a lazy dog and then the/)
+        .last()
+        .waitFor()
+      await page.getByRole('button', { name: 'Stop' }).click()
+      await page.getByText('Stopped.', { exact: true }).first().waitFor()
+      await expect.poll(() => scene.provider.stats).toMatchObject({ aborted: 1, finished: 0, open: 0 })
+      expect(unexpected(wrongs)).toEqual([])
+      await close()
+    })
+  })
+
+  describe('itself', () => {
+    let scene: Scene
+    beforeAll(async () => {
+      scene = await serveDemo('Express', '/ai')
+    })
+    afterAll(() => scene.served.close())
+
+    it.each([
+      ['chat', 'stop', '/v1/chat/completions'],
+      ['messages', 'end_turn', '/v1/messages'],
+      ['gemini', 'STOP', '/v1beta/models/demo-messages:'],
+      ['responses', 'completed', '/v1/responses'],
+    ])('speaks %s, streamed and whole', async (format, finish, path) => {
+      const { page, wrongs, close } = await openPlayground(scene.url)
+      await page.getByLabel('Client format').selectOption(format)
+      await page.getByLabel('Model', { exact: true }).selectOption('demo-messages')
+      for (const streamed of [true, false]) {
+        await page.getByLabel('Stream the answer').setChecked(streamed)
+        const called = page.waitForRequest((request) => request.method() === 'POST' && request.url().includes(path))
+        const answer = await ask(page, `[[think]] Are you ${streamed}?`)
+        expect(new URL((await called).url()).pathname).toMatch(/^\/ai\/v1/)
+        await answer.getByText(`You said: “Are you ${streamed}?”`).waitFor()
+        await answer.getByText(finish, { exact: true }).waitFor()
+        await answer.getByText('$0.00125').waitFor()
+        await answer.getByText('Reasoning', { exact: true }).first().click()
+        await answer.getByText('I will answer briefly.').waitFor()
+        await answer.getByText(/^req_\w{22}$/).waitFor()
+      }
+      expect(wrongs).toEqual([])
+      await close()
+    })
+
+    it('sends an image, and refuses what is too big or none', async () => {
+      const { page, close } = await openPlayground(scene.url)
+      const files = page.locator('input[type=file]')
+      await files.setInputFiles({ name: 'big.png', mimeType: 'image/png', buffer: Buffer.alloc(5 * 1024 * 1024) })
+      await page.getByText('“big.png” has 5.0 MB; an image may have 4 MB.').waitFor()
+      await files.setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') })
+      await page.getByText('“a.txt” is no PNG').waitFor()
+      await files.setInputFiles({ name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(pixel, 'base64') })
+      await page.getByRole('button', { name: 'Remove dot.png' }).waitFor()
+      const answer = await ask(page, 'What is it?')
+      await answer.getByText('I received the image (image/png, 70 bytes).').waitFor()
+      expect(await page.getByRole('img', { name: 'dot.png' }).count()).toBe(1)
+      await close()
+    })
+
+    it('takes images that are pasted and dropped', async () => {
+      const { page, close } = await openPlayground(scene.url)
+      for (const [type, field] of [
+        ['paste', 'clipboardData'],
+        ['drop', 'dataTransfer'],
+      ] as const)
+        await page.getByLabel('Your question').evaluate(
+          (element, { type, field, pixel }) => {
+            const data = new DataTransfer()
+            data.items.add(
+              new File([Uint8Array.from(atob(pixel), (c) => c.charCodeAt(0))], `${type}.png`, { type: 'image/png' }),
+            )
+            const init = { [field]: data, bubbles: true, cancelable: true }
+            element.dispatchEvent(type === 'paste' ? new ClipboardEvent(type, init) : new DragEvent(type, init))
+          },
+          { type, field, pixel },
+        )
+      await page.getByRole('button', { name: 'Remove drop.png' }).click()
+      expect(await page.getByRole('img').count()).toBe(1)
+      await page.getByRole('button', { name: 'Remove paste.png' }).waitFor()
+      await close()
+    })
+
+    it('shows a call of a tool, and leaves it out of what follows', async () => {
+      const { page, close } = await openPlayground(scene.url)
+      await page.getByLabel('Offer tools').check()
+      const answer = await ask(page, 'Tell me the weather in Rome')
+      await answer.getByText('get_weather').waitFor()
+      expect(await answer.locator('pre').first().textContent()).toMatch(/^\{\n {2}"city": "\w+"\n\}$/)
+      scene.provider.reset()
+      await ask(page, 'And you?')
+      expect(scene.provider.requests[0]?.body).toMatchObject({ messages: [{ role: 'user', content: 'And you?' }] })
+      await page.getByLabel('Tools, as JSON').fill('[{}]')
+      await page.getByText('Tool 1 has no "name".').waitFor()
+      await page.getByLabel('Your question').fill('More')
+      expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+      await close()
+    })
+
+    it('shows an error as the API gave it', async () => {
+      const { page, wrongs, close } = await openPlayground(scene.url)
+      const answer = await ask(page, '[[status:400]]')
+      const alert = answer.getByRole('alert')
+      const message = (await alert.locator('p').textContent()) ?? ''
+      expect(message.length).toBeGreaterThan(10)
+      await alert.getByText('The whole error').click()
+      const body: unknown = JSON.parse((await alert.locator('pre').textContent()) ?? '')
+      expect(body).toMatchObject({ error: { message } })
+      expect(await answer.locator('.figures').textContent()).toContain('Status400')
+
+      const broken = await ask(page, '[[error-event after:3]]')
+      await broken.getByText(/^You said/).waitFor()
+      await broken.getByRole('alert').waitFor()
+      expect(unexpected(wrongs)).toEqual([])
+      await close()
+    })
+
+    it('asks again, and drops what is behind a question that is edited', async () => {
+      const { page, close } = await openPlayground(scene.url)
+      await ask(page, 'One')
+      await ask(page, 'Two')
+      await page.getByRole('button', { name: 'Retry' }).click()
+      await expect.poll(() => scene.provider.requests.length).toBeGreaterThan(2)
+      await page.locator('article[aria-busy=false]').nth(1).waitFor()
+      expect(await page.getByRole('article').count()).toBe(2)
+      expect(scene.provider.requests.at(-1)?.body).toEqual(scene.provider.requests.at(-2)?.body)
+
+      await page.getByRole('button', { name: 'Edit this question' }).first().click()
+      await page.getByLabel('Edit the question').fill('Three')
+      await page.getByLabel('Edit the question').press('Enter')
+      await page.getByRole('article').getByText('You said: “Three”.').waitFor()
+      expect(await page.getByRole('article').count()).toBe(1)
+      expect(scene.provider.requests.at(-1)?.body).toMatchObject({ messages: [{ role: 'user', content: 'Three' }] })
+
+      await page.getByRole('button', { name: 'New chat' }).click()
+      expect(await page.getByRole('article').count()).toBe(0)
+      await close()
+    })
+
+    it('sends the settings, and none that were not set', async () => {
+      const { page, close } = await openPlayground(scene.url)
+      scene.provider.reset()
+      await ask(page, 'Hi')
+      expect(Object.keys(scene.provider.requests[0]?.body ?? {}).sort()).toEqual([
+        'messages',
+        'model',
+        'stream',
+        'stream_options',
+      ])
+      await page.getByLabel('System prompt').fill('Be kind.')
+      await page.getByLabel('Temperature').fill('0.3')
+      await page.getByLabel('Max tokens').fill('50')
+      await page.getByLabel('Model', { exact: true }).selectOption('Another name …')
+      await page.getByLabel('Name of the model').fill('gpt-unlisted')
+      await ask(page, 'Ho')
+      expect(scene.provider.requests[1]?.body).toMatchObject({
+        model: 'gpt-unlisted',
+        temperature: 0.3,
+        max_completion_tokens: 50,
+        messages: [{ role: 'system', content: 'Be kind.' }, {}, { role: 'assistant' }, { content: 'Ho' }],
+      })
+      await page.getByLabel('Max tokens').fill('many')
+      await page.getByText('Write a whole number above 0.').waitFor()
+      await close()
+    })
+
+    it('keeps the token in its tab, and on the device only if asked', async () => {
+      const { page, close } = await openPlayground(scene.url)
+      const kept = () => page.evaluate(() => [sessionStorage, localStorage].map((store) => ({ ...store })))
+      expect(await kept()).toEqual([{ 'modelgate-token': 'right' }, {}])
+      await page.getByLabel('Remember on this device').check()
+      expect(await kept()).toEqual([{ 'modelgate-token': 'right' }, { 'modelgate-token': 'right' }])
+      await page.reload()
+      await page.getByText('It may use 4 models.').waitFor()
+      await page.getByLabel('Remember on this device').uncheck()
+      await page.getByLabel('Token', { exact: true }).fill('')
+      expect(await kept()).toEqual([{}, {}])
+      await close()
+    })
+
+    it('tells of losses, and leads to where they are shown', async () => {
+      const { page, wrongs, close } = await openPlayground(scene.url)
+      await page.getByLabel('Client format').selectOption('messages')
+      const answer = await ask(page, 'Hi')
+      await answer.getByRole('button', { name: '1 loss in the answer /system_fingerprint' }).click()
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toMatch(/^Inspector/)
+      await page.getByRole('tab', { name: 'Upstream' }).click()
+      await page.getByText('demo-openai').first().waitFor()
+      expect(wrongs).toEqual([])
+      await close()
+    })
+
+    it('needs no token where the gateway asks for none, and no Upstream where that is not shown', async () => {
+      const own = await serveDemo('Hono', '/ai', 0, { auth: 'none', console: { explain: false } })
+      const { page, wrongs, close } = await open(own.url)
+      await page.getByRole('button', { name: 'Check' }).click()
+      await page.getByText('It may use 4 models.').waitFor()
+      const answer = await ask(page, 'Hi')
+      await answer.getByText('You said: “Hi”').waitFor()
+      await page.getByRole('tab', { name: 'Request' }).waitFor()
+      expect(await page.getByRole('tab', { name: 'Upstream' }).count()).toBe(0)
+      expect(wrongs).toEqual([])
+      await close()
+      await own.served.close()
+    })
+
+    it('does nothing of what a hostile answer asks for', async () => {
+      const { page, wrongs, close } = await openPlayground(scene.url)
+      const hostile = [
+        '<script>window.hacked = 1</script>',
+        '<img src=x onerror="window.hacked = 2">',
+        '[press me](javascript:window.hacked=3) [and me](data:text/html,<script>alert(1)</script>)',
+        '![picture](http://elsewhere.invalid/track.png)',
+        '<svg onload="window.hacked = 4"><iframe src="http://elsewhere.invalid"></iframe>',
+        '```html\n<script>window.hacked = 5</script>\n```',
+      ].join('\n\n')
+      for (const stream of [true, false]) {
+        await page.getByLabel('Stream the answer').setChecked(stream)
+        scene.provider.reply({ text: hostile, thinking: hostile })
+        const answer = await ask(page, 'Be bad')
+        await answer
+          .getByText(/press me/)
+          .last()
+          .waitFor()
+        for (const link of await answer.locator('a').all()) await link.click({ timeout: 1000 }).catch(() => {})
+        expect(
+          await answer.locator('script, iframe, img[src^=http], a[href^="javascript:"], a[href^="data:"]').count(),
+        ).toBe(0)
+      }
+      expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined()
+      expect(wrongs).toEqual([])
+      await close()
+    })
+
+    it.each(['light', 'dark'] as const)(
+      'has no serious fault of access in %s, on a desktop and a phone',
+      async (colorScheme) => {
+        for (const viewport of [
+          { width: 1280, height: 800 },
+          { width: 390, height: 844 },
+        ]) {
+          const { page, close } = await openPlayground(scene.url, { colorScheme, viewport })
+          await page.getByLabel('Model', { exact: true }).selectOption('demo-messages')
+          await page.getByLabel('Offer tools').check()
+          await ask(page, '[[think]] What can you do?')
+          if (viewport.width < 500) await page.getByRole('button', { name: 'Show settings' }).click()
+          await ask(page, 'Tell me the weather in Rome')
+          await ask(page, '[[status:400]]')
+          await page.getByText('The whole error').click()
+          expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(viewport.width)
+          expect(await seriousViolations(page)).toEqual([])
+          await close()
+        }
+      },
+    )
+  })
+})

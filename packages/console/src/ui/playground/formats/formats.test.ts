@@ -1,0 +1,185 @@
+import { anthropic, createGateway, gemini as geminiUpstream, openai } from '@modelgate/core'
+import { createFakeProvider, type Script } from '@modelgate/testing'
+import { describe, expect, it } from 'vitest'
+import { foldPieces } from '../fold.ts'
+import { send } from '../send.ts'
+import type { Exchange, Format, Settings, Turn } from './format.ts'
+import { formats } from './index.ts'
+
+const provider = createFakeProvider({ apiKey: 'sk-upstream-1', chatReasoning: 'reasoning_content' })
+const upstream = { apiKey: 'sk-upstream-1', baseURL: 'http://provider.test/v1' }
+const gateway = createGateway({
+  auth: (token) => (token === 'right' ? { id: 'me' } : null),
+  upstreams: {
+    chat: openai({ ...upstream, formats: ['chat'] }),
+    messages: anthropic({ ...upstream, baseURL: 'http://provider.test' }),
+    gemini: geminiUpstream({ ...upstream, baseURL: 'http://provider.test' }),
+    responses: openai({ ...upstream, formats: ['responses'] }),
+  },
+  models: { 'by/chat': 'chat', 'by/messages': 'messages', 'by/gemini': 'gemini', 'by/responses': 'responses' },
+  fetch: provider.fetch,
+  logger: false,
+})
+
+const settings: Settings = {
+  model: 'by/chat',
+  system: '',
+  temperature: undefined,
+  maxTokens: undefined,
+  stream: true,
+  tools: [],
+}
+const weather = {
+  name: 'get_weather',
+  description: 'The weather of a city',
+  schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+}
+const question = (text: string): Turn => ({ role: 'user', text, images: [] })
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+async function ask(
+  format: Format,
+  own: Partial<Settings>,
+  turns: readonly Turn[],
+  script?: Script,
+  token = 'right',
+): Promise<Exchange & ReturnType<typeof foldPieces>> {
+  provider.reset()
+  if (script !== undefined) provider.reply(script)
+  const exchange = await send({
+    format,
+    request: format.build(turns, { ...settings, ...own }),
+    gateway: 'http://gateway.test',
+    token,
+    signal: new AbortController().signal,
+    onProgress() {},
+    fetch: (input, init) => gateway.fetch(new Request(input, init)),
+  })
+  return { ...exchange, ...foldPieces(exchange.pieces) }
+}
+
+describe.each(formats.map((format) => [format.name, format] as const))('%s', (_, format) => {
+  const model = `by/${format.id}`
+
+  describe.each([
+    ['streamed', true],
+    ['whole', false],
+  ])('%s', (_how, stream) => {
+    it('reads text, usage and why it ended', async () => {
+      const { answer, usage, finish, error, outcome, events } = await ask(format, { model, stream }, [question('Hi')], {
+        text: 'Hello, how are you?',
+        usage: { input: 100, output: 7, cacheRead: 60 },
+      })
+      expect(error).toBeUndefined()
+      expect(answer).toEqual({ role: 'assistant', text: 'Hello, how are you?', reasoning: '', toolCalls: [] })
+      expect(usage).toMatchObject({ input: 100, cached: 60 })
+      expect(usage?.output).toBeGreaterThan(3)
+      expect(finish).toMatch(/^(stop|end_turn|STOP|completed)$/)
+      expect(outcome).toBe('finished')
+      expect(events.length > 1).toBe(stream)
+    })
+
+    it('reads reasoning apart from the answer', async () => {
+      // A chat upstream shows its reasoning only under a field of its own, which no wire answer of OpenAI has.
+      const { answer } = await ask(format, { model: 'by/messages', stream }, [question('Hi')], {
+        thinking: 'Let me think.',
+        text: 'Done.',
+      })
+      expect(answer.text).toBe('Done.')
+      expect(answer.reasoning).toBe('Let me think.')
+    })
+
+    it('reads several calls of tools, apart from each other', async () => {
+      const { answer, finish } = await ask(format, { model, stream, tools: [weather] }, [question('Hi')], {
+        toolCalls: [
+          { name: 'get_weather', input: { city: 'Rome' } },
+          { name: 'get_weather', input: { city: 'Oslo' } },
+        ],
+      })
+      expect(answer.toolCalls.map(({ name, input }) => [name, JSON.parse(input)])).toEqual([
+        ['get_weather', { city: 'Rome' }],
+        ['get_weather', { city: 'Oslo' }],
+      ])
+      expect(finish).toBeDefined()
+    })
+
+    it('reads a refusal as text', async () => {
+      const { answer, finish } = await ask(format, { model, stream }, [question('Hi')], { refusal: 'I will not.' })
+      // generateContent blocks the prompt and says no more.
+      expect(answer.text === 'I will not.' || (finish ?? '') === 'SAFETY' || /PROHIB|SAFETY/.test(finish ?? '')).toBe(
+        true,
+      )
+    })
+
+    it("gives an upstream's error as the API does", async () => {
+      const { error, outcome, status } = await ask(format, { model, stream }, [question('Hi')], {
+        status: 400,
+        error: { message: 'The moon is full.' },
+      })
+      expect(error?.message).toContain('The moon is full.')
+      expect(JSON.stringify(error?.body)).toContain('The moon is full.')
+      expect([outcome, status]).toEqual(['failed', 400])
+    })
+
+    it('sends nothing that was not set', () => {
+      const { body } = format.build([question('Hi')], { ...settings, stream })
+      const told = JSON.stringify(body)
+      expect(told).not.toMatch(/temperature|system|instructions|tools|generationConfig/)
+      expect(/max\w*tokens/i.test(told)).toBe(format.id === 'messages')
+    })
+
+    it('sends all that was set, and upstream takes it', async () => {
+      const own = { model, stream, system: 'Be kind.', temperature: 0.25, maxTokens: 77, tools: [weather] }
+      const image = { name: 'dot.png', type: 'image/png', data: pixel }
+      const turns: Turn[] = [
+        question('First'),
+        {
+          role: 'assistant',
+          text: 'Yes?',
+          reasoning: 'Hm',
+          toolCalls: [{ id: 'a', name: 'get_weather', input: '{}' }],
+        },
+        { role: 'user', text: 'What is it', images: [image] },
+      ]
+      const { answer, error, status } = await ask(format, own, turns)
+      expect(error).toBeUndefined()
+      expect(status).toBe(200)
+      expect(answer.text).toContain('image/png')
+      const sent = provider.requests.at(-1)?.bodyText ?? ''
+      for (const part of ['Be kind.', '0.25', '77', 'get_weather', 'First', 'Yes?', 'What is it', pixel])
+        expect(sent).toContain(part)
+    })
+  })
+
+  it('gives an error in the middle of a stream, after what was said before', async () => {
+    const { answer, error, outcome } = await ask(format, { model }, [question('Hi')], {
+      text: 'One two three four five six seven eight nine ten',
+      fault: { type: 'error-event', after: 6, message: 'Out of breath.' },
+    })
+    expect(answer.text).toMatch(/^One/)
+    expect(error?.message).toContain('Out of breath.')
+    expect(outcome).toBe('failed')
+  })
+
+  it('gives an error for a stream that breaks off', async () => {
+    const { error, outcome } = await ask(format, { model }, [question('Hi')], {
+      text: 'One two three four five six seven eight nine ten',
+      fault: { type: 'cut', after: 6 },
+    })
+    expect(error?.message).toMatch(/before .*complete/)
+    expect(outcome).toBe('failed')
+  })
+
+  it('carries the token as its clients do', async () => {
+    expect((await ask(format, { model }, [question('Hi')])).status).toBe(200)
+    const { status, error } = await ask(format, { model }, [question('Hi')], undefined, 'wrong')
+    // Google says 400 of a wrong key.
+    expect(status).toBe(format.id === 'gemini' ? 400 : 401)
+    expect(error?.message).toMatch(/token|key|credential/i)
+  })
+
+  it('reads nothing out of nonsense', () => {
+    for (const data of ['', '[DONE]', '{', '[]', 'null', '{"choices":3,"type":[],"candidates":{"a":1}}'])
+      expect(format.readEvent({ data })).toEqual([])
+  })
+})

@@ -1,0 +1,92 @@
+import type { Format, Json, JsonObject, Piece, Turn } from './format.ts'
+import {
+  countOf,
+  errorPiece,
+  failedWithoutWords,
+  inputText,
+  listOf,
+  objectOf,
+  parseData,
+  said,
+  sumOf,
+  textOf,
+} from './read.ts'
+
+/** Google's generateContent: the model and the wish for a stream stand in the path. */
+export const gemini: Format = {
+  id: 'gemini',
+  name: 'generateContent',
+  build(turns, { model, system, temperature, maxTokens, stream, tools }) {
+    const body: JsonObject = { contents: turns.map(contentOf) }
+    if (system !== '') body.systemInstruction = { parts: [{ text: system }] }
+    const config: JsonObject = {}
+    if (temperature !== undefined) config.temperature = temperature
+    if (maxTokens !== undefined) config.maxOutputTokens = maxTokens
+    if (Object.keys(config).length > 0) body.generationConfig = config
+    if (tools.length > 0)
+      body.tools = [
+        {
+          functionDeclarations: tools.map(({ name, description, schema }) => ({
+            name,
+            description,
+            parametersJsonSchema: schema,
+          })),
+        },
+      ]
+    const action = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+    return {
+      path: `/v1beta/models/${model.split('/').map(encodeURIComponent).join('/')}:${action}`,
+      headers: { 'content-type': 'application/json' },
+      body,
+    }
+  },
+  credential: (token) => ({ 'x-goog-api-key': token }),
+  readEvent({ data }) {
+    const chunk = parseData(data)
+    return chunk === undefined ? [] : readChunk(chunk)
+  },
+  readAnswer: readChunk,
+}
+
+function contentOf(turn: Turn): Json {
+  if (turn.role === 'assistant') return { role: 'model', parts: [{ text: turn.text }] }
+  const parts: Json[] = turn.images.map(({ type, data }) => ({ inlineData: { mimeType: type, data } }))
+  if (turn.text !== '') parts.push({ text: turn.text })
+  return { role: 'user', parts }
+}
+
+function readChunk(chunk: JsonObject): readonly Piece[] {
+  if (chunk.error !== undefined && chunk.error !== null) return [errorPiece(chunk, failedWithoutWords)]
+  const candidate = listOf(chunk.candidates)[0] ?? {}
+  const blocked = objectOf(chunk.promptFeedback).blockReason
+  const reason = textOf(candidate.finishReason) || textOf(blocked)
+  return [
+    ...listOf(objectOf(candidate.content).parts).flatMap(partOf),
+    ...(reason === '' ? [] : [{ type: 'finish' as const, reason }]),
+    ...usageOf(objectOf(chunk.usageMetadata)),
+  ]
+}
+
+function partOf(part: JsonObject, index: number): readonly Piece[] {
+  if (part.functionCall === undefined) return said(part.thought === true ? 'reasoning' : 'text', part.text)
+  // A call comes whole, in a chunk of its own or beside others.
+  const { id, name, args } = objectOf(part.functionCall)
+  return [
+    {
+      type: 'tool-call',
+      index,
+      name: textOf(name),
+      input: inputText(args ?? {}),
+      ...(textOf(id) === '' ? {} : { id: textOf(id) }),
+    },
+  ]
+}
+
+/** Thoughts are counted beside the answer, what tools brought beside the prompt. */
+function usageOf(usage: JsonObject): readonly Piece[] {
+  const input = sumOf(usage.promptTokenCount, usage.toolUsePromptTokenCount)
+  const output = sumOf(usage.candidatesTokenCount, usage.thoughtsTokenCount)
+  if (input === undefined && output === undefined) return []
+  const cached = countOf(usage.cachedContentTokenCount)
+  return [{ type: 'usage', usage: { input, output, cached, reasoning: countOf(usage.thoughtsTokenCount) } }]
+}

@@ -1,0 +1,101 @@
+import type { Format, Json, JsonObject, Piece, Turn } from './format.ts'
+import {
+  countOf,
+  errorPiece,
+  failedWithoutWords,
+  inputText,
+  listOf,
+  objectOf,
+  parseData,
+  said,
+  sumOf,
+  textOf,
+} from './read.ts'
+
+const maxTokensUnlessSet = 1024
+
+/** Anthropic's messages. */
+export const messages: Format = {
+  id: 'messages',
+  name: 'Messages',
+  maxTokensUnlessSet,
+  build(turns, { model, system, temperature, maxTokens, stream, tools }) {
+    const body: JsonObject = { model, max_tokens: maxTokens ?? maxTokensUnlessSet, messages: turns.map(messageOf) }
+    if (system !== '') body.system = system
+    if (temperature !== undefined) body.temperature = temperature
+    if (tools.length > 0)
+      body.tools = tools.map(({ name, description, schema }) => ({ name, description, input_schema: schema }))
+    if (stream) body.stream = true
+    return {
+      path: '/v1/messages',
+      headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+      body,
+    }
+  },
+  credential: (token) => ({ 'x-api-key': token }),
+  readEvent({ data }) {
+    const event = parseData(data)
+    return event === undefined ? [] : readData(event)
+  },
+  readAnswer: (body) =>
+    body.type === 'error'
+      ? [errorPiece(body, failedWithoutWords)]
+      : [...listOf(body.content).flatMap(blockOf), ...finishOf(body.stop_reason), ...usageOf(objectOf(body.usage))],
+}
+
+function messageOf(turn: Turn): Json {
+  if (turn.role === 'assistant') return { role: 'assistant', content: turn.text }
+  const { text, images } = turn
+  if (images.length === 0) return { role: 'user', content: text }
+  const content: Json[] = images.map(({ type, data }) => ({
+    type: 'image',
+    source: { type: 'base64', media_type: type, data },
+  }))
+  if (text !== '') content.push({ type: 'text', text })
+  return { role: 'user', content }
+}
+
+function readData(event: JsonObject): readonly Piece[] {
+  switch (event.type) {
+    case 'message_start':
+      return usageOf(objectOf(objectOf(event.message).usage))
+    case 'content_block_start':
+      return blockOf(objectOf(event.content_block), countOf(event.index) ?? 0)
+    case 'content_block_delta':
+      return deltaOf(objectOf(event.delta), countOf(event.index) ?? 0)
+    case 'message_delta':
+      return [...finishOf(objectOf(event.delta).stop_reason), ...usageOf(objectOf(event.usage))]
+    case 'error':
+      return [errorPiece(event, failedWithoutWords)]
+    default:
+      return []
+  }
+}
+
+function blockOf(block: JsonObject, index: number): readonly Piece[] {
+  if (block.type === 'text') return said('text', block.text)
+  if (block.type === 'thinking') return said('reasoning', block.thinking)
+  if (block.type !== 'tool_use' && block.type !== 'server_tool_use') return []
+  // A streamed call begins with an empty input; its text follows.
+  const input = Object.keys(objectOf(block.input)).length === 0 ? '' : inputText(block.input)
+  return [{ type: 'tool-call', index, id: textOf(block.id), name: textOf(block.name), input }]
+}
+
+function deltaOf(delta: JsonObject, index: number): readonly Piece[] {
+  if (delta.type === 'text_delta') return said('text', delta.text)
+  if (delta.type === 'thinking_delta') return said('reasoning', delta.thinking)
+  return delta.type === 'input_json_delta' ? [{ type: 'tool-call', index, input: textOf(delta.partial_json) }] : []
+}
+
+const finishOf = (reason: Json | undefined): readonly Piece[] =>
+  textOf(reason) === '' ? [] : [{ type: 'finish', reason: textOf(reason) }]
+
+/** What was read from a cache, or written to it, is counted beside the input. */
+function usageOf(usage: JsonObject): readonly Piece[] {
+  const { input_tokens: fresh, cache_read_input_tokens: read, cache_creation_input_tokens: written } = usage
+  const input = fresh === undefined ? undefined : sumOf(fresh, read, written)
+  const output = countOf(usage.output_tokens)
+  if (input === undefined && output === undefined) return []
+  const reasoning = countOf(objectOf(usage.output_tokens_details).thinking_tokens)
+  return [{ type: 'usage', usage: { input, output, cached: countOf(read), reasoning } }]
+}

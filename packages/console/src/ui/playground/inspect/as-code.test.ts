@@ -1,0 +1,80 @@
+import { runInThisContext } from 'node:vm'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { ApiRequest, Json } from '../formats/format.ts'
+import { formats } from '../formats/index.ts'
+import { type AsCode, snippetsOf } from './as-code.ts'
+import { asJavaScript } from './as-javascript.ts'
+import { firstLines, shorten } from './shorten.ts'
+
+const token = 'mg-secret'
+const request: ApiRequest = {
+  path: '/v1/x',
+  headers: { 'content-type': 'application/json' },
+  body: { model: 'm', messages: [{ role: 'user', content: "it's" }] },
+}
+const base = 'https://gate.example/ai'
+const codeOf = (call: AsCode, id: string): string => snippetsOf(call).find((one) => one.id === id)?.code ?? ''
+
+describe.each(formats)('a call in $name as code', (format) => {
+  it('names the variable that holds the token, wherever one is needed', () => {
+    for (const { code } of snippetsOf({ format, request, base, withToken: true })) {
+      expect(code).toContain('MODELGATE_TOKEN')
+      expect(code).toContain(base)
+      expect(code).not.toContain(token)
+    }
+    expect(codeOf({ format, request, base, withToken: false }, 'curl')).not.toContain('MODELGATE_TOKEN')
+  })
+})
+
+it('hands curl a long body by the standard input', () => {
+  const [format] = formats
+  if (format === undefined) throw new Error('no format')
+  const long = { ...request, body: { text: 'é'.repeat(60_000) } }
+  expect(codeOf({ format, request: long, base, withToken: true }, 'curl')).toContain("--data-binary @- <<'JSON'\n{")
+})
+
+/** What the code comes to where it is run. */
+const evaluated = (code: string): unknown => runInThisContext(code)
+
+describe('a value in JavaScript', () => {
+  it('is that value, whatever is in it', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(evaluated(`(${asJavaScript(value as Json)})`)).toStrictEqual(JSON.parse(JSON.stringify(value)))
+      }),
+    )
+  })
+
+  it('keeps a field that is named as the prototype is', () => {
+    const value = JSON.parse('{"__proto__": {"a": 1}}') as Json
+    expect(Object.keys(evaluated(`(${asJavaScript(value)})`) as object)).toEqual(['__proto__'])
+  })
+
+  it('is written as a person would', () => {
+    expect(asJavaScript({ model: 'it"s', 'x-y': ["a'b", 1, {}, []] })).toBe(
+      `{\n  model: 'it"s',\n  'x-y': [\n    'a\\'b',\n    1,\n    {},\n    [],\n  ],\n}`,
+    )
+  })
+})
+
+describe('what is shown of long values', () => {
+  it.each([
+    ['base64', 'QUJD'.repeat(1000), 60],
+    ['a data URL', `data:image/png;base64,${'QUJD'.repeat(1000)}`, 60],
+    ['prose', 'word '.repeat(4000), 4000],
+  ])('is the start of %s, and how much there is', (_, text, length) => {
+    const shown = (shorten({ deep: [text] }) as { deep: string[] }).deep[0]
+    expect(shown).toBe(`${text.slice(0, length)}… (${(text.length - length).toLocaleString('en')} characters more)`)
+  })
+
+  it('is all of it where it is short', () => {
+    const value = { a: ['x'.repeat(100), 1, null, true], b: { c: 'word '.repeat(100) } }
+    expect(shorten(value)).toEqual(value)
+  })
+
+  it('is the first lines of many', () => {
+    expect(firstLines('a\nb\nc\nd', 2)).toEqual({ text: 'a\nb\n', cut: 2 })
+    expect(firstLines('a\nb', 2)).toEqual({ text: 'a\nb', cut: 0 })
+  })
+})

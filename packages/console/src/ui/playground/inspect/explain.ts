@@ -1,0 +1,49 @@
+import type { Explanation } from '@modelgate/core'
+import type { ApiRequest, Format } from '../formats/format.ts'
+
+export type { ExplainedTarget, Explanation, Loss } from '@modelgate/core'
+
+export interface Refused {
+  /** 0: the gateway could not be reached. */
+  readonly status: number
+  readonly message: string
+}
+
+export type Explained =
+  | { readonly state: 'explained'; readonly explanation: Explanation }
+  | { readonly state: 'refused'; readonly refused: Refused }
+
+export interface ExplainRequest {
+  readonly base: string
+  readonly token: string
+  readonly format: Format
+  readonly request: ApiRequest
+  readonly signal?: AbortSignal
+}
+
+/** Asks the gateway what it makes of a call, without making it. Rejects only when it is aborted. */
+export async function explain({ base, token, format, request, signal }: ExplainRequest): Promise<Explained> {
+  try {
+    const response = await fetch(`${base}/console/explain?path=${encodeURIComponent(request.path)}`, {
+      method: 'POST',
+      headers: { ...request.headers, ...(token === '' ? {} : format.credential(token)) },
+      body: JSON.stringify(request.body),
+      cache: 'no-store',
+      ...(signal === undefined ? {} : { signal }),
+    })
+    const told: unknown = await response.json()
+    return response.ok
+      ? { state: 'explained', explanation: told as Explanation }
+      : { state: 'refused', refused: { status: response.status, message: messageOf(told, response.status) } }
+  } catch (error) {
+    if (signal?.aborted === true) throw error
+    const why = error instanceof Error ? error.message : String(error)
+    return { state: 'refused', refused: { status: 0, message: `The gateway could not explain this call: ${why}` } }
+  }
+}
+
+/** Every dialect has its message there. */
+function messageOf(told: unknown, status: number): string {
+  const { message } = (told as { error?: { message?: unknown } } | null)?.error ?? {}
+  return typeof message === 'string' ? message : `The gateway answered ${status}.`
+}

@@ -1,0 +1,73 @@
+import { useMemo, useState } from 'preact/hooks'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { TabPanel, Tabs } from '../../parts/tabs.tsx'
+import type { Exchange } from '../formats/format.ts'
+import { highlight } from '../markdown/highlight.ts'
+import { type Snippet, snippetsOf, tokenVariable } from './as-code.ts'
+import { firstLines, shortenObject } from './shorten.ts'
+
+/** Lines that are shown of a long request. */
+const most = 600
+
+/** The request as it was sent: as a command and as code. */
+export function RequestView({ exchange, base, withToken }: { exchange: Exchange; base: string; withToken: boolean }) {
+  const { format, request } = exchange
+  const [chosen, setChosen] = useState('curl')
+  const whole = useMemo(() => snippetsOf({ format, request, base, withToken }), [format, request, base, withToken])
+  const shown = useMemo(() => {
+    const short = { ...request, body: shortenObject(request.body) }
+    return snippetsOf({ format, request: short, base, withToken })
+  }, [format, request, base, withToken])
+  const at = Math.max(
+    whole.findIndex(({ id }) => id === chosen),
+    0,
+  )
+  const snippet = whole[at]
+  if (snippet === undefined) return null
+  return (
+    <section class="inspect-part" aria-label="Request as code">
+      <div class="inspect-bar">
+        <Tabs name="as-code" label="As" tabs={whole} chosen={snippet.id} onChoose={setChosen} />
+        <CopyButton
+          key={snippet.id}
+          small
+          look="quiet"
+          text={snippet.code}
+          what={snippet.id === 'curl' ? 'the curl command' : `the ${snippet.title} code`}
+        />
+      </div>
+      <TabPanel name="as-code" chosen={snippet.id}>
+        <Shown snippet={shown[at] ?? snippet} isCut={(shown[at]?.code.length ?? 0) < snippet.code.length} />
+      </TabPanel>
+      {withToken ? (
+        <p class="inspect-hint">
+          Your token is not in it: put it in <code>{tokenVariable}</code> first.
+        </p>
+      ) : null}
+    </section>
+  )
+}
+
+function Shown({ snippet, isCut }: { snippet: Snippet; isCut: boolean }) {
+  const { text, cut } = firstLines(snippet.code, most)
+  return (
+    <>
+      <div class="code">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, and must do so by keyboard, too */}
+        <pre tabIndex={0}>
+          <code>
+            {highlight(text, snippet.language).map(({ text, kind }) =>
+              kind === undefined ? text : <span class={kind}>{text}</span>,
+            )}
+          </code>
+        </pre>
+      </div>
+      {isCut || cut > 0 ? (
+        <p class="inspect-hint">
+          {cut > 0 ? `${cut.toLocaleString('en')} more lines are not shown. ` : 'Long values are shown shortened. '}
+          Copy gives you all of it.
+        </p>
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,49 @@
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import type { Round } from './rounds.ts'
+
+/** So near to the end that the reader follows it, in pixels. */
+const nearPx = 80
+
+/** What the composer covers at the foot of a narrow page, in pixels. */
+const footPx = 150
+
+/**
+ * Keeps the end of the conversation in view for whoever is there: a new question is always looked at; who scrolls back is left
+ * alone. On wide screens the pane scrolls, on narrow ones the page.
+ */
+export function useFollowing(rounds: readonly Round[]) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const follows = useRef(true)
+  const last = useRef<number>(undefined)
+
+  useLayoutEffect(() => {
+    const element = scroller.current
+    const newest = rounds.at(-1)?.id
+    if (element === null || newest === undefined) return
+    const isNew = newest !== last.current
+    last.current = newest
+    if (isNew) follows.current = true
+    if (!follows.current) return
+    if (scrollsItself(element)) element.scrollTop = element.scrollHeight
+    else element.querySelector('.round:last-child')?.scrollIntoView({ block: 'end' })
+  }, [rounds])
+
+  useEffect(() => {
+    const pageScrolled = (): void => {
+      const element = scroller.current
+      if (element !== null && !scrollsItself(element))
+        follows.current = element.getBoundingClientRect().bottom < innerHeight - footPx + nearPx
+    }
+    addEventListener('scroll', pageScrolled, { passive: true })
+    return () => removeEventListener('scroll', pageScrolled)
+  }, [])
+
+  const scrolled = (): void => {
+    const element = scroller.current
+    if (element !== null && scrollsItself(element))
+      follows.current = element.scrollHeight - element.scrollTop - element.clientHeight < nearPx
+  }
+  return { scroller, scrolled }
+}
+
+const scrollsItself = (element: HTMLElement): boolean => getComputedStyle(element).overflowY === 'auto'

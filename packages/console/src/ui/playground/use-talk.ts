@@ -1,0 +1,67 @@
+import { useEffect, useReducer, useRef } from 'preact/hooks'
+import { fetchFacts } from './facts.ts'
+import type { Exchange, Format, Question, Settings } from './formats/format.ts'
+import { changeRounds, type Round, turnsOf } from './rounds.ts'
+import { send } from './send.ts'
+
+export interface Asking {
+  readonly format: Format
+  readonly settings: Settings
+  readonly token: string
+}
+
+export interface Talk {
+  readonly rounds: readonly Round[]
+  readonly running: boolean
+  ask(question: Question, asking: Asking): void
+  /** Asks a question anew, in other words where some are given. What is behind it is dropped. */
+  askAgain(round: Round, question: Question, asking: Asking): void
+  stop(): void
+  clear(): void
+}
+
+/** The conversation: one call at a time. */
+export function useTalk(gateway: string): Talk {
+  const [rounds, change] = useReducer(changeRounds, [])
+  const call = useRef<{ id: number; controller: AbortController }>(undefined)
+  const nextId = useRef(1)
+  const stop = (): void => call.current?.controller.abort()
+  useEffect(() => stop, [])
+
+  async function run(before: readonly Round[], question: Question, { format, settings, token }: Asking): Promise<void> {
+    stop()
+    const id = nextId.current++
+    const controller = new AbortController()
+    call.current = { id, controller }
+    const request = format.build([...turnsOf(before), question], settings)
+    const grow = (exchange: Exchange): void => change({ type: 'grown', id, exchange })
+    const begun: Exchange = { format, request, events: [], pieces: [], outcome: 'running' }
+    change({ type: 'asked', round: { id, question, model: settings.model, exchange: begun } })
+    const exchange = await send({ format, request, gateway, token, signal: controller.signal, onProgress: grow })
+    grow(exchange)
+    const requestId = exchange.responseHeaders?.['modelgate-request-id']
+    // A call that was refused has cost nothing, and is not in the books.
+    if (requestId === undefined || exchange.status !== 200) return
+    const facts = await fetchFacts(gateway, requestId, { stopped: exchange.outcome === 'stopped' })
+    if (facts !== undefined) change({ type: 'settled', id, facts })
+  }
+
+  return {
+    rounds,
+    running: rounds.at(-1)?.exchange.outcome === 'running',
+    ask: (question, asking) => void run(rounds, question, asking),
+    askAgain(round, question, asking) {
+      change({ type: 'cut', id: round.id })
+      void run(
+        rounds.filter(({ id }) => id < round.id),
+        question,
+        asking,
+      )
+    },
+    stop,
+    clear() {
+      stop()
+      change({ type: 'cut', id: 0 })
+    },
+  }
+}
