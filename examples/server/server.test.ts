@@ -139,9 +139,17 @@ describe('without a key', () => {
     expect(first).toContain('"type":"session.created"')
   })
 
-  it('answers a browser at the root, and other paths with a JSON 404', async () => {
-    const { root } = await start()
-    expect(await (await fetch(root)).text()).toContain(`${root}/v1`)
+  it('answers a browser at the addresses that it says, and other paths with a JSON 404', async () => {
+    const { root, said } = await start()
+    for (const [name, title] of [
+      ['Home page', 'Modelgate'],
+      ['Playground', 'Playground'],
+    ]) {
+      const address = new RegExp(`${name} +(\\S+)`).exec(said())?.[1] ?? ''
+      const page = await fetch(address)
+      expect(page.headers.get('content-type'), address).toContain('text/html')
+      expect(await page.text()).toMatch(new RegExp(`<title>[^<]*${title}`))
+    }
     const response = await fetch(`${root}/nothing`)
     expect(response.status).toBe(404)
     expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('/nothing') } })

@@ -44,6 +44,8 @@ async function talk(page) {
   await page.getByText('$0.00184').first().waitFor()
   const upstream = page.getByRole('tab', { name: 'Upstream' })
   if (await upstream.isVisible()) await upstream.click()
+  const wider = page.getByRole('button', { name: 'Wider' })
+  if (await wider.isVisible()) await wider.click()
   await page.waitForTimeout(500)
 }
 const server = createServer(nodeListener(gateway))

@@ -2,6 +2,7 @@ import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { gatewayAt } from '../address.ts'
 import { fetchInfo } from '../info.ts'
+import { buttonClass } from '../parts/button.tsx'
 import { Header } from '../parts/frame.tsx'
 import { type Draft, firstDraft, readDraft } from './draft.ts'
 import { Inspector } from './inspect/inspector.tsx'
@@ -24,6 +25,7 @@ function Playground() {
   const talk = useTalk(gateway)
   const [inspectedId, setInspectedId] = useState<number>()
   const [settingsOpen, setSettingsOpen] = useState(true)
+  const [wide, setWide] = useState(false)
   const inspector = useRef<HTMLElement>(null)
   useEffect(() => {
     fetchInfo(toRoot).then(
@@ -51,7 +53,7 @@ function Playground() {
           </a>
         </nav>
       </Header>
-      <main id="main" tabIndex={-1}>
+      <main id="main" class={wide ? 'wide' : ''} tabIndex={-1}>
         <h1 class="out-of-sight">Playground</h1>
         <SettingsPane
           kept={kept}
@@ -83,7 +85,17 @@ function Playground() {
           onInspect={inspect}
         />
         <section class="pane request" aria-labelledby="request" ref={inspector} tabIndex={-1}>
-          <h2 id="request">Inspector</h2>
+          <div class="pane-head">
+            <h2 id="request">Inspector</h2>
+            <button
+              type="button"
+              class={`${buttonClass({ look: 'quiet', small: true })} widen`}
+              aria-pressed={wide}
+              onClick={() => setWide(!wide)}
+            >
+              {wide ? 'Narrower' : 'Wider'}
+            </button>
+          </div>
           <Inspector exchange={inspected?.exchange} base={gateway} token={kept.token} canExplain={canExplain} />
         </section>
       </main>
