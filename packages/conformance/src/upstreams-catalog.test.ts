@@ -168,19 +168,21 @@ describe.skipIf(!haveRecordings).each(makers)('%s', (maker) => {
     }
   })
 
-  test.runIf(documented[maker] !== undefined)('is sent fields that it knows, and no others', () => {
-    const [first] = exchanges
-    if (first === undefined) throw new Error('no recording')
-    const seen = requests.filter(({ status }) => status === 200)
-    const known = new Set([...words(documented[maker]), ...seen.flatMap(({ request }) => Object.keys(request))])
-    const strict = inMessages[maker]
-    const knownInMessages = new Set([...words(strict), ...seen.flatMap(({ request }) => messageFields(request))])
-    for (const body of [everything, ...seen.map(({ request }) => request)]) {
-      const { sent } = translated(body, first.upstream)
-      expect(Object.keys(sent).filter((field) => !known.has(field))).toEqual([])
-      if (strict !== undefined) expect(messageFields(sent).filter((field) => !knownInMessages.has(field))).toEqual([])
-    }
-  })
+  // Of the others no list of fields is known.
+  if (documented[maker] !== undefined)
+    test('is sent fields that it knows, and no others', () => {
+      const [first] = exchanges
+      if (first === undefined) throw new Error('no recording')
+      const seen = requests.filter(({ status }) => status === 200)
+      const known = new Set([...words(documented[maker]), ...seen.flatMap(({ request }) => Object.keys(request))])
+      const strict = inMessages[maker]
+      const knownInMessages = new Set([...words(strict), ...seen.flatMap(({ request }) => messageFields(request))])
+      for (const body of [everything, ...seen.map(({ request }) => request)]) {
+        const { sent } = translated(body, first.upstream)
+        expect(Object.keys(sent).filter((field) => !known.has(field))).toEqual([])
+        if (strict !== undefined) expect(messageFields(sent).filter((field) => !knownInMessages.has(field))).toEqual([])
+      }
+    })
 
   test('is sent the recorded requests whole by a translation too', () => {
     for (const { path, request, upstream } of requests) {

@@ -1,4 +1,3 @@
-import { isThenable } from './auth.ts'
 import { estimateBody } from './estimate-body.ts'
 import type { Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
@@ -7,6 +6,7 @@ import type { ResolvedTarget } from './router.ts'
 import type { Counted, Ledger } from './settle.ts'
 import { stopReason } from './signal.ts'
 import type { TargetCall } from './targets.ts'
+import { isThenable } from './thenable.ts'
 
 type Admitted = Pick<TargetCall, 'shared' | 'inbound' | 'ledger' | 'request' | 'signal'>
 

@@ -3,6 +3,7 @@ import { GatewayError } from './errors.ts'
 import type { Inbound } from './inbound.ts'
 import { tokenOffered } from './operations/realtime-handshake.ts'
 import type { Route } from './routes.ts'
+import { isThenable } from './thenable.ts'
 
 /**
  * The client's credential, wherever its kind of client puts it: every SDK has its own habit, and a base URL is often
@@ -54,9 +55,6 @@ export function authenticate(
     throw failed(cause)
   })
 }
-
-export const isThenable = <T>(value: T | PromiseLike<T>): value is PromiseLike<T> =>
-  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
 function failed(cause: unknown): GatewayError {
   if (cause instanceof GatewayError) return cause

@@ -28,13 +28,14 @@ import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { lastWordsMs } from './relay.ts'
 import { admissionHeaders, callHeaders, errorReply, idHeaders, isStream, json } from './reply.ts'
 import { createRouter } from './router.ts'
-import { createMatcher, type Match, normalizePath, type Route, routes, upgrades } from './routes.ts'
+import { createMatcher, type Match, type Route, routes } from './routes.ts'
 import { type Ledger, settle } from './settle.ts'
 import { type Canceller, createCanceller, type Signal } from './signal.ts'
 import { createRecords, type Records } from './state/records.ts'
 import { memoryResponseStore } from './state/store.ts'
 import type { Shared } from './targets.ts'
 import type { Transport } from './transport.ts'
+import { upgradeResponse } from './upgrade-response.ts'
 import { fetchTransport } from './web/fetch-transport.ts'
 import { toInbound, toResponse } from './web/request.ts'
 
@@ -385,19 +386,3 @@ const dialectCodecs = new Map(
   ),
 )
 const listRoute = routes.find(({ operation }) => operation === 'list-models')
-
-/** What a WebSocket upgrade is told. 426 makes clients fall back to POST at once instead of trying again and again. */
-const upgradeAnswers = {
-  fallback: { status: 426, message: 'This path is not served over WebSocket: send the request by POST.' },
-  unavailable: { status: 501, message: 'WebSocket is not implemented on this path.' },
-  unknown: { status: 404, message: 'There is no WebSocket on this path.' },
-} as const
-
-function upgradeResponse(path: string): Response {
-  const { status, message } = upgradeAnswers[upgrades[normalizePath(path)] ?? 'unknown']
-  const { body } = codecOf((listRoute as Route).format).encodeError({ kind: 'not_found', status, message }, '')
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { 'content-type': json, ...(status === 426 ? { upgrade: 'HTTP/1.1' } : {}) },
-  })
-}

@@ -1,6 +1,7 @@
 import type { AttemptLog } from './attempt.ts'
 import type { Plugin } from './plugin.ts'
 import type { TargetCall } from './targets.ts'
+import { isThenable } from './thenable.ts'
 
 type Announced = Pick<TargetCall, 'shared' | 'inbound' | 'ledger' | 'request'>
 
@@ -75,7 +76,7 @@ function observed<T>(
     logger.error(`modelgate: ${hook} of plugin '${name}' failed`, error) as undefined
   try {
     const result: unknown = call()
-    if (typeof result !== 'object' || result === null || !('then' in result)) return result as T
+    if (!isThenable(result)) return result as T
     // Nobody waits for it: what it comes to is too late.
     Promise.resolve(result).catch(failed)
     return undefined

@@ -16,6 +16,12 @@ describe('a caller who may use some models only', () => {
     expect(seen).toHaveLength(0)
     expect(finished).toMatchObject([{ status: 404, attempts: [] }])
   })
+  it('cannot do so in completions either', async () => {
+    const { post, seen } = setUp({ a: asJson(completion) }, config)
+    const response = await post('/v1/completions', { model: 'real', prompt: 'hi', models: ['dear'] })
+    expect(response.status).toBe(404)
+    expect(seen).toHaveLength(0)
+  })
   it('may name those that are allowed', async () => {
     const { chat, seen } = setUp({ a: asJson(completion) }, config)
     expect((await chat({ models: ['cheap-2', 'real'] })).status).toBe(200)

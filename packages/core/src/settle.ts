@@ -5,6 +5,7 @@ import type { Format, JsonObject, Loss, UpstreamFormat, Usage } from './formats/
 import { put } from './formats/shared/strict.ts'
 import type { Admission, Attempt, FinishEvent, Plugin, Units } from './plugin.ts'
 import { isAbandoned, takenBy, unitsOf } from './taken.ts'
+import { isThenable } from './thenable.ts'
 
 /** How an operation is counted in tokens. */
 export interface Counted {
@@ -95,8 +96,8 @@ export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[
     const failed = (error: unknown): void => logger.error(`modelgate: ${what} failed`, error)
     try {
       const done = run()
-      // Not only promises: query builders return thenables that do nothing until they are awaited.
-      if (typeof done === 'object' && done !== null && 'then' in done) Promise.resolve(done).catch(failed)
+      // Some do nothing until they are awaited.
+      if (isThenable(done)) Promise.resolve(done).catch(failed)
       return done
     } catch (error) {
       failed(error)

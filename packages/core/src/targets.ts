@@ -8,6 +8,7 @@ import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
 import type { Health, Ticket } from './health/health.ts'
 import { isCallable, resting } from './health/resting.ts'
+import { alone, hedged, type Launched } from './hedge.ts'
 import type { Inbound } from './inbound.ts'
 import type { Lane } from './lanes/lane.ts'
 import { announce, headersFor } from './observers.ts'
@@ -68,7 +69,7 @@ export interface Answered<P extends Prepared> {
 export type Prepare<P extends Prepared> = (target: ResolvedTarget, policy: OnLoss) => P | Promise<P>
 
 /** A call upstream to be made: whom, why, and after how long. */
-interface Step<P extends Prepared> {
+export interface Step<P extends Prepared> {
   readonly candidate: Candidate<P>
   readonly prepared: P
   readonly reason: AttemptLog['reason']
@@ -269,15 +270,6 @@ function candidatesOf<P extends Prepared>(
   )
 }
 
-/** An attempt on its way. */
-interface Launched<P extends Prepared> {
-  readonly step: Step<P>
-  readonly done: Promise<Answered<P> | AttemptFailure>
-  /** Another was faster. */
-  cancel(): void
-  settled(): boolean
-}
-
 function launch<P extends Prepared>(
   call: TargetCall,
   step: Step<P>,
@@ -364,66 +356,6 @@ function limitsFor({ limits: own }: ResolvedTarget, limits: Required<Limits>): A
     totalMs: Math.min(own?.totalMs ?? limits.totalMs, longestMs),
     answerBytes: limits.answerBytes,
   }
-}
-
-/** What came of one attempt, or of two side by side. */
-interface Outcome<P extends Prepared> {
-  readonly answered?: Answered<P>
-  /** Without an answer there is at least one; a hedge's stands before the other. */
-  readonly failed: readonly { readonly step: Step<P>; readonly failure: AttemptFailure }[]
-}
-
-async function alone<P extends Prepared>({ step, done }: Launched<P>): Promise<Outcome<P>> {
-  const result = await done
-  return 'error' in result ? { failed: [{ step, failure: result }] } : { answered: result, failed: [] }
-}
-
-/** A second attempt beside the first, where that has not answered after a while. The first to answer wins. */
-async function hedged<P extends Prepared>(
-  first: Launched<P>,
-  hedgeMs: number,
-  another: () => Promise<Launched<P> | undefined>,
-): Promise<Outcome<P>> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const slow = new Promise<'slow'>((resolve) => {
-    timer = setTimeout(() => resolve('slow'), Math.min(hedgeMs, longestMs))
-  })
-  const early = await Promise.race([first.done, slow])
-  clearTimeout(timer)
-  const second = early === 'slow' ? await another() : undefined
-  if (second === undefined) return alone(first)
-  const failed: { step: Step<P>; failure: AttemptFailure }[] = []
-  const running = new Set([first, second])
-  while (running.size > 0) {
-    const [who, result] = await Promise.race([...running].map(async (one) => [one, await one.done] as const))
-    running.delete(who)
-    if ('error' in result) {
-      // The hedge first: the one that was called by right decides where to go on.
-      if (who !== first) failed.unshift({ step: who.step, failure: result })
-      else {
-        failed.push({ step: who.step, failure: result })
-        // The request's own fault. (The hedge's word is not enough: its target may be less able.)
-        if (result.onward === 'nowhere') for (const other of running) giveUp(other)
-        if (result.onward === 'nowhere') break
-      }
-      continue
-    }
-    for (const other of running) giveUp(other)
-    return { answered: result, failed }
-  }
-  return { failed }
-}
-
-/** Its answer, should one come at the same moment, is nobody's. */
-function giveUp<P extends Prepared>(launched: Launched<P>): void {
-  launched.cancel()
-  void launched.done.then((late) => {
-    if ('error' in late) return
-    late.ticket.over(new GatewayError('cancelled', 'Another target was faster.'))
-    if (late.result.kind === 'whole') return
-    late.result.pump.close()
-    late.result.abort()
-  })
 }
 
 /** Why no attempt was made at all. */

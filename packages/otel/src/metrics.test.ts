@@ -154,6 +154,11 @@ describe('the metrics', () => {
     expect(await points('gen_ai.client.token.usage')).toEqual([])
   })
 
+  it.each(['estimated', 'partial'] as const)('count no tokens that were %s', async (basis) => {
+    const { points } = measured({ finish: { usage: { input: { total: 5 }, output: { total: 9 } }, basis } })
+    expect(await points('gen_ai.client.token.usage')).toEqual([])
+  })
+
   it('are bounded where clients make up the names of models', async () => {
     const guesses = Array.from(
       { length: 300 },

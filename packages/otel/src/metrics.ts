@@ -13,6 +13,7 @@ import { errorTypeOf } from './error-type.ts'
 import type { FinishEvent } from './events.ts'
 import { attr, callBuckets, metric, own, schemaUrl, secondBuckets, tokenBuckets } from './names.ts'
 import { operationOf } from './operations.ts'
+import { isCounted } from './usage-attributes.ts'
 import { version } from './version.ts'
 
 /** Counts and measures one call, once it is over. */
@@ -37,7 +38,7 @@ export function createMeasure(provider: MeterProvider | undefined, providerOf: (
   return (event, extra) => {
     const to = current()
     if (to === undefined) return
-    const { operation, format, attempts, losses, stream, outcome, usage, estimate } = event
+    const { operation, format, attempts, losses, stream, outcome, usage } = event
     const shared = { ...extra(), [attr.operation]: operationOf(operation, format).name }
     const seconds = (ms: number): number => Math.max(0, ms) / 1000
     for (const [index, attempt] of attempts.entries()) {
@@ -52,8 +53,7 @@ export function createMeasure(provider: MeterProvider | undefined, providerOf: (
       to.attempts.add(1, { ...failed, [own.upstream]: attempt.upstream, [own.reason]: attempt.reason })
       if (!end.answered) continue
       if (stream && attempt.latencyMs !== undefined) to.firstChunk.record(seconds(attempt.latencyMs), labels)
-      // Counted by ourselves they are nobody's bill.
-      if (usage === undefined || estimate !== undefined) continue
+      if (usage === undefined || !isCounted(event)) continue
       to.tokens.record(usage.input.total, { ...labels, [attr.tokenType]: 'input' })
       to.tokens.record(usage.output.total, { ...labels, [attr.tokenType]: 'output' })
     }

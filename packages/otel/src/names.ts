@@ -54,6 +54,7 @@ export const own = {
   attempt: 'modelgate.attempt.number',
   reason: 'modelgate.attempt.reason',
   key: 'modelgate.attempt.key',
+  basis: 'modelgate.usage.basis',
   wait: 'modelgate.attempt.wait',
   latency: 'modelgate.attempt.latency',
 } as const

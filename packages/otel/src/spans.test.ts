@@ -249,6 +249,13 @@ describe('the spans of a call', () => {
     expect(Object.keys(attempts[0]?.attributes ?? {}).filter((name) => name.startsWith('gen_ai.usage'))).toEqual([])
   })
 
+  it.each(['estimated', 'partial'] as const)('say of usage that was %s no more than that', (basis) => {
+    const { attempts } = spansOf({ finish: { usage: { input: { total: 5 }, output: { total: 9 } }, basis } })
+    const attributes = attempts[0]?.attributes ?? {}
+    expect(Object.keys(attributes).filter((name) => name.startsWith('gen_ai.usage'))).toEqual([])
+    expect(attributes['modelgate.usage.basis']).toBe(basis)
+  })
+
   it('end all of them, and only once', () => {
     const recorder = createRecorder()
     const plugin = otel({ tracerProvider: recorder.tracerProvider, meterProvider: false })

@@ -1,10 +1,16 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { FinishEvent } from './events.ts'
-import { attr } from './names.ts'
+import { attr, own } from './names.ts'
 
-/** The gateway's totals are inclusive, as the conventions want them. What it counted itself is left out: nobody bills that. */
-export function usageAttributes({ usage, estimate }: Pick<FinishEvent, 'usage' | 'estimate'>): Attributes {
-  if (usage === undefined || estimate !== undefined) return {}
+/** Whether it is the upstream that counted all of it: what the gateway has estimated is on nobody's bill. */
+export const isCounted = ({ estimate, basis = 'reported' }: Pick<FinishEvent, 'estimate' | 'basis'>): boolean =>
+  estimate === undefined && basis === 'reported'
+
+/** The gateway's totals are inclusive, as the conventions want them. */
+export function usageAttributes(event: Pick<FinishEvent, 'usage' | 'estimate' | 'basis'>): Attributes {
+  const { usage, basis } = event
+  if (usage === undefined) return {}
+  if (!isCounted(event)) return basis === undefined ? {} : { [own.basis]: basis }
   const { input, output } = usage
   const attributes: Attributes = { [attr.inputTokens]: input.total, [attr.outputTokens]: output.total }
   if (input.cacheRead !== undefined) attributes[attr.cacheRead] = input.cacheRead

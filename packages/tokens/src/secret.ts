@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import { base62, base62Of } from './base62.ts'
-import { crc32 } from './crc32.ts'
 
 const prefix = 'mg-'
 /** 62^43 is just above 2^256. */

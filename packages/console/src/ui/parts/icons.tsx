@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-const Icon = ({ children }: { children: ComponentChildren }) => (
+export const Icon = ({ children }: { children: ComponentChildren }) => (
   <svg
     viewBox="0 0 16 16"
     fill="none"

@@ -1,18 +1,4 @@
-import type { ComponentChildren } from 'preact'
-
-const Icon = ({ children }: { children: ComponentChildren }) => (
-  <svg
-    viewBox="0 0 16 16"
-    fill="none"
-    stroke="currentColor"
-    stroke-width="1.5"
-    stroke-linecap="round"
-    stroke-linejoin="round"
-    aria-hidden="true"
-  >
-    {children}
-  </svg>
-)
+import { Icon } from '../parts/icons.tsx'
 
 export const SendIcon = () => (
   <Icon>

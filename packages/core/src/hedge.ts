@@ -1,0 +1,73 @@
+import type { AttemptFailure } from './attempt.ts'
+import { longestMs } from './check-config.ts'
+import { GatewayError } from './errors.ts'
+import type { Answered, Prepared, Step } from './targets.ts'
+
+/** An attempt on its way. */
+export interface Launched<P extends Prepared> {
+  readonly step: Step<P>
+  readonly done: Promise<Answered<P> | AttemptFailure>
+  /** Another was faster. */
+  cancel(): void
+  settled(): boolean
+}
+
+/** What came of one attempt, or of two side by side. */
+interface Outcome<P extends Prepared> {
+  readonly answered?: Answered<P>
+  /** Without an answer there is at least one; a hedge's stands before the other. */
+  readonly failed: readonly { readonly step: Step<P>; readonly failure: AttemptFailure }[]
+}
+
+export async function alone<P extends Prepared>({ step, done }: Launched<P>): Promise<Outcome<P>> {
+  const result = await done
+  return 'error' in result ? { failed: [{ step, failure: result }] } : { answered: result, failed: [] }
+}
+
+/** A second attempt beside the first, where that has not answered after a while. The first to answer wins. */
+export async function hedged<P extends Prepared>(
+  first: Launched<P>,
+  hedgeMs: number,
+  another: () => Promise<Launched<P> | undefined>,
+): Promise<Outcome<P>> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const slow = new Promise<'slow'>((resolve) => {
+    timer = setTimeout(() => resolve('slow'), Math.min(hedgeMs, longestMs))
+  })
+  const early = await Promise.race([first.done, slow])
+  clearTimeout(timer)
+  const second = early === 'slow' ? await another() : undefined
+  if (second === undefined) return alone(first)
+  const failed: { step: Step<P>; failure: AttemptFailure }[] = []
+  const running = new Set([first, second])
+  while (running.size > 0) {
+    const [who, result] = await Promise.race([...running].map(async (one) => [one, await one.done] as const))
+    running.delete(who)
+    if ('error' in result) {
+      // The hedge first: the one that was called by right decides where to go on.
+      if (who !== first) failed.unshift({ step: who.step, failure: result })
+      else {
+        failed.push({ step: who.step, failure: result })
+        // The request's own fault. (The hedge's word is not enough: its target may be less able.)
+        if (result.onward === 'nowhere') for (const other of running) giveUp(other)
+        if (result.onward === 'nowhere') break
+      }
+      continue
+    }
+    for (const other of running) giveUp(other)
+    return { answered: result, failed }
+  }
+  return { failed }
+}
+
+/** Its answer, should one come at the same moment, is nobody's. */
+function giveUp<P extends Prepared>(launched: Launched<P>): void {
+  launched.cancel()
+  void launched.done.then((late) => {
+    if ('error' in late) return
+    late.ticket.over(new GatewayError('cancelled', 'Another target was faster.'))
+    if (late.result.kind === 'whole') return
+    late.result.pump.close()
+    late.result.abort()
+  })
+}
