@@ -1,43 +1,40 @@
+import { begunBody, bodyHeaders, isJson, laterStream, once } from './answer-source.ts'
 import { authorized, headersTo } from './call-headers.ts'
 import { GatewayError } from './errors.ts'
-import type { Codec } from './formats/codec.ts'
-import type { AnswerStream, Lane, WholeAnswer } from './lanes/lane.ts'
+import type { Ticket } from './health/health.ts'
+import type { Inbound } from './inbound.ts'
+import type { AnswerStream, WholeAnswer } from './lanes/lane.ts'
 import { fellSilent, noAnswer, tookTooLong } from './late.ts'
-import type { Attempt } from './plugin.ts'
+import type { Attempt as AttemptEvent } from './plugin.ts'
 import { createPump, type Pump } from './pump.ts'
 import { prime, truncated } from './relay.ts'
 import { type Onward, onwardFrom } from './retry.ts'
 import type { ResolvedTarget } from './router.ts'
-import { createCanceller, type Signal } from './signal.ts'
+import { createCanceller, type Signal, stopReason } from './signal.ts'
+import type { Prepared } from './targets.ts'
 import type { Transport, TransportResponse } from './transport.ts'
 import { readErrorUnder200, readUpstreamError, toClientError, unreachable } from './upstream-error.ts'
-import type { Hosting } from './upstreams/upstream.ts'
 
+/** What an attempt is made of. */
 export interface AttemptOptions {
   readonly target: ResolvedTarget
-  readonly lane: Pick<Lane, 'body' | 'headers' | 'answer' | 'openStream' | 'passes' | 'asEvents'>
-  readonly url: string
-  /** The codec of the upstream's format: it reads the upstream's errors. */
-  readonly codec: Pick<Codec, 'decodeError' | 'tapResponse'>
+  readonly prepared: Prepared
   readonly stream: boolean
-  /** See Hosting. */
-  readonly toEvents?: Hosting['toEvents'] | undefined
   /** Which of the upstream's keys is used. */
   readonly key: number | undefined
   /** Client headers, of which the upstream's own list picks. */
-  readonly header: (name: string) => string | undefined
+  readonly inbound: Pick<Inbound, 'header'>
   /** Headers that plugins add. */
   readonly extraHeaders: Readonly<Record<string, string>> | undefined
   readonly transport: Transport
-  /** Of this attempt: the client's leaving aborts it, and whoever is better without it. */
+  /** The call's: the client's leaving aborts it. */
   readonly signal: Signal
   readonly limits: AttemptLimits
   /** Milliseconds for which a stream's first event is waited for here; then the stream is handed over without one. */
   readonly holdMs: number
-  /** Filled in as the answer comes, which for a stream may be after this function's end. */
+  /** Filled in as the answer comes, which for a stream may be after the attempt's end. */
   readonly log: AttemptLog
-  /** Called once when the answer, or its first event, is there. */
-  readonly onAnswer: (ms: number) => void
+  readonly ticket: Pick<Ticket, 'answered'>
 }
 
 /** In milliseconds; `answerBytes` in bytes. */
@@ -49,7 +46,7 @@ export interface AttemptLimits {
   readonly answerBytes: number
 }
 
-export type AttemptLog = { -readonly [K in keyof Attempt]: Attempt[K] }
+export type AttemptLog = { -readonly [K in keyof AttemptEvent]: AttemptEvent[K] }
 
 export type AttemptResult =
   | { readonly kind: 'whole'; readonly answer: WholeAnswer }
@@ -86,249 +83,253 @@ export interface AttemptFailure {
   readonly onward: Onward
 }
 
+/** How the failure of an attempt is told, by what it was doing. */
+type Doing = (cause: unknown) => GatewayError
+
 /**
- * One call to one target: send, wait (bounded) for an answer or a stream's first real event, classify. Never throws:
- * what went wrong is a value, so that the caller can go on to the next target.
+ * One call to one target: send, wait (bounded) for an answer or a stream's first real event, classify. An object rather than
+ * a function with functions in it: one is made for each call, and what it allocates is felt.
  */
-export async function attempt(options: AttemptOptions): Promise<AttemptResult | AttemptFailure> {
-  const { signal, limits, log, stream } = options
-  const canceller = createCanceller()
-  const startedAt = Date.now()
-  const totalUntil = startedAt + limits.totalMs
-  let expired: GatewayError | undefined
+export class Attempt {
+  readonly #options: AttemptOptions
+  /** Of this attempt alone: the clock stops it, the client's leaving, and whoever is better without it. */
+  readonly #canceller = createCanceller()
+  readonly #startedAt = Date.now()
+  readonly #totalUntil: number
   // One timer for all limits, moved when it rings: making one for each would be felt.
-  let deadline = startedAt + limits.firstByteMs
-  let onLate = (): GatewayError => noAnswer(limits.firstByteMs)
-  const ring = (): void => {
+  #deadline: number
+  #timer: ReturnType<typeof setTimeout> | undefined
+  /** The answer has begun: from now on silence counts. */
+  #begun = false
+  /** Which limit was hit. */
+  #expired: GatewayError | undefined
+  #doing: Doing = unreachable
+  /** Why it was stopped from outside. */
+  #stopped: Pick<Signal, 'reason'> | undefined
+
+  constructor(options: AttemptOptions) {
+    this.#options = options
+    const { limits, signal, stream } = options
+    this.#totalUntil = this.#startedAt + limits.totalMs
+    this.#deadline = this.#startedAt + limits.firstByteMs
+    // Whole answers: once they have begun, the limit for silence may be the shorter one.
+    const soonest = stream ? limits.firstByteMs : Math.min(limits.firstByteMs, limits.idleMs)
+    this.#timer = setTimeout(ring, Math.min(soonest, limits.totalMs), this)
+    if (signal.aborted) this.handleEvent()
+    else signal.addEventListener('abort', this)
+  }
+
+  /** Never rejects: what went wrong is a value, so that the caller can go on to the next target. */
+  async run(): Promise<AttemptResult | AttemptFailure> {
+    const { signal, stream } = this.#options
+    try {
+      return stream ? await this.#openStream() : await this.#readWhole()
+    } catch (cause) {
+      return this.#failure(cause)
+    } finally {
+      // A stream's relay listens to the client itself.
+      signal.removeEventListener('abort', this)
+    }
+  }
+
+  /** Stops it, and what has come of it. */
+  cancel(reason?: unknown): void {
+    this.#stopped ??= { reason }
+    this.#abort(reason)
+  }
+
+  /** The call is over. */
+  handleEvent(): void {
+    this.cancel(this.#options.signal.reason)
+  }
+
+  /** The timer. */
+  ring(): void {
+    const { limits } = this.#options
     const now = Date.now()
-    const left = Math.min(deadline, totalUntil) - now
+    const left = Math.min(this.#deadline, this.#totalUntil) - now
     if (left > 0) {
-      timer = setTimeout(ring, left)
+      this.#timer = setTimeout(ring, left, this)
       return
     }
-    expired = now >= totalUntil ? tookTooLong(limits.totalMs) : onLate()
-    canceller.abort()
+    this.#expired =
+      now >= this.#totalUntil ? tookTooLong(limits.totalMs) : this.#begun ? fellSilent() : noAnswer(limits.firstByteMs)
+    this.#canceller.abort()
   }
-  // Whole answers: once they have begun, the limit for silence may be the shorter one.
-  const soonest = stream ? limits.firstByteMs : Math.min(limits.firstByteMs, limits.idleMs)
-  let timer = setTimeout(ring, Math.min(soonest, limits.totalMs))
-  const abort = (): void => {
-    clearTimeout(timer)
-    canceller.abort()
+
+  #abort(reason?: unknown): void {
+    clearTimeout(this.#timer)
+    this.#canceller.abort(reason)
   }
-  signal.addEventListener('abort', abort)
-  /** An I/O failure's true reason: the client, the clock, or what the transport says. */
-  const reason = (otherwise: (cause: unknown) => GatewayError) => (cause: unknown) => {
-    if (signal.aborted) throw stopReason(signal)
-    throw expired ?? otherwise(cause)
+
+  async #readWhole(): Promise<AttemptResult> {
+    const { prepared, limits } = this.#options
+    const response = await this.#send()
+    const refused = this.#receive(response)
+    if (refused !== undefined) throw await refused
+    this.#begun = true
+    this.#heard()
+    this.#doing = truncated
+    if (prepared.lane.passes === true && !isJson(response)) return await this.#passBytes(response)
+    const bytes = await response.bytes(limits.answerBytes, () => this.#heard())
+    clearTimeout(this.#timer)
+    this.#doing = asItIs
+    const answer = this.#inClientsSight(() => prepared.lane.answer(bytes))
+    this.#answered()
+    return { kind: 'whole', answer }
   }
-  const answered = (): void => {
-    if (log.latencyMs !== undefined) return
-    log.latencyMs = Date.now() - startedAt
-    options.onAnswer(log.latencyMs)
+
+  async #passBytes(response: TransportResponse): Promise<AttemptResult> {
+    const pump = createPump(await begunBody(response))
+    clearTimeout(this.#timer)
+    this.#answered()
+    return { kind: 'bytes', pump, headers: bodyHeaders(response), abort: () => this.#abort(), times: this.#times() }
   }
-  const times = { startedAt, idleMs: limits.idleMs, firstUntil: startedAt + limits.firstByteMs, totalUntil }
-  const open = async (): Promise<TransportResponse> => {
-    if (signal.aborted) throw stopReason(signal)
-    const response = await send(options, canceller).catch(reason(unreachable))
-    if (!stream) {
-      deadline = Date.now() + limits.idleMs
-      onLate = fellSilent
+
+  async #openStream(): Promise<AttemptResult> {
+    const { prepared, holdMs, target } = this.#options
+    const pump = createPump(laterStream(() => this.#firstOfStream()))
+    const stream = prepared.lane.openStream()
+    try {
+      await prime(pump, stream, holdMs)
+    } catch (cause) {
+      pump.close()
+      const { error } = stream.state
+      this.#doing = cutOff
+      throw error === undefined ? cause : toClientError(error, error.status, target.upstream)
     }
+    clearTimeout(this.#timer)
+    if (stream.state.started || stream.state.ended) this.#answered()
+    const onFirst = (): void => this.#answered()
+    return { kind: 'stream', pump, stream, abort: () => this.#abort(), times: this.#times(), onFirst }
+  }
+
+  async #firstOfStream(): Promise<AsyncIterable<Uint8Array>> {
+    let response: TransportResponse
+    try {
+      response = await this.#send()
+    } catch (cause) {
+      throw this.#reason(cause)
+    }
+    this.#doing = cutOff
+    const refused = this.#receive(response)
+    if (refused !== undefined) throw await refused
+    const type = response.header('content-type') ?? ''
+    const { toEvents } = this.#options.prepared.hosting ?? {}
+    if (type.includes('event-stream') || !/json|html|^audio\//.test(type))
+      return toEvents === undefined ? response.stream() : toEvents(response.stream())
+    return await this.#noStream(response, type)
+  }
+
+  #send(): Promise<TransportResponse> {
+    const { target, key, prepared, inbound, extraHeaders, transport, stream, limits } = this.#options
+    if (this.#stopped !== undefined) throw stopReason(this.#stopped)
+    const { lane, url } = prepared
+    const { upstream } = target
+    let headers = headersTo(upstream, key, stream, (name) => inbound.header(name))
+    if (lane.headers !== undefined) headers = { ...headers, ...lane.headers }
+    if (extraHeaders !== undefined) headers = { ...headers, ...extraHeaders }
+    const { body } = lane
+    const { connectMs } = limits
+    const signal = this.#canceller
+    const request = { method: 'POST', url, headers, body, signal, ...(connectMs === undefined ? {} : { connectMs }) }
+    if (upstream.authorize === undefined) return transport(request)
+    const call = { method: 'POST', url, headers, body }
+    return authorized(upstream, call, signal).then((headers) => transport({ ...request, headers }))
+  }
+
+  /** An answer has begun. Why it is none, where it says so. */
+  #receive(response: TransportResponse): Promise<GatewayError> | undefined {
+    const { log, prepared, target } = this.#options
     log.status = response.status
     const id = response.header('x-request-id') ?? response.header('request-id')
     if (id !== undefined) log.upstreamRequestId = id
-    if (response.status >= 200 && response.status < 300) return response
-    throw await readUpstreamError(response, options.codec, options.target.upstream)
+    if (response.status >= 200 && response.status < 300) return undefined
+    this.#doing = asItIs
+    return readUpstreamError(response, prepared.codec, target.upstream)
   }
-  try {
-    if (stream) {
-      const source = laterStream(async () => eventStream(await open(), options))
-      const opened = await openStream(source, options).catch(reason(cutOff))
-      clearTimeout(timer)
-      if (opened.stream.state.started || opened.stream.state.ended) answered()
-      return { kind: 'stream', ...opened, abort, times, onFirst: answered }
+
+  /** What answers a streaming call with something else than events. */
+  async #noStream(response: TransportResponse, type: string): Promise<AsyncIterable<Uint8Array>> {
+    const { prepared, limits, target } = this.#options
+    const { asEvents } = prepared.lane
+    if (asEvents !== undefined && isJson(response)) {
+      const bytes = await response.bytes(limits.answerBytes)
+      return once(this.#inClientsSight(() => asEvents(bytes)))
     }
-    const response = await open()
-    if (options.lane.passes === true && !isJson(response)) {
-      const pump = createPump(await begunBody(response).catch(reason(truncated)))
-      clearTimeout(timer)
-      answered()
-      return { kind: 'bytes', pump, headers: bodyHeaders(response), abort, times }
+    // A provider may answer a stream request with a JSON error under 200.
+    const error = type.includes('json') ? await readErrorUnder200(response, prepared.codec) : undefined
+    response.discard()
+    if (error !== undefined) throw toClientError(error, error.status, target.upstream)
+    throw new GatewayError(
+      'upstream_bad_response',
+      'The upstream answered a streaming request with something that is no event stream.',
+    )
+  }
+
+  /** An upstream that keeps sending, if only blanks while its model thinks, is not silent. */
+  #heard(): void {
+    this.#deadline = Date.now() + this.#options.limits.idleMs
+  }
+
+  #answered(): void {
+    const { log, ticket, stream } = this.#options
+    if (log.latencyMs !== undefined) return
+    log.latencyMs = Date.now() - this.#startedAt
+    ticket.answered(log.latencyMs, stream)
+  }
+
+  #times(): StreamTimes {
+    const { idleMs, firstByteMs } = this.#options.limits
+    const startedAt = this.#startedAt
+    return { startedAt, idleMs, firstUntil: startedAt + firstByteMs, totalUntil: this.#totalUntil }
+  }
+
+  /** An error in place of the answer, under a good status, needs the same care as one under an error status. */
+  #inClientsSight<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (cause) {
+      if (!(cause instanceof GatewayError)) throw cause
+      const { info } = cause
+      throw toClientError(info, info.status, this.#options.target.upstream, {
+        cause: cause.cause,
+        ...(cause.hints === undefined ? {} : { hints: cause.hints }),
+      })
     }
-    // An upstream that keeps sending, if only blanks while its model thinks, is not silent.
-    const heard = (): void => {
-      deadline = Date.now() + limits.idleMs
-    }
-    const bytes = await response.bytes(limits.answerBytes, heard).catch(reason(truncated))
-    clearTimeout(timer)
-    const answer = readAnswer(bytes, options)
-    answered()
-    return { kind: 'whole', answer }
-  } catch (cause) {
-    abort()
-    const error = classify(cause, options)
+  }
+
+  /** A failure's true reason: whoever stopped it, the clock, or what it was doing. */
+  #reason(cause: unknown): GatewayError {
+    if (this.#stopped !== undefined) return stopReason(this.#stopped)
+    return this.#doing === asItIs ? asItIs(cause) : (this.#expired ?? this.#doing(cause))
+  }
+
+  #failure(cause: unknown): AttemptFailure {
+    const { log } = this.#options
+    this.#abort()
+    const error = this.#reason(cause)
     log.error = error.info.kind
-    log.latencyMs ??= Date.now() - startedAt
+    log.latencyMs ??= Date.now() - this.#startedAt
     const { hints } = error
     // Our own patience is not begun anew with the same target; nor is what the upstream itself calls hopeless, nor what says
     // that there is no such endpoint.
-    const noMore = error === expired || hints?.hopeless === true || hasNoEndpoint(log.status)
+    const noMore = error === this.#expired || hints?.hopeless === true || hasNoEndpoint(log.status)
     const onward = onwardFrom(error)
     return { error, onward: noMore && onward === 'same' ? 'elsewhere' : onward }
-  } finally {
-    // A stream's relay listens to the client itself.
-    signal.removeEventListener('abort', abort)
   }
 }
 
-async function send(
-  { target, key, lane, url, header, extraHeaders, transport, stream, limits }: AttemptOptions,
-  signal: Signal,
-): Promise<TransportResponse> {
-  const { upstream } = target
-  let headers = headersTo(upstream, key, stream, header)
-  if (lane.headers !== undefined) headers = { ...headers, ...lane.headers }
-  if (extraHeaders !== undefined) headers = { ...headers, ...extraHeaders }
-  const { body } = lane
-  if (upstream.authorize !== undefined)
-    headers = await authorized(upstream, { method: 'POST', url, headers, body }, signal)
-  const { connectMs } = limits
-  return transport({ method: 'POST', url, headers, body, signal, ...(connectMs === undefined ? {} : { connectMs }) })
-}
-
-/** An error in place of the answer, under a good status, needs the same care as one under an error status. */
-function readAnswer(bytes: Uint8Array, options: AttemptOptions): WholeAnswer {
-  return inClientsSight(() => options.lane.answer(bytes), options)
-}
-
-function inClientsSight<T>(read: () => T, { target }: AttemptOptions): T {
-  try {
-    return read()
-  } catch (cause) {
-    if (!(cause instanceof GatewayError)) throw cause
-    const { info } = cause
-    throw toClientError(info, info.status, target.upstream, {
-      cause: cause.cause,
-      ...(cause.hints === undefined ? {} : { hints: cause.hints }),
-    })
-  }
-}
-
-async function eventStream(response: TransportResponse, options: AttemptOptions): Promise<AsyncIterable<Uint8Array>> {
-  const type = response.header('content-type') ?? ''
-  const { toEvents } = options
-  if (type.includes('event-stream') || !/json|html|^audio\//.test(type))
-    return toEvents === undefined ? response.stream() : toEvents(response.stream())
-  const { asEvents } = options.lane
-  if (asEvents !== undefined && isJson(response)) {
-    const bytes = await response.bytes(options.limits.answerBytes)
-    return once(inClientsSight(() => asEvents(bytes), options))
-  }
-  // A provider may answer a stream request with a JSON error under 200.
-  const error = type.includes('json') ? await readErrorUnder200(response, options.codec) : undefined
-  response.discard()
-  if (error !== undefined) throw toClientError(error, error.status, options.target.upstream)
-  throw new GatewayError(
-    'upstream_bad_response',
-    'The upstream answered a streaming request with something that is no event stream.',
-  )
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
-}
-
-const isJson = (response: TransportResponse): boolean => (response.header('content-type') ?? '').includes('json')
-
-/** What the client must know of bytes that pass as they are. */
-function bodyHeaders(response: TransportResponse): Record<string, string> {
-  const length = response.header('content-length')
-  return {
-    'content-type': response.header('content-type') ?? 'application/octet-stream',
-    ...(length === undefined ? {} : { 'content-length': length }),
-  }
-}
-
-/** The body once its first bytes are there: until then a failure can still become a status. */
-async function begunBody(response: TransportResponse): Promise<AsyncIterable<Uint8Array>> {
-  const type = response.header('content-type') ?? ''
-  if (type.includes('html')) {
-    response.discard()
-    throw new GatewayError('upstream_bad_response', 'The upstream answered with a web page.')
-  }
-  const source = response.stream()[Symbol.asyncIterator]()
-  let first: IteratorResult<Uint8Array> | undefined = await source.next()
-  if (first.done === true && !type.startsWith('text/'))
-    throw new GatewayError('upstream_bad_response', 'The upstream answered with nothing.')
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next() {
-        const ready = first
-        first = undefined
-        return ready === undefined ? source.next() : Promise.resolve(ready)
-      },
-      return: async () => (await source.return?.()) ?? { done: true, value: undefined },
-    }),
-  }
-}
-
-/**
- * A stream whose answer has not begun: opened by the first pull, so that the wait for the upstream's headers is bounded
- * like the wait for its first event.
- */
-function laterStream(open: () => Promise<AsyncIterable<Uint8Array>>): AsyncIterable<Uint8Array> {
-  let opened: AsyncIterator<Uint8Array> | undefined
-  let left = false
-  const first = async (): Promise<IteratorResult<Uint8Array>> => {
-    opened = (await open())[Symbol.asyncIterator]()
-    if (!left) return opened.next()
-    await opened.return?.()
-    return { done: true, value: undefined }
-  }
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: () => (opened === undefined ? first() : opened.next()),
-      async return() {
-        left = true
-        await opened?.return?.()
-        return { done: true, value: undefined }
-      },
-    }),
-  }
-}
-
-async function openStream(
-  source: AsyncIterable<Uint8Array>,
-  options: AttemptOptions,
-): Promise<{ pump: Pump; stream: AnswerStream }> {
-  const pump = createPump(source)
-  const stream = options.lane.openStream()
-  try {
-    await prime(pump, stream, options.holdMs)
-  } catch (cause) {
-    pump.close()
-    const { error } = stream.state
-    throw error === undefined ? cause : toClientError(error, error.status, options.target.upstream)
-  }
-  return { pump, stream }
-}
+const ring = (attempt: Attempt): void => attempt.ring()
 
 const hasNoEndpoint = (status = 0): boolean =>
   (status >= 300 && status < 400) || status === 404 || status === 405 || status === 415 || status === 501
 
-function classify(cause: unknown, { signal }: AttemptOptions): GatewayError {
-  if (signal.aborted) return stopReason(signal)
-  return cutOff(cause)
-}
+/** It had the answer, or the upstream's own words for there being none: the clock has no say any more. */
+const asItIs: Doing = (cause) => cutOff(cause)
 
+/** What is no error of ours breaks the answer off. */
 const cutOff = (cause: unknown): GatewayError =>
   cause instanceof GatewayError
     ? cause
     : new GatewayError('upstream_bad_response', 'The upstream broke off its answer before the first event.', { cause })
-
-/** Why a call was stopped from this side: the gateway's own reason, or the client has left. */
-export const stopReason = ({ reason }: Signal): GatewayError =>
-  reason instanceof GatewayError
-    ? reason
-    : new GatewayError('cancelled', 'The client closed the connection before the answer began.')

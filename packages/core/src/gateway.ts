@@ -29,8 +29,9 @@ import { lastWordsMs } from './relay.ts'
 import { admissionHeaders, callHeaders, errorReply, idHeaders, isStream, json } from './reply.ts'
 import { createRouter } from './router.ts'
 import { createMatcher, type Match, type Route, routes } from './routes.ts'
+import { RunningCalls } from './running.ts'
 import { type Ledger, settle } from './settle.ts'
-import { type Canceller, createCanceller, type Signal } from './signal.ts'
+import type { Signal } from './signal.ts'
 import { createRecords, type Records } from './state/records.ts'
 import { memoryResponseStore } from './state/store.ts'
 import type { Shared } from './targets.ts'
@@ -89,29 +90,14 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   const webTransport = ownTransport ?? fetchTransport()
   const table = [...routes, ...routesOf(shared.plugins)]
   const matchPath = createMatcher(table)
-  // The inbound is held, not only its signal: Node 20 forgets to abort the signal of a Request that was collected.
-  const running = new Map<Canceller, Inbound>()
+  const running = new RunningCalls()
   let closing: Promise<void> | undefined
-  let allDone: (() => void) | undefined
 
   const match: Gateway['match'] = (method, path) => {
     if (basePath === '') return matchPath(method, path)
     // The mount itself, without its slash.
     if (path === basePath) return matchPath(method, '/')
     return path.startsWith(`${basePath}/`) ? matchPath(method, path.slice(basePath.length)) : null
-  }
-
-  /** Counts a call among the running ones, until what is returned is called. */
-  const enter = (canceller: Canceller, inbound: Inbound): (() => void) => {
-    const abort = (): void => canceller.abort()
-    inbound.signal.addEventListener('abort', abort)
-    running.set(canceller, inbound)
-    if (inbound.signal.aborted) abort()
-    return () => {
-      inbound.signal.removeEventListener('abort', abort)
-      running.delete(canceller)
-      if (running.size === 0) allDone?.()
-    }
   }
 
   const handle: Gateway['handle'] = async (inbound, transport = webTransport) => {
@@ -137,14 +123,14 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       losses: [],
       attempts: [],
     }
-    const canceller = createCanceller()
-    const done = enter(canceller, inbound)
+    const entry = running.enter(inbound)
+    const done = (): void => running.leave(entry)
     try {
       const reply = await answer(found, codec, {
         inbound,
         ledger,
         transport: ownTransport ?? transport,
-        signal: canceller,
+        signal: entry.signal,
         release: done,
       })
       // A stream goes on after this function: its relay releases the call.
@@ -320,8 +306,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       if (found?.route.operation !== 'realtime' || found.allow !== undefined)
         return refuse(new GatewayError('not_found', 'There is no WebSocket on this path.'))
       if (closing !== undefined) return refuse(shuttingDown())
-      const signal = createCanceller()
-      return openRealtime({ auth, shared, found, inbound, dial, signal, release: enter(signal, inbound) })
+      const entry = running.enter(inbound)
+      const release = (): void => running.leave(entry)
+      return openRealtime({ auth, shared, found, inbound, dial, signal: entry.signal, release })
     },
     async upgrade(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url)
@@ -330,17 +317,17 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     },
     close({ graceMs = 30_000 } = {}) {
       closing ??= new Promise<void>((resolve) => {
-        if (running.size === 0) return resolve()
+        if (running.none) return resolve()
         let timer = setTimeout(
           () => {
-            for (const canceller of running.keys()) canceller.abort(shuttingDown())
+            running.abortAll(shuttingDown())
             // Clients that do not even read their error are not waited for. Their streams were told first, so that all are
             // settled by then.
             timer = setTimeout(resolve, lastWordsMs)
           },
           Math.min(graceMs, longestMs),
         )
-        allDone = () => {
+        running.onIdle = () => {
           clearTimeout(timer)
           resolve()
         }

@@ -9,7 +9,7 @@ export interface Launched<P extends Prepared> {
   readonly done: Promise<Answered<P> | AttemptFailure>
   /** Another was faster. */
   cancel(): void
-  settled(): boolean
+  readonly settled: boolean
 }
 
 /** What came of one attempt, or of two side by side. */
@@ -19,7 +19,7 @@ interface Outcome<P extends Prepared> {
   readonly failed: readonly { readonly step: Step<P>; readonly failure: AttemptFailure }[]
 }
 
-export async function alone<P extends Prepared>({ step, done }: Launched<P>): Promise<Outcome<P>> {
+async function alone<P extends Prepared>({ step, done }: Launched<P>): Promise<Outcome<P>> {
   const result = await done
   return 'error' in result ? { failed: [{ step, failure: result }] } : { answered: result, failed: [] }
 }

@@ -24,19 +24,18 @@ export interface Candidate<P extends Prepared> {
 export interface Preparer<P extends Prepared> {
   (candidate: Candidate<P>): P | undefined | Promise<P | undefined>
   /** Why the first of those that could not be prepared could not. */
-  readonly failure: GatewayError | undefined
+  failure: GatewayError | undefined
 }
 
 export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Prepare<P>): Preparer<P> {
   const { shared, inbound, ledger } = call
   const asked = askedPolicy(inbound)
-  let failure: GatewayError | undefined
   const give = (candidate: Candidate<P>, made: P): P | undefined => {
     const prepared = dressed(candidate.target, made, call)
     const { losses } = prepared.lane.report
     const refused = refusal(losses, candidate.policy)
     if (refused !== undefined) {
-      failure ??= refused
+      preparer.failure ??= refused
       candidate.out = true
       // The books tell what would have been lost, if nobody takes the call.
       if (ledger.attempts.length === 0) ledger.losses = losses
@@ -48,10 +47,10 @@ export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Pr
   }
   const giveUp = (candidate: Candidate<P>, error: unknown): undefined => {
     // A request that cannot be written for this target; another target's may.
-    failure ??= untranslatable(error)
+    preparer.failure ??= untranslatable(error)
     candidate.out = true
   }
-  const preparer = (candidate: Candidate<P>): P | undefined | Promise<P | undefined> => {
+  const preparer: Preparer<P> = (candidate) => {
     if (candidate.prepared !== undefined) return candidate.prepared
     const { target } = candidate
     try {
@@ -64,7 +63,10 @@ export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Pr
       return giveUp(candidate, error)
     }
   }
-  return Object.defineProperty(preparer, 'failure', { get: () => failure }) as Preparer<P>
+  // Not defined as a getter: a function with a getter of its own has a hidden class of its own, and V8 keeps it, with all that
+  // the getter sees, until the next full collection.
+  preparer.failure = undefined
+  return preparer
 }
 
 /** With what the target's configuration and its host want of the body. Uploads go as they are. */
@@ -75,6 +77,7 @@ export function dressed<P extends Prepared>(
 ): P {
   const { lane, hosting, asIs } = prepared
   const { body, report } = lane
+  if (target.defaults === undefined && target.overrides === undefined && hosting?.edit === undefined) return prepared
   if (asIs === true || !(typeof body === 'string' || body instanceof Uint8Array)) return prepared
   const own = dress(body, target, hosting, {
     model: target.model,

@@ -39,6 +39,8 @@ export interface Plan {
   readonly preferLossless: boolean
   readonly retry: Required<RetryConfig>
   readonly hedgeMs: number | undefined
+  /** Some targets are meant for some requests only. */
+  readonly conditional: boolean
 }
 
 /** Model names to targets. No regular expressions: names come from clients. */
@@ -57,6 +59,9 @@ interface Route extends Omit<Plan, 'targets'> {
   readonly targets: readonly Target[]
 }
 
+/** Names under patterns come from clients: of no more than these the plans are remembered. */
+const mostPlans = 1000
+
 export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' | 'retry'>): Router {
   const exact = new Map<string, Route>()
   const patterns: { pattern: NamePattern; route: Route }[] = []
@@ -67,15 +72,6 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
   }
   patterns.sort((a, b) => b.pattern.weight - a.pattern.weight)
 
-  const find = (model: string): { route: Route; stars: readonly string[] } | undefined => {
-    const named = exact.get(model)
-    if (named !== undefined) return { route: named, stars: [model] }
-    for (const { pattern, route } of patterns) {
-      const stars = pattern.match(model)
-      if (stars !== undefined) return { route, stars }
-    }
-    return undefined
-  }
   const resolve = (target: Target, asked: string, stars: readonly string[]): ResolvedTarget => {
     const model = target.model === undefined ? asked : fillStars(target.model, stars)
     const { upstream, priority = 0, weight = 1, when, defaults, overrides, limits, onLoss } = target
@@ -93,21 +89,40 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
       limits,
     }
   }
+  const made = (route: Route, model: string, stars: readonly string[]): Plan => ({
+    ...route,
+    targets: route.targets.map((target) => resolve(target, model, stars)),
+  })
+  const named = new Map([...exact].map(([name, route]) => [name, made(route, name, [name])]))
+  let matched = new Map<string, Plan>()
+  /** The same name has the same plan and the same targets: what is known of them is kept by them. */
+  const find = (model: string): Plan | undefined => {
+    const known = named.get(model) ?? matched.get(model)
+    if (known !== undefined) return known
+    for (const { pattern, route } of patterns) {
+      const stars = pattern.match(model)
+      if (stars === undefined) continue
+      const plan = made(route, model, stars)
+      if (matched.size >= mostPlans) matched = new Map()
+      matched.set(model, plan)
+      return plan
+    }
+    return undefined
+  }
 
   return {
     plan(model, identity) {
       // Names are remembered in many places; none is as long as this.
-      const hit = model.length <= longestName && mayUse(identity, model) ? find(model) : undefined
-      if (hit === undefined) throw notThere(model, 'model')
-      const { targets, ...plan } = hit.route
-      return { ...plan, targets: targets.map((target) => resolve(target, model, hit.stars)) }
+      const plan = model.length <= longestName && mayUse(identity, model) ? find(model) : undefined
+      if (plan === undefined) throw notThere(model, 'model')
+      return plan
     },
     checkOthers(names, identity) {
       if (identity?.models === undefined || names === undefined || names === null) return
       for (const name of Array.isArray(names) ? names : [names])
         if (typeof name !== 'string' || !mayUse(identity, name)) throw notThere(String(name), 'models')
     },
-    list: (identity) => [...exact.keys()].filter((name) => mayUse(identity, name)),
+    list: (identity) => [...named.keys()].filter((name) => mayUse(identity, name)),
     has: (model, identity) => model.length <= longestName && mayUse(identity, model) && find(model) !== undefined,
   }
 }
@@ -128,6 +143,7 @@ function routeOf(given: ModelRoute, retry: GatewayConfig['retry']): Route {
     preferLossless: plan?.preferLossless ?? true,
     retry: retryOf(retry, plan?.retry),
     hedgeMs: plan?.hedgeMs,
+    conditional: targets.some(({ when }) => when !== undefined),
   }
 }
 

@@ -57,7 +57,7 @@ export function abortSignalOf(signal: Signal): AbortSignal {
 }
 
 /** Why a call was stopped: the gateway's own reason, or the client has left. */
-export const stopReason = ({ reason }: Signal): GatewayError =>
+export const stopReason = ({ reason }: Pick<Signal, 'reason'>): GatewayError =>
   reason instanceof GatewayError
     ? reason
     : new GatewayError('cancelled', 'The client closed the connection before the answer began.')

@@ -1,6 +1,5 @@
-import { stopReason } from './attempt.ts'
 import { longestMs } from './check-config.ts'
-import type { Signal } from './signal.ts'
+import { type Signal, stopReason } from './signal.ts'
 
 /** Waits. Rejects as soon as the signal is aborted, with why. */
 export function sleep(ms: number, signal: Signal): Promise<void> {

@@ -1,24 +1,23 @@
 import { letIn } from './admit.ts'
 import { affinityOf } from './affinity.ts'
 import { arrange } from './arrange.ts'
-import { type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult, attempt } from './attempt.ts'
+import { Attempt, type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult } from './attempt.ts'
 import { longestMs } from './check-config.ts'
-import type { Limits, Logger, OnLoss } from './config.ts'
+import type { Limits, Logger, OnLoss, TargetLimits } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
 import type { Health, Ticket } from './health/health.ts'
-import { isCallable, resting } from './health/resting.ts'
-import { alone, hedged, type Launched } from './hedge.ts'
+import { hedged, type Launched } from './hedge.ts'
 import type { Inbound } from './inbound.ts'
 import type { Lane } from './lanes/lane.ts'
 import { announce, headersFor } from './observers.ts'
 import type { Spool } from './operations/multipart/spool.ts'
 import type { Plugin } from './plugin.ts'
-import { type Candidate, createPreparer } from './prepare.ts'
-import { backoffMs } from './retry.ts'
+import type { Candidate } from './prepare.ts'
 import type { Plan, ResolvedTarget, Router } from './router.ts'
+import { Search } from './search.ts'
 import type { Ledger } from './settle.ts'
-import { createCanceller, type Signal } from './signal.ts'
+import type { Signal } from './signal.ts'
 import { sleep } from './sleep.ts'
 import { type Asked, isMeant, traitsOf } from './traits.ts'
 import type { Transport } from './transport.ts'
@@ -89,7 +88,7 @@ export async function tryTargets<P extends Prepared>(
   { preferLossless = true, again = true }: { readonly preferLossless?: boolean; readonly again?: boolean } = {},
 ): Promise<Answered<P>> {
   const { shared, inbound, ledger, signal } = call
-  const { health, limits } = shared
+  const { health } = shared
   announce(call)
   const plan = shared.router.plan(ledger.model, ledger.identity)
   for (const field of call.codec?.otherModels ?? [])
@@ -99,144 +98,42 @@ export async function tryTargets<P extends Prepared>(
   if (admitted !== undefined) await admitted
   const affinity =
     plan.strategy === 'sticky' ? affinityOf(call.codec, call.request.value, (name) => inbound.header(name)) : undefined
-  const groups = candidatesOf<P>(call, plan, affinity)
-  const all = groups.flat()
-  const preparer = createPreparer(call, prepare)
-  const allowed = attemptsAllowed(plan.retry.attempts, inbound)
-  // One hold for all targets: the client's patience does not begin anew with each.
-  const holdUntil = Date.now() + limits.holdMs
-  const left = (): number => allowed - ledger.attempts.length
-  let failure: GatewayError | undefined
-
-  /** The next target that has not been called yet: one that is ready before one that is doubtful, and so forth. */
-  const fresh = async (): Promise<Candidate<P> | undefined> => {
-    for (const state of ['ready', 'doubtful'] as const)
-      for (const group of groups) {
-        let best: Candidate<P> | undefined
-        for (const candidate of group) {
-          if (candidate.calls > 0 || candidate.out || health.standing(candidate.target).state !== state) continue
-          const made = preparer(candidate)
-          if ((made instanceof Promise ? await made : made) === undefined) continue
-          if (!preferLossless || !plan.preferLossless || candidate.lossless) return candidate
-          best ??= candidate
-        }
-        if (best !== undefined) return best
-      }
-    return undefined
-  }
-  const freshCount = (): number =>
-    all.filter(({ calls, out, target }) => calls === 0 && !out && isCallable(health.standing(target))).length
-
-  const step = (candidate: Candidate<P>, reason: AttemptLog['reason'], waitMs = 0): Step<P> => ({
-    candidate,
-    prepared: candidate.prepared as P,
-    reason,
-    waitMs,
-  })
-
-  /** The call's first attempt. Where nobody is to be called just now, a short wait may help. */
-  const first = async (): Promise<Step<P> | undefined> => {
-    const ready = await fresh()
-    if (ready !== undefined) return step(ready, 'first')
-    const limited = all
-      .map((candidate) => ({ candidate, standing: health.standing(candidate.target) }))
-      .sort((a, b) => a.standing.waitMs - b.standing.waitMs)
-    for (const { candidate, standing } of limited) {
-      const { state, waitMs } = standing
-      // Whoever waited for the same moment must not come at the same moment.
-      const spreadMs = waitMs + Math.random() * Math.min(1000, waitMs / 4)
-      if (candidate.out || state !== 'limited' || !mayWait(spreadMs)) continue
-      const made = preparer(candidate)
-      if ((made instanceof Promise ? await made : made) !== undefined) return step(candidate, 'first', spreadMs)
-    }
-    return undefined
-  }
-  const mayWait = (ms: number): boolean => ms <= plan.retry.maxWaitMs && (!ledger.stream || Date.now() + ms < holdUntil)
-
-  /** Where to go on after a failure; undefined: nowhere. */
-  const next = async ({ candidate }: Step<P>, { error, onward }: AttemptFailure): Promise<Step<P> | undefined> => {
-    if (onward === 'nowhere' || signal.aborted) return undefined
-    if (left() <= 0) {
-      ledger.spent = true
-      return undefined
-    }
-    const { target } = candidate
-    if (otherKeyHelps.has(error.info.kind) && target.upstream.keys !== undefined)
-      if (health.standing(target).state === 'ready') return step(candidate, 'other-key')
-    const stated = error.hints?.waitMs
-    // A connection that cannot be had at once, twice, is not there: waiting for it would only keep the client waiting.
-    const unreachable = error.info.kind === 'upstream_unreachable'
-    const pause = (): number => stated ?? (unreachable ? 0 : backoffMs(candidate.calls, plan.retry))
-    if (onward === 'same' && again && !(unreachable && candidate.calls > 1)) candidate.readyAt = Date.now() + pause()
-    else candidate.out = true
-    const other = await fresh()
-    const worthIt = (): boolean => isCallable(health.standing(target)) && health.takeRetry(target, plan.retry)
-    // Every target that is still fresh gets its chance before the attempts are used up.
-    if (
-      !candidate.out &&
-      stated === undefined &&
-      other !== undefined &&
-      left() > freshCount() &&
-      mayWait(candidate.readyAt - Date.now()) &&
-      worthIt()
-    )
-      return step(candidate, 'retry', Math.max(0, candidate.readyAt - Date.now()))
-    if (other !== undefined) return step(other, 'fallback')
-    for (const tried of all.filter(({ calls, out }) => calls > 0 && !out).sort((a, b) => a.readyAt - b.readyAt)) {
-      const standing = health.standing(tried.target)
-      const waitMs = Math.max(0, tried.readyAt - Date.now(), standing.waitMs)
-      if (standing.state === 'failing' || !mayWait(waitMs)) continue
-      if (health.takeRetry(tried.target, plan.retry)) return step(tried, 'retry', waitMs)
-      ledger.spent = true
-    }
-    return undefined
-  }
-
-  let current: Step<P> | undefined = await first()
+  const search = new Search(call, plan, candidatesOf<P>(call, plan, affinity), prepare, { preferLossless, again })
+  const first = search.first()
+  // Not awaited needlessly: most requests are made ready at once.
+  let current = first instanceof Promise ? await first : first
   while (current !== undefined) {
     if (current.waitMs > 0) await sleep(current.waitMs, signal)
     // While it slept, or others were chosen for beside it, somebody may have found out that the target is gone.
-    if (health.standing(current.candidate.target).state === 'failing') {
-      const other = await fresh()
-      current = other === undefined ? undefined : step(other, ledger.attempts.length === 0 ? 'first' : 'fallback')
+    if (current.reason !== 'first' || current.waitMs > 0)
+      if (health.standing(current.candidate.target).state === 'failing') {
+        current = await search.instead()
+        continue
+      }
+    const started = launch(call, current, affinity, search.holdUntil)
+    if (plan.hedgeMs === undefined) {
+      const result = await started.done
+      if (!('error' in result)) return result
+      current = await search.after(current, result)
       continue
     }
-    const started = launch(call, current, affinity, holdUntil)
-    const { answered, failed } =
-      plan.hedgeMs === undefined
-        ? await alone(started)
-        : await hedged(started, plan.hedgeMs, async () => {
-            const other = left() > 0 ? await fresh() : undefined
-            // It may have answered while an upload was made ready.
-            if (other === undefined || started.settled() || !health.takeRetry(other.target, plan.retry))
-              return undefined
-            return launch(call, step(other, 'hedge'), affinity, holdUntil)
-          })
+    const { answered, failed } = await hedged(started, plan.hedgeMs, async () => {
+      const other = search.left() > 0 ? await search.fresh() : undefined
+      // It may have answered while an upload was made ready.
+      if (other === undefined || started.settled || !health.takeRetry(other.target, plan.retry)) return undefined
+      return launch(call, search.step(other, 'hedge'), affinity, search.holdUntil)
+    })
     if (answered !== undefined) {
-      if (plan.hedgeMs !== undefined) enterBooks(ledger, answered.target, answered.prepared)
+      enterBooks(ledger, answered.target, answered.prepared)
       return answered
     }
     current = undefined
-    for (const { step: tried, failure: why } of failed) {
-      // What went wrong with the one that was only called beside the other is not the call's to tell.
-      if (tried.reason === 'hedge') {
-        tried.candidate.out = why.onward !== 'same'
-        continue
-      }
-      failure = inClientTerms(why.error, tried.prepared.lane)
-      if (why.onward === 'nowhere') throw failure
-      current = await next(tried, why)
-    }
+    // What went wrong with the one that was only called beside the other is not the call's to tell.
+    for (const { step: tried, failure } of failed)
+      if (tried.reason === 'hedge') tried.candidate.out = failure.onward !== 'same'
+      else current = await search.after(tried, failure)
   }
-  throw failure ?? nobodyToCall(call, all, health, preparer.failure)
-}
-
-const otherKeyHelps: ReadonlySet<string> = new Set(['rate_limited', 'quota_exceeded', 'upstream_auth'])
-
-/** SDKs say how often they have tried already: what they did is taken off what we may do. */
-function attemptsAllowed(attempts: number, inbound: Inbound): number {
-  const count = Number(inbound.header('x-stainless-retry-count') ?? 0)
-  return Number.isInteger(count) && count > 0 ? Math.max(1, attempts - count) : attempts
+  throw search.failure()
 }
 
 /** Those of the plan's targets that are meant for the call, in their order. */
@@ -245,29 +142,76 @@ function candidatesOf<P extends Prepared>(
   plan: Plan,
   affinity: string | undefined,
 ): readonly (readonly Candidate<P>[])[] {
-  let traits: ReturnType<typeof traitsOf> | undefined
-  const meant = plan.targets.filter(({ when }) =>
-    isMeant(
-      when,
-      () => {
-        traits ??= traitsOf(call)
-        return traits
-      },
-      call.shared.logger,
-    ),
-  )
+  const meant = plan.conditional ? meantFor(call, plan.targets) : plan.targets
+  const [sole] = meant
+  if (sole !== undefined && meant.length === 1) return [[candidateOf(sole)]]
   const { latencies } = call.shared.health
   return arrange(meant, plan.strategy, { latencies, stream: call.ledger.stream, affinity }).map((group) =>
-    group.map((target) => ({
-      target,
-      out: false,
-      calls: 0,
-      readyAt: 0,
-      lossless: false,
-      prepared: undefined,
-      policy: 'warn',
-    })),
+    group.map((target) => candidateOf<P>(target)),
   )
+}
+
+function meantFor(call: TargetCall, targets: readonly ResolvedTarget[]): readonly ResolvedTarget[] {
+  let traits: ReturnType<typeof traitsOf> | undefined
+  const asked = (): ReturnType<typeof traitsOf> => {
+    traits ??= traitsOf(call)
+    return traits
+  }
+  return targets.filter(({ when }) => isMeant(when, asked, call.shared.logger))
+}
+
+const candidateOf = <P extends Prepared>(target: ResolvedTarget): Candidate<P> => ({
+  target,
+  out: false,
+  calls: 0,
+  readyAt: 0,
+  lossless: false,
+  prepared: undefined,
+  policy: 'warn',
+})
+
+/** An attempt on its way, in the books. */
+class LaunchedAttempt<P extends Prepared> implements Launched<P> {
+  readonly step: Step<P>
+  readonly done: Promise<Answered<P> | AttemptFailure>
+  settled = false
+  readonly #call: TargetCall
+  readonly #attempt: Attempt
+  readonly #ticket: Ticket
+  readonly #log: AttemptLog
+
+  constructor(call: TargetCall, step: Step<P>, attempt: Attempt, ticket: Ticket, log: AttemptLog) {
+    this.#call = call
+    this.step = step
+    this.#attempt = attempt
+    this.#ticket = ticket
+    this.#log = log
+    this.done = this.#run()
+  }
+
+  cancel(): void {
+    this.#log.error ??= 'cancelled'
+    this.#attempt.cancel(new GatewayError('cancelled', 'Another target was faster.'))
+  }
+
+  async #run(): Promise<Answered<P> | AttemptFailure> {
+    const result = await this.#attempt.run()
+    this.settled = true
+    const { candidate, prepared } = this.step
+    const { target, policy } = candidate
+    const ticket = this.#ticket
+    if (!('error' in result)) return { prepared, policy, result, ticket, log: this.#log, target }
+    const { error } = result
+    ticket.over(error, error.hints?.waitMs)
+    const { shared, ledger } = this.#call
+    // Also where another target saves the call: somebody has to mend it.
+    if (error.info.kind === 'upstream_auth')
+      shared.logger.warn(
+        `modelgate: upstream '${target.upstreamName}' refused the configured credentials (request ${ledger.requestId})`,
+        error.cause,
+      )
+    return result
+  }
 }
 
 function launch<P extends Prepared>(
@@ -292,51 +236,21 @@ function launch<P extends Prepared>(
   ledger.attempts.push(log)
   // The first one to be called stands for the call until another answers.
   if (reason !== 'hedge') enterBooks(ledger, target, prepared)
-  const canceller = createCanceller()
-  const leave = (): void => canceller.abort(signal.reason)
-  if (signal.aborted) leave()
-  else signal.addEventListener('abort', leave)
-  let settled = false
-  const run = async (): Promise<Answered<P> | AttemptFailure> => {
-    const result = await attempt({
-      target,
-      lane: prepared.lane,
-      url: prepared.url,
-      codec: prepared.codec,
-      stream: ledger.stream,
-      toEvents: prepared.hosting?.toEvents,
-      key: ticket.key,
-      header: (name) => inbound.header(name),
-      extraHeaders: headersFor(call, log),
-      transport,
-      signal: canceller,
-      limits: limitsFor(target, shared.limits),
-      holdMs: Math.max(0, holdUntil - Date.now()),
-      log,
-      onAnswer: (ms) => ticket.answered(ms, ledger.stream),
-    })
-    signal.removeEventListener('abort', leave)
-    settled = true
-    if (!('error' in result)) return { prepared, policy: candidate.policy, result, ticket, log, target }
-    const { error } = result
-    ticket.over(error, error.hints?.waitMs)
-    // Also where another target saves the call: somebody has to mend it.
-    if (error.info.kind === 'upstream_auth')
-      shared.logger.warn(
-        `modelgate: upstream '${target.upstreamName}' refused the configured credentials (request ${ledger.requestId})`,
-        error.cause,
-      )
-    return result
-  }
-  return {
-    step,
-    done: run(),
-    settled: () => settled,
-    cancel() {
-      log.error ??= 'cancelled'
-      canceller.abort(new GatewayError('cancelled', 'Another target was faster.'))
-    },
-  }
+  const attempt = new Attempt({
+    target,
+    prepared,
+    stream: ledger.stream,
+    key: ticket.key,
+    inbound,
+    extraHeaders: headersFor(call, log),
+    transport,
+    signal,
+    limits: limitsFor(target, shared.limits),
+    holdMs: Math.max(0, holdUntil - Date.now()),
+    log,
+    ticket,
+  })
+  return new LaunchedAttempt(call, step, attempt, ticket, log)
 }
 
 function enterBooks(ledger: Ledger, target: ResolvedTarget, { lane }: Prepared): void {
@@ -347,47 +261,26 @@ function enterBooks(ledger: Ledger, target: ResolvedTarget, { lane }: Prepared):
   ledger.losses = lane.report.losses
 }
 
+/** The gateway's, for targets without limits of their own. */
+const commonLimits = new WeakMap<Required<Limits>, AttemptLimits>()
+
 function limitsFor({ limits: own }: ResolvedTarget, limits: Required<Limits>): AttemptLimits {
-  const { connectMs } = own ?? {}
+  if (own !== undefined) return limitsOf(own, limits)
+  let common = commonLimits.get(limits)
+  if (common === undefined) {
+    common = limitsOf({}, limits)
+    commonLimits.set(limits, common)
+  }
+  return common
+}
+
+function limitsOf(own: TargetLimits, limits: Required<Limits>): AttemptLimits {
+  const { connectMs } = own
   return {
     connectMs: connectMs === undefined ? undefined : Math.min(connectMs, longestMs),
-    firstByteMs: Math.min(own?.firstByteMs ?? limits.firstByteMs, longestMs),
-    idleMs: Math.min(own?.idleMs ?? limits.idleMs, longestMs),
-    totalMs: Math.min(own?.totalMs ?? limits.totalMs, longestMs),
+    firstByteMs: Math.min(own.firstByteMs ?? limits.firstByteMs, longestMs),
+    idleMs: Math.min(own.idleMs ?? limits.idleMs, longestMs),
+    totalMs: Math.min(own.totalMs ?? limits.totalMs, longestMs),
     answerBytes: limits.answerBytes,
   }
-}
-
-/** Why no attempt was made at all. */
-function nobodyToCall<P extends Prepared>(
-  { ledger }: TargetCall,
-  all: readonly Candidate<P>[],
-  health: Health,
-  unprepared: GatewayError | undefined,
-): GatewayError {
-  const model = ledger.model.length > 100 ? `${ledger.model.slice(0, 100)}…` : ledger.model
-  if (all.length === 0)
-    return new GatewayError(
-      'invalid_request',
-      `The model '${model}' does not take such a request: no target is meant for it.`,
-      {
-        param: 'model',
-      },
-    )
-  const standings = all.filter(({ out }) => !out).map(({ target }) => health.standing(target))
-  if (standings.length > 0) return resting(ledger.model, standings)
-  return unprepared ?? new GatewayError('model_not_found', `The model '${model}' has no upstream.`)
-}
-
-/** An upstream names fields as it was sent them, which may not be as the client wrote them. */
-function inClientTerms(error: GatewayError, { paramOf }: Prepared['lane']): GatewayError {
-  const { kind, message, param, raw: _raw, ...details } = error.info
-  if (paramOf === undefined || param === undefined) return error
-  const own = paramOf(param)
-  if (own === param) return error
-  return new GatewayError(kind, message, {
-    ...details,
-    ...(own === undefined ? {} : { param: own }),
-    ...(error.cause === undefined ? {} : { cause: error.cause }),
-  })
 }
