@@ -34,7 +34,7 @@ export interface AttemptOptions {
   readonly holdMs: number
   /** Filled in as the answer comes, which for a stream may be after the attempt's end. */
   readonly log: AttemptLog
-  readonly ticket: Pick<Ticket, 'answered'>
+  readonly ticket: Ticket
 }
 
 /** In milliseconds; `answerBytes` in bytes. */
@@ -91,6 +91,8 @@ type Doing = (cause: unknown) => GatewayError
  * a function with functions in it: one is made for each call, and what it allocates is felt.
  */
 export class Attempt {
+  /** It is over, or a stream has been handed on. */
+  settled = false
   readonly #options: AttemptOptions
   /** Of this attempt alone: the clock stops it, the client's leaving, and whoever is better without it. */
   readonly #canceller = createCanceller()
@@ -121,12 +123,26 @@ export class Attempt {
 
   /** Never rejects: what went wrong is a value, so that the caller can go on to the next target. */
   async run(): Promise<AttemptResult | AttemptFailure> {
-    const { signal, stream } = this.#options
+    const { signal, stream, prepared, limits } = this.#options
     try {
-      return stream ? await this.#openStream() : await this.#readWhole()
+      if (stream) return await this.#openStream()
+      const response = await this.#send()
+      const refused = this.#receive(response)
+      if (refused !== undefined) throw await refused
+      this.#begun = true
+      this.#heard()
+      this.#doing = truncated
+      if (prepared.lane.passes === true && !isJson(response)) return await this.#passBytes(response)
+      const bytes = await response.bytes(limits.answerBytes, () => this.#heard())
+      clearTimeout(this.#timer)
+      this.#doing = asItIs
+      const answer = this.#inClientsSight(() => prepared.lane.answer(bytes))
+      this.#answered()
+      return { kind: 'whole', answer }
     } catch (cause) {
       return this.#failure(cause)
     } finally {
+      this.settled = true
       // A stream's relay listens to the client itself.
       signal.removeEventListener('abort', this)
     }
@@ -160,23 +176,6 @@ export class Attempt {
   #abort(reason?: unknown): void {
     clearTimeout(this.#timer)
     this.#canceller.abort(reason)
-  }
-
-  async #readWhole(): Promise<AttemptResult> {
-    const { prepared, limits } = this.#options
-    const response = await this.#send()
-    const refused = this.#receive(response)
-    if (refused !== undefined) throw await refused
-    this.#begun = true
-    this.#heard()
-    this.#doing = truncated
-    if (prepared.lane.passes === true && !isJson(response)) return await this.#passBytes(response)
-    const bytes = await response.bytes(limits.answerBytes, () => this.#heard())
-    clearTimeout(this.#timer)
-    this.#doing = asItIs
-    const answer = this.#inClientsSight(() => prepared.lane.answer(bytes))
-    this.#answered()
-    return { kind: 'whole', answer }
   }
 
   async #passBytes(response: TransportResponse): Promise<AttemptResult> {
@@ -306,12 +305,13 @@ export class Attempt {
   }
 
   #failure(cause: unknown): AttemptFailure {
-    const { log } = this.#options
+    const { log, ticket } = this.#options
     this.#abort()
     const error = this.#reason(cause)
     log.error = error.info.kind
     log.latencyMs ??= Date.now() - this.#startedAt
     const { hints } = error
+    ticket.over(error, hints?.waitMs)
     // Our own patience is not begun anew with the same target; nor is what the upstream itself calls hopeless, nor what says
     // that there is no such endpoint.
     const noMore = error === this.#expired || hints?.hopeless === true || hasNoEndpoint(log.status)

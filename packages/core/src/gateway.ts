@@ -30,7 +30,7 @@ import { admissionHeaders, callHeaders, errorReply, idHeaders, isStream, json } 
 import { createRouter } from './router.ts'
 import { createMatcher, type Match, type Route, routes } from './routes.ts'
 import { RunningCalls } from './running.ts'
-import { type Ledger, settle } from './settle.ts'
+import { type Ledger, openBooks, settle } from './settle.ts'
 import type { Signal } from './signal.ts'
 import { createRecords, type Records } from './state/records.ts'
 import { memoryResponseStore } from './state/store.ts'
@@ -111,18 +111,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         requestId,
       )
     if (closing !== undefined) return errorReply(shuttingDown(), codec, requestId)
-    const ledger: Ledger = {
-      requestId,
-      operation: found.route.operation,
-      format: codec.format,
-      startedAt: performance.now(),
-      arrivedAt: Date.now(),
-      identity: null,
-      model: '',
-      stream: false,
-      losses: [],
-      attempts: [],
-    }
+    const ledger = openBooks(requestId, found.route.operation, codec.format)
     const entry = running.enter(inbound)
     const done = (): void => running.leave(entry)
     try {
@@ -172,17 +161,12 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     const identity = authenticate(auth, inbound, route)
     // Not awaited needlessly: most functions answer at once.
     ledger.identity = identity instanceof Promise ? await identity : identity
-    const sendJson = (body: JsonObject): Reply => ({
-      status: 200,
-      headers: { 'content-type': json, ...idHeaders(ledger.requestId) },
-      body: JSON.stringify(body),
-    })
     switch (route.operation) {
       case 'list-models':
-        return sendJson(listModels(codec, shared.router.list(ledger.identity), inbound.query))
+        return sendJson(ledger, listModels(codec, shared.router.list(ledger.identity), inbound.query))
       case 'get-model': {
         const name = params.model ?? ''
-        return sendJson(getModel(codec, name, shared.router.has(name, ledger.identity)))
+        return sendJson(ledger, getModel(codec, name, shared.router.has(name, ledger.identity)))
       }
       case 'realtime':
       case 'plugin':
@@ -213,14 +197,14 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
             )
           const whole = await remembered(route, request, identity)
           const told = explain({ shared, inbound, codec, request: whole, model, stream, identity })
-          return sendJson(told as unknown as JsonObject)
+          return sendJson(ledger, told as unknown as JsonObject)
         }
         const { transport, signal, release } = call
         const jsonArray = ledger.stream && wantsArray(route, inbound)
-        const context = { shared, inbound, codec, ledger, transport, signal, release, jsonArray }
+        const whole = { shared, inbound, codec, request, ledger, transport, signal, release, jsonArray }
         // Awaited here: a promise returned from an async function costs three turns of the queue.
-        if (route.refers !== true || store === false) return await generate({ ...context, request })
-        return await generateKept({ ...context, request }, recordsOf(ledger.identity))
+        if (route.refers !== true || store === false) return await generate(whole)
+        return await generateKept(whole, recordsOf(ledger.identity))
       }
       case 'get-response':
       case 'delete-response':
@@ -338,6 +322,12 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   for (const plugin of shared.plugins) plugin.onStart?.(gateway)
   return gateway
 }
+
+const sendJson = ({ requestId }: Ledger, body: JsonObject): Reply => ({
+  status: 200,
+  headers: { 'content-type': json, ...idHeaders(requestId) },
+  body: JSON.stringify(body),
+})
 
 /** Callers that cannot be told apart must not find each other's things. */
 const isNameless = (identity: Identity | null): boolean => identity !== null && !identity.id

@@ -1,3 +1,4 @@
+import type { OnLoss } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
 import { codecOf } from './formats/index.ts'
@@ -22,16 +23,16 @@ export interface GenerateCall extends AnswerCall {
   readonly unknown?: GatewayError | undefined
 }
 
-/** Chat generation in any format: plan, then one attempt after another until one answers. Throws GatewayError. */
-export async function generate(call: GenerateCall): Promise<Reply> {
+/** Chat generation in any format: plan, then one attempt after another until one answers. Rejects with GatewayError. */
+export function generate(call: GenerateCall): Promise<Reply> {
   const { shared, ledger, request, codec, kept, onlyUpstream, unknown } = call
-  const answered = await tryTargets(call, (target, policy) => {
+  const prepare = (target: ResolvedTarget, policy: OnLoss) => {
     if (onlyUpstream !== undefined && target.upstreamName !== onlyUpstream) throw keptElsewhere()
     if (unknown !== undefined && !speaks(target.upstream, codec.format, target.model)) throw unknown
     const lane = chooseLane({ codec, request, target, limits: shared.limits, tellLosses: policy !== 'ignore', kept })
     return generation(lane, target, ledger.stream)
-  })
-  return sendAnswer(call, answered)
+  }
+  return tryTargets(call, prepare).then((answered) => sendAnswer(call, answered))
 }
 
 const keptElsewhere = (): GatewayError =>

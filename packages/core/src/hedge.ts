@@ -1,27 +1,30 @@
-import type { AttemptFailure } from './attempt.ts'
+import type { Attempt, AttemptFailure, AttemptLog, AttemptResult } from './attempt.ts'
 import { longestMs } from './check-config.ts'
 import { GatewayError } from './errors.ts'
-import type { Answered, Prepared, Step } from './targets.ts'
+import type { Ticket } from './health/health.ts'
+import type { Prepared, Step } from './targets.ts'
 
 /** An attempt on its way. */
 export interface Launched<P extends Prepared> {
   readonly step: Step<P>
-  readonly done: Promise<Answered<P> | AttemptFailure>
-  /** Another was faster. */
-  cancel(): void
-  readonly settled: boolean
+  readonly attempt: Attempt
+  readonly done: Promise<AttemptResult | AttemptFailure>
+  readonly ticket: Ticket
+  readonly log: AttemptLog
 }
 
 /** What came of one attempt, or of two side by side. */
 interface Outcome<P extends Prepared> {
-  readonly answered?: Answered<P>
+  readonly answered?: { readonly launched: Launched<P>; readonly result: AttemptResult }
   /** Without an answer there is at least one; a hedge's stands before the other. */
   readonly failed: readonly { readonly step: Step<P>; readonly failure: AttemptFailure }[]
 }
 
-async function alone<P extends Prepared>({ step, done }: Launched<P>): Promise<Outcome<P>> {
-  const result = await done
-  return 'error' in result ? { failed: [{ step, failure: result }] } : { answered: result, failed: [] }
+async function alone<P extends Prepared>(launched: Launched<P>): Promise<Outcome<P>> {
+  const result = await launched.done
+  return 'error' in result
+    ? { failed: [{ step: launched.step, failure: result }] }
+    : { answered: { launched, result }, failed: [] }
 }
 
 /** A second attempt beside the first, where that has not answered after a while. The first to answer wins. */
@@ -55,19 +58,21 @@ export async function hedged<P extends Prepared>(
       continue
     }
     for (const other of running) giveUp(other)
-    return { answered: result, failed }
+    return { answered: { launched: who, result }, failed }
   }
   return { failed }
 }
 
 /** Its answer, should one come at the same moment, is nobody's. */
-function giveUp<P extends Prepared>(launched: Launched<P>): void {
-  launched.cancel()
-  void launched.done.then((late) => {
+function giveUp<P extends Prepared>({ attempt, log, done, ticket }: Launched<P>): void {
+  log.error ??= 'cancelled'
+  const reason = new GatewayError('cancelled', 'Another target was faster.')
+  attempt.cancel(reason)
+  void done.then((late) => {
     if ('error' in late) return
-    late.ticket.over(new GatewayError('cancelled', 'Another target was faster.'))
-    if (late.result.kind === 'whole') return
-    late.result.pump.close()
-    late.result.abort()
+    ticket.over(reason)
+    if (late.kind === 'whole') return
+    late.pump.close()
+    late.abort()
   })
 }

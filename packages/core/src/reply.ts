@@ -25,12 +25,22 @@ export const idHeaders = (requestId: string): Record<string, string> => ({
  */
 export function callHeaders(ledger: Ledger): Record<string, string> {
   const { requestId, upstream, upstreamModel, attempts, admissions } = ledger
-  const headers = idHeaders(requestId)
-  if (admissions !== undefined) Object.assign(headers, admissionHeaders(ledger))
-  if (upstream !== undefined) headers['modelgate-upstream'] = headerText(upstream)
-  if (upstreamModel !== undefined) headers['modelgate-model'] = headerText(upstreamModel)
-  headers['modelgate-attempts'] = String(attempts.length)
-  return headers
+  if (upstream === undefined || upstreamModel === undefined || admissions !== undefined) {
+    const headers = idHeaders(requestId)
+    if (admissions !== undefined) Object.assign(headers, admissionHeaders(ledger))
+    if (upstream !== undefined) headers['modelgate-upstream'] = headerText(upstream)
+    if (upstreamModel !== undefined) headers['modelgate-model'] = headerText(upstreamModel)
+    headers['modelgate-attempts'] = String(attempts.length)
+    return headers
+  }
+  return {
+    'x-request-id': requestId,
+    'request-id': requestId,
+    'modelgate-request-id': requestId,
+    'modelgate-upstream': headerText(upstream),
+    'modelgate-model': headerText(upstreamModel),
+    'modelgate-attempts': String(attempts.length),
+  }
 }
 
 /** What those that let a call in want told, in the words of the client's format. */

@@ -27,32 +27,62 @@ export interface Ledger {
   identity: Identity | null
   model: string
   stream: boolean
-  upstream?: string
-  upstreamModel?: string
-  upstreamFormat?: UpstreamFormat
-  lane?: 'wire' | 'translate'
+  upstream?: string | undefined
+  upstreamModel?: string | undefined
+  upstreamFormat?: UpstreamFormat | undefined
+  lane?: 'wire' | 'translate' | undefined
   losses: readonly Loss[]
-  usage?: Usage
-  units?: Units
-  estimate?: EstimatedBy
-  firstEventAt?: number
+  usage?: Usage | undefined
+  units?: Units | undefined
+  estimate?: EstimatedBy | undefined
+  firstEventAt?: number | undefined
   readonly attempts: Attempt[]
-  finish?: string
+  finish?: string | undefined
   /** How it is counted in tokens, where it is. */
-  counted?: Counted
+  counted?: Counted | undefined
   /** The request, for an estimate of what it took. */
-  body?: JsonObject
+  body?: JsonObject | undefined
   /** About how many tokens the answer has said. */
-  said?: () => number
+  said?: (() => number) | undefined
   /** By whom the call was let in: each is told of its end. */
-  admissions?: Admission[]
+  admissions?: Admission[] | undefined
   /** The books are closed. */
-  settled?: boolean
+  settled?: boolean | undefined
   /** Plugins have heard of it: they must hear of its end. */
-  announced?: boolean
+  announced?: boolean | undefined
   /** The gateway has done what it may: whoever tries again only adds to the upstream's load. */
-  spent?: boolean
+  spent?: boolean | undefined
 }
+
+/** The books of a call that has just come. All that may be written in them stands there from the beginning: one shape for all calls. */
+export const openBooks = (requestId: string, operation: string, format: Format): Ledger => ({
+  requestId,
+  operation,
+  format,
+  startedAt: performance.now(),
+  arrivedAt: Date.now(),
+  identity: null,
+  model: '',
+  stream: false,
+  upstream: undefined,
+  upstreamModel: undefined,
+  upstreamFormat: undefined,
+  lane: undefined,
+  losses: [],
+  usage: undefined,
+  units: undefined,
+  estimate: undefined,
+  firstEventAt: undefined,
+  attempts: [],
+  finish: undefined,
+  counted: undefined,
+  body: undefined,
+  said: undefined,
+  admissions: undefined,
+  settled: undefined,
+  announced: undefined,
+  spent: undefined,
+})
 
 export interface Ending {
   readonly status: number
@@ -92,8 +122,9 @@ export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[
   if (isAbandoned(ledger)) event.abandoned = true
   put(event, 'error', ending.error)
   if (ledger.firstEventAt !== undefined) event.firstEventMs = ledger.firstEventAt - ledger.startedAt
-  const quietly = <T>(what: string, run: () => T): T | undefined => {
-    const failed = (error: unknown): void => logger.error(`modelgate: ${what} failed`, error)
+  const quietly = <T>(run: () => T, hook: string, of?: Plugin): T | undefined => {
+    const failed = (error: unknown): void =>
+      logger.error(`modelgate: ${of === undefined ? hook : `${hook} of plugin '${of.name}'`} failed`, error)
     try {
       const done = run()
       // Some do nothing until they are awaited.
@@ -106,13 +137,14 @@ export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[
   }
   for (const plugin of plugins) {
     if (plugin.costOf === undefined) continue
-    const cost = quietly(`costOf of plugin '${plugin.name}'`, () => plugin.costOf?.(event))
+    const cost = quietly(() => plugin.costOf?.(event), 'costOf', plugin)
     if (cost === undefined || cost === null) continue
     event.cost = cost
     break
   }
-  for (const admission of ledger.admissions ?? [])
-    if (admission.settle !== undefined) quietly('settling a call', () => admission.settle?.(event))
+  if (ledger.admissions !== undefined)
+    for (const admission of ledger.admissions)
+      if (admission.settle !== undefined) quietly(() => admission.settle?.(event), 'settling a call')
   for (const plugin of plugins)
-    if (plugin.onFinish !== undefined) quietly(`onFinish of plugin '${plugin.name}'`, () => plugin.onFinish?.(event))
+    if (plugin.onFinish !== undefined) quietly(() => plugin.onFinish?.(event), 'onFinish', plugin)
 }

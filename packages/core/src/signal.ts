@@ -22,15 +22,24 @@ export interface Canceller extends Signal {
 class PlainCanceller implements Canceller {
   aborted = false
   reason: unknown
-  #listeners: SignalListener[] = []
+  // Nearly all have one listener: an array for each signal would be felt.
+  #first: SignalListener | undefined
+  #more: SignalListener[] | undefined
 
   addEventListener(_type: 'abort', listener: SignalListener): void {
-    if (!this.aborted) this.#listeners.push(listener)
+    if (this.aborted) return
+    if (this.#first === undefined && this.#more === undefined) this.#first = listener
+    else if (this.#more === undefined) this.#more = [listener]
+    else this.#more.push(listener)
   }
 
   removeEventListener(_type: 'abort', listener: SignalListener): void {
-    const at = this.#listeners.indexOf(listener)
-    if (at >= 0) this.#listeners.splice(at, 1)
+    if (this.#first === listener) {
+      this.#first = undefined
+      return
+    }
+    const at = this.#more?.indexOf(listener) ?? -1
+    if (at >= 0) this.#more?.splice(at, 1)
   }
 
   abort(reason?: unknown): void {
@@ -38,9 +47,15 @@ class PlainCanceller implements Canceller {
     this.aborted = true
     this.reason = reason
     // One at a time off the list: a listener may remove another that has not been told yet.
-    for (let listener = this.#listeners.shift(); listener !== undefined; listener = this.#listeners.shift())
+    for (let listener = this.#next(); listener !== undefined; listener = this.#next())
       if (typeof listener === 'function') listener()
       else listener.handleEvent()
+  }
+
+  #next(): SignalListener | undefined {
+    const first = this.#first
+    this.#first = undefined
+    return first ?? this.#more?.shift()
   }
 }
 

@@ -4,7 +4,6 @@ import { arrange } from './arrange.ts'
 import { Attempt, type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult } from './attempt.ts'
 import { longestMs } from './check-config.ts'
 import type { Limits, Logger, OnLoss, TargetLimits } from './config.ts'
-import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
 import type { Health, Ticket } from './health/health.ts'
 import { hedged, type Launched } from './hedge.ts'
@@ -113,19 +112,23 @@ export async function tryTargets<P extends Prepared>(
     const started = launch(call, current, affinity, search.holdUntil)
     if (plan.hedgeMs === undefined) {
       const result = await started.done
-      if (!('error' in result)) return result
+      if (!('error' in result)) return answeredBy(started, result)
+      warnOfRefusal(call, current, result)
       current = await search.after(current, result)
       continue
     }
     const { answered, failed } = await hedged(started, plan.hedgeMs, async () => {
       const other = search.left() > 0 ? await search.fresh() : undefined
       // It may have answered while an upload was made ready.
-      if (other === undefined || started.settled || !health.takeRetry(other.target, plan.retry)) return undefined
+      if (other === undefined || started.attempt.settled || !health.takeRetry(other.target, plan.retry))
+        return undefined
       return launch(call, search.step(other, 'hedge'), affinity, search.holdUntil)
     })
+    for (const { step: tried, failure } of failed) warnOfRefusal(call, tried, failure)
     if (answered !== undefined) {
-      enterBooks(ledger, answered.target, answered.prepared)
-      return answered
+      const { launched, result } = answered
+      enterBooks(ledger, launched.step.candidate.target, launched.step.prepared)
+      return answeredBy(launched, result)
     }
     current = undefined
     // What went wrong with the one that was only called beside the other is not the call's to tell.
@@ -170,50 +173,6 @@ const candidateOf = <P extends Prepared>(target: ResolvedTarget): Candidate<P> =
   policy: 'warn',
 })
 
-/** An attempt on its way, in the books. */
-class LaunchedAttempt<P extends Prepared> implements Launched<P> {
-  readonly step: Step<P>
-  readonly done: Promise<Answered<P> | AttemptFailure>
-  settled = false
-  readonly #call: TargetCall
-  readonly #attempt: Attempt
-  readonly #ticket: Ticket
-  readonly #log: AttemptLog
-
-  constructor(call: TargetCall, step: Step<P>, attempt: Attempt, ticket: Ticket, log: AttemptLog) {
-    this.#call = call
-    this.step = step
-    this.#attempt = attempt
-    this.#ticket = ticket
-    this.#log = log
-    this.done = this.#run()
-  }
-
-  cancel(): void {
-    this.#log.error ??= 'cancelled'
-    this.#attempt.cancel(new GatewayError('cancelled', 'Another target was faster.'))
-  }
-
-  async #run(): Promise<Answered<P> | AttemptFailure> {
-    const result = await this.#attempt.run()
-    this.settled = true
-    const { candidate, prepared } = this.step
-    const { target, policy } = candidate
-    const ticket = this.#ticket
-    if (!('error' in result)) return { prepared, policy, result, ticket, log: this.#log, target }
-    const { error } = result
-    ticket.over(error, error.hints?.waitMs)
-    const { shared, ledger } = this.#call
-    // Also where another target saves the call: somebody has to mend it.
-    if (error.info.kind === 'upstream_auth')
-      shared.logger.warn(
-        `modelgate: upstream '${target.upstreamName}' refused the configured credentials (request ${ledger.requestId})`,
-        error.cause,
-      )
-    return result
-  }
-}
-
 function launch<P extends Prepared>(
   call: TargetCall,
   step: Step<P>,
@@ -250,7 +209,26 @@ function launch<P extends Prepared>(
     log,
     ticket,
   })
-  return new LaunchedAttempt(call, step, attempt, ticket, log)
+  return { step, attempt, done: attempt.run(), ticket, log }
+}
+
+function answeredBy<P extends Prepared>({ step, ticket, log }: Launched<P>, result: AttemptResult): Answered<P> {
+  const { prepared, candidate } = step
+  return { prepared, policy: candidate.policy, result, ticket, log, target: candidate.target }
+}
+
+/** Also where another target saves the call: somebody has to mend it. */
+function warnOfRefusal<P extends Prepared>(
+  { shared, ledger }: TargetCall,
+  { candidate }: Step<P>,
+  { error }: AttemptFailure,
+): void {
+  if (error.info.kind !== 'upstream_auth') return
+  const { upstreamName } = candidate.target
+  shared.logger.warn(
+    `modelgate: upstream '${upstreamName}' refused the configured credentials (request ${ledger.requestId})`,
+    error.cause,
+  )
 }
 
 function enterBooks(ledger: Ledger, target: ResolvedTarget, { lane }: Prepared): void {

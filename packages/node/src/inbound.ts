@@ -65,7 +65,7 @@ export class NodeInbound implements Inbound {
       leave()
       return
     }
-    res.once('close', leave)
+    res.on('close', leave)
     // A pipelined response has no socket until those before it are done, and is not told if that socket dies.
     if (res.socket === null && this.#req.httpVersionMajor === 1) {
       const { socket } = this.#req

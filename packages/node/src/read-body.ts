@@ -65,11 +65,16 @@ function readStream(req: IncomingMessage, limit: number): Promise<Uint8Array> {
       else if (rest === undefined) rest = [first, chunk]
       else rest.push(chunk)
     }
+    // The listeners stay: whatever comes behind the end finds a settled promise, and taking them off would cost more. The bytes
+    // must not stay with them: a request lives as long as its answer.
     const onEnd = (): void => {
-      stop()
+      pace.done()
       resolve(rest === undefined ? (first ?? empty) : Buffer.concat(rest, size))
+      first = undefined
+      rest = undefined
     }
     const onGone = (cause?: unknown): void => {
+      if (req.readableEnded) return
       stop()
       reject(cutOff(cause))
     }

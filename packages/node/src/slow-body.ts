@@ -11,12 +11,33 @@ export interface Pace {
   done(): void
 }
 
-interface Guarded extends Pace {
-  sweeps: number
+/** A body that is watched, and its place among the others. */
+class Guarded implements Pace {
+  bytes = 0
+  sweeps = 0
   readonly onSlow: () => void
+  before: Guarded | undefined
+  behind: Guarded | undefined
+
+  constructor(onSlow: () => void) {
+    this.onSlow = onSlow
+  }
+
+  done(): void {
+    const { before, behind } = this
+    if (before !== undefined) before.behind = behind
+    if (behind !== undefined) behind.before = before
+    else if (last === this) last = before
+    this.before = undefined
+    this.behind = undefined
+  }
 }
 
-const guarded = new Set<Guarded>()
+/**
+ * The bodies that are watched are linked to each other: a Set that gains and loses an entry with every request leaves dead
+ * tables behind that keep whole requests in memory until the next full collection.
+ */
+let last: Guarded | undefined
 let sweeper: NodeJS.Timeout | undefined
 
 /**
@@ -24,32 +45,32 @@ let sweeper: NodeJS.Timeout | undefined
  * timer for the whole process, and none while no body is awaited: a timer for each request costs more than its body.
  */
 export function guardPace(onSlow: () => void): Pace {
-  const pace: Guarded = {
-    bytes: 0,
-    sweeps: 0,
-    onSlow,
-    done: () => {
-      guarded.delete(pace)
-    },
+  const pace = new Guarded(onSlow)
+  if (last !== undefined) {
+    last.behind = pace
+    pace.before = last
   }
-  guarded.add(pace)
+  last = pace
   sweeper ??= setInterval(sweep, sweepMs).unref()
   return pace
 }
 
 function sweep(): void {
-  if (guarded.size === 0) {
+  if (last === undefined) {
     clearInterval(sweeper)
     sweeper = undefined
     return
   }
-  for (const pace of guarded) {
+  const slow: Guarded[] = []
+  for (let pace: Guarded | undefined = last; pace !== undefined; pace = pace.before) {
     if (pace.bytes >= minBytes) {
       pace.bytes = 0
       pace.sweeps = 0
       continue
     }
     pace.sweeps++
-    if (pace.sweeps > maxSweeps) pace.onSlow()
+    if (pace.sweeps > maxSweeps) slow.push(pace)
   }
+  // Whoever is told leaves the list.
+  for (const pace of slow) pace.onSlow()
 }
