@@ -14,93 +14,113 @@ export interface Pump {
   drain(limitMs: number): void
 }
 
-export function createPump(source: AsyncIterable<Uint8Array>): Pump {
-  const iterator = source[Symbol.asyncIterator]()
-  let pulling = false
-  let arrived: { value: Pumped } | { error: unknown } | undefined
-  let waiter: { resolve(value: Pumped): void; reject(error: unknown): void } | undefined
-  let deadline = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let timerAt = 0
-  let over = false
+export const createPump = (source: AsyncIterable<Uint8Array>): Pump => new SourcePump(source)
 
-  const deliver = (item: { value: Pumped } | { error: unknown }): void => {
-    pulling = false
+class SourcePump implements Pump {
+  readonly #iterator: AsyncIterator<Uint8Array>
+  #pulling = false
+  #arrived: { readonly value: Pumped } | { readonly error: unknown } | undefined
+  #waiter: { resolve(value: Pumped): void; reject(error: unknown): void } | undefined
+  #deadline = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #timerAt = 0
+  #over = false
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#iterator = source[Symbol.asyncIterator]()
+  }
+
+  next(timeoutMs: number): Promise<Pumped> {
+    const arrived = this.#arrived
+    if (arrived !== undefined) {
+      this.#arrived = undefined
+      return 'error' in arrived ? Promise.reject(arrived.error) : Promise.resolve(arrived.value)
+    }
+    if (this.#over) return Promise.resolve('end')
+    return new Promise((resolve, reject) => {
+      this.#waiter = { resolve, reject }
+      this.#deadline = Date.now() + timeoutMs
+      if (!this.#pulling) this.#pull()
+      // What is here already needs no timer: it comes before this.
+      if (this.#timer === undefined || this.#timerAt > this.#deadline) queueMicrotask(() => this.#arm())
+    })
+  }
+
+  close(): void {
+    this.#disarm()
+    if (this.#over) return
+    this.#over = true
+    // Whoever waits is told at once; a source may take its time, or never answer.
+    const waiter = this.#waiter
+    this.#waiter = undefined
+    waiter?.resolve('end')
+    // A source that fails while being closed has nothing left to say.
+    this.#iterator.return?.().catch(() => {})
+  }
+
+  drain(limitMs: number): void {
+    const until = Date.now() + limitMs
+    const step = (item: Pumped): Promise<void> | undefined => {
+      if (item !== 'end' && item !== 'tick' && Date.now() < until) return this.next(until - Date.now()).then(step)
+      this.close()
+      return undefined
+    }
+    this.next(limitMs)
+      .then(step)
+      .catch(() => this.close())
+  }
+
+  #pull(): void {
+    this.#pulling = true
+    this.#iterator.next().then(
+      ({ done, value }) => {
+        if (done === true) this.#over = true
+        this.#deliver({ value: done === true ? 'end' : value })
+      },
+      (error: unknown) => {
+        this.#over = true
+        this.#deliver({ error })
+      },
+    )
+  }
+
+  #deliver(item: { readonly value: Pumped } | { readonly error: unknown }): void {
+    this.#pulling = false
+    const waiter = this.#waiter
     if (waiter === undefined) {
-      arrived = item
+      this.#arrived = item
       return
     }
-    const { resolve, reject } = waiter
-    waiter = undefined
-    if ('error' in item) reject(item.error)
-    else resolve(item.value)
-  }
-  const arm = (at: number): void => {
-    if (timer !== undefined && timerAt <= at) return
-    if (timer !== undefined) clearTimeout(timer)
-    timerAt = at
-    timer = setTimeout(ring, Math.max(0, at - Date.now()))
-  }
-  const ring = (): void => {
-    timer = undefined
-    if (waiter === undefined) return
-    if (Date.now() < deadline) arm(deadline)
-    else {
-      const { resolve } = waiter
-      waiter = undefined
-      resolve('tick')
-    }
+    this.#waiter = undefined
+    if ('error' in item) waiter.reject(item.error)
+    else waiter.resolve(item.value)
   }
 
-  const pump: Pump = {
-    next(timeoutMs) {
-      if (arrived !== undefined) {
-        const item = arrived
-        arrived = undefined
-        return 'error' in item ? Promise.reject(item.error) : Promise.resolve(item.value)
-      }
-      if (over) return Promise.resolve('end')
-      return new Promise((resolve, reject) => {
-        waiter = { resolve, reject }
-        deadline = Date.now() + timeoutMs
-        arm(deadline)
-        if (pulling) return
-        pulling = true
-        iterator.next().then(
-          ({ done, value }) => {
-            if (done === true) over = true
-            deliver({ value: done === true ? 'end' : value })
-          },
-          (error: unknown) => {
-            over = true
-            deliver({ error })
-          },
-        )
-      })
-    },
-    close() {
-      if (timer !== undefined) clearTimeout(timer)
-      timer = undefined
-      if (over) return
-      over = true
-      // Whoever waits is told at once; a source may take its time, or never answer.
-      waiter?.resolve('end')
-      waiter = undefined
-      // A source that fails while being closed has nothing left to say.
-      iterator.return?.().catch(() => {})
-    },
-    drain(limitMs) {
-      const until = Date.now() + limitMs
-      const step = (item: Pumped): Promise<void> | undefined => {
-        if (item !== 'end' && item !== 'tick' && Date.now() < until) return pump.next(until - Date.now()).then(step)
-        return undefined
-      }
-      pump
-        .next(limitMs)
-        .then(step)
-        .catch(() => {})
-        .finally(() => pump.close())
-    },
+  #arm(): void {
+    if (this.#waiter === undefined) return
+    if (this.#timer !== undefined && this.#timerAt <= this.#deadline) return
+    this.#disarm()
+    this.#timerAt = this.#deadline
+    this.#timer = setTimeout(ring, Math.max(0, this.#deadline - Date.now()), this)
   }
-  return pump
+
+  #disarm(): void {
+    if (this.#timer !== undefined) clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  /** The timer. */
+  ring(): void {
+    this.#timer = undefined
+    const waiter = this.#waiter
+    if (waiter === undefined) return
+    if (Date.now() < this.#deadline) {
+      this.#arm()
+      return
+    }
+    this.#waiter = undefined
+    waiter.resolve('tick')
+  }
 }
+
+const ring = (pump: SourcePump): void => pump.ring()

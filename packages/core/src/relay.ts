@@ -158,59 +158,58 @@ export function relay(
   const next = async (): Promise<IteratorResult<Uint8Array>> => {
     // While the client did not read, nobody listened to the upstream: that silence is not its own.
     lastIn += Date.now() - handedOver
-    const result = await pull()
-    handedOver = Date.now()
-    return result
-  }
-  const pull = async (): Promise<IteratorResult<Uint8Array>> => {
-    while (!over) {
-      if (stopped !== undefined) return fail(stopped, stream.take())
-      const ready = stream.take()
-      if (stream.state.ended || stream.state.error !== undefined) {
-        leave()
-        if (ready !== undefined) return { done: false, value: ready }
-        break
-      }
-      if (ready !== undefined) {
-        lastOut = Date.now()
-        return { done: false, value: ready }
-      }
-      const now = Date.now()
-      const silentUntil = waiting ? firstUntil : lastIn + times.idleMs
-      const wait = Math.min(lastOut + times.heartbeatMs, silentUntil, totalUntil) - now
-      try {
-        const item = await pump.next(Math.max(0, wait))
-        if (over) break
-        if (stopped !== undefined) continue
-        if (item === 'tick') {
-          const ticked = Date.now()
-          if (ticked >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), undefined)
-          if (waiting ? ticked >= firstUntil : ticked - lastIn >= times.idleMs)
-            return fail(waiting ? noAnswer(limitOf(firstUntil)) : fellSilent(), undefined)
-          if (ticked - lastOut >= times.heartbeatMs) {
-            lastOut = ticked
-            return { done: false, value: stream.heartbeat() }
-          }
-        } else if (item === 'end') {
-          stream.end()
-          if (!stream.state.ended && stream.state.error === undefined) return fail(truncated(), stream.take())
-        } else {
-          lastIn = Date.now()
-          // An upstream that never falls silent may still take too long.
-          if (lastIn >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), stream.take())
-          stream.push(item)
-          if (waiting && stream.state.started) {
-            waiting = false
-            times.onFirst?.()
-          }
+    try {
+      while (!over) {
+        if (stopped !== undefined) return fail(stopped, stream.take())
+        const ready = stream.take()
+        if (stream.state.ended || stream.state.error !== undefined) {
+          leave()
+          if (ready !== undefined) return { done: false, value: ready }
+          break
         }
-      } catch (error) {
-        if (over) break
-        if (stopped !== undefined) continue
-        return fail(truncated(error), stream.take())
+        if (ready !== undefined) {
+          lastOut = Date.now()
+          return { done: false, value: ready }
+        }
+        const now = Date.now()
+        const silentUntil = waiting ? firstUntil : lastIn + times.idleMs
+        const wait = Math.min(lastOut + times.heartbeatMs, silentUntil, totalUntil) - now
+        try {
+          const item = await pump.next(Math.max(0, wait))
+          if (over) break
+          if (stopped !== undefined) continue
+          if (item === 'tick') {
+            const ticked = Date.now()
+            if (ticked >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), undefined)
+            if (waiting ? ticked >= firstUntil : ticked - lastIn >= times.idleMs)
+              return fail(waiting ? noAnswer(limitOf(firstUntil)) : fellSilent(), undefined)
+            if (ticked - lastOut >= times.heartbeatMs) {
+              lastOut = ticked
+              return { done: false, value: stream.heartbeat() }
+            }
+          } else if (item === 'end') {
+            stream.end()
+            if (!stream.state.ended && stream.state.error === undefined) return fail(truncated(), stream.take())
+          } else {
+            lastIn = Date.now()
+            // An upstream that never falls silent may still take too long.
+            if (lastIn >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), stream.take())
+            stream.push(item)
+            if (waiting && stream.state.started) {
+              waiting = false
+              times.onFirst?.()
+            }
+          }
+        } catch (error) {
+          if (over) break
+          if (stopped !== undefined) continue
+          return fail(truncated(error), stream.take())
+        }
       }
+      return { done: true, value: undefined }
+    } finally {
+      handedOver = Date.now()
     }
-    return { done: true, value: undefined }
   }
 
   return {

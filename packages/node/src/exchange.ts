@@ -95,14 +95,13 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
 
   onData(chunk: Buffer): boolean {
     if (this.#over) return true
-    const reader = this.#reader
-    if (reader !== undefined) {
-      this.#reader = undefined
-      reader.resolve({ done: false, value: chunk })
-      return true
-    }
     this.#chunks.push(chunk)
     this.#size += chunk.length
+    if (this.#reader !== undefined) {
+      // Not at once: what else came in the same packet goes along, and so does the end.
+      if (this.#chunks.length === 1) queueMicrotask(() => this.#hand())
+      return true
+    }
     if (this.#collector !== undefined) {
       this.#collector.onData?.()
       if (this.#size > this.#collector.limit) this.#cancel(tooLarge(this.#collector.limit))
@@ -203,6 +202,14 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     return all
   }
 
+  /** Gives the reader what has come. */
+  #hand(): void {
+    const reader = this.#reader
+    if (reader === undefined || this.#size === 0) return
+    this.#reader = undefined
+    reader.resolve({ done: false, value: this.#take() })
+  }
+
   #unpause(): void {
     if (!this.#paused || this.#over) return
     this.#paused = false
@@ -227,6 +234,8 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
       this.#reject(error ?? new Error('The upstream ended its answer before it began.'))
       return
     }
+    // What came just before is still the reader's.
+    if (this.#size > 0) this.#hand()
     const reader = this.#reader
     const collector = this.#collector
     this.#reader = undefined

@@ -9,9 +9,17 @@ export function findHeader(rawHeaders: readonly Buffer[], name: string): string 
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const key = rawHeaders[i]
     const value = rawHeaders[i + 1]
-    if (key === undefined || value === undefined || key.length !== name.length) continue
-    if (key.toString('latin1').toLowerCase() !== name) continue
+    if (key === undefined || value === undefined || key.length !== name.length || !isNamed(key, name)) continue
     found = found === undefined ? value.toString('latin1') : `${found}, ${value.toString('latin1')}`
   }
   return found
+}
+
+/** Byte by byte: turning each name of the same length into a string would cost more. */
+function isNamed(key: Buffer, name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    const byte = key[i] as number
+    if ((byte >= 65 && byte <= 90 ? byte | 32 : byte) !== name.charCodeAt(i)) return false
+  }
+  return true
 }
