@@ -38,6 +38,8 @@ const restMs = { rate_limited: 1000, quota_exceeded: 60_000, refused: 60_000 } a
 /** No upstream's word keeps a key away for longer. */
 const longestRestMs = 3_600_000
 
+const soleKey: KeyChoice = { key: undefined, waitMs: 0, doubtful: false }
+
 /** Keys of an upstream in turn by weight; one that rests is passed over. */
 export function createKeyPool(state: HealthState): KeyPool {
   /** Smooth weighted round robin: what each key is owed. */
@@ -47,25 +49,26 @@ export function createKeyPool(state: HealthState): KeyPool {
   /** Limits are per model at most providers; a refusal and a quota are about the key itself. */
   const restOf = (upstreamName: string, model: string, key: number | undefined): Rest | undefined => {
     const id = idOf(upstreamName, key)
-    const now = Date.now()
     const whole = state.read(id)
     const limited = state.read(`${id}/${model}`)
+    if (whole === undefined && limited === undefined) return undefined
+    const now = Date.now()
     if (limited !== undefined && limited.until > now) return limited
     return whole !== undefined && whole.until > now ? whole : undefined
   }
   const choiceOf = (key: number | undefined, rest: Rest | undefined): KeyChoice =>
     rest === undefined
-      ? { key, waitMs: 0, doubtful: false }
+      ? key === undefined
+        ? soleKey
+        : { key, waitMs: 0, doubtful: false }
       : rest.reason === 'rate_limited'
         ? { key, waitMs: Math.max(0, rest.until - Date.now()), doubtful: false }
         : { key, waitMs: 0, doubtful: true }
 
-  const candidates = (upstreamName: string, upstream: Upstream, model: string): readonly KeyChoice[] =>
-    upstream.keys === undefined
-      ? [choiceOf(undefined, restOf(upstreamName, model, undefined))]
-      : upstream.keys.map((_, key) => choiceOf(key, restOf(upstreamName, model, key)))
-
-  const best = (choices: readonly KeyChoice[]): readonly KeyChoice[] => {
+  const sole = (upstreamName: string, model: string): KeyChoice =>
+    choiceOf(undefined, restOf(upstreamName, model, undefined))
+  const best = (upstreamName: string, keys: NonNullable<Upstream['keys']>, model: string): readonly KeyChoice[] => {
+    const choices = keys.map((_, key) => choiceOf(key, restOf(upstreamName, model, key)))
     const ready = choices.filter(({ waitMs, doubtful }) => waitMs === 0 && !doubtful)
     if (ready.length > 0) return ready
     const doubtful = choices.filter(({ waitMs }) => waitMs === 0)
@@ -74,11 +77,12 @@ export function createKeyPool(state: HealthState): KeyPool {
   }
 
   return {
-    look: (upstreamName, upstream, model) => best(candidates(upstreamName, upstream, model))[0] as KeyChoice,
-    choose(upstreamName, upstream, model, affinity) {
-      const usable = best(candidates(upstreamName, upstream, model))
-      const { keys } = upstream
-      if (keys === undefined || usable.length === 1) return usable[0] as KeyChoice
+    look: (upstreamName, { keys }, model) =>
+      keys === undefined ? sole(upstreamName, model) : (best(upstreamName, keys, model)[0] as KeyChoice),
+    choose(upstreamName, { keys }, model, affinity) {
+      if (keys === undefined) return sole(upstreamName, model)
+      const usable = best(upstreamName, keys, model)
+      if (usable.length === 1) return usable[0] as KeyChoice
       const weightOf = ({ key }: KeyChoice): number => keys[key as number]?.weight ?? 1
       if (affinity !== undefined)
         return rendezvous(usable, affinity, ({ key }) => idOf(upstreamName, key), weightOf)[0] as KeyChoice
