@@ -47,8 +47,13 @@ export async function begunBody(response: TransportResponse): Promise<AsyncItera
 export function laterStream(open: () => Promise<AsyncIterable<Uint8Array>>): AsyncIterable<Uint8Array> {
   let opened: AsyncIterator<Uint8Array> | undefined
   let left = false
+  // Forgotten once it has been called: it holds the request, and a stream may run for long.
+  let opener: typeof open | undefined = open
   const first = async (): Promise<IteratorResult<Uint8Array>> => {
-    opened = (await open())[Symbol.asyncIterator]()
+    const opening = opener?.()
+    opener = undefined
+    if (opening === undefined) return { done: true, value: undefined }
+    opened = (await opening)[Symbol.asyncIterator]()
     if (!left) return opened.next()
     await opened.return?.()
     return { done: true, value: undefined }

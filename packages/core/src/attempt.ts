@@ -182,7 +182,7 @@ export class Attempt {
     const pump = createPump(await begunBody(response))
     clearTimeout(this.#timer)
     this.#answered()
-    return { kind: 'bytes', pump, headers: bodyHeaders(response), abort: () => this.#abort(), times: this.#times() }
+    return { kind: 'bytes', pump, headers: bodyHeaders(response), ...this.#handOn() }
   }
 
   async #openStream(): Promise<AttemptResult> {
@@ -199,8 +199,24 @@ export class Attempt {
     }
     clearTimeout(this.#timer)
     if (stream.state.started || stream.state.ended) this.#answered()
-    const onFirst = (): void => this.#answered()
-    return { kind: 'stream', pump, stream, abort: () => this.#abort(), times: this.#times(), onFirst }
+    return { kind: 'stream', pump, stream, ...this.#handOn() }
+  }
+
+  /**
+   * What whoever takes the answer over needs of this attempt. Not the attempt itself: with it the request, in all its forms,
+   * would stay in memory as long as a stream runs.
+   */
+  #handOn(): { readonly abort: () => void; readonly times: StreamTimes; readonly onFirst: () => void } {
+    const { log, ticket, limits } = this.#options
+    const startedAt = this.#startedAt
+    const canceller = this.#canceller
+    const times = {
+      startedAt,
+      idleMs: limits.idleMs,
+      firstUntil: startedAt + limits.firstByteMs,
+      totalUntil: this.#totalUntil,
+    }
+    return { abort: () => canceller.abort(), times, onFirst: () => answeredNow(log, ticket, startedAt, true) }
   }
 
   async #firstOfStream(): Promise<AsyncIterable<Uint8Array>> {
@@ -273,15 +289,7 @@ export class Attempt {
 
   #answered(): void {
     const { log, ticket, stream } = this.#options
-    if (log.latencyMs !== undefined) return
-    log.latencyMs = Date.now() - this.#startedAt
-    ticket.answered(log.latencyMs, stream)
-  }
-
-  #times(): StreamTimes {
-    const { idleMs, firstByteMs } = this.#options.limits
-    const startedAt = this.#startedAt
-    return { startedAt, idleMs, firstUntil: startedAt + firstByteMs, totalUntil: this.#totalUntil }
+    answeredNow(log, ticket, this.#startedAt, stream)
   }
 
   /** An error in place of the answer, under a good status, needs the same care as one under an error status. */
@@ -321,6 +329,13 @@ export class Attempt {
 }
 
 const ring = (attempt: Attempt): void => attempt.ring()
+
+/** The first event, or the whole answer, is there. Said once. */
+function answeredNow(log: AttemptLog, ticket: Ticket, startedAt: number, stream: boolean): void {
+  if (log.latencyMs !== undefined) return
+  log.latencyMs = Date.now() - startedAt
+  ticket.answered(log.latencyMs, stream)
+}
 
 const hasNoEndpoint = (status = 0): boolean =>
   (status >= 300 && status < 400) || status === 404 || status === 405 || status === 415 || status === 501

@@ -20,7 +20,8 @@ export interface AnswerCall extends TargetCall {
 
 /** A good answer on its way to the client. The books are closed once it is over. */
 export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket, log }: Answered<Prepared>): Reply {
-  const { shared, ledger } = call
+  // What closures below hold is held as long as a stream runs: the call itself, and with it the request, must not be.
+  const { shared, ledger, release, signal } = call
   const { lane } = prepared
   const losses = policy === 'ignore' ? undefined : lossHeader(lane.report.losses)
   const headers: Record<string, string> = callHeaders(ledger)
@@ -38,9 +39,10 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
     headers['content-type'] = contentType
     return { status: 200, headers, body }
   }
+  const { abort } = result
   const finish = ({ outcome, error }: RelayEnd): void => {
-    call.release()
-    if (outcome !== 'finished') result.abort()
+    release()
+    if (outcome !== 'finished') abort()
     const why = outcome === 'finished' ? undefined : brokenBy(error)
     if (why !== undefined) log.error ??= why.info.kind
     ticket.over(why, why?.hints?.waitMs)
@@ -48,7 +50,7 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
   }
   if (result.kind === 'bytes') {
     ledger.firstEventAt = performance.now()
-    const body = relayBytes(result.pump, result.times, call.signal, finish)
+    const body = relayBytes(result.pump, result.times, signal, finish)
     return { status: 200, headers: { ...headers, ...result.headers }, body }
   }
   const { pump, times, onFirst } = result
@@ -59,7 +61,7 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
     ledger.firstEventAt = performance.now()
     onFirst()
   }
-  const body = relay(pump, stream, { heartbeatMs, ...times, onFirst: first }, call.signal, (ending) => {
+  const body = relay(pump, stream, { heartbeatMs, ...times, onFirst: first }, signal, (ending) => {
     const { usage, units, finish: word } = stream.state
     if (stream.said !== undefined) ledger.said = stream.said
     if (usage !== undefined) ledger.usage = usage
