@@ -1,47 +1,120 @@
-import { tokensByCharacters } from './estimate-tokenizer.ts'
+import { tokensByCharacters } from './estimate-characters.ts'
 import type { Says } from './formats/codec.ts'
 import type { Json } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
+import { type Run, sampled } from './sse/alike.ts'
+import { createSseDecoder } from './sse/decode.ts'
 
 /** What an answer has said so far, for answers that end before anybody has counted them. */
 export interface Said {
   /** Sees the data of one event. */
   add(data: string): void
+  /** Sees events that nobody decoded. */
+  addRun(bytes: Uint8Array, run: Run): void
+  /** The data of the last event seen. */
+  readonly last: () => string
   /** About how many tokens the events seen so far say. */
-  tokens(): number
+  readonly tokens: () => number
 }
-
-/** A power of two. */
-const kept = 8
 
 /**
  * Reading every event of every stream would cost more than passing it on, and only a stream that breaks off is asked: of the
  * last few events that say something the mean is taken to hold for all.
  */
-export function createSaid(says: Says | undefined): Said {
-  if (says === undefined) return silent
-  const { event: keys, mark } = says
-  const last: string[] = []
-  let count = 0
-  let chars = 0
-  return {
-    add(data) {
-      // Events that repeat the whole answer would be taken for its average.
-      if (mark !== undefined && !data.includes(mark)) return
-      last[count++ & (kept - 1)] = data
-      chars += data.length
-    },
-    tokens() {
-      if (count === 0) return 0
-      let tokens = 0
-      for (const data of last) tokens += wordsIn(data, keys)
-      // Whatever the sample says: no token is shorter than a character.
-      return Math.min(chars, Math.round((tokens * count) / last.length))
-    },
+export const createSaid = (says: Says | undefined): Said => (says === undefined ? silent : new Sample(says))
+
+class Sample implements Said {
+  readonly #says: Says
+  /** The data of an event, or how many of the bytes held it takes. */
+  readonly #events: (string | number)[] = []
+  #count = 0
+  #chars = 0
+  /** The bytes of the last events: chunks that lived on for them would burden the collector, and pin what they are cut from. */
+  #held: Uint8Array | undefined
+  #end = 0
+
+  constructor(says: Says) {
+    this.#says = says
+  }
+
+  add(data: string): void {
+    const { mark } = this.#says
+    // Events that repeat the whole answer would be taken for its average.
+    if (mark !== undefined && !data.includes(mark)) return
+    this.#events[this.#count++ & (sampled - 1)] = data
+    this.#chars += data.length
+  }
+
+  addRun(bytes: Uint8Array, { count, starts, to, chars }: Run): void {
+    const first = Math.max(0, count - sampled)
+    let from = starts[first & (sampled - 1)] as number
+    // Of those held before none is kept beside a whole sample.
+    this.#hold(bytes, from, to, count < sampled ? this.#events : nothing)
+    this.#count += first
+    for (let n = first + 1; n <= count; n++) {
+      const next = n === count ? to : (starts[n & (sampled - 1)] as number)
+      this.#events[this.#count++ & (sampled - 1)] = next - from
+      from = next
+    }
+    this.#chars += chars
+  }
+
+  readonly last = (): string => {
+    const item = this.#events[(this.#count - 1) & (sampled - 1)] ?? ''
+    return typeof item === 'number' ? this.#data(item, item) : item
+  }
+
+  readonly tokens = (): number => {
+    if (this.#count === 0) return 0
+    let tokens = 0
+    let before = 0
+    for (let n = this.#count - 1; n >= Math.max(0, this.#count - sampled); n--) {
+      const item = this.#events[n & (sampled - 1)] as string | number
+      if (typeof item === 'number') before += item
+      tokens += wordsIn(typeof item === 'string' ? item : this.#data(before, item), this.#says.event)
+    }
+    // Whatever the sample says: no token is shorter than a character.
+    return Math.min(this.#chars, Math.round((tokens * this.#count) / this.#events.length))
+  }
+
+  /** @param events those that are to be kept beside */
+  #hold(bytes: Uint8Array, from: number, to: number, events: readonly (string | number)[]): void {
+    const size = to - from
+    let held = this.#held
+    if (held === undefined || this.#end + size > held.length) {
+      let kept = 0
+      for (let n = 0; n < events.length; n++) {
+        const item = events[n]
+        if (typeof item === 'number') kept += item
+      }
+      if (held !== undefined && kept + size <= held.length) held.copyWithin(0, this.#end - kept, this.#end)
+      else {
+        const before = held?.subarray(this.#end - kept, this.#end)
+        held = new Uint8Array(Math.max(leastHeld, 2 * (kept + size)))
+        if (before !== undefined) held.set(before)
+        this.#held = held
+      }
+      this.#end = kept
+    }
+    held.set(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to), this.#end)
+    this.#end += size
+  }
+
+  /** The data of the event of so many bytes that begins so many before the end. */
+  #data(before: number, length: number): string {
+    const from = this.#end - before
+    const block = this.#held?.subarray(from, from + length)
+    const [event] = block === undefined ? [] : createSseDecoder(Number.POSITIVE_INFINITY).push(block)
+    return event?.data ?? ''
   }
 }
 
-const silent: Said = { add() {}, tokens: () => 0 }
+/** Enough for a sample of common events. */
+const leastHeld = 2048
+
+const nothing: readonly number[] = []
+
+const silent: Said = { add() {}, addRun() {}, last: () => '', tokens: () => 0 }
 
 function wordsIn(data: string, keys: readonly string[]): number {
   try {

@@ -32,8 +32,8 @@ export function asJsonArray(stream: AnswerStream): AnswerStream {
 
   return {
     state: stream.state,
-    push: stream.push,
-    end: stream.end,
+    push: (chunk) => stream.push(chunk),
+    end: () => stream.end(),
     take() {
       const bytes = stream.take()
       let out = bytes === undefined ? '' : elements(bytes)

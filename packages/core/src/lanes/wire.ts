@@ -1,16 +1,12 @@
-import { concatBytes } from '../bytes.ts'
 import { errorOf, GatewayError } from '../errors.ts'
-import type { Codec, ResponseTap, Says, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
+import type { ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import { editJson } from '../json/edit.ts'
 import type { Member } from '../json/scan.ts'
 import { spliceJson } from '../json/splice.ts'
 import { createReport } from '../losses.ts'
-import { createSaid } from '../said.ts'
-import { createBlockCutter } from '../sse/blocks.ts'
-import { createSseDecoder, tooLarge } from '../sse/decode.ts'
-import { encodeAllSse } from '../sse/encode.ts'
-import type { AnswerStream, Lane } from './lane.ts'
+import type { Lane } from './lane.ts'
+import { passingStream } from './passing-stream.ts'
 
 /** The client's body in every form the lanes need, read once. */
 export interface RequestBody {
@@ -22,7 +18,6 @@ export interface RequestBody {
   readonly modelPrefix?: string | undefined
 }
 
-const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /**
@@ -32,7 +27,7 @@ const decoder = new TextDecoder()
  * @param redact takes the upstream's secrets out of an error event's text, the one place where its own words are no answer
  */
 export function wireLane(
-  codec: Codec,
+  codec: WireCodec,
   request: RequestBody,
   target: TargetTraits,
   maxEventChars: number,
@@ -51,12 +46,14 @@ export function wireLane(
       if (error !== undefined) throw errorOf(error)
       return { body: bytes, ...tapped }
     },
-    openStream: () => {
-      const createTap = (): StreamTap => codec.tapStream({ withholdUsage: edit?.erase !== undefined, target })
-      return edit?.erase === undefined
-        ? passingStream(createTap, maxEventChars, redact, codec.says)
-        : editingStream(createTap(), edit.erase, maxEventChars, redact, codec.says)
-    },
+    openStream: () =>
+      passingStream({
+        tap: codec.tapStream({ withholdUsage: edit?.erase !== undefined, target }),
+        maxEventChars,
+        redact,
+        says: codec.says,
+        erase: edit?.erase,
+      }),
   }
 }
 
@@ -96,171 +93,10 @@ export function parseAnswer(bytes: Uint8Array): JsonObject {
 }
 
 /** Accounting must never break an answer that the client could read. */
-function tapQuietly(codec: Codec, body: JsonObject): ResponseTap {
+function tapQuietly(codec: WireCodec, body: JsonObject): ResponseTap {
   try {
     return codec.tapResponse(body)
   } catch {
     return {}
   }
-}
-
-const bytesOf = (events: readonly SseEvent[]): Uint8Array => encoder.encode(encodeAllSse(events))
-
-/** What becomes of an event: the client's as it is, or with the upstream's secrets taken out, or not the client's. */
-type Fate = 'pass' | 'redact' | 'drop'
-
-/** Bytes pass untouched, whole events at a time, so that an error event can follow if the rest never comes. */
-export function passingStream(
-  createTap: () => StreamTap,
-  maxEventChars: number,
-  redact: (text: string) => string,
-  says?: Says,
-): AnswerStream {
-  const tap = createTap()
-  const said = createSaid(says)
-  const decoder = createSseDecoder(maxEventChars)
-  const cutter = createBlockCutter()
-  let ready: Uint8Array[] = []
-  /** Shows the tap the events. The fate of each, where not all are the client's as they are: of an error and what is behind it. */
-  const look = (events: readonly SseEvent[]): { fates?: Fate[]; broken?: { error: unknown } } => {
-    let fates: Fate[] | undefined
-    let broken: { error: unknown } | undefined
-    for (let at = 0; at < events.length; at++) {
-      let fate: Fate = 'drop'
-      if (tap.error === undefined && broken === undefined)
-        try {
-          const event = events[at] as SseEvent
-          const keep = tap.push(event)
-          said.add(event.data)
-          if (tap.error === undefined && tap.failing !== true) fate = 'pass'
-          else if (keep) fate = 'redact'
-        } catch (error) {
-          broken = { error }
-        }
-      if (fate !== 'pass') fates ??= new Array<Fate>(at).fill('pass')
-      fates?.push(fate)
-    }
-    return { ...(fates === undefined ? {} : { fates }), ...(broken === undefined ? {} : { broken }) }
-  }
-  return {
-    state: tap,
-    push(chunk) {
-      const events = decoder.push(chunk)
-      const whole = cutter.push(chunk)
-      const { fates, broken } = look(events)
-      if (whole !== undefined)
-        ready.push(fates !== undefined ? sortOut(whole, fates, redact) : decoder.bare ? redacted(whole, redact) : whole)
-      if (broken !== undefined) throw broken.error
-      // What is no event's data (comments, unknown fields) is not counted by the decoder.
-      if (whole === undefined && cutter.held > maxEventChars) throw tooLarge()
-    },
-    end() {
-      // An event that lacks only its blank line is the client's; half an event is nobody's.
-      if (tap.error !== undefined) return
-      const events = decoder.end()
-      const { fates, broken } = look(events)
-      if (broken !== undefined) throw broken.error
-      tap.end?.()
-      if (fates !== undefined && decoder.bare) {
-        // Clients look for events: an error that is none they would read past.
-        ready.push(redacted(bytesOf(tap.error === undefined ? events : tap.fail(tap.error)), redact))
-        return
-      }
-      const rest = events.length > 0 ? cutter.rest() : undefined
-      if (rest === undefined || fates?.[0] === 'drop') return
-      ready.push(fates === undefined ? rest : redacted(rest, redact))
-      ready.push(encoder.encode('\n\n'))
-    },
-    take() {
-      const taken = ready
-      ready = []
-      return taken.length === 0 ? undefined : concatBytes(taken)
-    },
-    said: said.tokens,
-    heartbeat: () => bytesOf(tap.heartbeat()),
-    // It may repeat what the upstream said.
-    fail: (error) => redacted(bytesOf(tap.fail(error)), redact),
-  }
-}
-
-const redacted = (bytes: Uint8Array, redact: (text: string) => string): Uint8Array =>
-  encoder.encode(redact(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)))
-
-/** What stands behind an error, or a broken event, is no part of the answer, also if it came in the same chunk. */
-function sortOut(bytes: Uint8Array, fates: readonly Fate[], redact: (text: string) => string): Uint8Array {
-  const decoder = createSseDecoder(Number.POSITIVE_INFINITY)
-  let passed = ''
-  let at = 0
-  for (const block of splitBlocks(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))) {
-    // A comment shares the fate of the event behind it.
-    const fate = fates[Math.min(at, fates.length - 1)]
-    at += decoder.pushText(block).length
-    if (fate !== 'drop') passed += fate === 'pass' ? block : redact(block)
-  }
-  return encoder.encode(passed)
-}
-
-/** The gateway asked the upstream for more than the client did: what is there only for that is taken out again. */
-function editingStream(
-  tap: StreamTap,
-  erase: string | undefined,
-  maxEventChars: number,
-  redact: (text: string) => string,
-  says: Says,
-): AnswerStream {
-  const said = createSaid(says)
-  const cutter = createBlockCutter()
-  const decoder = createSseDecoder(maxEventChars)
-  const text = new TextDecoder('utf-8', { ignoreBOM: true })
-  let ready = ''
-  const pass = (block: string, events: readonly SseEvent[]): void => {
-    if (tap.error !== undefined) return
-    let keep = true
-    for (const event of events) {
-      said.add(event.data)
-      if (!tap.push(event)) keep = false
-    }
-    const own = tap.error === undefined ? block : redact(block)
-    if (keep) ready += erase === undefined ? own : own.replaceAll(erase, '')
-  }
-  return {
-    state: tap,
-    push(chunk) {
-      const whole = cutter.push(chunk)
-      if (whole !== undefined)
-        for (const block of splitBlocks(text.decode(whole, { stream: true }))) pass(block, decoder.pushText(block))
-      else if (cutter.held > maxEventChars) throw tooLarge()
-    },
-    end() {
-      const rest = cutter.rest()
-      const block = rest === undefined ? '' : text.decode(rest)
-      const events = [...decoder.pushText(block), ...decoder.end()]
-      if (events.length > 0) pass(decoder.bare ? encodeAllSse(events) : `${block}\n\n`, events)
-      tap.end?.()
-    },
-    take() {
-      if (ready === '') return undefined
-      const bytes = encoder.encode(ready)
-      ready = ''
-      return bytes
-    },
-    said: said.tokens,
-    heartbeat: () => bytesOf(tap.heartbeat()),
-    fail: (error) => bytesOf(tap.fail(error)),
-  }
-}
-
-/** The text cut behind each blank line, whatever the line ends, also mixed ones. */
-function splitBlocks(text: string): string[] {
-  if (!text.includes('\r')) {
-    const blocks: string[] = []
-    let from = 0
-    for (let at = text.indexOf('\n\n'); at >= 0; at = text.indexOf('\n\n', from)) {
-      blocks.push(text.slice(from, at + 2))
-      from = at + 2
-    }
-    if (from < text.length) blocks.push(text.slice(from))
-    return blocks
-  }
-  return text.split(/(?<=\n\n|\n\r\n|\r\r\n|[\r\n]\r(?!\n))/)
 }

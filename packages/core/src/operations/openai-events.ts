@@ -26,6 +26,7 @@ export function tapEvents({ done, count = 1, units: unitsOf }: EventsOf): Stream
   let error: ErrorInfo | undefined
   let usage: Usage | undefined
   let units: Units | undefined
+  let plain = false
 
   const read = (data: string): void => {
     const event = parseObject(data)
@@ -42,12 +43,17 @@ export function tapEvents({ done, count = 1, units: unitsOf }: EventsOf): Stream
   }
   return {
     push({ event, data }) {
+      plain = false
       if (data === '' || data === '[DONE]') return true
       checkWhole(data)
       const type = event ?? typeIn(data)
       if (type === undefined || type === done || type === 'error') read(data)
-      else started = true
+      else plain = started = true
       return true
+    },
+    varying,
+    get plain() {
+      return plain
     },
     get started() {
       return started
@@ -71,6 +77,8 @@ export function tapEvents({ done, count = 1, units: unitsOf }: EventsOf): Stream
     ],
   }
 }
+
+const varying: ReadonlySet<string> = new Set(['delta', 'audio'])
 
 /** The type of an event without a name; it stands in front, as a rule. */
 const typeIn = (data: string): string | undefined => /^\s*\{\s*"type"\s*:\s*"([\w.]+)"/.exec(data)?.[1]

@@ -16,62 +16,89 @@ export interface BlockCutter {
   rest(): Uint8Array | undefined
 }
 
-export function createBlockCutter(): BlockCutter {
-  let parts: Uint8Array[] = []
-  let held = 0
-  // The last three bytes held: a blank line may straddle chunks.
-  let before: readonly number[] = []
-  // A carriage return ended what was given out: a line feed behind it is the other half of that line end.
-  let halfOut = false
+export const createBlockCutter = (): BlockCutter => new Cutter()
 
-  const hold = (tail: Uint8Array): void => {
-    if (tail.length === 0) return
-    parts.push(tail)
-    held += tail.length
-    before = [...before, ...tail.subarray(-3)].slice(-3)
+class Cutter implements BlockCutter {
+  held = 0
+  #parts: Uint8Array[] | undefined
+  // The last two bytes held: a blank line may straddle chunks.
+  #last: number | undefined
+  #lastButOne: number | undefined
+  /** A carriage return ended what was given out: a line feed behind it is the other half of that line end. */
+  #halfOut = false
+
+  push(chunk: Uint8Array): Uint8Array | undefined {
+    const { length } = chunk
+    if (length === 0) return undefined
+    const cut = lastBlankLine(chunk, this.#last, this.#lastButOne) || (this.#halfOut && chunk[0] === LF ? 1 : 0)
+    this.#halfOut = cut === length && chunk[length - 1] === CR
+    if (cut === 0) {
+      this.#hold(chunk)
+      return undefined
+    }
+    const part = cut === length ? chunk : chunk.subarray(0, cut)
+    const before = this.rest()
+    this.#last = this.#lastButOne = undefined
+    if (cut < length) this.#hold(chunk.subarray(cut))
+    return before === undefined ? part : concatBytes([before, part])
   }
 
-  return {
-    push(chunk) {
-      if (chunk.length === 0) return undefined
-      const cut = lastBlankLine(chunk, before) || (halfOut && chunk[0] === LF ? 1 : 0)
-      halfOut = cut === chunk.length && chunk[cut - 1] === CR
-      if (cut === 0) {
-        hold(chunk)
-        return undefined
-      }
-      parts.push(cut === chunk.length ? chunk : chunk.subarray(0, cut))
-      const whole = concatBytes(parts)
-      parts = []
-      held = 0
-      before = []
-      hold(chunk.subarray(cut))
-      return whole
-    },
-    get held() {
-      return held
-    },
-    rest() {
-      if (held === 0) return undefined
-      const whole = concatBytes(parts)
-      parts = []
-      held = 0
-      return whole
-    },
+  rest(): Uint8Array | undefined {
+    if (this.#parts === undefined) return undefined
+    const whole = concatBytes(this.#parts)
+    this.#parts = undefined
+    this.held = 0
+    return whole
+  }
+
+  #hold(tail: Uint8Array): void {
+    this.#parts ??= []
+    this.#parts.push(tail)
+    this.held += tail.length
+    this.#lastButOne = tail.length > 1 ? tail[tail.length - 2] : this.#last
+    this.#last = tail[tail.length - 1]
   }
 }
 
-/** Index after the last blank line that ends within `chunk`, 0 if none does. `before` is what preceded it. */
-function lastBlankLine(chunk: Uint8Array, before: readonly number[]): number {
-  const at = (index: number): number | undefined => (index >= 0 ? chunk[index] : before[before.length + index])
+/** Index after the last blank line that ends within `chunk`, 0 if none does. The other two preceded it. */
+function lastBlankLine(chunk: Uint8Array, last: number | undefined, lastButOne: number | undefined): number {
   for (let i = chunk.length - 1; i >= 0; i--) {
-    const byte = chunk[i]
-    if (byte !== LF && byte !== CR) continue
-    const previous = at(i - 1)
-    if (byte === LF) {
-      if (previous === LF) return i + 1
-      if (previous === CR && (at(i - 2) === LF || at(i - 2) === CR)) return i + 1
-    } else if (previous === CR || previous === LF) return i + 1
+    const byte = chunk[i] as number
+    if (byte > CR) continue
+    const before = i > 1 ? chunk[i - 2] : i === 1 ? last : lastButOne
+    if (endsBlankLine(byte, i > 0 ? chunk[i - 1] : last, before)) return i + 1
   }
   return 0
+}
+
+/** Index after the first blank line behind `from`, the whole of its line end taken; the end of `bytes` if there is none. */
+export function blockEnd(bytes: Uint8Array, from: number): number {
+  for (let i = from + 1; i < bytes.length; i++) {
+    const byte = bytes[i] as number
+    if (byte > CR) continue
+    if (endsBlankLine(byte, bytes[i - 1], i > from + 1 ? bytes[i - 2] : undefined))
+      return byte === CR && bytes[i + 1] === LF ? i + 2 : i + 1
+  }
+  return bytes.length
+}
+
+function endsBlankLine(byte: number, previous: number | undefined, before: number | undefined): boolean {
+  if (byte === CR) return previous === CR || previous === LF
+  if (byte !== LF) return false
+  return previous === LF || (previous === CR && (before === LF || before === CR))
+}
+
+/** The text cut behind each blank line, whatever the line ends, also mixed ones. */
+export function splitBlocks(text: string): string[] {
+  if (!text.includes('\r')) {
+    const blocks: string[] = []
+    let from = 0
+    for (let at = text.indexOf('\n\n'); at >= 0; at = text.indexOf('\n\n', from)) {
+      blocks.push(text.slice(from, at + 2))
+      from = at + 2
+    }
+    if (from < text.length) blocks.push(text.slice(from))
+    return blocks
+  }
+  return text.split(/(?<=\n\n|\n\r\n|\r\r\n|[\r\n]\r(?!\n))/)
 }

@@ -26,7 +26,8 @@ const maxBareChars = 65_536
  * @param maxEventChars cap of one unfinished event; beyond it `push` throws `upstream_bad_response`.
  */
 export function createSseDecoder(maxEventChars: number): SseDecoder {
-  const text = new TextDecoder()
+  // Only who pushes bytes needs one of its own.
+  let text: TextDecoder | undefined
   let events: SseEvent[] = []
   let overflow = false
   let begun = false
@@ -66,10 +67,13 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
     return take()
   }
   return {
-    push: (chunk) => pushText(text.decode(chunk, { stream: true })),
+    push(chunk) {
+      text ??= new TextDecoder()
+      return pushText(text.decode(chunk, { stream: true }))
+    },
     pushText,
     end() {
-      feed(`${text.decode()}\n\n`)
+      feed(`${text?.decode() ?? ''}\n\n`)
       const events = take().filter(({ data }) => isWhole(data))
       const error = bare === '' ? undefined : bareError(bare)
       return error === undefined ? events : [...events, { data: error }]
@@ -78,6 +82,30 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
       return bare !== ''
     },
   }
+}
+
+let whole: SseEvent[] = []
+let odd = false
+/** One for all: a whole block leaves nothing behind in it. */
+const parser = createParser({
+  onEvent: ({ event, data }) => whole.push(event === undefined ? { data } : { event, data }),
+  onError: () => {
+    odd = true
+  },
+})
+
+/**
+ * The events of text that ends with a blank line, or undefined for text that only a decoder of the stream can read: with
+ * carriage returns, a byte order mark, or lines that are no fields.
+ */
+export function decodeBlock(text: string): SseEvent[] | undefined {
+  if (text.charCodeAt(0) === byteOrderMark || text.includes('\r') || !text.endsWith('\n\n')) return undefined
+  parser.feed(text)
+  const events = whole
+  whole = []
+  if (!odd) return events
+  odd = false
+  return undefined
 }
 
 function bareError(text: string): string | undefined {

@@ -1,14 +1,13 @@
 import { GatewayError } from '../../errors.ts'
-import type { ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
-import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
+import type { MutableTap, ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
+import type { JsonObject } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { checkWhole } from '../shared/tap.ts'
 import { comment, errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
 import { decodeError } from './error.ts'
 import { fit } from './fit.ts'
-import { groqUsage, lastChoiceUsage } from './response-decode.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeUsage, groqUsage, lastChoiceUsage } from './usage-decode.ts'
 
 /**
  * Bodies pass as they came, but for what the upstream would refuse. Streams are metered, so usage is asked for where the
@@ -43,81 +42,87 @@ export function tapResponse(body: JsonObject): ResponseTap {
 /** Parses the first chunk, and then only chunks that hold usage or an error: the rest is looked at as text. */
 export function tapStream(options: { withholdUsage: boolean; target: TargetTraits }): StreamTap {
   let frame: Frame | undefined
-  let started = false
-  let ended = false
-  let error: ErrorInfo | undefined
-  let usage: Usage | undefined
-  let finish: string | undefined
-  const unfinished = new Set<number>()
   const { doneOptional } = options.target.quirks
+  const unfinished = doneOptional ? new Set<number>() : undefined
 
   /** Returns whether the chunk holds nothing but usage. */
   function read(event: SseEvent): boolean {
     const chunk = parseObject(event.data)
     if (chunk === undefined) return false
-    if (event.event === 'error' || chunk.error) error = decodeError(200, chunk)
+    if (event.event === 'error' || chunk.error) tap.error = decodeError(200, chunk)
     const choices = Array.isArray(chunk.choices) ? chunk.choices : []
     if (choices.length > 0) {
-      if (error === undefined) started = true
+      if (tap.error === undefined) tap.started = true
       frame ??= {
         id: typeof chunk.id === 'string' ? chunk.id : '',
         model: typeof chunk.model === 'string' ? chunk.model : '',
         created: typeof chunk.created === 'number' ? chunk.created : 0,
       }
     }
-    if (doneOptional) trackChoices(chunk)
+    if (unfinished !== undefined) trackChoices(chunk, unfinished)
     const counted = decodeUsage(chunk.usage ?? groqUsage(chunk) ?? lastChoiceUsage(choices))
-    if (counted !== undefined) usage = counted
-    return counted !== undefined && Array.isArray(chunk.choices) && choices.length === 0 && error === undefined
+    if (counted !== undefined) tap.usage = counted
+    return counted !== undefined && Array.isArray(chunk.choices) && choices.length === 0 && tap.error === undefined
   }
 
   /** Where `[DONE]` may be missing, the last finish word of the choices ends the stream. */
-  function trackChoices(chunk: JsonObject): void {
+  function trackChoices(chunk: JsonObject, unfinished: Set<number>): void {
     for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
       if (!isObject(choice)) continue
       const index = typeof choice.index === 'number' ? choice.index : 0
       if (choice.finish_reason) unfinished.delete(index)
       else unfinished.add(index)
-      ended = unfinished.size === 0
+      tap.ended = unfinished.size === 0
     }
   }
 
-  return {
+  const tap: MutableTap = {
+    varying,
+    plain: false,
+    started: false,
+    ended: false,
+    error: undefined,
+    usage: undefined,
+    finish: undefined,
     push(event) {
       const { data } = event
+      tap.plain = false
       if (event.event === ':') return true
       if (data === '[DONE]' || data.trim() === '[DONE]') {
         if (frame === undefined)
           throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
         // Servers that forget the word for the ending count their tokens. One that did neither was cut.
-        ended = finish !== undefined || usage !== undefined
+        tap.ended = tap.finish !== undefined || tap.usage !== undefined
         return true
       }
       if (data === '') return true
       checkWhole(data)
-      finish = finishWord(data) ?? finish
-      if (frame !== undefined && !doneOptional && event.event !== 'error' && !worthParsing(data)) return true
+      const word = finishWord(data)
+      tap.finish = word ?? tap.finish
+      if (frame !== undefined && !doneOptional && event.event !== 'error' && !worthParsing(data)) {
+        tap.plain = word === undefined
+        return true
+      }
       return !(read(event) && options.withholdUsage)
-    },
-    get started() {
-      return started
-    },
-    get ended() {
-      return ended
-    },
-    get error() {
-      return error
-    },
-    get usage() {
-      return usage
-    },
-    get finish() {
-      return finish
     },
     heartbeat: () => [frame === undefined ? comment : heartbeatEvent(frame)],
     fail: (info) => [errorEvent(info)],
   }
+  return tap
 }
+
+/** What is said, when, and what servers fill their chunks up with. */
+const varying: ReadonlySet<string> = new Set([
+  'content',
+  'reasoning_content',
+  'reasoning',
+  'refusal',
+  'arguments',
+  'text',
+  'created',
+  'obfuscation',
+  'p',
+])
 
 /** A quoted name within a JSON text has its quotes escaped, so these matches are real keys (or short string values). */
 const worthParsing = (data: string): boolean => startsObject(data, '"usage"') || data.includes('"error"')

@@ -5,9 +5,9 @@ import { isObject } from '../shared/reader.ts'
 import { checkWhole } from '../shared/tap.ts'
 import { errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
 import { decodeError } from './error.ts'
-import { finishWord } from './finish.ts'
+import { finishWord } from './finish-word.ts'
 import { respell } from './spelling.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeUsage } from './usage-decode.ts'
 
 /** Usage comes with every stream, and the model stands in the URL: nothing in the body needs an edit. */
 export const wireEdit = (_body: JsonObject, _target: TargetTraits): WireEdit | undefined => undefined
@@ -56,10 +56,21 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
   const open = new Set<number>()
   const finished = new Set<number>()
   let last: string | undefined
+  /** Reads the last event, where it has not been pushed. */
+  let unseen: (() => string) | undefined
+  let plain = false
+  /** Whether the plain ones hold counts: all do, or none does. */
+  let plainCounts: boolean | undefined
   let usage: Usage | undefined
   let units: Units | undefined
 
+  function recall(): void {
+    if (unseen !== undefined && plainCounts) last = unseen()
+    unseen = undefined
+  }
+
   function counted(): Usage | undefined {
+    recall()
     if (last !== undefined) {
       const fields = respell(parse(last) ?? {})
       usage = decodeUsage(fields.usageMetadata) ?? usage
@@ -83,6 +94,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
 
   function look(event: SseEvent): void {
     const { data } = event
+    const begun = started
     if (data.includes('"error"') || event.event === 'error') {
       const chunk = parse(data)
       if (chunk !== undefined && (chunk.error || event.event === 'error')) {
@@ -95,16 +107,30 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
       started = isReal(chunk)
       if (started) frame = { id: textOf(chunk.responseId), model: textOf(chunk.modelVersion) }
     }
+    const isCounted = data.includes('TokenCount"') || data.includes('_token_count"')
     if (mayFinish(data) || laterCandidate.test(data)) readCandidates(respell(parse(data) ?? {}))
-    if (data.includes('TokenCount"') || data.includes('_token_count"')) last = data
+    else if (begun) {
+      plainCounts ??= isCounted
+      plain = isCounted === plainCounts
+    }
+    if (isCounted) last = data
   }
 
   return {
     push(event) {
+      plain = false
+      recall()
       if (event.event === ':' || event.data === '') return true
       checkWhole(event.data)
       look(event)
       return true
+    },
+    varying,
+    get plain() {
+      return plain
+    },
+    passed(read) {
+      unseen = read
     },
     end() {
       ended = error === undefined && finish !== undefined && open.size === 0
@@ -132,6 +158,16 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     fail: (info) => [errorEvent(info)],
   }
 }
+
+const varying: ReadonlySet<string> = new Set([
+  'text',
+  'thoughtSignature',
+  'tokenCount',
+  'promptTokenCount',
+  'candidatesTokenCount',
+  'thoughtsTokenCount',
+  'totalTokenCount',
+])
 
 /** Whether a chunk says something: an empty text is how servers fill up. */
 function isReal(chunk: JsonObject): boolean {

@@ -1,12 +1,12 @@
 import { GatewayError } from '../../errors.ts'
-import type { ResponseTap, SseEvent, StreamTap } from '../codec.ts'
-import type { ErrorInfo, JsonObject } from '../ir.ts'
+import type { MutableTap, ResponseTap, SseEvent, StreamTap } from '../codec.ts'
+import type { Json, JsonObject } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { checkWhole } from '../shared/tap.ts'
 import { decodeError } from './error.ts'
-import { errorEvent, ping } from './stream-encode.ts'
-import { decodeUsage, mergeUsage } from './usage.ts'
+import { errorEvent, ping } from './event.ts'
+import { decodeUsage, mergeUsage } from './usage-decode.ts'
 
 export function tapResponse(body: JsonObject): ResponseTap {
   if (body.type !== 'message' && isObject(body.error)) return { error: decodeError(200, body) }
@@ -35,68 +35,67 @@ function typeOf({ event, data }: SseEvent): string | undefined {
   return typeof type === 'string' ? type : error === undefined ? undefined : 'error'
 }
 
+const varying: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json'])
+
 /** Parses the two or three events that tell something; text passes by its name alone. */
 export function tapStream(): StreamTap {
   let begun = false
-  let started = false
-  let ended = false
-  let error: ErrorInfo | undefined
   let counted: JsonObject = {}
-  let finish: string | undefined
+
+  function count(usage: Json | undefined): void {
+    counted = mergeUsage(counted, usage)
+    tap.usage = decodeUsage(counted)
+  }
 
   function look(event: SseEvent): void {
     const type = typeOf(event)
     switch (type) {
       case 'ping':
+        tap.plain = true
         return
       case 'message_stop':
         if (!begun) throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
-        ended = true
+        tap.ended = true
         return
       case 'message_start': {
         begun = true
         const { message } = parseObject(event.data) ?? {}
-        if (isObject(message)) counted = mergeUsage(counted, message.usage)
+        if (isObject(message)) count(message.usage)
         return
       }
       case 'message_delta': {
-        started = true
+        tap.started = true
         const { delta, usage } = parseObject(event.data) ?? {}
-        counted = mergeUsage(counted, usage)
-        if (isObject(delta) && typeof delta.stop_reason === 'string') finish = delta.stop_reason
+        count(usage)
+        if (isObject(delta) && typeof delta.stop_reason === 'string') tap.finish = delta.stop_reason
         return
       }
       case 'error':
-        error = decodeError(200, parseObject(event.data) ?? {})
+        tap.error = decodeError(200, parseObject(event.data) ?? {})
         return
       default:
-        started = true
+        tap.plain = true
+        tap.started = true
     }
   }
 
-  return {
+  const tap: MutableTap = {
+    varying,
+    plain: false,
+    started: false,
+    ended: false,
+    error: undefined,
+    usage: undefined,
+    finish: undefined,
     push(event) {
+      tap.plain = false
       if (event.event === ':' || event.data === '') return true
       checkWhole(event.data)
       look(event)
       return true
     },
-    get started() {
-      return started
-    },
-    get ended() {
-      return ended
-    },
-    get error() {
-      return error
-    },
-    get usage() {
-      return decodeUsage(counted)
-    },
-    get finish() {
-      return finish
-    },
     heartbeat: () => [ping],
     fail: (failure) => [errorEvent(failure)],
   }
+  return tap
 }

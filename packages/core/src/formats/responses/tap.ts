@@ -1,12 +1,12 @@
 import type { Units } from '../../plugin.ts'
-import type { ResponseTap, SseEvent, StreamTap, TargetTraits } from '../codec.ts'
-import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
+import type { MutableTap, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../codec.ts'
+import type { ErrorInfo, JsonObject } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { checkWhole } from '../shared/tap.ts'
 import { decodeError } from './error.ts'
 import { comment, errorEvents, keepalive } from './event.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeUsage } from './usage-decode.ts'
 
 /** A response that failed is an answer of this format; only an error in its place is one. */
 export function tapResponse(body: JsonObject): ResponseTap {
@@ -44,85 +44,90 @@ const endings: ReadonlySet<string> = new Set([
   'error',
 ])
 
+const varying: ReadonlySet<string> = new Set([
+  'delta',
+  'obfuscation',
+  'sequence_number',
+  'output_index',
+  'content_index',
+  'summary_index',
+])
+
 /** Parses the events that begin and end a stream; of all others only the name is read. */
 export function tapStream(_options: { withholdUsage: boolean; target: TargetTraits }): StreamTap {
   /** The first event, unread until it is needed. */
   let first: string | undefined
   /** The last event, for its number. */
   let last = ''
+  /** Reads the last event, where it has not been pushed. */
+  let unseen: (() => string) | undefined
   /** Events sent in between by the gateway itself. */
   let own = 0
-  let started = false
-  let ended = false
-  let error: ErrorInfo | undefined
   /** An `error` event within an answer: `response.failed` is still to come, and some clients wait for it. */
   let announced: ErrorInfo | undefined
-  let usage: Usage | undefined
-  let units: Units | undefined
-  let finish: string | undefined
+
+  const lastNumber = (): number => numberIn(unseen?.() ?? last)
 
   function readEnd(type: string, data: string): void {
     const event = parseObject(data)
     if (event === undefined) return
     const response = isObject(event.response) ? event.response : {}
-    usage = decodeUsage(response.usage) ?? usage
-    units = searchesIn(response) ?? units
-    if (type === 'error' && started) announced = decodeError(200, event)
-    else if (type === 'error' || type === 'response.failed' || response.error || response.status === 'failed') {
-      error ??= announced ?? decodeError(200, event)
-      finish = 'failed'
+    tap.usage = decodeUsage(response.usage) ?? tap.usage
+    tap.units = searchesIn(response) ?? tap.units
+    if (type === 'error' && tap.started) {
+      announced = decodeError(200, event)
+      tap.failing = true
+    } else if (type === 'error' || type === 'response.failed' || response.error || response.status === 'failed') {
+      tap.error ??= announced ?? decodeError(200, event)
+      tap.finish = 'failed'
     }
-    if (type === 'error' || error !== undefined) return
-    finish = finishWord(response) ?? type.slice('response.'.length)
-    ended = true
+    if (type === 'error' || tap.error !== undefined) return
+    tap.finish = finishWord(response) ?? type.slice('response.'.length)
+    tap.ended = true
   }
 
-  return {
+  const tap: MutableTap = {
+    varying,
+    plain: false,
+    started: false,
+    ended: false,
+    error: undefined,
+    usage: undefined,
+    finish: undefined,
+    failing: false,
+    units: undefined,
     push(event) {
       const { data } = event
+      tap.plain = false
       if (event.event === ':' || data === '' || data === '[DONE]') return true
       checkWhole(data)
       const type = typeOf(event)
       // Behind its `error` event an answer can only have failed.
       if (announced !== undefined && type !== 'response.failed') return false
       last = data
+      unseen = undefined
       own = 0
+      tap.plain = !beginnings.has(type) && !endings.has(type)
       if (beginnings.has(type)) first ??= data
       else if (endings.has(type)) readEnd(type, data)
-      else if (type !== 'keepalive' && type !== 'ping') started = true
-      if (ended) started = true
+      else if (type !== 'keepalive' && type !== 'ping') tap.started = true
+      if (tap.ended) tap.started = true
       return true
     },
-    get started() {
-      return started
-    },
-    get ended() {
-      return ended
-    },
-    get error() {
-      return error
-    },
-    get failing() {
-      return announced !== undefined
-    },
-    get usage() {
-      return usage
-    },
-    get units() {
-      return units
-    },
-    get finish() {
-      return finish
+    passed(read) {
+      unseen = read
+      own = 0
     },
     // Clients take no event before the first.
-    heartbeat: () => [first === undefined ? comment : keepalive(numberIn(last) + ++own)],
+    heartbeat: () => [first === undefined ? comment : keepalive(lastNumber() + ++own)],
     fail(info) {
       const event = first === undefined ? undefined : parseObject(first)
       const response = isObject(event?.response) ? event.response : {}
-      const events = errorEvents(announced ?? info, response, numberIn(last) + own + 1)
+      const events = errorEvents(announced ?? info, response, lastNumber() + own + 1)
       return announced === undefined ? events : events.slice(1)
     },
   }
+  return tap
 }
 
 /** The event's name: with most servers in front of its data, else at its beginning. */

@@ -9,6 +9,10 @@ function tap(): StreamTap {
   const inner = tapStream({ withholdUsage: false, target: { model: '', quirks: {} } })
   return {
     push: (event) => inner.push(event),
+    ...(inner.varying === undefined ? {} : { varying: inner.varying }),
+    get plain() {
+      return inner.plain ?? false
+    },
     get started() {
       return inner.started
     },

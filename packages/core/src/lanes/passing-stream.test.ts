@@ -1,0 +1,284 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { chatCodec } from '../formats/chat/index.ts'
+import type { SseEvent, StreamTap } from '../formats/codec.ts'
+import { geminiCodec } from '../formats/gemini/index.ts'
+import type { Format } from '../formats/ir.ts'
+import { messagesCodec } from '../formats/messages/index.ts'
+import { responsesCodec } from '../formats/responses/index.ts'
+import { isStream, readRecorded } from '../formats/shared/recorded.test-support.ts'
+import { encodeAllSse } from '../sse/encode.ts'
+import { passingStream } from './passing-stream.ts'
+
+const codecs = { chat: chatCodec, messages: messagesCodec, gemini: geminiCodec, responses: responsesCodec }
+const erase = ',"usage":null'
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+const textOf = (parts: readonly Uint8Array[]): string => Buffer.concat(parts).toString()
+
+const words = [
+  'The',
+  ' fore"cast"',
+  ' for',
+  ' Łódź',
+  '\n\n- 12 °C',
+  ' 晴れ 😀',
+  ' "error"',
+  '',
+  ' \\',
+  ' finish_reason',
+]
+const tell = (type: string, fields: object): SseEvent => ({ event: type, data: JSON.stringify({ type, ...fields }) })
+const chunk = (fields: object): SseEvent => ({
+  data: JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', ...fields, usage: null }),
+})
+const said = (delta: object, finish: string | null = null): SseEvent =>
+  chunk({ choices: [{ index: 0, delta, finish_reason: finish }] })
+const counts = (total: number) => ({
+  promptTokenCount: 3,
+  candidatesTokenCount: total,
+  totalTokenCount: 3 + total,
+})
+const made: { [format in Format]: SseEvent[] } = {
+  chat: [
+    said({ role: 'assistant', content: '' }),
+    ...words.map((reasoning) => said({ reasoning })),
+    ...words.map((content) => said({ content })),
+    said({}, 'stop'),
+    { data: JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 9, total_tokens: 12 } }) },
+    { data: '[DONE]' },
+  ],
+  messages: [
+    tell('message_start', { message: { id: 'm', usage: { input_tokens: 3, output_tokens: 1 } } }),
+    tell('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    tell('ping', {}),
+    ...words.map((text) => tell('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })),
+    tell('content_block_stop', { index: 0 }),
+    tell('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 9 } }),
+    tell('message_stop', {}),
+  ],
+  gemini: [...words, ...words, 'end'].map((text, i, { length }) => ({
+    data: JSON.stringify({
+      candidates: [{ content: { parts: [{ text }] }, index: 0, ...(i === length - 1 ? { finishReason: 'STOP' } : {}) }],
+      usageMetadata: counts(i),
+      responseId: 'g',
+    }),
+  })),
+  responses: [
+    tell('response.created', { sequence_number: 0, response: { id: 'r', status: 'in_progress' } }),
+    ...words.map((delta, i) => tell('response.output_text.delta', { sequence_number: i + 1, item_id: 'i', delta })),
+    tell('response.completed', {
+      sequence_number: 11,
+      response: { id: 'r', status: 'completed', usage: { input_tokens: 3, output_tokens: 9, total_tokens: 12 } },
+    }),
+  ],
+}
+
+const recorded = (
+  [
+    ['chat', 'openai-chat'],
+    ['messages', 'anthropic-messages'],
+    ['gemini', 'gemini'],
+    ['responses', 'openai-responses'],
+  ] as const
+).flatMap(([format, name]) =>
+  readRecorded(name)
+    .map(({ response }) => response.body)
+    .filter((body) => isStream(body) && body.length < 40_000)
+    .map((text) => ({ format, text })),
+)
+const streams: { format: Format; text: string }[] = [
+  ...Object.entries(made).map(([format, events]) => ({ format: format as Format, text: encodeAllSse(events) })),
+  ...recorded,
+]
+
+interface Way {
+  readonly format: Format
+  readonly edited: boolean
+  /** Whether the tap is shown each event. */
+  readonly seen: boolean
+}
+
+function open({ format, edited, seen }: Way) {
+  const codec = codecs[format]
+  const erased = edited && format === 'chat'
+  const tap = codec.tapStream({ withholdUsage: erased, target: { model: 'm', quirks: {} } })
+  let pushed = 0
+  const counting: StreamTap = Object.create(tap, {
+    push: {
+      value: (event: SseEvent) => {
+        pushed++
+        return tap.push(event)
+      },
+    },
+    ...(seen ? { varying: { value: undefined } } : {}),
+  })
+  const stream = passingStream({
+    tap: counting,
+    maxEventChars: 1_000_000,
+    redact: (text) => text.replaceAll('sk-secret', '***'),
+    says: codec.says,
+    erase: erased ? erase : undefined,
+  })
+  return { stream, pushed: () => pushed }
+}
+
+/** All that a stream makes of these chunks. */
+function outcome(way: Way, chunks: readonly Uint8Array[]) {
+  const { stream } = open(way)
+  const { state } = stream
+  const out: Uint8Array[] = []
+  let thrown: unknown
+  const take = (): void => {
+    const ready = stream.take()
+    if (ready !== undefined) out.push(ready)
+  }
+  try {
+    for (const chunk of chunks) {
+      stream.push(chunk)
+      take()
+      if (state.ended || state.error !== undefined) break
+    }
+    if (!state.ended && state.error === undefined) stream.end()
+  } catch (error) {
+    thrown = error
+  }
+  take()
+  const { started, ended, error, usage, units, finish } = state
+  return {
+    thrown,
+    said: stream.said?.(),
+    state: { started, ended, error, usage, units, finish },
+    heartbeat: textOf([stream.heartbeat()]),
+    failure: textOf([stream.fail({ kind: 'upstream_truncated', status: 502, message: 'cut' })]),
+    text: textOf(out),
+  }
+}
+
+const split = (all: Uint8Array, sizes: readonly number[]): Uint8Array[] => {
+  const chunks: Uint8Array[] = []
+  for (let at = 0, i = 0; at < all.length; at += sizes[i++ % sizes.length] ?? 1)
+    chunks.push(all.subarray(at, at + (sizes[i % sizes.length] ?? 1)))
+  return chunks
+}
+
+const inserted = [
+  ': comment\n\n',
+  'data: {"error":{"message":"busy sk-secret","code":503}}\n\n',
+  'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"sk-secret"}}\n\n',
+  'data: {"half":\n\n',
+  'data: [DONE]\n\n',
+  '{\n "error": {"message": "busy sk-secret"}\n}\n\n',
+  'id: 7\n\n',
+  'data: {"a":1}\ndata: {"b":2}\n\n',
+  '\n',
+]
+const within = [
+  '"',
+  '\\',
+  '}',
+  'é',
+  '😀',
+  '\r',
+  '\n',
+  '    ',
+  '"error":{"message":"sk-secret"},',
+  '"finish_reason":"stop",',
+  ',"usage":{"prompt_tokens":4,"completion_tokens":5,"total_tokens":9}',
+  erase,
+  '\u0000',
+]
+type Edit = (blocks: string[], at: number) => void
+const edits = fc.oneof(
+  fc.constantFrom(...inserted).map<Edit>((text) => (blocks, at) => blocks.splice(at, 0, text)),
+  fc.tuple(fc.constantFrom(...within), fc.nat(400)).map<Edit>(([text, place]) => (blocks, at) => {
+    const block = blocks[at] ?? ''
+    const cut = place % (block.length + 1)
+    blocks[at] = block.slice(0, cut) + text + block.slice(cut)
+  }),
+  fc.nat(9).map<Edit>((count) => (blocks, at) => {
+    blocks[at] = (blocks[at] ?? '').replace(/\}(?=\s*$)/, `${' '.repeat(count)}}`)
+  }),
+  fc.constantFrom('\r\n', '\r').map<Edit>((end) => (blocks, at) => {
+    for (let i = at; i < blocks.length; i++) blocks[i] = (blocks[i] ?? '').replace(/\r?\n/g, end)
+  }),
+  fc.constant<Edit>((blocks, at) => blocks.splice(at, 1)),
+  fc.nat(100).map<Edit>((length) => (blocks, at) => {
+    blocks.splice(at + 1)
+    blocks[at] = (blocks[at] ?? '').slice(0, length)
+  }),
+)
+/** A stream, as it came or as it might have gone wrong. */
+const sent = fc
+  .tuple(fc.constantFrom(...streams), fc.array(fc.tuple(edits, fc.nat(1000)), { maxLength: 3 }))
+  .map(([{ format, text }, all]) => {
+    const blocks = text.split(/(?<=\n\r?\n)/)
+    for (const [edit, place] of all) edit(blocks, place % (blocks.length + 1))
+    return { format, text: blocks.join('') }
+  })
+const sizes = fc.oneof(
+  fc.constant([Number.POSITIVE_INFINITY]),
+  fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 }),
+  fc.array(fc.integer({ min: 1, max: 2000 }), { minLength: 1, maxLength: 5 }),
+)
+
+describe('a stream that passes', () => {
+  it('comes out the same whether its events are looked at or not, at any split of the bytes', () => {
+    fc.assert(
+      fc.property(sent, sizes, fc.boolean(), ({ format, text }, sizes, edited) => {
+        const all = bytes(text)
+        expect(outcome({ format, edited, seen: false }, split(all, sizes))).toEqual(
+          outcome({ format, edited, seen: true }, split(all, sizes)),
+        )
+      }),
+      { numRuns: 600 },
+    )
+  })
+
+  it.each(Object.entries(made))('is not looked at event by event: %s', (format, events) => {
+    const [first, ...more] = events
+    const middle = more.slice(0, -3)
+    const { stream, pushed } = open({ format: format as Format, edited: true, seen: false })
+    const parts = [first as SseEvent, ...Array.from({ length: 20 }, () => middle).flat()]
+    for (const event of parts) stream.push(bytes(encodeAllSse([event])))
+    // A few in each round begin something, and break the row.
+    expect(pushed()).toBeLessThan(parts.length / 3)
+  })
+
+  it.each(Object.keys(made) as Format[])('comes out as it was, whatever the line ends: %s', (format) => {
+    for (const end of ['\n', '\r\n', '\r']) {
+      const text = encodeAllSse(made[format]).replaceAll('\n', end)
+      for (let size = 1; size < 40; size++)
+        // The half of a line end that comes behind the end of all is waited for by nobody.
+        expect(outcome({ format, edited: false, seen: false }, split(bytes(text), [size])).text.trimEnd()).toBe(
+          text.trimEnd(),
+        )
+    }
+  })
+
+  it('has what the gateway asked for taken out of each event', () => {
+    const text = encodeAllSse(made.chat)
+    const client = encodeAllSse(made.chat.filter(({ data }) => !data.includes('"prompt_tokens"'))).replaceAll(erase, '')
+    for (const size of [1, 7, 100, 1000, 100_000])
+      expect(outcome({ format: 'chat', edited: true, seen: false }, split(bytes(text), [size])).text).toBe(client)
+  })
+
+  it('is the same for events that are too long to be compared, and chunks too long to be copied', () => {
+    const long = [1, 9000, 2, 200_000, 3].map((length) => said({ content: 'é"'.repeat(length) }))
+    const text = encodeAllSse([...made.chat.slice(0, 15), ...long, ...made.chat.slice(15)])
+    for (const size of [1000, 20_000, 1_000_000]) {
+      const chunks = split(bytes(text), [size])
+      const way = { format: 'chat', edited: true } as const
+      expect(outcome({ ...way, seen: false }, chunks)).toEqual(outcome({ ...way, seen: true }, chunks))
+    }
+  })
+
+  it('tells the last counts of events that nobody looked at', () => {
+    const { stream, pushed } = open({ format: 'gemini', edited: false, seen: false })
+    const event = (i: number) => ({
+      data: JSON.stringify({ ...JSON.parse(made.gemini[0]?.data ?? ''), usageMetadata: counts(i) }),
+    })
+    for (let i = 0; i < 50; i++) stream.push(bytes(encodeAllSse([event(i)])))
+    expect(pushed()).toBeLessThan(5)
+    expect(stream.state.usage).toMatchObject({ output: { total: 49 } })
+  })
+})
