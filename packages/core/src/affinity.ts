@@ -1,4 +1,4 @@
-import type { Codec } from './formats/codec.ts'
+import type { WireCodec } from './formats/codec.ts'
 import type { Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
 
@@ -19,7 +19,7 @@ const prefixChars = 16_384
  * beginning of the prompt (tools, instructions, and the turns up to the first of the user). Undefined where there is nothing.
  */
 export function affinityOf(
-  codec: Codec | undefined,
+  codec: WireCodec | undefined,
   body: JsonObject,
   header: (name: string) => string | undefined,
 ): string | undefined {

@@ -1,7 +1,7 @@
 import type { Authenticate, AuthRequest, Identity } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Inbound } from './inbound.ts'
-import { tokenOffered } from './operations/realtime-handshake.ts'
+import { tokenOffered } from './operations/realtime-token.ts'
 import type { Route } from './routes.ts'
 import { isThenable } from './thenable.ts'
 

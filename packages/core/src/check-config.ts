@@ -1,7 +1,8 @@
 import { checkBreaker, checkModels, checkPolicy, checkRetry } from './check-models.ts'
 import type { GatewayConfig, Limits, Logger } from './config.ts'
-import { codecOf, hasCodec } from './formats/index.ts'
 import type { Format } from './formats/ir.ts'
+import { hasCodec } from './formats/wire.ts'
+import { routes } from './routes.ts'
 
 export const defaultLimits: Required<Limits> = {
   bodyBytes: 32 * 1024 * 1024,
@@ -30,6 +31,11 @@ export function limitsOf(limits: Limits = {}): Required<Limits> {
   return all
 }
 
+/** The formats that have an endpoint for counting tokens. */
+const countedFormats: ReadonlySet<Format> = new Set(
+  routes.filter(({ operation }) => operation === 'count-tokens').map(({ format }) => format),
+)
+
 /** Looks at a configuration once, at the start. Throws a TypeError whose message says what to write instead. */
 export function checkConfig(config: GatewayConfig): void {
   const { auth, upstreams, health, onLoss, explain, tokenizer, limits = {}, basePath, spool } = config
@@ -50,7 +56,7 @@ export function checkConfig(config: GatewayConfig): void {
   }
   for (const name of names)
     for (const format of Object.keys(upstreams[name]?.countTokens ?? {}) as Format[])
-      if (!hasCodec(format) || codecOf(format).count === undefined)
+      if (!countedFormats.has(format))
         throw new TypeError(
           `upstreams.${name}.countTokens names the format '${format}', which has no endpoint for counting tokens: leave it out`,
         )

@@ -1,3 +1,5 @@
+export { tokensByCharacters } from './estimate-characters.ts'
+
 /** Counts a text's tokens. */
 export type Tokenizer = (text: string) => number | Promise<number>
 
@@ -69,13 +71,3 @@ const kinds: readonly number[] = Array.from({ length: 128 }, (_, code) => {
   if (/\s/.test(char)) return blank
   return /\d/.test(char) ? 0 : sign
 })
-
-/** Without a tokenizer: four ASCII characters are a token, two of the other alphabets, one of everything else. */
-export function tokensByCharacters(text: string): number {
-  let quarters = 0
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    quarters += code < 0x80 ? 1 : code < 0x800 ? 2 : 4
-  }
-  return Math.ceil(quarters / 4)
-}

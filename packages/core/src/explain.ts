@@ -3,7 +3,7 @@ import { arrange } from './arrange.ts'
 import { headersTo } from './call-headers.ts'
 import type { Identity, OnLoss } from './config.ts'
 import { GatewayError } from './errors.ts'
-import type { Codec } from './formats/codec.ts'
+import type { WireCodec } from './formats/codec.ts'
 import type { ErrorInfo, Format, Json, Loss, UpstreamFormat } from './formats/ir.ts'
 import { generation } from './generate.ts'
 import type { Inbound } from './inbound.ts'
@@ -55,7 +55,7 @@ export interface ExplainedRequest {
 export interface ExplainCall {
   readonly shared: Shared
   readonly inbound: Inbound
-  readonly codec: Codec
+  readonly codec: WireCodec
   readonly request: RequestBody
   readonly model: string
   readonly stream: boolean
@@ -63,22 +63,23 @@ export interface ExplainCall {
 }
 
 /** Throws what the call itself would be refused with before any target is chosen: an unknown model, a policy not allowed. */
-export function explain(call: ExplainCall): Explanation {
+export async function explain(call: ExplainCall): Promise<Explanation> {
   const { shared, codec, model, stream, identity, inbound, request } = call
   const asked = askedPolicy(inbound)
   const plan = shared.router.plan(model, identity)
-  const traits = traitsOf({ codec, request, inbound, ledger: ledgerOf(call) })
+  const traits = traitsOf({ codec: await codec.whole(), request, inbound, ledger: ledgerOf(call) })
   const meant = (target: ResolvedTarget): boolean => isMeant(target.when, () => traits, shared.logger)
   const { latencies } = shared.health
   const affinity =
     plan.strategy === 'sticky' ? affinityOf(codec, request.value, (name) => inbound.header(name)) : undefined
   const by = { latencies: { expect: latencies.look, look: latencies.look }, stream, affinity }
-  const explained = arrange(plan.targets.filter(meant), plan.strategy, by).map((group) => {
-    const told = group.map((target) =>
-      explainTarget(call, target, policyFor(asked, target.onLoss ?? shared.onLoss, identity)),
-    )
-    return plan.preferLossless ? [...told.filter(isWhole), ...told.filter((one) => !isWhole(one))] : told
-  })
+  const explained: ExplainedTarget[] = []
+  for (const group of arrange(plan.targets.filter(meant), plan.strategy, by)) {
+    const told: ExplainedTarget[] = []
+    for (const target of group)
+      told.push(await explainTarget(call, target, policyFor(asked, target.onLoss ?? shared.onLoss, identity)))
+    explained.push(...(plan.preferLossless ? [...told.filter(isWhole), ...told.filter((one) => !isWhole(one))] : told))
+  }
   const others = plan.targets
     .filter((target) => !meant(target))
     .map((target) => ({
@@ -88,7 +89,7 @@ export function explain(call: ExplainCall): Explanation {
       losses: [],
       refused: shown(notMeant().info),
     }))
-  return { format: codec.format, model, stream, plan: [...explained.flat(), ...others] }
+  return { format: codec.format, model, stream, plan: [...explained, ...others] }
 }
 
 const isWhole = ({ losses, refused }: ExplainedTarget): boolean =>
@@ -111,13 +112,13 @@ const ledgerOf = ({ codec, model, stream, identity }: ExplainCall): Ledger => ({
   attempts: [],
 })
 
-function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: OnLoss): ExplainedTarget {
+async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: OnLoss): Promise<ExplainedTarget> {
   const { shared, codec, request, stream, inbound } = call
   const { upstream, upstreamName, model } = target
   const { state } = shared.health.standing(target)
   const known = { upstream: upstreamName, model, onLoss, ...(state === 'ready' ? {} : { resting: state }) }
   try {
-    const chosen = chooseLane({ codec, request, target, limits: shared.limits, tellLosses: onLoss !== 'ignore' })
+    const chosen = await chooseLane({ codec, request, target, limits: shared.limits, tellLosses: onLoss !== 'ignore' })
     const { lane, url } = dressed(target, generation(chosen, target, stream), { inbound, ledger: ledgerOf(call) })
     // Generation sends no uploads.
     const text = typeof lane.body === 'string' ? lane.body : new TextDecoder().decode(lane.body as Uint8Array)

@@ -2,27 +2,20 @@ import { authenticate } from './auth.ts'
 import { checkConfig, limitsOf, loggerOf, longestMs } from './check-config.ts'
 import type { GatewayConfig, Identity } from './config.ts'
 import { GatewayError } from './errors.ts'
-import { type Explanation, explain } from './explain.ts'
-import type { Codec } from './formats/codec.ts'
-import { codecOf } from './formats/index.ts'
+import type { Explanation } from './explain.ts'
+import type { Codec, WireCodec } from './formats/codec.ts'
 import type { JsonObject } from './formats/ir.ts'
+import { wireCodecOf } from './formats/wire.ts'
 import type { Gateway } from './gateway-types.ts'
 import { generate } from './generate.ts'
 import { createHealth } from './health/health.ts'
 import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import type { RequestBody } from './lanes/wire.ts'
-import { answerOperation } from './operations/answer-operation.ts'
-import { countTokens } from './operations/count-tokens.ts'
-import { operationOf, tellingErrors } from './operations/index.ts'
-import { getModel, listModels } from './operations/models.ts'
+import { lazily } from './lazily.ts'
+import { operationAnswerer, operationOf, tellingErrors } from './operations/load.ts'
 import type { OperationName } from './operations/operation.ts'
-import { openRealtime } from './operations/realtime.ts'
-import { upgradeRequired } from './operations/realtime-handshake.ts'
 import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
-import { generateKept } from './operations/responses/generate-kept.ts'
-import { recall } from './operations/responses/recall.ts'
-import { storedResponse } from './operations/stored-responses.ts'
 import { pluginsOf, routesOf } from './plugins.ts'
 import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { lastWordsMs } from './relay.ts'
@@ -32,11 +25,10 @@ import { createMatcher, type Match, type Route, routes } from './routes.ts'
 import { RunningCalls } from './running.ts'
 import { type Ledger, openBooks, settle } from './settle.ts'
 import type { Signal } from './signal.ts'
-import { createRecords, type Records } from './state/records.ts'
+import type { Records } from './state/records.ts'
 import { memoryResponseStore } from './state/store.ts'
 import type { Shared } from './targets.ts'
 import type { Transport } from './transport.ts'
-import { upgradeResponse } from './upgrade-response.ts'
 import { fetchTransport } from './web/fetch-transport.ts'
 import { toInbound, toResponse } from './web/request.ts'
 
@@ -62,6 +54,7 @@ interface Call {
  */
 export function createGateway<const U extends string>(config: GatewayConfig<U>): Gateway {
   checkConfig(config)
+  void checks()
   const { auth, basePath = '' } = config
   const shared: Shared = {
     router: createRouter(config),
@@ -73,8 +66,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     openSpool: config.spool,
   }
   const store = config.responses?.store ?? memoryResponseStore()
-  const recordsOf = (identity: Identity | null): Records =>
-    createRecords(
+  const recordsOf = async (identity: Identity | null): Promise<Records> =>
+    (await memory()).createRecords(
       store === false || isNameless(identity) ? undefined : store,
       config.responses?.ttlMs ?? keptMs,
       identity,
@@ -85,7 +78,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     request: RequestBody,
     identity: Identity | null,
   ): Promise<RequestBody> =>
-    refers === true ? (await recall(request, recordsOf(identity), shared.limits.bodyBytes)).request : request
+    refers === true
+      ? (await (await memory()).recall(request, await recordsOf(identity), shared.limits.bodyBytes)).request
+      : request
   const ownTransport = config.fetch === undefined ? undefined : fetchTransport(config.fetch)
   const webTransport = ownTransport ?? fetchTransport()
   const table = [...routes, ...routesOf(shared.plugins)]
@@ -150,7 +145,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   }
 
   /** The way of a request: authenticate → read → plan → attempt… → relay → settle. */
-  async function answer(found: Match, codec: Codec, call: Call): Promise<Reply> {
+  async function answer(found: Match, codec: WireCodec, call: Call): Promise<Reply> {
     const { inbound, ledger } = call
     const { route, params, allow } = found
     if (allow !== undefined)
@@ -162,27 +157,32 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     // Not awaited needlessly: most functions answer at once.
     ledger.identity = identity instanceof Promise ? await identity : identity
     switch (route.operation) {
-      case 'list-models':
-        return sendJson(ledger, listModels(codec, shared.router.list(ledger.identity), inbound.query))
+      case 'list-models': {
+        const { listModels } = await import('./operations/models.ts')
+        return sendJson(ledger, listModels(await codec.whole(), shared.router.list(ledger.identity), inbound.query))
+      }
       case 'get-model': {
+        const { getModel } = await import('./operations/models.ts')
         const name = params.model ?? ''
-        return sendJson(ledger, getModel(codec, name, shared.router.has(name, ledger.identity)))
+        return sendJson(ledger, getModel(await codec.whole(), name, shared.router.has(name, ledger.identity)))
       }
       case 'realtime':
       case 'plugin':
-        throw upgradeRequired(inbound.header('upgrade'))
+        throw (await import('./operations/realtime-handshake.ts')).upgradeRequired(inbound.header('upgrade'))
       case 'count-tokens': {
-        const { count } = codec
+        const whole = await codec.whole()
+        const { count } = whole
         if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
         const given = await read(found, count.validateRequest, inbound)
         const request = await remembered(route, given, ledger.identity)
         ledger.model = String(request.value.model)
         const { transport, signal, release } = call
-        const counted = { shared, inbound, codec, count, request, ledger, transport, signal, release }
+        const counted = { shared, inbound, codec: whole, count, request, ledger, transport, signal, release }
+        const { countTokens } = await import('./operations/count-tokens.ts')
         return await countTokens({ ...counted, jsonArray: false, tokenizer: config.tokenizer })
       }
       case 'generate': {
-        const request = await read(found, codec.validateRequest, inbound)
+        const request = await read(found, codec.validation(), inbound)
         ledger.model = String(request.value.model)
         ledger.stream = request.value.stream === true
         ledger.counted = { output: codec.outputBound }
@@ -196,7 +196,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
               'modelgate=explain: this gateway does not explain calls to this token.',
             )
           const whole = await remembered(route, request, identity)
-          const told = explain({ shared, inbound, codec, request: whole, model, stream, identity })
+          const { explain } = await import('./explain.ts')
+          const told = await explain({ shared, inbound, codec, request: whole, model, stream, identity })
           return sendJson(ledger, told as unknown as JsonObject)
         }
         const { transport, signal, release } = call
@@ -204,17 +205,19 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const whole = { shared, inbound, codec, request, ledger, transport, signal, release, jsonArray }
         // Awaited here: a promise returned from an async function costs three turns of the queue.
         if (route.refers !== true || store === false) return await generate(whole)
-        return await generateKept(whole, recordsOf(ledger.identity))
+        const { generateKept } = await memory()
+        return await generateKept(whole, await recordsOf(ledger.identity))
       }
       case 'get-response':
       case 'delete-response':
       case 'list-input-items':
-      case 'cancel-response':
+      case 'cancel-response': {
+        const { storedResponse } = await import('./operations/stored-responses.ts')
         return await storedResponse({
           route,
           id: params.id ?? '',
           inbound,
-          records: recordsOf(ledger.identity),
+          records: await recordsOf(ledger.identity),
           upstreams: config.upstreams,
           transport: call.transport,
           signal: call.signal,
@@ -222,25 +225,33 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
           answerBytes: shared.limits.answerBytes,
           firstByteMs: shared.limits.firstByteMs,
         })
+      }
       default: {
         // Who asks for an explanation must not be billed for a call.
         if (asksToExplain(inbound))
           throw new GatewayError('invalid_request', 'modelgate=explain: only chat generation can be explained.')
-        const { operation, dialect } = operationOf(route.operation, route.dialect)
+        const operation = operationOf(route.operation)
+        const answerer = operationAnswerer()
+        const answerOperation = answerer instanceof Promise ? await answerer : answerer
         const readJson = (validate: Codec['validateRequest']) => read(found, validate, inbound)
-        return await answerOperation({ ...call, shared }, operation, dialect, readJson)
+        return await answerOperation(
+          { ...call, shared },
+          operation instanceof Promise ? await operation : operation,
+          route.dialect,
+          readJson,
+        )
       }
     }
   }
 
   const read = (
     { route, params }: Match,
-    validate: Codec['validateRequest'],
+    validate: ReturnType<WireCodec['validation']>,
     inbound: Inbound,
   ): Promise<RequestBody> => {
     if (route.requires !== undefined) checkRequiredHeader(inbound, route.requires)
     const { model } = params
-    const { modelPrefix } = codecOf(route.format)
+    const { modelPrefix } = wireCodecOf(route.format)
     const fromPath = model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix }
     return readRequest(inbound, validate, shared.limits, fromPath)
   }
@@ -268,9 +279,10 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         )
       const codec = codecFor(found, inbound)
       const identity = await authenticate(auth, inbound, found.route)
-      const request = await read(found, codec.validateRequest, inbound)
+      const request = await read(found, codec.validation(), inbound)
       const { model, stream } = request.value
       const whole = await remembered(found.route, request, identity)
+      const { explain } = await import('./explain.ts')
       return explain({
         shared,
         inbound,
@@ -289,6 +301,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       }
       if (found?.route.operation !== 'realtime' || found.allow !== undefined)
         return refuse(new GatewayError('not_found', 'There is no WebSocket on this path.'))
+      const { openRealtime } = await import('./operations/realtime.ts')
       if (closing !== undefined) return refuse(shuttingDown())
       const entry = running.enter(inbound)
       const release = (): void => running.leave(entry)
@@ -297,6 +310,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     async upgrade(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url)
       const below = basePath === '' || pathname.startsWith(`${basePath}/`)
+      const { upgradeResponse } = await import('./upgrade-response.ts')
       return upgradeResponse(below ? pathname.slice(basePath.length) : '')
     },
     close({ graceMs = 30_000 } = {}) {
@@ -329,6 +343,12 @@ const sendJson = ({ requestId }: Ledger, body: JsonObject): Reply => ({
   body: JSON.stringify(body),
 })
 
+/** What nearly every call's body is checked with, and by far the most to load: begun early, so that the first call seldom waits. */
+const checks = lazily(() => import('./formats/shared/validate.ts'))
+
+/** What keeps answers for later calls. */
+const memory = lazily(() => import('./operations/responses/index.ts'))
+
 /** Callers that cannot be told apart must not find each other's things. */
 const isNameless = (identity: Identity | null): boolean => identity !== null && !identity.id
 
@@ -347,19 +367,19 @@ const wantsArray = ({ eventsIf }: Route, { query }: Inbound): boolean =>
   eventsIf !== undefined && new URLSearchParams(query).get(eventsIf.name) !== eventsIf.value
 
 /** The dialect to answer in: the route's, unless a header tells another family of clients. */
-function codecFor(found: Match | null, inbound: Inbound): Codec {
+function codecFor(found: Match | null, inbound: Inbound): WireCodec {
   const route = found?.route ?? (listRoute as Route)
-  if (route.dialect !== undefined) return dialectCodecs.get(route) ?? codecOf(route.format)
-  if (route.formatByHeader === undefined) return codecOf(route.format)
+  if (route.dialect !== undefined) return dialectCodecs.get(route) ?? wireCodecOf(route.format)
+  if (route.formatByHeader === undefined) return wireCodecOf(route.format)
   for (const [header, format] of Object.entries(route.formatByHeader))
-    if (inbound.header(header) !== undefined) return codecOf(format)
-  return codecOf(route.format)
+    if (inbound.header(header) !== undefined) return wireCodecOf(format)
+  return wireCodecOf(route.format)
 }
 const dialectCodecs = new Map(
   routes.flatMap((route) =>
     route.dialect === undefined
       ? []
-      : [[route, tellingErrors(codecOf(route.format), route.operation as OperationName, route.dialect)] as const],
+      : [[route, tellingErrors(wireCodecOf(route.format), route.operation as OperationName)] as const],
   ),
 )
 const listRoute = routes.find(({ operation }) => operation === 'list-models')

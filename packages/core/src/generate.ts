@@ -1,7 +1,7 @@
 import type { OnLoss } from './config.ts'
 import { GatewayError } from './errors.ts'
-import type { Codec } from './formats/codec.ts'
-import { codecOf } from './formats/index.ts'
+import type { WireCodec } from './formats/codec.ts'
+import { wireCodecOf } from './formats/wire.ts'
 import type { Reply } from './inbound.ts'
 import { chooseLane } from './lanes/choose.ts'
 import type { Lane } from './lanes/lane.ts'
@@ -13,7 +13,7 @@ import { callUrl } from './upstreams/call-url.ts'
 import { speaks } from './upstreams/formats-for.ts'
 
 export interface GenerateCall extends AnswerCall {
-  readonly codec: Codec
+  readonly codec: WireCodec
   readonly request: RequestBody
   /** See CodecContext. */
   readonly kept?: { readonly previous?: string }
@@ -30,7 +30,9 @@ export function generate(call: GenerateCall): Promise<Reply> {
     if (onlyUpstream !== undefined && target.upstreamName !== onlyUpstream) throw keptElsewhere()
     if (unknown !== undefined && !speaks(target.upstream, codec.format, target.model)) throw unknown
     const lane = chooseLane({ codec, request, target, limits: shared.limits, tellLosses: policy !== 'ignore', kept })
-    return generation(lane, target, ledger.stream)
+    return lane instanceof Promise
+      ? lane.then((loaded) => generation(loaded, target, ledger.stream))
+      : generation(lane, target, ledger.stream)
   }
   return tryTargets(call, prepare).then((answered) => sendAnswer(call, answered))
 }
@@ -49,13 +51,13 @@ export const generation = (
 ): Prepared & { readonly lane: Lane } => ({
   lane,
   url: urlOf(target, lane, stream),
-  codec: codecOf(lane.upstreamFormat),
+  codec: wireCodecOf(lane.upstreamFormat),
   hosting: target.upstream.hosting?.[lane.upstreamFormat],
 })
 
 /** Where a lane's request goes. */
 function urlOf({ upstream, model }: ResolvedTarget, { upstreamFormat }: Lane, stream: boolean): string {
-  const ends = upstream.hosting?.[upstreamFormat]?.modelInPath ?? codecOf(upstreamFormat).modelInPath
+  const ends = upstream.hosting?.[upstreamFormat]?.modelInPath ?? wireCodecOf(upstreamFormat).modelInPath
   const end = stream ? ends?.stream : ends?.whole
   return callUrl(upstream, upstream.formats[upstreamFormat] as string, end, model)
 }

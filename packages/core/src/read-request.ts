@@ -25,7 +25,7 @@ export interface FromPath {
  */
 export async function readRequest(
   inbound: Inbound,
-  validate: Codec['validateRequest'],
+  validation: Codec['validateRequest'] | Promise<Codec['validateRequest']>,
   limits: { bodyBytes: number; depth: number },
   fromPath?: FromPath,
 ): Promise<RequestBody> {
@@ -51,6 +51,7 @@ export async function readRequest(
   } catch {
     throw new GatewayError('invalid_request', 'We could not parse the JSON body of your request: it is not valid JSON.')
   }
+  const validate = validation instanceof Promise ? await validation : validation
   const value = validate(fromPath === undefined ? body : withPath(body, fromPath))
   // A byte order mark is gone from the text; sending the bytes on would bring it back.
   const sent = bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes

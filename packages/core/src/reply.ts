@@ -1,7 +1,7 @@
 import type { GatewayError } from './errors.ts'
-import type { Codec } from './formats/codec.ts'
-import { codecOf } from './formats/index.ts'
+import type { WireCodec } from './formats/codec.ts'
 import type { ErrorKind } from './formats/ir.ts'
+import { wireCodecOf } from './formats/wire.ts'
 import type { Reply } from './inbound.ts'
 import type { Ledger } from './settle.ts'
 
@@ -47,7 +47,7 @@ export function callHeaders(ledger: Ledger): Record<string, string> {
 export function admissionHeaders({ admissions = [], format }: Ledger): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { allowance, headers: own } of admissions) {
-    if (allowance !== undefined) Object.assign(headers, codecOf(format).encodeAllowance(allowance, Date.now()))
+    if (allowance !== undefined) Object.assign(headers, wireCodecOf(format).encodeAllowance(allowance, Date.now()))
     Object.assign(headers, own)
   }
   return headers
@@ -60,7 +60,7 @@ const headerText = (text: string): string =>
 export const json = 'application/json; charset=utf-8'
 
 /** An error in the dialect of its route. */
-export function errorReply(error: GatewayError, codec: Codec, requestId: string): Reply {
+export function errorReply(error: GatewayError, codec: WireCodec, requestId: string): Reply {
   const { info } = error
   const hopes = !hopeless.has(info.kind)
   // Some clients would come again for a number alone, whatever the code says.

@@ -1,6 +1,6 @@
 import { errorOf, GatewayError } from './errors.ts'
-import { codecOf } from './formats/index.ts'
 import type { ErrorInfo, Json } from './formats/ir.ts'
+import { wireCodecOf } from './formats/wire.ts'
 import type { Reply } from './inbound.ts'
 import { asJsonArray } from './lanes/json-array.ts'
 import { lossHeader } from './losses.ts'
@@ -78,7 +78,7 @@ function saidBy({ counted, format }: Ledger, body: string | Uint8Array): number 
   if (counted?.output === undefined) return 0
   try {
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-    return saidIn(JSON.parse(text) as Json, (counted.says ?? codecOf(format).says).answer)
+    return saidIn(JSON.parse(text) as Json, (counted.says ?? wireCodecOf(format).says).answer)
   } catch {
     return 0
   }

@@ -1,6 +1,6 @@
 import { estimateBody } from './estimate-body.ts'
-import { codecOf } from './formats/index.ts'
 import type { ErrorKind, Usage } from './formats/ir.ts'
+import { wireCodecOf } from './formats/wire.ts'
 import type { FinishEvent, Units, UsageBasis } from './plugin.ts'
 import type { Ledger } from './settle.ts'
 
@@ -14,7 +14,7 @@ export function takenBy(
     return { usage, basis: 'reported' }
   if (counted === undefined) return undefined
   // What is still to come will be counted by nobody here; so is a session that told nothing.
-  if (finish !== undefined && codecOf(ledger.format).pending?.includes(finish)) return undefined
+  if (finish !== undefined && wireCodecOf(ledger.format).pending?.includes(finish)) return undefined
   if (usage === undefined && firstEventAt !== undefined && ledger.said === undefined) return undefined
   // Nothing came back, but an upstream that was left alone with the request is likely to have read it.
   if (firstEventAt === undefined && usage === undefined)
@@ -53,6 +53,6 @@ export const isAbandoned = ({ firstEventAt, attempts }: Ledger): boolean =>
 /** What was counted beside tokens: by the operation itself, or within the usage. */
 export function unitsOf({ units, usage }: Ledger): Units | undefined {
   const { raw } = usage ?? {}
-  const beside = raw === undefined ? undefined : codecOf(raw.format).unitsIn?.(raw.value)
+  const beside = raw === undefined ? undefined : wireCodecOf(raw.format).unitsIn?.(raw.value)
   return beside === undefined ? units : { ...units, ...beside }
 }

@@ -4,7 +4,7 @@ import { arrange } from './arrange.ts'
 import { Attempt, type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult } from './attempt.ts'
 import { longestMs } from './check-config.ts'
 import type { Limits, Logger, OnLoss, TargetLimits } from './config.ts'
-import type { Codec } from './formats/codec.ts'
+import type { Codec, UpstreamWireCodec, WireCodec } from './formats/codec.ts'
 import type { Health, Ticket } from './health/health.ts'
 import { hedged, type Launched } from './hedge.ts'
 import type { Inbound } from './inbound.ts'
@@ -35,7 +35,9 @@ export interface Shared {
 }
 
 /** One call to a model, whatever the operation. */
-export interface TargetCall extends Asked {
+export interface TargetCall extends Omit<Asked, 'codec'> {
+  /** The client's format, for chat generation. */
+  readonly codec?: WireCodec | undefined
   readonly shared: Shared
   readonly inbound: Inbound
   readonly ledger: Ledger
@@ -48,7 +50,7 @@ export interface Prepared {
   readonly lane: Omit<Lane, 'upstreamFormat'> & Partial<Pick<Lane, 'upstreamFormat'>>
   readonly url: string
   /** Reads the upstream's errors. */
-  readonly codec: Pick<Codec, 'decodeError' | 'tapResponse'>
+  readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'tapResponse'>
   readonly hosting?: Hosting | undefined
   /** It asks for no answer of the model: the target's wishes for the body are not meant. */
   readonly asIs?: boolean
@@ -97,7 +99,10 @@ export async function tryTargets<P extends Prepared>(
   if (admitted !== undefined) await admitted
   const affinity =
     plan.strategy === 'sticky' ? affinityOf(call.codec, call.request.value, (name) => inbound.header(name)) : undefined
-  const search = new Search(call, plan, candidatesOf<P>(call, plan, affinity), prepare, { preferLossless, again })
+  // A target's `when` is told at once what the request uses.
+  const whole = plan.conditional ? call.codec?.whole() : undefined
+  const groups = candidatesOf<P>(call, plan, affinity, whole instanceof Promise ? await whole : whole)
+  const search = new Search(call, plan, groups, prepare, { preferLossless, again })
   const first = search.first()
   // Not awaited needlessly: most requests are made ready at once.
   let current = first instanceof Promise ? await first : first
@@ -144,8 +149,9 @@ function candidatesOf<P extends Prepared>(
   call: TargetCall,
   plan: Plan,
   affinity: string | undefined,
+  codec: Codec | undefined,
 ): readonly (readonly Candidate<P>[])[] {
-  const meant = plan.conditional ? meantFor(call, plan.targets) : plan.targets
+  const meant = plan.conditional ? meantFor(call, codec, plan.targets) : plan.targets
   const [sole] = meant
   if (sole !== undefined && meant.length === 1) return [[candidateOf(sole)]]
   const { latencies } = call.shared.health
@@ -154,13 +160,17 @@ function candidatesOf<P extends Prepared>(
   )
 }
 
-function meantFor(call: TargetCall, targets: readonly ResolvedTarget[]): readonly ResolvedTarget[] {
+function meantFor(
+  { request, inbound, ledger, shared }: TargetCall,
+  codec: Codec | undefined,
+  targets: readonly ResolvedTarget[],
+): readonly ResolvedTarget[] {
   let traits: ReturnType<typeof traitsOf> | undefined
   const asked = (): ReturnType<typeof traitsOf> => {
-    traits ??= traitsOf(call)
+    traits ??= traitsOf({ codec, request, inbound, ledger })
     return traits
   }
-  return targets.filter(({ when }) => isMeant(when, asked, call.shared.logger))
+  return targets.filter(({ when }) => isMeant(when, asked, shared.logger))
 }
 
 const candidateOf = <P extends Prepared>(target: ResolvedTarget): Candidate<P> => ({

@@ -1,4 +1,4 @@
-import { codecOf } from './formats/index.ts'
+import { wireCodecOf } from './formats/wire.ts'
 import { json } from './reply.ts'
 import { normalizePath, plainFormat, upgrades } from './routes.ts'
 
@@ -12,7 +12,7 @@ const answers = {
 /** The answer to an upgrade on a path below the mount, where there is nobody to hold the sockets. */
 export function upgradeResponse(path: string): Response {
   const { status, message } = answers[upgrades[normalizePath(path)] ?? 'unknown']
-  const { body } = codecOf(plainFormat).encodeError({ kind: 'not_found', status, message }, '')
+  const { body } = wireCodecOf(plainFormat).encodeError({ kind: 'not_found', status, message }, '')
   return new Response(JSON.stringify(body), {
     status,
     headers: { 'content-type': json, ...(status === 426 ? { upgrade: 'HTTP/1.1' } : {}) },

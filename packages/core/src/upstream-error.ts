@@ -1,6 +1,6 @@
 import { madeHeaders } from './call-headers.ts'
 import { GatewayError, type RetryHints, statusOf } from './errors.ts'
-import type { Codec } from './formats/codec.ts'
+import type { UpstreamWireCodec } from './formats/codec.ts'
 import type { ErrorInfo, ErrorKind, Json } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
 import type { TransportResponse } from './transport.ts'
@@ -13,7 +13,7 @@ const errorBodyMs = 5000
 /** An upstream's refusal, in terms that are true for the client: our own configuration's faults are never its own. */
 export async function readUpstreamError(
   response: TransportResponse,
-  codec: Pick<Codec, 'decodeError'>,
+  codec: Pick<UpstreamWireCodec, 'decodeError'>,
   upstream: Upstream,
 ): Promise<GatewayError> {
   const { status } = response
@@ -89,7 +89,7 @@ const otherThanAuth: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
 /** The error that a whole JSON body under a good status is, or undefined if it is none. */
 export async function readErrorUnder200(
   response: TransportResponse,
-  codec: Pick<Codec, 'tapResponse'>,
+  codec: Pick<UpstreamWireCodec, 'tapResponse'>,
 ): Promise<ErrorInfo | undefined> {
   const body = parseLoose(await errorText(response))
   return isObject(body) ? codec.tapResponse(body).error : undefined

@@ -175,6 +175,12 @@ export interface StreamTap {
   readonly ended: boolean
   /** The stream's own error event, where one came. */
   readonly error: ErrorInfo | undefined
+  /** The members whose texts or numbers may differ without the tap seeing a difference. Absent: it sees each event. */
+  readonly varying?: ReadonlySet<string>
+  /** Whether events that differ from the last one pushed in nothing but those members need not be pushed: they tell nothing new. */
+  readonly plain?: boolean
+  /** Such events have passed unseen. `last` reads the data of the last of them, until the next event is pushed. */
+  passed?(last: () => string): void
   /** An error has been told whose terminal event is still to come. Until then `push` says of each event whether it is that. */
   readonly failing?: boolean
   readonly usage: Usage | undefined
@@ -187,6 +193,9 @@ export interface StreamTap {
   heartbeat(): SseEvent[]
   fail(error: ErrorInfo): SseEvent[]
 }
+
+/** A tap as its maker sees it. Its fields are plain ones: a getter for each would weigh more than all else of a stream. */
+export type MutableTap = { -readonly [K in keyof StreamTap]: StreamTap[K] }
 
 /** What the wire lane edits in a request, beside the model's name. */
 export interface WireEdit {
@@ -204,16 +213,13 @@ export interface WireEdit {
 }
 
 /**
- * What upstreams of a format need. Formats that no client speaks have this half of a codec only. Pure and synchronous: no
- * streams, no clocks, no fetch. All I/O lives in the lanes and the router.
+ * What every call needs of the format that its upstream speaks, translated or not. It is small and always there; the rest, which
+ * writes and reads whole requests and answers, is loaded by the first call that needs it.
  */
-export interface UpstreamCodec {
+export interface UpstreamWireCodec {
   readonly format: UpstreamFormat
-  encodeRequest(request: ModelRequest, context: CodecContext & { readonly target: TargetTraits }): JsonObject
-  /** Lenient: what upstreams send is taken as far as it goes; throws GatewayError `upstream_bad_response` if it is no answer at all. */
-  decodeResponse(body: Json, context: ExchangeContext): ModelResponse
-  /** `end()` without the format's own terminal event yields an `upstream_truncated` error, never an ending. Nothing follows an error. */
-  decodeStream(context: ExchangeContext & { readonly target: TargetTraits }): Machine<SseEvent, ModelEvent>
+  /** The whole codec: at once where it has been loaded. */
+  whole(): UpstreamCodec | Promise<UpstreamCodec>
   /**
    * Reads an upstream's error answer in any shape its vendors use; `body` is text where it was no JSON. `header` reads the
    * answer's headers, where there are any: some vendors name the error there.
@@ -227,31 +233,20 @@ export interface UpstreamCodec {
    * body all the same (whoever reads the URL puts them in), and encoders write neither.
    */
   readonly modelInPath?: { readonly whole: string; readonly stream: string }
-  /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
-  readonly fieldPointers: { readonly [irField: string]: string }
-  /** The same for an answer. */
-  readonly answerPointers: AnswerPointers
   /** Where this format holds what the model says, for estimates of answers that nobody has counted. */
   readonly says: Says
   /** Finish words of answers that are still to come: what they will take is not known yet. */
   readonly pending?: readonly string[]
   /** What a usage object of this format counts beside tokens. */
   unitsIn?(usage: JsonObject): Units | undefined
-  /** JSON Pointers, within a usage object of this format, to what it says beyond the totals and the features that are shown. */
-  usageBeside(usage: JsonObject, isShown: IsShown): readonly string[]
 }
 
-/** A codec of a format that clients speak too. */
-export interface Codec extends UpstreamCodec {
+/** What every call needs of the format that its client speaks: all of the wire lane, and errors. */
+export interface WireCodec extends UpstreamWireCodec {
   readonly format: Format
-  /**
-   * Checks a request body from a client: required fields, types and the specification's bounds, in the provider's own
-   * wording. Unknown fields are kept. Returns the same object, throws GatewayError with `param` otherwise.
-   */
-  validateRequest(body: Json): JsonObject
-  decodeRequest(body: JsonObject, context: CodecContext): ModelRequest
-  encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject
-  encodeStream(context: ExchangeContext): StreamEncoder
+  whole(): Codec | Promise<Codec>
+  /** The check of request bodies, as `Codec` has it: at once where it has been loaded. */
+  validation(): Codec['validateRequest'] | Promise<Codec['validateRequest']>
   encodeError(
     error: ErrorInfo,
     requestId: string,
@@ -276,6 +271,38 @@ export interface Codec extends UpstreamCodec {
   readonly outputBound: OutputBound
   /** What a caller has left, in the headers of this format's clients. `now`: milliseconds since 1970. */
   encodeAllowance(allowance: Allowance, now: number): Record<string, string>
+}
+
+/**
+ * What upstreams of a format need. Formats that no client speaks have this half of a codec only. Pure and synchronous: no
+ * streams, no clocks, no fetch. All I/O lives in the lanes and the router.
+ */
+export interface UpstreamCodec extends UpstreamWireCodec {
+  encodeRequest(request: ModelRequest, context: CodecContext & { readonly target: TargetTraits }): JsonObject
+  /** Lenient: what upstreams send is taken as far as it goes; throws GatewayError `upstream_bad_response` if it is no answer at all. */
+  decodeResponse(body: Json, context: ExchangeContext): ModelResponse
+  /** `end()` without the format's own terminal event yields an `upstream_truncated` error, never an ending. Nothing follows an error. */
+  decodeStream(context: ExchangeContext & { readonly target: TargetTraits }): Machine<SseEvent, ModelEvent>
+  /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
+  readonly fieldPointers: { readonly [irField: string]: string }
+  /** The same for an answer. */
+  readonly answerPointers: AnswerPointers
+  /** JSON Pointers, within a usage object of this format, to what it says beyond the totals and the features that are shown. */
+  usageBeside(usage: JsonObject, isShown: IsShown): readonly string[]
+}
+
+/** A codec of a format that clients speak too. */
+export interface Codec extends UpstreamCodec, WireCodec {
+  readonly format: Format
+  whole(): Codec | Promise<Codec>
+  /**
+   * Checks a request body from a client: required fields, types and the specification's bounds, in the provider's own
+   * wording. Unknown fields are kept. Returns the same object, throws GatewayError with `param` otherwise.
+   */
+  validateRequest(body: Json): JsonObject
+  decodeRequest(body: JsonObject, context: CodecContext): ModelRequest
+  encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject
+  encodeStream(context: ExchangeContext): StreamEncoder
 
   /** How this format counts tokens; absent where it has no endpoint for that. */
   readonly count?: CountCodec

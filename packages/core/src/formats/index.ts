@@ -6,7 +6,10 @@ import type { Format, UpstreamFormat } from './ir.ts'
 import { messagesCodec } from './messages/index.ts'
 import { responsesCodec } from './responses/index.ts'
 
-/** Every format that clients speak. A new one adds itself here, and the laws in the tests hold for it too. */
+/**
+ * Every format that clients speak. A new one adds itself here, and the laws in the tests hold for it too. Calls do not come
+ * here: they load the codecs they need, one by one (see `wireCodecOf`).
+ */
 export const codecs: readonly Codec[] = [chatCodec, messagesCodec, geminiCodec, responsesCodec]
 
 /** Every format that upstreams speak: a new one that no client speaks adds itself here. */
@@ -22,4 +25,3 @@ export function codecOf(format: UpstreamFormat): UpstreamCodec {
   if (codec === undefined) throw new TypeError(`There is no codec for the format '${format}'`)
   return codec
 }
-export const hasCodec = (format: UpstreamFormat): boolean => byFormat.has(format)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { scanJson } from './scan.ts'
+import { nestsDeeper, scanJson } from './scan.ts'
 import { spliceJson } from './splice.ts'
 
 const splice = (text: string, set: Parameters<typeof spliceJson>[2]) =>
@@ -27,6 +27,13 @@ describe('scanJson', () => {
     ['"[[[["', 1, false],
   ])('%s within %i levels: too deep is %s', (text, depth, expected) => {
     expect(scanJson(text, depth).tooDeep).toBe(expected)
+    expect(nestsDeeper(text, depth)).toBe(expected)
+  })
+
+  it('does not take many brackets beside each other for depth', () => {
+    const text = JSON.stringify({ list: Array.from({ length: 1000 }, () => [{}]), text: '[{'.repeat(1000) })
+    expect(nestsDeeper(text, 4)).toBe(false)
+    expect(nestsDeeper(text, 3)).toBe(true)
   })
 
   it('refuses 100,000 levels without recursion and survives broken text', () => {

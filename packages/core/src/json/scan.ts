@@ -66,6 +66,17 @@ export function scanJson(text: string, maxDepth: number): Scan {
   return { tooDeep: false, members }
 }
 
+/** Whether JSON text nests deeper than that. Most texts have fewer brackets than they may have levels. */
+export const nestsDeeper = (text: string, maxDepth: number): boolean =>
+  count(text, '{', maxDepth) + count(text, '[', maxDepth) > maxDepth && scanJson(text, maxDepth).tooDeep
+
+/** How often the text holds a character; one more than `most` for anything above. */
+function count(text: string, char: string, most: number): number {
+  let found = 0
+  for (let at = text.indexOf(char); at >= 0 && found <= most; at = text.indexOf(char, at + 1)) found++
+  return found
+}
+
 /** Index after the closing quote of the string that opens at `open`; the text's end if it never closes. */
 function stringEnd(text: string, open: number): number {
   for (let close = text.indexOf('"', open + 1); close >= 0; close = text.indexOf('"', close + 1)) {

@@ -1,9 +1,9 @@
 import { GatewayError } from '../errors.ts'
-import type { Codec, CodecContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
+import type { Codec, ExchangeContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
 import type { ErrorInfo, ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
 import { translateParam } from '../formats/shared/param.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
-import { scanJson } from '../json/scan.ts'
+import { nestsDeeper } from '../json/scan.ts'
 import { answerSide, createReport, lossHeader } from '../losses.ts'
 import { createSaid } from '../said.ts'
 import { createSseDecoder } from '../sse/decode.ts'
@@ -30,33 +30,26 @@ export interface Translation {
 }
 
 const encoder = new TextEncoder()
+const decoder = new TextDecoder()
 
 /** Decodes the client's request to the IR and encodes it for the upstream, and the answer the other way round. */
 export function translateLane(translation: Translation): Lane {
-  const { client, upstream, request, target, newId, now } = translation
+  const { client, upstream, request } = translation
   const report = createReport(request.value)
-  const { kept } = translation
-  const context: CodecContext = {
-    report,
-    newId,
-    now,
-    upstream: upstream.format,
-    ...(kept === undefined ? {} : { kept }),
-  }
-  const decoded = client.decodeRequest(request.value, context)
+  const context = openContext(translation, report)
+  const model = client.decodeRequest(request.value, context)
   // Encoders name a lost field by where it stood in the client's body: its own table, and what the decoder noted beyond.
-  const model: ModelRequest = { ...decoded, at: { ...client.fieldPointers, ...decoded.at } }
-  const body = JSON.stringify(upstream.encodeRequest(model, { ...context, target }))
+  model.at = placesOf(model, client)
+  const body = JSON.stringify(upstream.encodeRequest(model, context))
   return {
     kind: 'translate',
     upstreamFormat: upstream.format,
     body,
     report,
     answer(bytes) {
-      const text = new TextDecoder().decode(bytes)
-      if (scanJson(text, translation.maxDepth).tooDeep)
+      if (nestsDeeper(decoder.decode(bytes), translation.maxDepth))
         throw new GatewayError('upstream_bad_response', 'The upstream answered with JSON that nests too deep.')
-      const exchange = { ...context, report: answerSide(report, upstream.answerPointers), request: model, target }
+      const exchange = openExchange(translation, model, report)
       const response = upstream.decodeResponse(parseAnswer(bytes), exchange)
       const finish = response.choices[0]?.finish.reason
       const body = JSON.stringify(client.encodeResponse(response, exchange))
@@ -70,19 +63,38 @@ export function translateLane(translation: Translation): Lane {
     ...(client === upstream
       ? {}
       : { paramOf: (param: string) => translateParam(param, upstream.fieldPointers, client.fieldPointers, model.at) }),
-    openStream: () => translatedStream(translation, model, context, report),
+    openStream: () => translatedStream(translation, model, report),
   }
 }
 
-function translatedStream(
-  translation: Translation,
+/** What the codecs are given for a request. Written out: copies of objects cost as much as the decoding of a short request. */
+function openContext({ upstream, target, newId, now, kept }: Translation, report: Report) {
+  const context = { report, newId, now, upstream: upstream.format, target }
+  return kept === undefined ? context : { ...context, kept }
+}
+
+/** The same for its answer. */
+function openExchange(
+  { upstream, target, newId, now, kept }: Translation,
   request: ModelRequest,
-  context: CodecContext,
-  report: Report,
-): AnswerStream {
-  const { client, upstream, target } = translation
-  const exchange = { ...context, report: answerSide(report, upstream.answerPointers), request, target }
-  const decoder = createSseDecoder(translation.maxEventChars)
+  asked: Report,
+): ExchangeContext & { readonly target: TargetTraits } {
+  const report = answerSide(asked, upstream.answerPointers)
+  const context = { report, newId, now, upstream: upstream.format, target, request }
+  return kept === undefined ? context : { ...context, kept }
+}
+
+/** Most requests have their fields where the format's own table says. */
+function placesOf({ at }: ModelRequest, { fieldPointers }: Codec): NonNullable<ModelRequest['at']> {
+  for (const field in at) if (at[field] !== fieldPointers[field]) return { ...fieldPointers, ...at }
+  return fieldPointers
+}
+
+function translatedStream(translation: Translation, request: ModelRequest, report: Report): AnswerStream {
+  // The translation itself holds the client's body in all its forms: the stream must not hold it in turn.
+  const { client, upstream, maxEventChars, clean } = translation
+  const exchange = openExchange(translation, request, report)
+  const decoder = createSseDecoder(maxEventChars)
   const said = createSaid(upstream.says)
   const decode = upstream.decodeStream(exchange)
   const encode = client.encodeStream(exchange)
@@ -119,7 +131,7 @@ function translatedStream(
   const pass = (events: readonly ModelEvent[]): void => {
     for (const raw of events) {
       if (state.ended || state.error !== undefined) return
-      const event: ModelEvent = raw.type === 'error' ? { type: 'error', error: translation.clean(raw.error) } : raw
+      const event: ModelEvent = raw.type === 'error' ? { type: 'error', error: clean(raw.error) } : raw
       note(event)
       const out = encodeAllSse(encode.push(event))
       if (event.type === 'response-end') reportUsage(state.usage, upstream, client, exchange.report)

@@ -14,14 +14,16 @@ type UnreadCall = Omit<AnswerCall, 'jsonArray' | 'request' | 'codec'>
 /**
  * An operation beside chat, from its body to its reply. The files of an upload are kept until nobody can need them any more.
  *
+ * @param dialectName that of the call's route; throws for one that the operation's clients do not speak
  * @param readJson reads a JSON body and checks it with the function given
  */
 export async function answerOperation(
   call: UnreadCall,
   operation: Operation<unknown, unknown>,
-  dialect: Dialect<unknown, unknown>,
+  dialectName: string | undefined,
   readJson: (validate: Codec['validateRequest']) => Promise<RequestBody>,
 ): Promise<Reply> {
+  const dialect = clientDialect(operation, dialectName)
   const form = await upload(call, dialect)
   const { validate } = dialect
   if (form === undefined) {
@@ -45,6 +47,14 @@ export async function answerOperation(
 }
 
 const nothing = new Uint8Array(0)
+
+/** A dialect that clients speak. */
+function clientDialect({ name, dialects }: Operation<unknown, unknown>, wanted: string | undefined) {
+  const dialect = dialects.find((one) => one.name === wanted)
+  if (dialect === undefined || (dialect.validate ?? dialect.form) === undefined)
+    throw new TypeError(`No operation '${name}' in the dialect '${wanted}'`)
+  return dialect
+}
 
 function upload({ inbound, shared }: UnreadCall, { form }: Dialect<unknown, unknown>) {
   return form !== undefined && isMultipart(inbound) ? readForm(inbound, form, shared) : undefined

@@ -1,9 +1,9 @@
 import { errorOf, GatewayError } from '../errors.ts'
 import type { Codec, CodecContext } from '../formats/codec.ts'
 import type { CountCodec } from '../formats/count-codec.ts'
-import { codecOf } from '../formats/index.ts'
 import type { Format, JsonObject, ModelRequest, Report } from '../formats/ir.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
+import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
 import { scanJson } from '../json/scan.ts'
 import type { Lane } from '../lanes/lane.ts'
@@ -23,23 +23,36 @@ export interface CountRequest {
 
 /**
  * A count made ready for a target; undefined where its upstream does not count. As in generation: the client's own bytes to an
- * upstream of its format, unless they hold another vendor's seals; a translation to any other.
+ * upstream of its format, unless they hold another vendor's seals; a translation to any other. A promise only where a codec
+ * has to be loaded first.
  */
-export function prepareCount(asked: CountRequest, target: ResolvedTarget): Prepared | undefined {
-  const { codec, request } = asked
+export function prepareCount(
+  asked: CountRequest,
+  target: ResolvedTarget,
+): Prepared | undefined | Promise<Prepared | undefined> {
+  const { codec } = asked
   const { upstream, model } = target
   const endpoints = upstream.countTokens ?? {}
   const formats = (Object.keys(endpoints) as Format[]).filter((format) => upstream.serves?.(format, model) !== false)
   const own = formats.includes(codec.format)
   const format = own ? codec.format : formats[0]
   if (format === undefined) return undefined
-  const reader = codecOf(format)
+  const reader = wireCodecOf(format).whole()
+  return reader instanceof Promise
+    ? reader.then((loaded) => preparedFor(asked, target, loaded))
+    : preparedFor(asked, target, reader)
+}
+
+function preparedFor(asked: CountRequest, target: ResolvedTarget, reader: Codec): Prepared | undefined {
+  const { codec, request } = asked
+  const { upstream, model } = target
+  const { format } = reader
   if (reader.count === undefined) return undefined
-  const onWire = own && !mayHoldSeals(request.text)
+  const onWire = format === codec.format && !mayHoldSeals(request.text)
   return {
     lane: hosted(onWire ? wire(asked, target) : translation(asked, reader, reader.count, target), format, target),
     asIs: true,
-    url: callUrl(upstream, endpoints[format] as string, reader.count.pathEnding, model),
+    url: callUrl(upstream, upstream.countTokens?.[format] as string, reader.count.pathEnding, model),
     codec: reader,
   }
 }

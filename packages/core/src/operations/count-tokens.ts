@@ -27,12 +27,15 @@ export async function countTokens(call: CountCall): Promise<Reply> {
   const { attempts } = call.ledger
   let countless = false
   try {
-    const prepare = (target: ResolvedTarget): Prepared => {
-      countless ||= doesNotCount(attempts.at(-1))
-      const ready = countless ? undefined : prepareCount(call, target)
+    const given = (ready: Prepared | undefined): Prepared => {
       countless ||= ready === undefined
       if (ready === undefined) throw new GatewayError('not_implemented', 'The upstream does not count tokens.')
       return ready
+    }
+    const prepare = (target: ResolvedTarget): Prepared | Promise<Prepared> => {
+      countless ||= doesNotCount(attempts.at(-1))
+      const ready = countless ? undefined : prepareCount(call, target)
+      return ready instanceof Promise ? ready.then(given) : given(ready)
     }
     return sendAnswer(call, await tryTargets(call, prepare, { preferLossless: false, again: false }))
   } catch (error) {

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { complain } from '../formats/chat/complaint.ts'
 import { validateBody } from '../formats/shared/validate.ts'
 import type { Operation } from './operation.ts'

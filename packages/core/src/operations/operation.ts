@@ -1,5 +1,5 @@
 import type { Codec, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
-import type { ErrorInfo, Format, Json, JsonObject, Report, Usage } from '../formats/ir.ts'
+import type { Format, Json, JsonObject, Report, Usage } from '../formats/ir.ts'
 import type { Units } from '../plugin.ts'
 import type { Counted } from '../settle.ts'
 import type { FormDialect } from './multipart/read-form.ts'
@@ -43,8 +43,6 @@ export interface Dialect<Request, Answer> {
   readonly name: string
   /** Whose errors these servers write: the codec of that format reads them. */
   readonly errors: Format
-  /** The body of an error for its clients. Default: that of the route's format. */
-  encodeError?(error: ErrorInfo, requestId: string): JsonObject
   /**
    * Checks a body from a client: required fields, types and bounds, in the provider's own wording. Unknown fields are kept.
    * Throws GatewayError with `param`. Absent: it has no JSON bodies.

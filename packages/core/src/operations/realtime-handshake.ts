@@ -1,21 +1,8 @@
 import { GatewayError } from '../errors.ts'
 import type { Inbound } from '../inbound.ts'
+import { keyPrefix, offered } from './realtime-token.ts'
 
-const keyPrefix = 'openai-insecure-api-key.'
 const betaPrefix = 'openai-beta.'
-
-/** The subprotocols a client offers. */
-const offered = (inbound: Inbound): readonly string[] =>
-  (inbound.header('sec-websocket-protocol') ?? '')
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-
-/** A browser cannot set headers on a WebSocket: its token comes as a subprotocol. */
-export const tokenOffered = (inbound: Inbound): string | undefined =>
-  offered(inbound)
-    .find((name) => name.startsWith(keyPrefix))
-    ?.slice(keyPrefix.length) || undefined
 
 /**
  * The subprotocol to answer: `realtime`, or the first one offered that holds no token. A client that offered some and is

@@ -5,9 +5,9 @@ import { authenticate } from '../auth.ts'
 import { authorized, ownHeaders } from '../call-headers.ts'
 import type { GatewayConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
-import { codecOf } from '../formats/index.ts'
 import type { Json } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
+import { wireCodecOf } from '../formats/wire.ts'
 import type { Ticket } from '../health/health.ts'
 import { isCallable, resting } from '../health/resting.ts'
 import { newId } from '../ids.ts'
@@ -86,7 +86,7 @@ export async function openRealtime<Socket>(call: RealtimeCall<Socket>): Promise<
         `modelgate: upstream '${ledger.upstream}' refused the configured credentials (request ${ledger.requestId})`,
         error.cause,
       )
-    const reply = errorReply(error, codecOf(route.format), ledger.requestId)
+    const reply = errorReply(error, wireCodecOf(route.format), ledger.requestId)
     Object.assign(reply.headers, ledger.upstream === undefined ? admissionHeaders(ledger) : callHeaders(ledger))
     const outcome = signal.aborted && kind === 'cancelled' ? 'aborted' : 'failed'
     if (ledger.model !== '') settle(ledger, { status: reply.status, outcome, error }, shared.plugins, shared.logger)
@@ -150,7 +150,7 @@ async function dialTargets<Socket>(
       log.status = refusal.status
       const id = refusal.header('x-request-id')
       if (id !== undefined) log.upstreamRequestId = id
-      if (refusal.status >= 400) throw await readUpstreamError(refusal, codecOf(ledger.format), upstream)
+      if (refusal.status >= 400) throw await readUpstreamError(refusal, wireCodecOf(ledger.format), upstream)
       refusal.discard()
       throw new GatewayError('upstream_bad_response', 'The upstream did not upgrade the connection to a WebSocket.')
     } catch (cause) {

@@ -1,14 +1,15 @@
 import type { OnLoss } from '../config.ts'
 import { errorOf, GatewayError } from '../errors.ts'
 import type { Codec, Says, StreamTap } from '../formats/codec.ts'
-import { codecOf } from '../formats/index.ts'
 import type { JsonObject } from '../formats/ir.ts'
+import { wireCodecOf } from '../formats/wire.ts'
 import { generation } from '../generate.ts'
 import { newId } from '../ids.ts'
 import type { Reply } from '../inbound.ts'
-import { leastLoss } from '../lanes/choose.ts'
 import type { AnswerStream } from '../lanes/lane.ts'
-import { parseAnswer, passingStream, type RequestBody, setModel } from '../lanes/wire.ts'
+import { leastLoss } from '../lanes/least-loss.ts'
+import { passingStream } from '../lanes/passing-stream.ts'
+import { parseAnswer, type RequestBody, setModel } from '../lanes/wire.ts'
 import { answerSide, createReport } from '../losses.ts'
 import type { ResolvedTarget } from '../router.ts'
 import { type AnswerCall, sendAnswer } from '../send-answer.ts'
@@ -16,6 +17,7 @@ import { encodeAllSse } from '../sse/encode.ts'
 import { type Prepared, type Shared, tryTargets } from '../targets.ts'
 import { redact } from '../upstream-error.ts'
 import { callUrl } from '../upstreams/call-url.ts'
+import { formatsFor } from '../upstreams/formats-for.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { type Form, formBody } from './multipart/form.ts'
 import { withFiles } from './multipart/read-form.ts'
@@ -63,7 +65,7 @@ function prepare(call: OperationCall, target: ResolvedTarget, policy: OnLoss): P
       { param: 'model' },
     )
   const url = callUrl(upstream, spoken[writer.name] as string, writer.modelInPath, model)
-  const codec = codecOf(writer.errors)
+  const codec = wireCodecOf(writer.errors)
   if (form === undefined) {
     const lane =
       writer === dialect
@@ -119,12 +121,12 @@ const passing = (
   upstream: Upstream,
   says: Says | undefined,
 ): AnswerStream =>
-  passingStream(
-    () => tapOf(dialect, asked),
-    limits.answerBytes,
-    (text) => redact(text, upstream),
+  passingStream({
+    tap: tapOf(dialect, asked),
+    maxEventChars: limits.answerBytes,
+    redact: (text) => redact(text, upstream),
     says,
-  )
+  })
 
 /** Nobody there speaks the operation: it is asked of the upstream as chat generation. */
 function chat(
@@ -132,9 +134,12 @@ function chat(
   codec: Codec,
   target: ResolvedTarget,
   policy: OnLoss,
-): Prepared {
-  const lane = leastLoss({ codec, request, target, limits: shared.limits, tellLosses: policy !== 'ignore' })
-  return generation(lane, target, ledger.stream)
+): Prepared | Promise<Prepared> {
+  const formats = formatsFor(target.upstream, target.model)
+  const lane = leastLoss({ codec, request, target, limits: shared.limits, tellLosses: policy !== 'ignore' }, formats)
+  return lane instanceof Promise
+    ? lane.then((loaded) => generation(loaded, target, ledger.stream))
+    : generation(lane, target, ledger.stream)
 }
 
 function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject): StreamTap {

@@ -1,8 +1,8 @@
 import { authorized, ownHeaders } from '../call-headers.ts'
 import type { GatewayConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
-import { codecOf } from '../formats/index.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
+import { wireCodecOf } from '../formats/wire.ts'
 import type { Inbound, Reply } from '../inbound.ts'
 import { parseAnswer } from '../lanes/wire.ts'
 import { idHeaders, json } from '../reply.ts'
@@ -139,12 +139,12 @@ async function relayed(
     throw unreachable(cause)
   })
   if (response.status < 200 || response.status >= 300)
-    throw await readUpstreamError(response, codecOf(route.format), upstream)
+    throw await readUpstreamError(response, wireCodecOf(route.format), upstream)
   const body = await response.bytes(call.answerBytes).catch((cause: unknown) => {
     throw unreachable(cause)
   })
   const said = parseAnswer(body)
-  const { error } = codecOf(route.format).tapResponse(said)
+  const { error } = wireCodecOf(route.format).tapResponse(said)
   if (error !== undefined) throw toClientError(error, error.status, upstream)
   if (route.operation === 'delete-response' && said.deleted === true)
     await call.records.forget(id, { kind: 'forwarded', owner: call.records.owner, upstream: upstreamName }, [])

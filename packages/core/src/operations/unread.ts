@@ -1,14 +1,15 @@
-import type { JsonObject, Report } from '../formats/ir.ts'
+import type { Report } from '../formats/ir.ts'
 import { pointer } from '../formats/shared/pointer.ts'
+import type { Unread } from '../formats/shared/reader.ts'
 import { loss } from '../formats/shared/report.ts'
 
 /** Fields whose loss changes no answer. */
 const harmless: ReadonlySet<string> = new Set(['user', 'priority', 'metadata', 'safety_identifier'])
 
 /** Reports what a decoder did not take: nobody on the other side can read it. Nulls say nothing. */
-export function reportUnread(fields: JsonObject, report: Report, at = ''): void {
+export function reportUnread(fields: Unread, report: Report, at = ''): void {
   for (const key of Object.keys(fields))
-    if (fields[key] !== null)
+    if (fields[key] != null)
       report.add(
         loss(
           pointer(at, key),

@@ -1,12 +1,9 @@
-import { framesToEvents, type ReadFrame } from '../aws/frames-to-events.ts'
 import { type AwsCredentialSource, signCalls } from '../aws/sign.ts'
-import { fromBase64 } from '../base64.ts'
-import { GatewayError } from '../errors.ts'
 import type { JsonObject } from '../formats/ir.ts'
-import { parseObject } from '../formats/shared/json-text.ts'
 import { isObject } from '../formats/shared/reader.ts'
 import { cleanBaseURL } from './base-url.ts'
 import { bearer, credentials as keysOf } from './credentials.ts'
+import { laterEvents } from './later-events.ts'
 import type { ApiKey, HostedCall, Hosting, Upstream, UpstreamOptions } from './upstream.ts'
 
 export interface AwsOptions extends UpstreamOptions {
@@ -99,11 +96,13 @@ const invokeModel = (betas: readonly string[] | undefined): Hosting => ({
     if (flags.length > 0) set.anthropic_beta = [...new Set([...own, ...flags])]
     return { set, drop: ['model', 'stream'] }
   },
-  toEvents: (bytes) => framesToEvents(bytes, unwrap),
+  toEvents: laterEvents(() => import('../aws/bedrock-events.ts').then(({ wrappedEvents }) => wrappedEvents)),
 })
 
-/** Converse frames its events, and names them as they are. */
-const converse: Hosting = { toEvents: (bytes) => framesToEvents(bytes, (event, data) => ({ event, data })) }
+/** Converse frames its events. */
+const converse: Hosting = {
+  toEvents: laterEvents(() => import('../aws/bedrock-events.ts').then(({ namedEvents }) => namedEvents)),
+}
 
 /** What Converse does not know of Claude's own fields it passes on. */
 const claudeByConverse = (betas: readonly string[] | undefined, isClaude: (model: string) => boolean): Hosting => ({
@@ -122,17 +121,3 @@ const flagsOf = (header: HostedCall['header'], betas: readonly string[] | undefi
     .split(',')
     .map((flag) => flag.trim())
     .filter((flag) => flag !== '' && (betas === undefined || betas.includes(flag)))
-
-const decoder = new TextDecoder()
-
-/** InvokeModel wraps each of the model's own events: `{bytes: base64}`. */
-const unwrap: ReadFrame = (type, payload) => {
-  if (type !== 'chunk') return undefined
-  const { bytes } = parseObject(payload) ?? {}
-  const inner = typeof bytes === 'string' ? fromBase64(bytes) : undefined
-  const data = inner === undefined ? undefined : decoder.decode(inner)
-  const event = data === undefined ? undefined : parseObject(data)?.type
-  if (data === undefined || typeof event !== 'string')
-    throw new GatewayError('upstream_bad_response', 'The upstream sent an event that holds nothing of the model.')
-  return { event, data }
-}

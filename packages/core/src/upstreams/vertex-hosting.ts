@@ -1,8 +1,8 @@
 import { respell, spelt } from '../formats/gemini/spelling.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
+import { laterEvents } from './later-events.ts'
 import type { BodyEdit, Hosting, Upstream } from './upstream.ts'
-import { withoutVertexEvents } from './vertex-events.ts'
 
 /** Google's own models have bare names, Anthropic's begin with `claude`, all others name their publisher first. */
 const isClaude = (model: string): boolean => model.startsWith('claude')
@@ -16,7 +16,7 @@ const messages: Hosting = {
   edit: () => ({ set: version, drop: ['model'] }),
   // A count has no model in its path.
   editCount: () => ({ set: version }),
-  toEvents: withoutVertexEvents,
+  toEvents: laterEvents(() => import('./vertex-events.ts').then((found) => found.withoutVertexEvents)),
 }
 
 const gemini: Hosting = {

@@ -1,7 +1,7 @@
 import type { Quirks } from '../codec.ts'
 import type { JsonObject, Located, Report } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, type Unread, unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, type Unread, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 
 interface CacheHint {
@@ -13,11 +13,11 @@ export function decodeCache(fields: Unread): CacheHint | undefined {
   if (!isObject(fields.cache_control)) return undefined
   const inner = unread(fields.cache_control)
   const { type, ttl } = inner
-  delete inner.type
-  delete inner.ttl
+  drop(inner, 'type')
+  drop(inner, 'ttl')
   const fits = type === 'ephemeral' && (ttl === undefined || ttl === '5m' || ttl === '1h')
   if (!fits || leftover(inner) !== undefined) return undefined
-  delete fields.cache_control
+  drop(fields, 'cache_control')
   return ttl === '5m' || ttl === '1h' ? { ttl } : {}
 }
 

@@ -1,6 +1,7 @@
-import type { Effort } from '../ir.ts'
 import type { AnswerPointers } from '../shared/answer-pointers.ts'
 import type { NameRule } from '../shared/tool-names.ts'
+
+export { efforts, isEffort } from './efforts.ts'
 
 /** Where the IR's request fields stand in a chat body. */
 export const fieldPointers = {
@@ -55,10 +56,6 @@ export const answerPointers = {
   usage: '/usage',
   serviceTier: '/service_tier',
 } as const satisfies AnswerPointers
-
-export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
-
-export const isEffort = (value: unknown): value is Effort => efforts.some((effort) => effort === value)
 
 export const verbosities = ['low', 'medium', 'high'] as const
 export const summaries = ['auto', 'concise', 'detailed', 'none'] as const

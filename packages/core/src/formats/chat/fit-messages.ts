@@ -1,5 +1,6 @@
 import type { Quirks } from '../codec.ts'
 import type { Json, JsonObject, Loss } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
@@ -154,6 +155,8 @@ function alternate(messages: readonly Json[], losses: Loss[]): Json[] {
   const out: Json[] = []
   let changed = false
   let systems = 0
+  // The content of the last one, where it is a list made here: the messages' own are not to grow.
+  let grown: Json[] | undefined
   for (const [index, message] of messages.entries()) {
     const last = out.at(-1)
     if (isObject(message) && message.role === 'system') {
@@ -165,7 +168,9 @@ function alternate(messages: readonly Json[], losses: Loss[]): Json[] {
       out.splice(systems++, 0, message)
     } else if (isObject(message) && isObject(last) && out.length > systems && canJoin(last, message)) {
       changed = true
-      out[out.length - 1] = { ...last, content: join(last.content ?? '', message.content ?? '') }
+      const content = join(last.content ?? '', message.content ?? '', grown)
+      if (Array.isArray(content)) grown = content
+      out[out.length - 1] = { ...last, content }
       const detail = `two messages of the ${String(message.role)} in a row are sent as one`
       losses.push(loss(`/messages/${index}`, detail, 'approximated', 'note'))
       for (const field of Object.keys(message))
@@ -181,13 +186,16 @@ const canJoin = (first: JsonObject, second: JsonObject): boolean =>
   (first.role === 'user' || first.role === 'assistant') &&
   [first, second].every(({ tool_calls: calls }) => !Array.isArray(calls) || calls.length === 0)
 
-function join(first: Json, second: Json): Json {
-  if (typeof first === 'string' && typeof second === 'string') return [first, second].filter(Boolean).join('\n\n')
+function join(first: Json, second: Json, grown: Json[] | undefined): Json {
+  if (typeof first === 'string' && typeof second === 'string')
+    return first === '' || second === '' ? first + second : `${first}\n\n${second}`
   const parts = (content: Json): Json[] =>
     Array.isArray(content)
       ? content
       : typeof content === 'string' && content !== ''
         ? [{ type: 'text', text: content }]
         : []
-  return [...parts(first), ...parts(second)]
+  const list = grown !== undefined && first === grown ? grown : [...parts(first)]
+  append(list, parts(second))
+  return list
 }

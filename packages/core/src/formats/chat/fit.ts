@@ -3,7 +3,7 @@ import type { Effort, Json, JsonObject, Loss } from '../ir.ts'
 import { escapeStep } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { isHarmless, loss } from '../shared/report.ts'
-import { isEffort } from './fields.ts'
+import { isEffort } from './efforts.ts'
 import { fitMessages } from './fit-messages.ts'
 
 /** What becomes of a field that the upstream lacks. */
@@ -26,8 +26,9 @@ export interface Fitted {
 export function fit(body: JsonObject, quirks: Quirks): Fitted {
   const fitted: Fitted = { set: {}, drop: [], idle: [], losses: [] }
   const renamed = rename(body, quirks, fitted)
-  for (const [field, fate] of Object.entries(quirks.lacks ?? {}))
-    if (!field.startsWith('messages[') && !renamed.has(field)) withhold(field, body[field], fate, quirks, fitted)
+  if (quirks.lacks !== undefined)
+    for (const [field, fate] of Object.entries(quirks.lacks))
+      if (!field.startsWith('messages[') && !renamed.has(field)) withhold(field, body[field], fate, quirks, fitted)
   if (quirks.streamOptions === false) dropStreamOptions(body, fitted)
   fitEffort(body, quirks, fitted)
   if (quirks.jsonFormats !== undefined) fitJsonFormat(body, quirks.jsonFormats, fitted)
@@ -39,6 +40,7 @@ export function fit(body: JsonObject, quirks: Quirks): Fitted {
 
 /** Fields under the names that the upstream knows. Returns the client's names. */
 function rename(body: JsonObject, { fieldNames, maxTokensField }: Quirks, { set, drop }: Fitted): ReadonlySet<string> {
+  if (fieldNames === undefined && maxTokensField !== 'max_tokens') return noNames
   const names = Object.entries(fieldNames ?? {})
   if (maxTokensField === 'max_tokens') names.push(['max_completion_tokens', 'max_tokens'])
   for (const [theirs, own] of names) {
@@ -49,6 +51,8 @@ function rename(body: JsonObject, { fieldNames, maxTokensField }: Quirks, { set,
   }
   return new Set(names.map(([theirs]) => theirs))
 }
+
+const noNames: ReadonlySet<string> = new Set()
 
 /** Values that ask for nothing beyond what is done without them. */
 const defaults: { readonly [field: string]: (value: Json) => boolean } = {

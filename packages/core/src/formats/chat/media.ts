@@ -1,6 +1,6 @@
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { JsonObject, MediaPart, Part, Source } from '../ir.ts'
-import { inWords, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, inWords, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 
@@ -37,19 +37,19 @@ export const audioFormat = (mediaType: string): string =>
 export function decodeMedia(type: string, part: Unread, at: string): MediaPart | undefined {
   const payload = part[type]
   if (type === 'image_url' && typeof payload === 'string') {
-    delete part[type] // Mistral's clients write the URL itself
+    drop(part, type) // Mistral's clients write the URL itself
     return { type: 'media', kind: 'image', ...sourceOfUrl(payload), at }
   }
   if (type === 'document_url') {
     const url = isObject(payload) ? payload.url : payload
     if (typeof url !== 'string') return undefined
-    delete part[type] // Mistral's form
+    drop(part, type) // Mistral's form
     const media: MediaPart = { type: 'media', kind: 'document', ...sourceOfUrl(url), at }
     put(media, 'name', takeString(part, 'document_name'))
     return media
   }
   if (type === 'input_audio' && typeof payload === 'string') {
-    delete part[type] // Mistral's form: data or an address
+    drop(part, type) // Mistral's form: data or an address
     return { type: 'media', kind: 'audio', ...audioOf(payload), at }
   }
   if (!isObject(payload)) return undefined
@@ -57,7 +57,7 @@ export function decodeMedia(type: string, part: Unread, at: string): MediaPart |
   const media = decodePayload(type, inner)
   if (media === undefined) return undefined
   const rest = leftover(inner)
-  if (rest === undefined) delete part[type]
+  if (rest === undefined) drop(part, type)
   else part[type] = rest
   media.at = at
   return media

@@ -1,7 +1,7 @@
 import type { Json, JsonObject, ReasoningPart, Report, Sealed } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
-import { inWords, isObject, leftover, takeNumber, takeString, unread } from '../shared/reader.ts'
+import { dropNulls, inWords, isObject, leftover, putBack, takeNumber, takeString, unread } from '../shared/reader.ts'
 import { ownExtra } from '../shared/report.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
 
@@ -55,9 +55,9 @@ function decodeDetail(detail: JsonObject, at: string | undefined): ReasoningPart
     part.text = takeString(fields, 'text') ?? summary ?? ''
     const signature = takeString(fields, 'signature')
     if (signature !== undefined && signature !== '') part.seal = readSeal(signature, 'chat')
-    if (type !== 'reasoning.text' && type !== 'reasoning.summary' && type !== undefined) fields.type = type
+    if (type !== 'reasoning.text' && type !== 'reasoning.summary' && type !== undefined) putBack(fields, 'type', type)
   }
-  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
+  dropNulls(fields)
   const rest = leftover(fields)
   if (rest === undefined) return part
   // What stands beside a signature of the upstream's own (`format`, `id`) is part of it: without, it is refused. So is its

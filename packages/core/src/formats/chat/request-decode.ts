@@ -2,8 +2,11 @@ import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
+  drop,
+  dropNulls,
   isObject,
   leftover,
+  putBack,
   take,
   takeArray,
   takeBoolean,
@@ -42,7 +45,7 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
   if (request.metadata !== undefined) at.metadata = fieldPointers.metadata
   put(request, 'serviceTier', takeString(fields, 'service_tier'))
   if (request.serviceTier !== undefined) at.serviceTier = fieldPointers.serviceTier
-  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
+  dropNulls(fields)
   const extra = leftover(fields)
   if (extra !== undefined) request.extra = { chat: extra }
   request.at = at
@@ -57,12 +60,21 @@ const isNumbers = (value: Json): value is Record<string, number> =>
 /** Undefined for an empty group; else its fields get their places, where none is noted yet. */
 function filled<T extends object>(group: T, name: string, at: Places): T | undefined {
   let any = false
-  for (const key of Object.keys(group)) {
+  for (const key in group) {
     any = true
-    const field = `${name}.${key}`
+    const field = irField(name, key)
     at[field] ??= (fieldPointers as Places)[field] ?? `/${key}`
   }
   return any ? group : undefined
+}
+
+const irFields: { [group: string]: { [key: string]: string } } = {}
+
+/** `sampling.maxTokens`. The IR has few fields, and a name put together anew is slow to look up. */
+function irField(group: string, key: string): string {
+  irFields[group] ??= {}
+  irFields[group][key] ??= `${group}.${key}`
+  return irFields[group][key]
 }
 
 function decodeSampling(fields: Unread, at: Places): Sampling {
@@ -82,7 +94,7 @@ function decodeSampling(fields: Unread, at: Places): Sampling {
   const old = takeNumber(fields, 'max_tokens')
   put(sampling, 'maxTokens', current ?? old)
   if (current === undefined) at['sampling.maxTokens'] = '/max_tokens'
-  else if (old !== undefined && old !== current) fields.max_tokens = old
+  else if (old !== undefined && old !== current) putBack(fields, 'max_tokens', old)
   if (sampling.maxTokens === undefined) delete at['sampling.maxTokens']
   return sampling
 }
@@ -97,7 +109,7 @@ function decodeTools(fields: Unread, request: ModelRequest, at: Places): void {
   const wireChoice = fields.tool_choice ?? legacyChoice
   const choice = wireChoice === undefined ? undefined : decodeChoice(wireChoice)
   const choiceKey = fields.tool_choice == null ? 'function_call' : 'tool_choice'
-  if (choice !== undefined || fields[choiceKey] === null) delete fields[choiceKey]
+  if (choice !== undefined || fields[choiceKey] === null) drop(fields, choiceKey)
   const parallel = takeBoolean(fields, 'parallel_tool_calls')
   if (list === undefined && functions === undefined && choice === undefined && parallel === undefined) return
   const tools: NonNullable<ModelRequest['tools']> = { list: [] }
@@ -131,19 +143,19 @@ function decodeReasoningWish(fields: Unread, at: Places): Reasoning {
   if (effort !== undefined && reasoning.effort === undefined) {
     reasoning.effort = effort
     at['reasoning.effort'] = '/reasoning/effort'
-  } else if (effort !== undefined && effort !== reasoning.effort) inner.effort = effort
+  } else if (effort !== undefined && effort !== reasoning.effort) putBack(inner, 'effort', effort)
   put(reasoning, 'budgetTokens', takeNumber(inner, 'max_tokens'))
   put(reasoning, 'summary', takeWord(inner, 'summary', summaries))
   if (inner.enabled === false) {
     reasoning.off = true
-    delete inner.enabled
+    drop(inner, 'enabled')
   } else if (inner.enabled === true && reasoning.effort === undefined && reasoning.budgetTokens === undefined) {
     // Beside a wish that says how much, it says nothing.
     reasoning.adaptive = true
-    delete inner.enabled
+    drop(inner, 'enabled')
   }
   const rest = leftover(inner)
-  if (rest !== undefined) fields.reasoning = rest
+  if (rest !== undefined) putBack(fields, 'reasoning', rest)
   return reasoning
 }
 
@@ -168,7 +180,7 @@ function decodeOutput(fields: Unread, at: Places): Output {
     const inner = unread(options)
     put(output, 'includeUsage', takeBoolean(inner, 'include_usage'))
     const rest = leftover(inner)
-    if (rest !== undefined) fields.stream_options = rest
+    if (rest !== undefined) putBack(fields, 'stream_options', rest)
   }
   return output
 }
@@ -187,9 +199,11 @@ function decodeFormat(fields: Unread, output: Output): void {
     put(json, 'description', takeString(inner, 'description'))
     put(json, 'schema', takeObject(inner, 'schema'))
     put(json, 'strict', takeBoolean(inner, 'strict'))
-    delete outer.json_schema
-    const rest = { ...outer, ...(leftover(inner) === undefined ? {} : { json_schema: inner }) }
+    drop(outer, 'json_schema')
+    const more = leftover(inner)
+    if (more !== undefined) putBack(outer, 'json_schema', more)
     output.format = json
-    if (leftover(rest) !== undefined) fields.response_format = rest
-  } else fields.response_format = format
+    const rest = leftover(outer)
+    if (rest !== undefined) putBack(fields, 'response_format', rest)
+  } else putBack(fields, 'response_format', format)
 }

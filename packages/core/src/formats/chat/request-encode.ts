@@ -55,9 +55,11 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
 /** As the upstream takes it. */
 function fitted(body: JsonObject, request: ModelRequest, context: EncodeContext): JsonObject {
   const { set, drop, idle, losses } = fit(body, context.target.quirks)
-  const out: JsonObject = { ...body, ...set }
-  for (const field of [...drop, ...idle]) if (!Object.hasOwn(set, field)) delete out[field]
   for (const told of losses) context.report.add({ ...told, path: placeOf(told.path, request) })
+  const unfit = [...drop, ...idle]
+  if (unfit.length === 0 && Object.keys(set).length === 0) return body
+  const out: JsonObject = { ...body, ...set }
+  for (const field of unfit) if (!Object.hasOwn(set, field)) delete out[field]
   return out
 }
 

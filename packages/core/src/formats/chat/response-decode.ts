@@ -2,8 +2,10 @@ import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, Json, JsonObject, MediaPart, ModelResponse, Part, TextPart } from '../ir.ts'
 import {
+  drop,
   isObject,
   leftover,
+  putBack,
   takeAny,
   takeArray,
   takeNumber,
@@ -20,7 +22,7 @@ import { decodeFinish, heldBy } from './finish.ts'
 import { audioMediaType, sourceOfUrl } from './media.ts'
 import { decodeDetails } from './reasoning.ts'
 import { decodeToolCall, thinkingText } from './turn-decode.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeUsage, groqUsage, lastChoiceUsage } from './usage.ts'
 
 /** Frame and padding of the answer itself; nothing in it is meant for anyone. */
 export const frameFields: readonly string[] = ['object', 'obfuscation', 'p']
@@ -34,8 +36,8 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
       'The upstream answered 200 with something that is no chat completion.',
     )
   const fields = unread(body)
-  for (const key of frameFields) delete fields[key]
-  delete fields.choices
+  for (const key of frameFields) drop(fields, key)
+  drop(fields, 'choices')
   const usage = decodeUsage(takeAny(fields, 'usage') ?? groqUsage(fields) ?? lastChoiceUsage(body.choices))
   const choices = body.choices
     .filter(isObject)
@@ -61,21 +63,13 @@ function toThrow(body: JsonObject): GatewayError {
   return new GatewayError(kind, message, details)
 }
 
-/** Groq's older models count in `x_groq`, Moonshot's in the choice. */
-export const groqUsage = (fields: JsonObject): Json | undefined =>
-  isObject(fields.x_groq) ? fields.x_groq.usage : undefined
-export function lastChoiceUsage(choices: readonly Json[]): Json | undefined {
-  const last = choices[choices.length - 1]
-  return isObject(last) ? last.usage : undefined
-}
-
 function decodeChoice(choice: JsonObject, index: number, context: ExchangeContext): Choice {
   const fields = unread(choice)
-  for (const key of ['index', 'usage']) delete fields[key]
+  for (const key of ['index', 'usage']) drop(fields, key)
   const message = takeObject(fields, 'message') ?? takeObject(fields, 'delta') ?? {}
-  delete fields.delta
+  drop(fields, 'delta')
   const inner = unread(message)
-  delete inner.role
+  drop(inner, 'role')
   const parts = decodeMessage(inner, `/choices/${index}/message`, context)
   const stopReason = takeAny(fields, 'stop_reason')
   const finish = decodeFinish(takeAny(fields, 'finish_reason'), stopReason, heldBy(parts))
@@ -97,9 +91,9 @@ export const hasLogprobs = (value: Json | undefined): value is Json =>
 
 /** Fields that say something: no nulls, no empty texts and lists. */
 export function substance(fields: Unread): JsonObject | undefined {
-  for (const key of Object.keys(fields)) {
+  for (const key in fields) {
     const value = fields[key]
-    if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) delete fields[key]
+    if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) drop(fields, key)
   }
   return leftover(fields)
 }
@@ -172,7 +166,7 @@ export function decodeAnnotations(annotations: readonly Json[] | undefined): Cit
     put(citation, 'start', takeNumber(inner, 'start_index'))
     put(citation, 'end', takeNumber(inner, 'end_index'))
     const rest = leftover(inner)
-    if (rest !== undefined) fields.url_citation = rest
+    if (rest !== undefined) putBack(fields, 'url_citation', rest)
     const extra = leftover(fields)
     if (extra !== undefined) citation.extra = { chat: extra }
     return citation

@@ -1,4 +1,5 @@
-import { z } from 'zod'
+import * as z from 'zod'
+import { acceptorsOf, answeredBy } from '../shared/accept.ts'
 import { eachOf } from '../shared/each-of.ts'
 import { efforts } from './fields.ts'
 
@@ -45,11 +46,16 @@ const knownParts: Readonly<Record<string, z.ZodType>> = {
 
 /** Checks a value by the schema its `type` names; types nobody knows pass. Without a fallback the type is required. */
 function byType(schemas: Readonly<Record<string, z.ZodType>>, fallback = '') {
-  return z.looseObject({ type: fallback === '' ? z.string() : z.string().nullish() }).superRefine((value, context) => {
+  const type = fallback === '' ? z.string() : z.string().nullish()
+  const object = z.looseObject({ type }).superRefine((value, context) => {
     const type = value.type ?? fallback
     const result = Object.hasOwn(schemas, type) ? schemas[type]?.safeParse(value) : undefined
     for (const issue of result?.error?.issues ?? [])
       context.addIssue({ ...issue, input: undefined } as Parameters<typeof context.addIssue>[0])
+  })
+  return answeredBy(object, () => {
+    const acceptors = acceptorsOf(schemas)
+    return (value) => acceptors.get(value.type ?? fallback)?.(value) ?? true
   })
 }
 

@@ -1,6 +1,6 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Json, JsonObject, Sealed, ToolCallPart } from '../ir.ts'
-import { isObject, unread } from '../shared/reader.ts'
+import { drop, isObject, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
 import { toolNames } from './fields.ts'
@@ -116,7 +116,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
 
 function extraOf(fragment: JsonObject): JsonObject | undefined {
   const fields = unread(fragment)
-  for (const key of ['index', 'id', 'type', 'function', 'custom', 'extra_content']) delete fields[key]
+  for (const key of ['index', 'id', 'type', 'function', 'custom', 'extra_content']) drop(fields, key)
   return substance(fields)
 }
 

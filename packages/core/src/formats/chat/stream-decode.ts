@@ -4,9 +4,9 @@ import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { decodeError } from './error.ts'
-import { frameFields, groqUsage, lastChoiceUsage } from './response-decode.ts'
+import { frameFields } from './response-decode.ts'
 import { type ChoiceDecoder, createChoiceDecoder } from './stream-decode-choice.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeUsage, groqUsage, lastChoiceUsage } from './usage.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 

@@ -2,6 +2,7 @@ import type { CodecContext, Quirks } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
+  drop,
   inWords,
   isObject,
   leftover,
@@ -23,13 +24,13 @@ export function decodeTool(source: Json, at: string): Tool {
   const fields = unread(source)
   const type = source.type ?? (isObject(source.function) ? 'function' : undefined)
   if (type === 'function' && isObject(source.function)) {
-    delete fields.type
+    drop(fields, 'type')
     const inner = unread(source.function)
     const tool: Tool = { ...decodeFunction(inner), at }
     return finish(tool, fields, 'function', inner)
   }
   if (type === 'custom' && isObject(source.custom)) {
-    delete fields.type
+    drop(fields, 'type')
     const inner = unread(source.custom)
     const tool: Tool = { type: 'custom', name: takeString(inner, 'name') ?? '', at }
     put(tool, 'description', takeString(inner, 'description'))
@@ -37,8 +38,8 @@ export function decodeTool(source: Json, at: string): Tool {
     const plain = leftover(others) === undefined
     if (plain && kind === 'grammar' && isObject(grammar)) {
       tool.grammar = grammar
-      delete inner.format
-    } else if (plain && kind === 'text' && grammar === undefined) delete inner.format // what a custom tool is anyway
+      drop(inner, 'format')
+    } else if (plain && kind === 'text' && grammar === undefined) drop(inner, 'format') // what a custom tool is anyway
     return finish(tool, fields, 'custom', inner)
   }
   return { type: 'native', format: 'chat', value: source, at }
@@ -56,7 +57,7 @@ export function decodeFunction(fields: Unread): Tool {
 function finish(tool: Tool, fields: Unread, key: 'function' | 'custom', inner: Unread): Tool {
   put(tool, 'cache', decodeCache(fields))
   const rest = leftover(inner)
-  if (rest === undefined) delete fields[key]
+  if (rest === undefined) drop(fields, key)
   else fields[key] = rest
   const extra = leftover(fields)
   if (extra !== undefined) tool.extra = { chat: extra }

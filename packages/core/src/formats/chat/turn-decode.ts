@@ -1,7 +1,17 @@
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, takeArray, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import {
+  drop,
+  isObject,
+  leftover,
+  putBack,
+  takeArray,
+  takeObject,
+  takeString,
+  type Unread,
+  unread,
+} from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { decodeCache } from './cache.ts'
 import { decodeMedia, isAddress } from './media.ts'
@@ -63,7 +73,7 @@ function decodeAssistant(turn: Turn, content: Part[], fields: Unread, index: num
   if (audio !== undefined) {
     const inner = unread(audio)
     const id = takeString(inner, 'id')
-    if (id === undefined) fields.audio = audio
+    if (id === undefined) putBack(fields, 'audio', audio)
     else {
       const rest = leftover(inner)
       parts.push({
@@ -106,18 +116,18 @@ function decodeReasoning(fields: Unread, at: string): ReasoningPart[] {
   const text = content || reasoning || ''
   if (text !== '' && !parts.some((part) => part.text !== ''))
     parts.unshift({ type: 'reasoning', text, at: pointer(at, key) })
-  if (content && reasoning && content !== reasoning) fields.reasoning = reasoning
+  if (content && reasoning && content !== reasoning) putBack(fields, 'reasoning', reasoning)
   return parts
 }
 
 export function decodeToolCall(source: Json, at: string): ToolCallPart | undefined {
   if (!isObject(source)) return undefined
   const fields = unread(source)
-  delete fields.index
+  drop(fields, 'index')
   const custom = isObject(source.custom) && (source.type === 'custom' || !isObject(source.function))
   const key = custom ? 'custom' : 'function'
   const inner = unread(isObject(source[key]) ? source[key] : {})
-  delete fields.type
+  drop(fields, 'type')
   const part: ToolCallPart = {
     type: 'tool-call',
     id: takeString(fields, 'id') ?? '',
@@ -130,11 +140,11 @@ export function decodeToolCall(source: Json, at: string): ToolCallPart | undefin
   if (content !== undefined) part.seal = decodeCallSeal(content)
   put(part, 'cache', decodeCache(fields))
   const rest = leftover(inner)
-  if (rest === undefined) delete fields[key]
+  if (rest === undefined) drop(fields, key)
   else fields[key] = rest
   // Some vendors fill in the other kind of call with empty strings.
   const other = fields[custom ? 'function' : 'custom']
-  if (isObject(other) && !other.name) delete fields[custom ? 'function' : 'custom']
+  if (isObject(other) && !other.name) drop(fields, custom ? 'function' : 'custom')
   const extra = leftoverMessage(fields)
   if (extra !== undefined) part.extra = { chat: extra }
   return part
@@ -145,7 +155,7 @@ function decodeInput(inner: Unread, key: string): string {
   const text = takeString(inner, key)
   if (text !== undefined) return text
   const value = inner[key]
-  delete inner[key]
+  drop(inner, key)
   return value === undefined ? '' : JSON.stringify(value)
 }
 
@@ -172,14 +182,14 @@ function decodeContent(fields: Unread, messageAt: string, context: CodecContext)
   const { content } = fields
   const at = pointer(messageAt, 'content')
   if (typeof content === 'string') {
-    delete fields.content
+    drop(fields, 'content')
     return content === '' ? [] : [{ type: 'text', text: content, at }]
   }
   if (!Array.isArray(content)) {
-    if (content === null || content === undefined) delete fields.content
+    if (content === null || content === undefined) drop(fields, 'content')
     return []
   }
-  delete fields.content
+  drop(fields, 'content')
   const parts: Part[] = []
   for (const [index, part] of content.entries()) {
     if (isObject(part)) decodeContentPart(part, pointer(at, index), parts, context)
@@ -192,10 +202,12 @@ function decodeContentPart(source: JsonObject, at: string, into: Part[], { upstr
   const fields = unread(source)
   const type = takeString(fields, 'type') ?? ''
   const cache = decodeCache(fields)
-  const { thinking, closed: _closed, ...others } = fields
-  if (type === 'thinking' && Array.isArray(thinking) && leftover(others) === undefined) {
-    into.push({ type: 'reasoning', text: thinkingText(thinking), at })
-    return
+  if (type === 'thinking') {
+    const { thinking, closed: _closed, ...others } = fields
+    if (Array.isArray(thinking) && leftover(others) === undefined) {
+      into.push({ type: 'reasoning', text: thinkingText(thinking), at })
+      return
+    }
   }
   const part =
     type === 'text' || type === 'refusal' ? decodeText(type, fields, at, into) : decodeMedia(type, fields, at)
@@ -215,7 +227,7 @@ function decodeText(type: 'text' | 'refusal', fields: Unread, at: string, into: 
   const text = takeString(fields, type)
   if (text === undefined) return undefined
   // Agents SDK writes the whole answer message into its part: role, refusal, annotations, reasoning.
-  if (fields.role === 'assistant') delete fields.role
+  if (fields.role === 'assistant') drop(fields, 'role')
   const reasoning = takeString(fields, 'reasoning_content')
   if (reasoning) into.push({ type: 'reasoning', text: reasoning, at: pointer(at, 'reasoning_content') })
   return { type, text, at } satisfies TextPart | Part
@@ -227,9 +239,9 @@ export const thinkingText = (thinking: readonly Json[]): string =>
 
 /** Answers echoed back are full of nulls and empty lists (`annotations: []`): they say nothing. */
 function leftoverMessage(fields: Unread): JsonObject | undefined {
-  for (const key of Object.keys(fields)) {
+  for (const key in fields) {
     const value = fields[key]
-    if (value === null || (Array.isArray(value) && value.length === 0)) delete fields[key]
+    if (value === null || (Array.isArray(value) && value.length === 0)) drop(fields, key)
   }
   return leftover(fields)
 }

@@ -10,6 +10,7 @@ import type {
   ToolResultPart,
   Turn,
 } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
@@ -61,13 +62,17 @@ function resultsFirst(turns: readonly Turn[], context: EncodeContext): readonly 
 /** Results must follow calls at once here: calls of several assistant turns in a row become those of one. */
 function gatherCalls(turns: readonly Turn[]): Turn[] {
   const gathered: Turn[] = []
+  // The list of the last one, where it was made here: the request's own are not to grow.
+  let grown: Part[] | undefined
   for (const turn of turns) {
     const last = gathered.at(-1)
     const calling = last?.role === 'assistant' && calls(last)
     // What a message carries beside its parts would have no place in the other.
-    if (calling && turn.role === 'assistant' && turn.extra === undefined && turn.name === undefined)
-      gathered[gathered.length - 1] = { ...turn, ...last, parts: [...last.parts, ...turn.parts] }
-    else gathered.push(turn)
+    if (calling && turn.role === 'assistant' && turn.extra === undefined && turn.name === undefined) {
+      if (grown !== last.parts) grown = [...last.parts]
+      append(grown, turn.parts)
+      gathered[gathered.length - 1] = { ...turn, ...last, parts: grown }
+    } else gathered.push(turn)
   }
   return gathered
 }

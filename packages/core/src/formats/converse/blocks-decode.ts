@@ -1,6 +1,6 @@
 import type { Citation, JsonObject, ModelRequest, NativePart, Part, ToolCallPart } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
 import { customInput, isCustomTool } from '../shared/tool-input.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
 import { toolNames } from './fields.ts'
@@ -53,8 +53,8 @@ function decodeCall(value: JsonObject, request: ModelRequest): ToolCallPart | un
   const name = takeString(fields, 'name')
   if (id === undefined || name === undefined || isServerCall(value)) return undefined
   const { input = {} } = fields
-  delete fields.input
-  if (fields.type === 'tool_use') delete fields.type
+  drop(fields, 'input')
+  if (fields.type === 'tool_use') drop(fields, 'type')
   const call = restoreCall({ type: 'tool-call', id, name, input: writeInput(input) }, request)
   return withExtra(call.custom === true ? { ...call, input: customInput(call.input) } : call, fields)
 }
@@ -80,11 +80,11 @@ function decodeReasoning(value: JsonObject): Part | undefined {
     )
   if (!isObject(fields.reasoningText)) return undefined
   const inner = unread(fields.reasoningText)
-  delete fields.reasoningText
+  drop(fields, 'reasoningText')
   const text = takeString(inner, 'text') ?? ''
   const signature = takeString(inner, 'signature')
   const seal = signature === undefined ? {} : { seal: { issuer: 'converse' as const, data: signature } }
-  return withExtra({ type: 'reasoning', text, ...seal }, { ...fields, ...inner })
+  return withExtra({ type: 'reasoning', text, ...seal }, { ...leftover(fields), ...leftover(inner) })
 }
 
 /** Text with its sources. */
@@ -93,8 +93,8 @@ function decodeCited(value: JsonObject): Part | undefined {
   if (!Array.isArray(fields.content)) return undefined
   const text = textsIn(fields.content)
   const citations = Array.isArray(fields.citations) ? fields.citations.filter(isObject).map(decodeCitation) : []
-  delete fields.content
-  delete fields.citations
+  drop(fields, 'content')
+  drop(fields, 'citations')
   return withExtra({ type: 'text', text, ...(citations.length > 0 ? { citations } : {}) }, fields)
 }
 
@@ -122,7 +122,7 @@ export function decodeMedia(kind: 'image' | 'audio' | 'video', value: JsonObject
   const format = takeString(fields, 'format')
   const source = isObject(fields.source) ? fields.source : {}
   if (typeof source.bytes !== 'string') return undefined
-  delete fields.source
+  drop(fields, 'source')
   const mediaType = format === undefined ? undefined : mediaTypeOf(kind, format)
   return withExtra(
     {

@@ -6,7 +6,7 @@ import { kindOfStatus } from '../shared/kind-of-status.ts'
 import { isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { decodeFinish } from './finish.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeUsage } from './usage-decode.ts'
 
 const text = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined

@@ -1,7 +1,7 @@
 import { errorOf, GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Json, JsonObject, ModelResponse } from '../ir.ts'
-import { isObject, leftover, unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { blockAt, decodeBlock } from './blocks-decode.ts'
 import { tapResponse } from './error.ts'
@@ -23,8 +23,8 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   const response: ModelResponse = { id: '', model: '', created: 0, choices: [choice] }
   put(response, 'usage', decodeUsage(fields.usage))
   put(response, 'serviceTier', decodeTier(fields.serviceTier))
-  for (const key of ['output', 'stopReason', 'usage', 'serviceTier']) delete fields[key]
-  const extra = endingExtra(fields)
+  for (const key of ['output', 'stopReason', 'usage', 'serviceTier']) drop(fields, key)
+  const extra = endingExtra(leftover(fields) ?? {})
   if (extra !== undefined) choice.extra = { converse: extra }
   return response
 }

@@ -1,5 +1,6 @@
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { JsonObject, Part, ToolCallPart, Turn } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
@@ -109,8 +110,8 @@ function join(drafts: readonly Draft[]): Draft[] {
     if (last === undefined || last.role !== next.role || last.own !== undefined || next.own !== undefined)
       out.push(next)
     else {
-      last.parts = [...last.parts, ...next.parts]
-      last.calls = [...last.calls, ...next.calls]
+      append(last.parts, next.parts)
+      append(last.calls, next.calls)
     }
   }
   return out

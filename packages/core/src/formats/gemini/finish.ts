@@ -1,4 +1,7 @@
 import type { Finish, Json, Part } from '../ir.ts'
+import { finishWord } from './finish-word.ts'
+
+export { finishWord }
 
 type Reason = Finish['reason']
 
@@ -26,20 +29,6 @@ const reasons: Readonly<Record<string, Reason>> = {
   NO_IMAGE: 'other',
 }
 
-/** The words by their numbers, which some servers write instead. */
-const numbered: readonly string[] = [
-  'FINISH_REASON_UNSPECIFIED',
-  'STOP',
-  'MAX_TOKENS',
-  'SAFETY',
-  'RECITATION',
-  'OTHER',
-  'BLOCKLIST',
-  'PROHIBITED_CONTENT',
-  'SPII',
-  'MALFORMED_FUNCTION_CALL',
-]
-
 /** Words that every client of this format knows. After any other some repeat the turn in a hot loop. */
 const words: Readonly<Record<Reason, string>> = {
   stop: 'STOP',
@@ -52,12 +41,6 @@ const words: Readonly<Record<Reason, string>> = {
   pause: 'STOP',
   error: 'OTHER', // never written for a foreign answer: it is told as an error
   other: 'STOP',
-}
-
-/** A finish word as a text, whatever the upstream wrote; undefined if it says that the answer goes on. */
-export function finishWord(value: Json | undefined): string | undefined {
-  if (typeof value === 'number') return numbered[value] ?? String(value)
-  return typeof value === 'string' && value !== '' && value !== 'FINISH_REASON_UNSPECIFIED' ? value : undefined
 }
 
 /** What the upstream's word means. A call that is wanted wins: here it ends in a plain STOP. Unknown words degrade. */

@@ -1,6 +1,6 @@
 import type { CodecContext } from '../codec.ts'
 import type { Citation, Json, JsonObject } from '../ir.ts'
-import { isObject, leftover, takeArray, takeNumber, takeString, unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, putBack, takeArray, takeNumber, takeString, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 
@@ -50,10 +50,11 @@ function decodeGrounding(fields: JsonObject, textAt: TextAt, add: (part: number,
   }
   // Supports point to chunks by number: if one of them stays, so must all chunks.
   const left = kept.length > 0 ? chunks : chunks.filter((_, index) => !used.has(index))
-  if (kept.length > 0) meta.groundingSupports = kept
-  if (left.length > 0) meta.groundingChunks = left
-  if (leftover(meta) === undefined) delete fields.groundingMetadata
-  else fields.groundingMetadata = meta
+  if (kept.length > 0) putBack(meta, 'groundingSupports', kept)
+  if (left.length > 0) putBack(meta, 'groundingChunks', left)
+  const rest = leftover(meta)
+  if (rest === undefined) drop(fields, 'groundingMetadata')
+  else fields.groundingMetadata = rest
 }
 
 function decodeSupport(
@@ -66,7 +67,7 @@ function decodeSupport(
   const indices = takeArray(fields, 'groundingChunkIndices') ?? []
   if (segment === undefined || indices.length === 0) return undefined
   const scores = takeArray(fields, 'confidenceScores')
-  delete fields.segment
+  drop(fields, 'segment')
   const part = takeNumber(segment, 'partIndex') ?? 0
   const text = textAt(part)
   if (text === undefined) return undefined
@@ -74,7 +75,7 @@ function decodeSupport(
   const end = takeNumber(segment, 'endIndex')
   const start = takeNumber(segment, 'startIndex') ?? (end === undefined ? undefined : 0)
   const rest = leftover(segment)
-  if (rest !== undefined) fields.segment = rest
+  if (rest !== undefined) putBack(fields, 'segment', rest)
   const out: { part: number; chunk: number; citation: Citation }[] = []
   for (const [position, index] of indices.entries()) {
     const chunk = typeof index === 'number' ? chunks[index] : undefined
@@ -83,7 +84,7 @@ function decodeSupport(
     put(citation, 'text', cited)
     if (start !== undefined) citation.start = charOf(text, start)
     if (end !== undefined) citation.end = charOf(text, end)
-    const own: JsonObject = { ...citation.extra?.gemini, ...fields }
+    const own: JsonObject = { ...citation.extra?.gemini, ...leftover(fields) }
     const score = scores?.[position]
     if (score !== undefined) own.confidenceScore = score
     if (Object.keys(own).length > 0) citation.extra = { gemini: own }
@@ -102,8 +103,9 @@ function decodeChunk(chunk: JsonObject): Citation {
   put(citation, 'url', takeString(fields, 'uri'))
   put(citation, 'title', takeString(fields, 'title'))
   const others = { ...chunk }
-  if (kind === 'web' && leftover(fields) === undefined) delete others[kind]
-  else others[kind] = fields
+  const rest = leftover(fields)
+  if (kind === 'web' && rest === undefined) delete others[kind]
+  else others[kind] = rest ?? {}
   if (Object.keys(others).length > 0) citation.extra = { gemini: { chunk: others } }
   return citation
 }
@@ -124,11 +126,12 @@ function decodeRecitations(fields: JsonObject, textAt: TextAt, add: (part: numbe
     const start = takeNumber(inner, 'startIndex') ?? (end === undefined ? undefined : 0)
     if (start !== undefined) citation.start = charOf(text, start)
     if (end !== undefined) citation.end = charOf(text, end)
-    citation.extra = { gemini: { recitation: inner } }
+    citation.extra = { gemini: { recitation: leftover(inner) ?? {} } }
     add(0, citation)
   }
-  if (leftover(meta) === undefined) delete fields.citationMetadata
-  else fields.citationMetadata = meta
+  const rest = leftover(meta)
+  if (rest === undefined) drop(fields, 'citationMetadata')
+  else fields.citationMetadata = rest
 }
 
 /** The other way round: a candidate's `groundingMetadata` and `citationMetadata`, merged into what stands in `out`. */

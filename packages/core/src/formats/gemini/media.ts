@@ -1,7 +1,7 @@
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, Source } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, takeString, type Unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, takeString, type Unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { toBase64 } from './signature.ts'
@@ -47,7 +47,8 @@ const sourceOfUri = (uri: string): Source =>
 
 /** Google takes the alphabet for URLs too, and text without its padding; the other formats do not. */
 function standardBase64(data: string): string {
-  const plain = /[-_]/.test(data) ? data.replaceAll('-', '+').replaceAll('_', '/') : data
+  // Looked for one by one: a regular expression takes as long over a picture as everything else together.
+  const plain = data.includes('-') || data.includes('_') ? data.replaceAll('-', '+').replaceAll('_', '/') : data
   return plain.padEnd(Math.ceil(plain.length / 4) * 4, '=')
 }
 
@@ -72,7 +73,7 @@ export function decodeMedia(fields: Unread, at: string): MediaPart | undefined {
     }
     put(part, 'mediaType', mediaType)
     const rest = leftover(inner)
-    if (rest === undefined) delete fields[key]
+    if (rest === undefined) drop(fields, key)
     else fields[key] = rest
     return part
   }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, ModelRequest, Part, ReasoningPart, TextPart, ToolCallPart } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, takeObject, takeString, type Unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, putBack, takeObject, takeString, type Unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { customInput, isCustomTool } from '../shared/tool-input.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
@@ -60,7 +60,7 @@ const payloads = [
 const hasPayload = (fields: Unread): boolean => payloads.some((key) => fields[key] !== undefined)
 
 function decodeThought(fields: Unread, at: string): ReasoningPart {
-  delete fields.thought
+  drop(fields, 'thought')
   const part: ReasoningPart = { type: 'reasoning', text: takeString(fields, 'text') ?? '', at }
   const signature = takeString(fields, 'thoughtSignature')
   if (signature !== undefined && signature !== '') unsealThought(part, signature)
@@ -70,7 +70,7 @@ function decodeThought(fields: Unread, at: string): ReasoningPart {
 function decodeText(fields: Unread, at: string): Part[] {
   const text = takeString(fields, 'text') ?? ''
   const signature = takeString(fields, 'thoughtSignature')
-  if (fields.thought === false) delete fields.thought
+  if (fields.thought === false) drop(fields, 'thought')
   const part: TextPart = withRest({ type: 'text', text, at }, fields)
   if (signature === undefined || signature === '') return [part]
   if (text === '' && part.extra === undefined) return [signatureOf('empty', signature, at)]
@@ -92,7 +92,7 @@ function decodeCall(fields: Unread, at: string, index: number, source: JsonObjec
   const signature = takeString(fields, 'thoughtSignature')
   if (signature !== undefined && signature !== '') put(part, 'seal', readSignature(signature))
   const rest = leftover(inner)
-  if (rest !== undefined) fields.functionCall = rest
+  if (rest !== undefined) putBack(fields, 'functionCall', rest)
   return withRest(part, fields)
 }
 

@@ -1,8 +1,11 @@
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Output, Sampling } from '../ir.ts'
 import {
+  drop,
+  dropNulls,
   isObject,
   leftover,
+  putBack,
   take,
   takeAny,
   takeBoolean,
@@ -43,7 +46,7 @@ export function decodeRequest(body: JsonObject, _context: CodecContext): ModelRe
   if (config !== undefined) decodeGeneration(config, fields, request)
   const tier = takeString(fields, 'serviceTier')
   if (tier !== undefined && tier.toLowerCase() !== 'unspecified') request.serviceTier = decodeTier(tier)
-  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
+  dropNulls(fields)
   const extra = leftover(fields)
   if (extra !== undefined) request.extra = { gemini: extra }
   notePlaces(request, body, at)
@@ -56,9 +59,9 @@ function decodeGeneration(config: JsonObject, fields: Unread, request: ModelRequ
   put(request, 'sampling', filled(decodeSampling(inner)))
   put(request, 'reasoning', decodeThinking(inner))
   put(request, 'output', filled(decodeOutput(inner)))
-  for (const key of Object.keys(inner)) if (inner[key] === null) delete inner[key]
+  dropNulls(inner)
   const rest = leftover(inner)
-  if (rest !== undefined) fields.generationConfig = rest
+  if (rest !== undefined) putBack(fields, 'generationConfig', rest)
 }
 
 const filled = <T extends object>(group: T): T | undefined => (Object.keys(group).length === 0 ? undefined : group)
@@ -86,7 +89,7 @@ function decodeOutput(config: Unread): Output {
   const modalities = take(config, 'responseModalities', isStrings)
   if (modalities !== undefined) output.modalities = modalities.map((modality) => modality.toLowerCase())
   if (config.responseLogprobs === true) {
-    delete config.responseLogprobs
+    drop(config, 'responseLogprobs')
     output.logprobs = takeNumber(config, 'logprobs') ?? 0
   }
   return output
@@ -103,10 +106,10 @@ function decodeFormat(config: Unread, output: Output): void {
     if (isObject(full) || isObject(subset)) output.format.strict = true
     if (isObject(full)) output.format.schema = lowerTypes(full)
     else if (isObject(subset)) output.format.schema = fromOpenApi(subset)
-    if (isObject(full)) delete config.responseJsonSchema
-    else if (isObject(subset)) delete config.responseSchema
+    if (isObject(full)) drop(config, 'responseJsonSchema')
+    else if (isObject(subset)) drop(config, 'responseSchema')
   } else return
-  delete config.responseMimeType
+  drop(config, 'responseMimeType')
 }
 
 const schemaFields = ['/generationConfig/responseSchema', '/generationConfig/responseJsonSchema'] as const
@@ -127,11 +130,11 @@ function notePlaces(request: ModelRequest, body: JsonObject, at: Places): void {
     }
   if (request.serviceTier !== undefined) names.push('serviceTier')
   for (const name of names) at[name] = spelledPointer(body, fieldPointers[name])
+  if (at['output.format'] === undefined) return
   // What is said of a schema is said of its own field, not of the type beside it.
   for (const path of schemaFields) {
     const spelled = spelledPointer(body, path)
-    if (at['output.format'] !== undefined && spelled.split('/').length === path.split('/').length)
-      at['output.format'] = spelled
+    if (spelled.split('/').length === path.split('/').length) at['output.format'] = spelled
   }
 }
 

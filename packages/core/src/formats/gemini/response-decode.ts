@@ -1,7 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Json, JsonObject, ModelResponse, Part, TextPart } from '../ir.ts'
-import { isObject, leftover, takeAny, takeObject, takeString, type Unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, putBack, takeAny, takeObject, takeString, type Unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { decodeError } from './error.ts'
 import { decodeBlock, decodeFinish, holdsCall } from './finish.ts'
@@ -64,7 +64,7 @@ export function takeBlock(fields: Unread): Choice | undefined {
   const reason = feedback?.blockReason
   if (feedback === undefined || reason === undefined || reason === null || reason === 'BLOCK_REASON_UNSPECIFIED')
     return undefined
-  delete fields.promptFeedback
+  drop(fields, 'promptFeedback')
   const finish = decodeBlock(reason, feedback.blockReasonMessage)
   finish.extra = { gemini: { promptFeedback: feedback } }
   return { parts: [], finish }
@@ -86,12 +86,12 @@ export function answerScope(context: ExchangeContext): PartScope {
 
 function decodeCandidate(candidate: JsonObject, index: number, context: ExchangeContext): Choice {
   const fields = respell(candidate)
-  delete fields.index
+  drop(fields, 'index')
   const content = takeObject(fields, 'content')
   const inner = content === undefined ? {} : respell(content)
-  delete inner.role
+  drop(inner, 'role')
   const wire = Array.isArray(inner.parts) ? inner.parts : isObject(inner.parts) ? [inner.parts] : []
-  delete inner.parts
+  drop(inner, 'parts')
   const scope = answerScope(context)
   const parts: Part[] = []
   const texts = new Map<number, TextPart>()
@@ -114,7 +114,7 @@ function decodeCandidate(candidate: JsonObject, index: number, context: Exchange
   const logprobs = takeLogprobs(fields)
   if (logprobs !== undefined) choice.logprobs = logprobs
   const rest = leftover(inner)
-  if (rest !== undefined) fields.content = rest
+  if (rest !== undefined) putBack(fields, 'content', rest)
   const extra = substance(fields)
   if (extra !== undefined) choice.extra = { gemini: extra }
   return choice
@@ -123,15 +123,15 @@ function decodeCandidate(candidate: JsonObject, index: number, context: Exchange
 /** The log probabilities of a candidate; the sum, which follows from them, is dropped. */
 export function takeLogprobs(fields: Unread): JsonObject | undefined {
   const decoded = decodeLogprobs(fields.logprobsResult)
-  if (decoded !== undefined) delete fields.logprobsResult
+  if (decoded !== undefined) drop(fields, 'logprobsResult')
   return decoded
 }
 
 /** Fields that say something: no nulls, no empty texts and lists. */
 export function substance(fields: Unread): JsonObject | undefined {
-  for (const key of Object.keys(fields)) {
+  for (const key in fields) {
     const value = fields[key]
-    if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) delete fields[key]
+    if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) drop(fields, key)
   }
   return leftover(fields)
 }

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Json, JsonObject } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { respell } from './spelling.ts'

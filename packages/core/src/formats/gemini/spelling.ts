@@ -1,5 +1,4 @@
 import type { JsonObject } from '../ir.ts'
-import type { Unread } from '../shared/reader.ts'
 
 const joint = /(?<=[A-Za-z0-9])_([a-z0-9])/g
 const camel = (key: string): string =>
@@ -9,8 +8,15 @@ const camel = (key: string): string =>
  * Google's servers read every field in camelCase and in snake_case, and clients write both. A copy of the object in
  * camelCase, to be taken apart. This object's keys only: what lies deeper may be the user's own data.
  */
-export function respell(source: JsonObject): Unread {
-  const out: Unread = {}
+export const respell = (source: JsonObject): JsonObject => (isCamel(source) ? { ...source } : toCamel(source))
+
+function isCamel(source: JsonObject): boolean {
+  for (const key in source) if (key.includes('_')) return false
+  return true
+}
+
+function toCamel(source: JsonObject): JsonObject {
+  const out: JsonObject = {}
   for (const key of Object.keys(source)) {
     const name = camel(key)
     if (name === key || source[name] === undefined) out[name] = source[key] ?? null
@@ -19,10 +25,7 @@ export function respell(source: JsonObject): Unread {
 }
 
 /** As `respell`, but the object itself where it is spelt so already: for the chunks of a stream. */
-export function respelled(source: JsonObject): JsonObject {
-  for (const key in source) if (key.includes('_')) return respell(source)
-  return source
-}
+export const respelled = (source: JsonObject): JsonObject => (isCamel(source) ? source : toCamel(source))
 
 /** The client's own spelling of a field, for pointers into its body. */
 export function spelt(source: JsonObject, name: string): string {

@@ -1,6 +1,15 @@
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, ModelRequest, Reasoning } from '../ir.ts'
-import { isObject, leftover, takeBoolean, takeNumber, takeObject, type Unread } from '../shared/reader.ts'
+import {
+  drop,
+  isObject,
+  leftover,
+  putBack,
+  takeBoolean,
+  takeNumber,
+  takeObject,
+  type Unread,
+} from '../shared/reader.ts'
 import { fieldPointer, loss } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { type Level, levelOf } from './fields.ts'
@@ -17,7 +26,7 @@ export function decodeThinking(fields: Unread): Reasoning | undefined {
     const level = levelOf(inner.thinkingLevel)
     if (level !== undefined) reasoning.effort = level
     if (level !== undefined || inner.thinkingLevel.toUpperCase() === 'THINKING_LEVEL_UNSPECIFIED')
-      delete inner.thinkingLevel
+      drop(inner, 'thinkingLevel')
   }
   const budget = takeNumber(inner, 'thinkingBudget')
   if (budget === 0) reasoning.off = true
@@ -26,7 +35,7 @@ export function decodeThinking(fields: Unread): Reasoning | undefined {
   // Here thoughts stay hidden unless they are asked for.
   reasoning.summary = takeBoolean(inner, 'includeThoughts') === true ? 'auto' : 'none'
   const rest = leftover(inner)
-  if (rest !== undefined) fields.thinkingConfig = rest
+  if (rest !== undefined) putBack(fields, 'thinkingConfig', rest)
   return reasoning.summary === 'none' && Object.keys(reasoning).length === 1 ? undefined : reasoning
 }
 

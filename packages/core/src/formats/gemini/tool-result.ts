@@ -2,7 +2,7 @@ import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, Part, ToolResultPart } from '../ir.ts'
 import { objectIn } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, takeArray, takeString, type Unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, takeArray, takeString, type Unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { reportCache } from './cache.ts'
@@ -26,7 +26,7 @@ export function decodeResult(
   put(part, 'name', name)
   if (isObject(fields.response)) {
     const { text, isError } = textOf(fields.response)
-    delete fields.response
+    drop(fields, 'response')
     if (isError) part.isError = true
     if (text !== '') part.parts.push({ type: 'text', text, at: pointer(at, 'response') })
   }

@@ -1,7 +1,18 @@
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, take, takeArray, takeObject, takeString, type Unread } from '../shared/reader.ts'
+import {
+  drop,
+  dropNulls,
+  isObject,
+  leftover,
+  putBack,
+  take,
+  takeArray,
+  takeObject,
+  takeString,
+  type Unread,
+} from '../shared/reader.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { customSchema } from '../shared/tool-input.ts'
@@ -16,7 +27,7 @@ type Tools = NonNullable<ModelRequest['tools']>
 export function decodeTools(fields: Unread, body: JsonObject): Tools | undefined {
   const place = `/${spelt(body, 'tools')}`
   const wire = fields.tools
-  delete fields.tools
+  drop(fields, 'tools')
   const list = Array.isArray(wire) ? wire : isObject(wire) ? [wire] : undefined
   const choice = decodeChoice(fields)
   if (list === undefined && choice === undefined) return undefined
@@ -35,11 +46,11 @@ function decodeTool(source: Json, at: string): Tool[] {
   const functions = (takeArray(fields, 'functionDeclarations') ?? []).flatMap((item, index) =>
     isObject(item) ? [decodeFunction(item, pointer(place, index))] : [],
   )
-  const own = Object.keys(fields).map(
-    (key): Tool => ({
+  const own = Object.entries(leftover(fields) ?? {}).map(
+    ([key, value]): Tool => ({
       type: 'native',
       format: 'gemini',
-      value: { [key]: fields[key] ?? null },
+      value: { [key]: value },
       at: pointer(at, spelt(source, key)),
     }),
   )
@@ -56,7 +67,7 @@ function decodeFunction(source: JsonObject, at: string): Tool {
     const subset = takeObject(fields, 'parameters')
     if (subset !== undefined) tool.schema = fromOpenApi(subset)
   }
-  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
+  dropNulls(fields)
   const rest = leftover(fields)
   if (rest !== undefined) tool.extra = { gemini: rest }
   return tool
@@ -77,15 +88,15 @@ function decodeChoice(fields: Unread): ToolChoice | undefined {
     const names = take(inner, 'allowedFunctionNames', isStrings)
     choice = choiceOf(mode, names)
     if (choice === undefined) {
-      if (names !== undefined) inner.allowedFunctionNames = names
+      if (names !== undefined) putBack(inner, 'allowedFunctionNames', names)
     } else if (mode === 'VALIDATED')
       inner.mode = mode // also asks for calls that fit their schemas
-    else delete inner.mode
+    else drop(inner, 'mode')
     const rest = leftover(inner)
-    if (rest !== undefined) outer.functionCallingConfig = rest
+    if (rest !== undefined) putBack(outer, 'functionCallingConfig', rest)
   }
   const rest = leftover(outer)
-  if (rest !== undefined) fields.toolConfig = rest
+  if (rest !== undefined) putBack(fields, 'toolConfig', rest)
   return choice
 }
 

@@ -3,53 +3,9 @@ import { isObject } from '../shared/reader.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { usageBeside as beside, type IsShown, type UsageFeature, type UsageFields } from '../shared/usage-report.ts'
 import { decodeTier } from './fields.ts'
+import { count, wordOf } from './usage-decode.ts'
 
-const count = (value: Json | undefined): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
-
-/** Modalities by their numbers, which some servers write instead. */
-const numbered: readonly string[] = ['', 'TEXT', 'IMAGE', 'VIDEO', 'AUDIO', 'DOCUMENT']
-
-function wordOf(detail: Json): string {
-  const modality = isObject(detail) ? detail.modality : undefined
-  return (typeof modality === 'number' ? numbered[modality] : typeof modality === 'string' ? modality : undefined) ?? ''
-}
-
-function ofModality(details: Json | undefined, wanted: string): number | undefined {
-  if (!Array.isArray(details)) return undefined
-  for (const detail of details) {
-    if (isObject(detail) && wordOf(detail) === wanted) return count(detail.tokenCount)
-  }
-  return undefined
-}
-
-/**
- * Reads `usageMetadata`; undefined if it counts nothing. Here thoughts stand beside the candidates' tokens and what tools
- * read beside the prompt's; in the IR the totals include them.
- */
-export function decodeUsage(value: Json | undefined): Usage | undefined {
-  if (!isObject(value)) return undefined
-  const prompt = count(value.promptTokenCount)
-  const said = count(value.candidatesTokenCount) ?? count(value.responseTokenCount)
-  const thought = count(value.thoughtsTokenCount)
-  const total = count(value.totalTokenCount)
-  if (prompt === undefined && said === undefined && thought === undefined && total === undefined) return undefined
-  const tool = count(value.toolUsePromptTokenCount)
-  const usage: Usage = {
-    input: { total: (prompt ?? 0) + (tool ?? 0) },
-    output: { total: (said ?? 0) + (thought ?? 0) },
-    raw: { format: 'gemini', value },
-  }
-  put(usage.input, 'cacheRead', count(value.cachedContentTokenCount))
-  put(usage.input, 'audio', ofModality(value.promptTokensDetails, 'AUDIO'))
-  put(usage.input, 'image', ofModality(value.promptTokensDetails, 'IMAGE'))
-  put(usage.input, 'tool', tool)
-  put(usage.output, 'reasoning', thought)
-  const written = value.candidatesTokensDetails ?? value.responseTokensDetails
-  put(usage.output, 'audio', ofModality(written, 'AUDIO'))
-  put(usage.output, 'image', ofModality(written, 'IMAGE'))
-  return usage
-}
+export { decodeUsage } from './usage-decode.ts'
 
 /** The tier that served the call stands in the usage. */
 export function tierIn(usage: Json | undefined): string | undefined {

@@ -9,7 +9,7 @@ import type {
   ToolResultPart,
 } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, takeBoolean, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, dropNulls, isObject, leftover, takeBoolean, takeString, type Unread, unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { decodeCache } from './cache.ts'
 import { decodeCitations } from './citations.ts'
@@ -67,7 +67,7 @@ function decodeText(block: Unread): TextPart | undefined {
   const citations = decodeCitations(block.citations)
   if (citations !== undefined) {
     part.citations = citations
-    delete block.citations
+    drop(block, 'citations')
   }
   return part
 }
@@ -85,7 +85,7 @@ function decodeToolUse(block: Unread): ToolCallPart | undefined {
   const name = takeString(block, 'name')
   if (id === undefined || name === undefined) return undefined
   const { input } = block
-  delete block.input
+  drop(block, 'input')
   return { type: 'tool-call', id, name, input: writeInput(input) }
 }
 
@@ -101,14 +101,14 @@ function decodeToolResult(block: Unread, at: string): ToolResultPart | undefined
     callId,
     parts: decodeContent(block.content, pointer(at, 'content')),
   }
-  delete block.content
+  drop(block, 'content')
   put(part, 'isError', takeBoolean(block, 'is_error'))
   return part
 }
 
 /** Fields that say something: nulls and empty lists of citations are how the SDKs write "none". */
 export function substance(fields: Unread): JsonObject | undefined {
-  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
-  if (Array.isArray(fields.citations) && fields.citations.length === 0) delete fields.citations
+  dropNulls(fields)
+  if (Array.isArray(fields.citations) && fields.citations.length === 0) drop(fields, 'citations')
   return leftover(fields)
 }

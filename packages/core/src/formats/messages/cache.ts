@@ -1,7 +1,7 @@
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, Located } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, type Unread, unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, type Unread, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 
 interface CacheHint {
@@ -14,7 +14,7 @@ export function decodeCache(fields: Unread): CacheHint | undefined {
   const { type, ttl, ...rest } = unread(fields.cache_control)
   const known = type === 'ephemeral' && (ttl === undefined || ttl === null || ttl === '5m' || ttl === '1h')
   if (!known || leftover(rest) !== undefined) return undefined
-  delete fields.cache_control
+  drop(fields, 'cache_control')
   return ttl === '5m' || ttl === '1h' ? { ttl } : {}
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject, Part, Turn } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
@@ -30,20 +31,21 @@ export function encodeConversation(turns: readonly Turn[], traits: ModelTraits, 
   const first = turns.findIndex((turn) => !isSystem(turn) || keepsPlace(turn))
   const leading = first < 0 ? turns : turns.slice(0, first)
   const rest = first < 0 ? [] : turns.slice(first)
-  const drafts = join(
-    place(
-      rest.flatMap((turn) => draft(turn, traits, context)),
-      context,
-    ),
-  )
+  const all: Draft[] = []
+  for (const turn of rest) {
+    const next = draft(turn, traits, context)
+    if (next !== undefined) all.push(next)
+  }
+  const drafts = join(place(all, context))
   const out: Conversation = { messages: [], brokenLoop: false }
 
   const systemParts: Part[] = []
-  const systemBlocks = leading.flatMap((turn) => {
+  const systemBlocks: JsonObject[] = []
+  for (const turn of leading) {
     const parts = systemPartsOf(turn, context)
-    systemParts.push(...parts)
-    return encodeParts(turn, parts, 'user', context)
-  })
+    append(systemParts, parts)
+    append(systemBlocks, encodeParts(turn, parts, 'user', context))
+  }
   if (drafts.length === 0 && systemBlocks.length > 0) {
     const at = leading[0]?.at ?? ''
     context.report.add(loss(at, 'a request needs a user message: the system prompt is sent as one', 'moved'))
@@ -83,29 +85,29 @@ function settings(turn: Turn, context: BlockContext): JsonObject | undefined {
   return ownExtra(extra, 'messages', at, context.report)
 }
 
-function draft(turn: Turn, traits: ModelTraits, context: BlockContext): Draft[] {
+function draft(turn: Turn, traits: ModelTraits, context: BlockContext): Draft | undefined {
   const at = turn.at ?? ''
   if (!isSystem(turn)) {
     const role = turn.role === 'assistant' ? 'assistant' : 'user'
     const own = settings(turn, context)
     const blocks = encodeParts(turn, turn.parts, role, context)
-    if (blocks.length > 0) return [{ role, blocks, parts: turn.parts, own, at }]
+    if (blocks.length > 0) return { role, blocks, parts: turn.parts, own, at }
     // A question of which nothing is left would be another question.
     const emptied = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
     const detail = emptied
       ? 'nothing of this message can be carried'
       : 'an empty message is not accepted upstream and left out'
     context.report.add(loss(at, detail, 'unsupported', emptied ? 'fatal' : 'note'))
-    return []
+    return undefined
   }
   const parts = systemPartsOf(turn, context)
   const own = turn.extra?.messages
   const blocks = encodeParts(turn, parts, 'user', context)
   const system: Draft = { role: 'system', blocks, parts, own, at }
-  if (traits.systemTurns) return blocks.length === 0 && own === undefined ? [] : [system]
+  if (traits.systemTurns) return blocks.length === 0 && own === undefined ? undefined : system
   for (const key of Object.keys(own ?? {}))
     context.report.add(loss(pointer(at, key), 'it belongs to a system message, which the model does not take here'))
-  return blocks.length === 0 ? [] : [asUser({ ...system, own: undefined }, context)]
+  return blocks.length === 0 ? undefined : asUser({ ...system, own: undefined }, context)
 }
 
 function encodeParts(
@@ -114,7 +116,8 @@ function encodeParts(
   role: 'user' | 'assistant',
   context: BlockContext,
 ): JsonObject[] {
-  const blocks = parts.flatMap((part) => encodePart(part, role, context))
+  const blocks: JsonObject[] = []
+  for (const part of parts) blocks.push(...encodePart(part, role, context))
   const last = blocks.at(-1)
   // A mark on a whole turn stands on its last block here.
   if (last === undefined) reportCache(turn, context)
@@ -166,11 +169,12 @@ function join(drafts: readonly Draft[]): Draft[] {
   for (const next of drafts) {
     const last = out.at(-1)
     if (last === undefined || last.role !== next.role || next.role === 'system' || last.own || next.own) {
-      out.push({ ...next })
+      // The parts are the request's own list, which is not to grow.
+      out.push({ ...next, parts: [...next.parts] })
       continue
     }
-    last.blocks = [...last.blocks, ...next.blocks]
-    last.parts = [...last.parts, ...next.parts]
+    append(last.blocks, next.blocks)
+    append(last.parts, next.parts)
   }
   return out
 }

@@ -1,5 +1,5 @@
 import type { Finish, Json, JsonObject, Part } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject, type Unread } from '../shared/reader.ts'
 
 type Reason = Finish['reason']
 
@@ -29,7 +29,7 @@ const words: Readonly<Record<Reason, string>> = {
 }
 
 /** Reads `stop_reason` and what stands beside it, of a message or of a `message_delta`. Unknown words degrade. */
-export function decodeFinish(source: JsonObject): Finish {
+export function decodeFinish(source: Unread): Finish {
   const { stop_reason: word, stop_sequence: sequence, stop_details: details } = source
   const finish: Finish = { reason: reasonOf(word) }
   if (word !== undefined && word !== null) finish.raw = { format: 'messages', value: String(word) }

@@ -1,6 +1,6 @@
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, Source } from '../ir.ts'
-import { isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, putBack, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { encodeCache } from './cache.ts'
@@ -22,7 +22,7 @@ export function decodeMedia(type: string, block: Unread): MediaPart | undefined 
     block.source = read.whole
   } else {
     const rest = leftover(inner)
-    if (rest === undefined) delete block.source
+    if (rest === undefined) drop(block, 'source')
     else block.source = rest
   }
   put(part, 'mediaType', read.mediaType)
@@ -42,7 +42,7 @@ function decodeSource(inner: Unread): ReadSource | undefined {
     const text = textOf(inner.content)
     return text === undefined
       ? undefined
-      : { source: { type: 'text', text }, mediaType: 'text/plain', whole: { type, ...inner } }
+      : { source: { type: 'text', text }, mediaType: 'text/plain', whole: { type, ...leftover(inner) } }
   }
   const key = type === 'url' ? 'url' : type === 'file' ? 'file_id' : 'data'
   const value = takeString(inner, key)
@@ -67,7 +67,7 @@ function decodeSearchResult(block: Unread): MediaPart | undefined {
   if (text === undefined) return undefined
   const part: MediaPart = { type: 'media', kind: 'document', source: { type: 'text', text } }
   put(part, 'name', takeString(block, 'title'))
-  block.type = 'search_result'
+  putBack(block, 'type', 'search_result')
   return part
 }
 

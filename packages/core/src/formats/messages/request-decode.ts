@@ -3,7 +3,9 @@ import type { Json, JsonObject, ModelRequest, Output, Part, Sampling, Turn } fro
 import { attachCallSeals } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
+  drop,
   isObject,
+  putBack,
   take,
   takeBoolean,
   takeNumber,
@@ -40,7 +42,7 @@ const filled = <T extends object>(group: T): T | undefined => (Object.keys(group
 /** Puts back what nobody read of a nested object. */
 function restore(fields: Unread, key: string, inner: Unread): void {
   const rest = substance(inner)
-  if (rest === undefined) delete fields[key]
+  if (rest === undefined) drop(fields, key)
   else fields[key] = rest
 }
 
@@ -50,7 +52,7 @@ const billing = 'x-anthropic-billing-header:'
 function decodeSystem(fields: Unread): Turn[] {
   const { system } = fields
   if (typeof system !== 'string' && !Array.isArray(system)) return []
-  delete fields.system
+  drop(fields, 'system')
   const parts = decodeContent(system, '/system').map(
     (part): Part =>
       part.type === 'text' && part.text.startsWith(billing)
@@ -68,7 +70,7 @@ function sourceOf(system: string | Json[], part: Part & { type: 'text' }): JsonO
 
 function decodeMessages(fields: Unread, context: CodecContext): Turn[] {
   const messages = Array.isArray(fields.messages) ? fields.messages : []
-  delete fields.messages
+  drop(fields, 'messages')
   const turns: Turn[] = []
   for (const [index, message] of messages.entries()) {
     if (!isObject(message)) continue // the validator has refused it
@@ -76,7 +78,7 @@ function decodeMessages(fields: Unread, context: CodecContext): Turn[] {
     const inner = unread(message)
     const role = takeString(inner, 'role')
     const parts = attachCallSeals(decodeContent(inner.content, pointer(at, 'content')), 'messages', context)
-    delete inner.content
+    drop(inner, 'content')
     const turn: Turn = { role: role === 'assistant' || role === 'system' ? role : 'user', parts, at }
     const rest = substance(inner)
     if (rest !== undefined) turn.extra = { messages: rest }
@@ -107,7 +109,7 @@ function decodeFormat(request: ModelRequest, fields: Unread, outputConfig: Unrea
   if (format === undefined) return
   const { type, schema, ...rest } = unread(format)
   if (type !== 'json_schema' || !isObject(schema)) {
-    holder[key] = format
+    putBack(holder, key, format)
     return
   }
   // The model is always held to it here.
@@ -130,5 +132,5 @@ function decodeUser(request: ModelRequest, fields: Unread): void {
 function decodeTier(request: ModelRequest, fields: Unread): void {
   if (fields.service_tier !== 'auto' && fields.service_tier !== 'standard_only') return
   request.serviceTier = fields.service_tier === 'auto' ? 'auto' : 'default'
-  delete fields.service_tier
+  drop(fields, 'service_tier')
 }

@@ -4,6 +4,7 @@ import { isObject } from '../shared/reader.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { lowerToolNames } from '../shared/tool-names.ts'
+import type { BlockContext } from './blocks-encode.ts'
 import { encodeConversation } from './conversation.ts'
 import { fieldPointers, toolNames } from './fields.ts'
 import { defaultMaxTokens, type ModelTraits, modelTraits } from './models.ts'
@@ -45,7 +46,9 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   const tell: Tell = (field, detail, ...kind) => report.add(loss(fieldPointer(field, at, undefined), detail, ...kind))
 
   const own = ownExtra(extra, 'messages', '', report)
-  const conversation = encodeConversation(turns, traits, { ...context, ids: createToolIds(turns) })
+  const { newId, now } = context
+  const blocks: BlockContext = { report, newId, now, upstream: 'messages', ids: createToolIds(turns) }
+  const conversation = encodeConversation(turns, traits, blocks)
   const out: JsonObject = { ...own, model: target.model }
   put(out, 'system', conversation.system)
   out.messages = conversation.messages

@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Json, JsonObject, ModelResponse } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
-import { isObject, takeString, unread } from '../shared/reader.ts'
+import { drop, isObject, takeString, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { encodeAnswerPart, restoreCall } from './answer-blocks.ts'
@@ -29,7 +29,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   for (const key of endingFields) {
     const value = fields[key]
     if (value !== undefined && value !== null) ending[key] = value
-    delete fields[key]
+    drop(fields, key)
   }
   if (Object.keys(ending).length > 0) choice.extra = { messages: ending }
   const response: ModelResponse = {
@@ -40,7 +40,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   }
   put(response, 'usage', decodeUsage(fields.usage))
   put(response, 'serviceTier', decodeTier(fields.usage))
-  for (const key of frameFields) delete fields[key]
+  for (const key of frameFields) drop(fields, key)
   const extra = substance(fields)
   if (extra !== undefined) response.extra = { messages: extra }
   return response

@@ -1,4 +1,5 @@
-import { z } from 'zod'
+import * as z from 'zod'
+import { acceptorOf, acceptorsOf, answeredBy } from '../shared/accept.ts'
 import { eachOf } from '../shared/each-of.ts'
 
 /**
@@ -34,11 +35,15 @@ const blocks: Readonly<Record<string, z.ZodType>> = {
 
 /** Checks an object by what its `type` asks for. */
 function byType(shapes: Readonly<Record<string, z.ZodType>>, standard?: string) {
-  return z.looseObject({ type: standard === undefined ? text : optional(text) }).superRefine((value, check) => {
+  const object = z.looseObject({ type: standard === undefined ? text : optional(text) }).superRefine((value, check) => {
     const type = value.type ?? standard
     const shape = type !== undefined && Object.hasOwn(shapes, type) ? shapes[type] : undefined
     const result = shape?.safeParse(value)
     for (const issue of result?.error?.issues ?? []) check.addIssue({ ...issue })
+  })
+  return answeredBy(object, () => {
+    const acceptors = acceptorsOf(shapes)
+    return (value) => acceptors.get(value.type ?? standard)?.(value) ?? true
   })
 }
 
@@ -46,12 +51,20 @@ const block: z.ZodType = byType(blocks)
 const content = z.union([text, eachOf(block)])
 const withContent = z.looseObject({ content })
 
-const message = z.looseObject({ role: z.enum(['user', 'assistant', 'system']) }).superRefine((value, check) => {
-  // A system message may only set the effort from here on.
-  if (value.role === 'system' && value.content == null) return
-  const result = withContent.safeParse(value)
-  for (const issue of result.error?.issues ?? []) check.addIssue({ ...issue })
-})
+/** A system message may only set the effort from here on. */
+const isEffort = (message: { role: string; content?: unknown }) => message.role === 'system' && message.content == null
+
+const message = answeredBy(
+  z.looseObject({ role: z.enum(['user', 'assistant', 'system']) }).superRefine((value, check) => {
+    if (isEffort(value)) return
+    const result = withContent.safeParse(value)
+    for (const issue of result.error?.issues ?? []) check.addIssue({ ...issue })
+  }),
+  () => {
+    const hasContent = acceptorOf(withContent)
+    return (value) => isEffort(value) || hasContent(value)
+  },
+)
 
 const tool = byType({ custom: z.looseObject({ name: text, input_schema: object }) }, 'custom')
 const toolChoice = byType({ tool: z.looseObject({ name: text }) })

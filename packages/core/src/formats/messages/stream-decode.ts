@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent } from '../codec.ts'
 import type { ErrorInfo, Finish, Json, JsonObject, ModelEvent } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
-import { isObject, takeString, unread } from '../shared/reader.ts'
+import { drop, isObject, takeString, type Unread, unread } from '../shared/reader.ts'
 import { substance } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish } from './finish.ts'
@@ -44,7 +44,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     }
     const tier = decodeTier(fields.usage)
     if (tier !== undefined) event.serviceTier = tier
-    for (const key of frameFields) delete fields[key]
+    for (const key of frameFields) drop(fields, key)
     const extra = substance(fields)
     if (extra !== undefined) event.extra = { messages: extra }
     out.push(event)
@@ -52,11 +52,11 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     started = true
   }
 
-  function keepEnding(fields: JsonObject): void {
+  function keepEnding(fields: Unread): void {
     for (const key of endingFields) {
       const value = fields[key]
       if (value !== undefined && value !== null) ending[key] = value
-      delete fields[key]
+      drop(fields, key)
     }
   }
 

@@ -3,7 +3,7 @@ import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { Delta, ErrorInfo, Extra, Finish, JsonObject, ModelEvent, Part, Usage } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { errorBody } from './error.ts'
+import { errorEvent, ping } from './event.ts'
 import { encodeFinish, type Held } from './finish.ts'
 import { checkFinish } from './response.ts'
 import { isBareSeal } from './seal-carrier.ts'
@@ -19,9 +19,6 @@ interface Waiting {
 }
 
 type Start = Extract<ModelEvent, { type: 'response-start' }>
-
-export const ping: SseEvent = { event: 'ping', data: '{"type":"ping"}' }
-export const errorEvent = (error: ErrorInfo): SseEvent => ({ event: 'error', data: JSON.stringify(errorBody(error)) })
 
 /** Writes a stream of messages: one message, blocks one after another, an ending only if the upstream had its own. */
 export function encodeStream(context: ExchangeContext): StreamEncoder {

@@ -1,7 +1,7 @@
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { JsonObject, ModelRequest, Reasoning } from '../ir.ts'
 import { effortOfBudget } from '../shared/effort.ts'
-import { isObject, take, takeNumber, type Unread, unread } from '../shared/reader.ts'
+import { drop, isObject, take, takeNumber, type Unread, unread } from '../shared/reader.ts'
 import { fieldPointer, loss } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { substance } from './blocks-decode.ts'
@@ -19,11 +19,11 @@ export function decodeThinking(fields: Unread, outputConfig: Unread, context: Co
     else if (type === 'adaptive') reasoning.adaptive = true
     else if (type === 'disabled') reasoning.off = true
     if (type === 'adaptive' || type === 'disabled' || reasoning.budgetTokens !== undefined) {
-      delete inner.type
+      drop(inner, 'type')
       decodeDisplay(inner, reasoning, context)
     }
     const rest = substance(inner)
-    if (rest === undefined) delete fields.thinking
+    if (rest === undefined) drop(fields, 'thinking')
     else fields.thinking = rest
   }
   if (Object.keys(reasoning).length === 0) return undefined
@@ -40,7 +40,7 @@ function decodeDisplay(inner: Unread, reasoning: Reasoning, context: CodecContex
     context.report.add(loss('/thinking/display', "'updates' is taken as 'summarized'", 'approximated', 'note'))
   else if (display !== 'omitted' && display !== 'summarized') return
   reasoning.summary = display === 'omitted' ? 'none' : 'auto'
-  delete inner.display
+  drop(inner, 'display')
 }
 
 /** What the rest of the request says that thinking depends on. */

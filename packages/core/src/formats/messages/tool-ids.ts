@@ -21,13 +21,13 @@ export interface ToolIds {
 export function createToolIds(turns: readonly Turn[], rule: NameRule = callIds): ToolIds {
   const { taken: allowed, refused, longest } = rule
   const isGood = (id: string): boolean => id.length <= longest && allowed.test(id)
-  const taken = new Set<string>()
-  for (const turn of turns) for (const part of turn.parts) if (isGood(idOf(part))) taken.add(idOf(part))
+  let taken: Set<string> | undefined
   const known = new Map<string, string>()
   const waiting: string[] = []
   let nameless = 0
 
   const fresh = (wanted: string): string => {
+    taken ??= new Set(turns.flatMap(({ parts }) => parts.map(idOf)).filter(isGood))
     let id = wanted
     for (let n = 2; taken.has(id); n++) id = `${wanted}_${n}`
     taken.add(id)

@@ -1,7 +1,7 @@
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, isObject, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { customSchema } from '../shared/tool-input.ts'
@@ -19,7 +19,7 @@ export function decodeTools(fields: Unread): Tools | undefined {
   let any = false
   if (Array.isArray(fields.tools)) {
     tools.list = fields.tools.map((tool, index) => decodeTool(tool, pointer('/tools', index)))
-    delete fields.tools
+    drop(fields, 'tools')
     any = true
   }
   if (isObject(fields.tool_choice)) {
@@ -31,7 +31,7 @@ export function decodeTools(fields: Unread): Tools | undefined {
       const serial = takeBoolean(inner, 'disable_parallel_tool_use')
       if (serial !== undefined) tools.parallel = !serial
       const rest = substance(inner)
-      if (rest === undefined) delete fields.tool_choice
+      if (rest === undefined) drop(fields, 'tool_choice')
       else fields.tool_choice = rest
     }
   }
@@ -69,8 +69,8 @@ function decodeChoice(choice: Unread): ToolChoice | undefined {
           ? { name }
           : undefined
   if (decoded === undefined) return undefined
-  delete choice.type
-  if (type === 'tool') delete choice.name
+  drop(choice, 'type')
+  if (type === 'tool') drop(choice, 'name')
   return decoded
 }
 

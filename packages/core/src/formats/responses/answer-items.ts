@@ -1,7 +1,7 @@
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, ModelRequest, Part, ToolCallPart } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { decodeContent, substance } from './content.ts'
 import { findMember, keepMember, memberName } from './namespaces.ts'
@@ -56,9 +56,9 @@ export const nativeItem = (item: JsonObject, at: string): Part => ({
 
 /** What an item says beside its content, without what means nothing to whoever reads it. */
 export function beside(fields: Unread, { keepIds, keepStates }: ItemScope): JsonObject | undefined {
-  delete fields.type
-  if (!keepIds) delete fields.id
-  if (!keepStates) delete fields.status
+  drop(fields, 'type')
+  if (!keepIds) drop(fields, 'id')
+  if (!keepStates) drop(fields, 'status')
   return substance(fields)
 }
 
@@ -80,9 +80,9 @@ export function messageExtra(part: Part, message: JsonObject | undefined): Part 
 
 function decodeMessage(item: JsonObject, at: string, scope: ItemScope): Part[] {
   const fields = unread(item)
-  delete fields.role
+  drop(fields, 'role')
   const content = decodeContent(fields.content, pointer(at, 'content'))
-  delete fields.content
+  drop(fields, 'content')
   const message = beside(fields, scope)
   if (message !== undefined && !scope.keepIds) {
     reportBeside(message, at, scope)
@@ -118,7 +118,7 @@ function decodeCall(item: JsonObject, at: string, scope: ItemScope): ToolCallPar
   }
   if (custom) part.custom = true
   // A few gateways add the event's own fields to the item.
-  for (const key of ['item_id', 'output_index']) delete fields[key]
+  for (const key of ['item_id', 'output_index']) drop(fields, key)
   const rest: JsonObject = { ...beside(fields, scope) }
   const known = findMember(part.name, scope.tools)
   if (member !== undefined && known === undefined) rest.namespace = keepMember(member)
@@ -133,7 +133,7 @@ function inputText(fields: Unread, key: string): string {
   const text = takeString(fields, key)
   if (text !== undefined) return text
   const value = fields[key]
-  delete fields[key]
+  drop(fields, key)
   return value === undefined ? '' : JSON.stringify(value)
 }
 

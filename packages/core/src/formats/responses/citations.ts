@@ -1,6 +1,6 @@
 import type { CodecContext } from '../codec.ts'
 import type { Citation, Json, JsonObject } from '../ir.ts'
-import { isObject, leftover, takeNumber, takeString, unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, takeNumber, takeString, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 
@@ -12,7 +12,7 @@ export function decodeAnnotation(annotation: JsonObject): Citation {
   const fields = unread(annotation)
   const citation: Citation = {}
   if (fields.type === 'url_citation') {
-    delete fields.type
+    drop(fields, 'type')
     put(citation, 'url', takeString(fields, 'url'))
     put(citation, 'title', takeString(fields, 'title'))
   } else put(citation, 'title', takeString(fields, 'filename'))

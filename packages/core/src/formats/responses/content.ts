@@ -1,7 +1,7 @@
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, Part, TextPart } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, leftover, takeArray, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, takeArray, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { decodeAnnotations, encodeCitation } from './citations.ts'
@@ -45,9 +45,9 @@ function decodeText(type: string, fields: Unread): Part | undefined {
 
 /** What nobody read and says something: answers sent back are full of nulls and empty lists. */
 export function substance(fields: Unread): JsonObject | undefined {
-  for (const key of Object.keys(fields)) {
+  for (const key in fields) {
     const value = fields[key]
-    if (value === null || (Array.isArray(value) && value.length === 0)) delete fields[key]
+    if (value === null || (Array.isArray(value) && value.length === 0)) drop(fields, key)
   }
   return leftover(fields)
 }

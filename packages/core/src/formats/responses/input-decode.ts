@@ -1,7 +1,7 @@
 import type { Json, JsonObject, Part, Tool, ToolResultPart, Turn } from '../ir.ts'
 import { attachCallSeals } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, takeString, unread } from '../shared/reader.ts'
+import { drop, isObject, takeString, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { beside, decodeAnswerItem, type ItemScope, nativeItem, typeOf } from './answer-items.ts'
 import { decodeContent } from './content.ts'
@@ -25,6 +25,8 @@ export interface Conversation {
   turns: Turn[]
   /** Tools that the conversation brought along. */
   loaded: Tool[]
+  /** How many parts of a turn are known to come from tools: each is looked at once. */
+  fromTools?: { turn: Turn; parts: number }
 }
 
 /**
@@ -58,10 +60,11 @@ function sealed(at: string | undefined, input: readonly Json[]): boolean {
 function addItem(
   item: JsonObject,
   at: string,
-  { turns, loaded }: Conversation,
+  conversation: Conversation,
   customCalls: Set<string>,
   scope: ItemScope,
 ): void {
+  const { turns, loaded } = conversation
   const type = typeOf(item)
   reportStateItem(type, at, scope.context)
   if (type === 'message' && item.role !== 'assistant') {
@@ -69,7 +72,7 @@ function addItem(
     return
   }
   if (results.has(type)) {
-    resultTurn(turns, at).parts.push(decodeResult(item, type, at, customCalls, scope))
+    resultTurn(conversation, at).parts.push(decodeResult(item, type, at, customCalls, scope))
     return
   }
   if (saidByClient.has(type)) {
@@ -94,7 +97,7 @@ function decodeMessage(item: JsonObject, at: string, scope: ItemScope): Turn {
   const role = takeString(fields, 'role')
   const turn: Turn = { role: role === 'system' || role === 'developer' ? role : 'user', parts: [], at }
   turn.parts = decodeContent(fields.content, pointer(at, 'content'))
-  delete fields.content
+  drop(fields, 'content')
   const rest = beside(fields, scope)
   if (rest !== undefined) turn.extra = { responses: rest }
   return turn
@@ -114,7 +117,7 @@ function decodeResult(
     parts: decodeContent(fields.output, pointer(at, 'output')),
     at,
   }
-  delete fields.output
+  drop(fields, 'output')
   if (part.callId === '')
     scope.context.report.add(loss(pointer(at, 'call_id'), 'the result names no call', 'approximated', 'note'))
   // Which kind it is follows from its call; only a result whose call is missing has to say so itself.
@@ -144,12 +147,22 @@ const describeFound = (tools: readonly Tool[]): string => {
   return names.length === 0 ? 'No tools found.' : `Tools found, ready to be called: ${names.join(', ')}`
 }
 
-function resultTurn(turns: Turn[], at: string): Turn {
+function resultTurn(conversation: Conversation, at: string): Turn {
+  const { turns } = conversation
   const last = turns.at(-1)
   // Results after results, or after other things a client's tools sent; a user's own words are a turn of their own.
-  if (last?.role === 'user' && last.parts.length > 0 && last.parts.every(isFromTool)) return last
+  if (last?.role === 'user' && last.parts.length > 0 && isAllFromTools(last, conversation)) return last
   return open(turns, 'user', at)
 }
+
+function isAllFromTools(turn: Turn, conversation: Conversation): boolean {
+  const { fromTools } = conversation
+  let parts = fromTools?.turn === turn ? fromTools.parts : 0
+  while (parts < turn.parts.length && isFromTool(turn.parts[parts] as Part)) parts++
+  conversation.fromTools = { turn, parts }
+  return parts === turn.parts.length
+}
+
 const isFromTool = (part: Part): boolean =>
   part.type === 'tool-result' || (part.type === 'native' && saidByClient.has(String(part.value.type)))
 

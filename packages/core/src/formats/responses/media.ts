@@ -1,7 +1,7 @@
 import { audioFormat, audioMediaType, partName, sourceOfUrl } from '../chat/media.ts'
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, Source } from '../ir.ts'
-import { isObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 
@@ -44,8 +44,9 @@ function decodeKind(type: string, part: Unread): MediaPart | undefined {
       const inner = unread(part.input_audio)
       const data = takeString(inner, 'data') ?? ''
       const format = takeString(inner, 'format')
-      if (Object.keys(inner).length > 0) part.input_audio = inner
-      else delete part.input_audio
+      const rest = leftover(inner)
+      if (rest !== undefined) part.input_audio = rest
+      else drop(part, 'input_audio')
       const media: MediaPart = { type: 'media', kind: 'audio', source: { type: 'base64', data } }
       if (format !== undefined) media.mediaType = audioMediaType(format)
       return media

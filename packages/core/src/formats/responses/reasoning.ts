@@ -2,7 +2,7 @@ import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
 import { carriedSeal } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, takeArray, takeString, unread } from '../shared/reader.ts'
+import { drop, isObject, takeArray, takeString, unread } from '../shared/reader.ts'
 import { ownExtra } from '../shared/report.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
 import type { Nothing } from '../shared/strict.ts'
@@ -19,7 +19,7 @@ const unsigned = writeSeal({ issuer: 'chat', data: '' }, 'responses')
 /** One reasoning item as the parts of its summary and its content, in this order; its seal is on the last of them. */
 export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
   const fields = unread(item)
-  delete fields.type
+  drop(fields, 'type')
   const parts: ReasoningPart[] = [
     ...entries(takeArray(fields, 'summary'), pointer(at, 'summary'), true),
     ...entries(takeArray(fields, 'content'), pointer(at, 'content'), false),
@@ -46,7 +46,7 @@ export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
 function entries(list: readonly Json[] | undefined, at: string, summary: boolean): ReasoningPart[] {
   return (list ?? []).filter(isObject).map((entry, index) => {
     const fields = unread(entry)
-    delete fields.type
+    drop(fields, 'type')
     const part: ReasoningPart = {
       type: 'reasoning',
       text: takeString(fields, 'text') ?? '',

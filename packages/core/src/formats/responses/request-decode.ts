@@ -2,8 +2,11 @@ import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
+  drop,
+  dropNulls,
   isObject,
   leftover,
+  putBack,
   take,
   takeArray,
   takeBoolean,
@@ -60,10 +63,10 @@ const filled = <T extends object>(group: T): T | undefined => (Object.keys(group
 
 /** What says the same as nothing. */
 function dropDefaults(fields: Unread): void {
-  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
-  if (fields.background === false) delete fields.background
-  if (fields.truncation === 'disabled') delete fields.truncation
-  if (fields.top_logprobs === 0) delete fields.top_logprobs
+  dropNulls(fields)
+  if (fields.background === false) drop(fields, 'background')
+  if (fields.truncation === 'disabled') drop(fields, 'truncation')
+  if (fields.top_logprobs === 0) drop(fields, 'top_logprobs')
 }
 
 /** The instructions are a system turn in front of all others; where it stood says how to write it. */
@@ -72,7 +75,7 @@ function decodeTurns(fields: Unread, request: ModelRequest, context: CodecContex
   if (!named) reportNames(fields.input, context)
   const scope = { context, tools: request.tools, keepIds: named, keepStates: named, told: toldOnce }
   const { turns, loaded } = decodeInput(fields.input, scope)
-  delete fields.input
+  drop(fields, 'input')
   addLoaded(request, loaded)
   const instructions = takeString(fields, 'instructions')
   const at = pointer('', 'instructions')
@@ -111,7 +114,7 @@ function decodeToolFields(fields: Unread, request: ModelRequest, context: CodecC
   if (context.upstream !== undefined && context.upstream !== 'responses') reportNamespaces(list ?? [], context)
   const tools: NonNullable<ModelRequest['tools']> = { list: decodeTools(list ?? [], '/tools') }
   const choice = fields.tool_choice == null ? undefined : decodeChoice(fields.tool_choice, tools)
-  if (choice !== undefined) delete fields.tool_choice
+  if (choice !== undefined) drop(fields, 'tool_choice')
   const parallel = takeBoolean(fields, 'parallel_tool_calls')
   if (list === undefined && choice === undefined && parallel === undefined) return
   put(tools, 'choice', choice)
@@ -139,9 +142,9 @@ function decodeReasoning(fields: Unread, at: Places): Reasoning {
   const old = take(inner, 'generate_summary', isSummary)
   put(reasoning, 'summary', summary ?? old)
   if (summary === undefined && old !== undefined) at['reasoning.summary'] = '/reasoning/generate_summary'
-  else if (old !== undefined && old !== summary) inner.generate_summary = old
+  else if (old !== undefined && old !== summary) putBack(inner, 'generate_summary', old)
   const rest = substance(inner)
-  if (rest !== undefined) fields.reasoning = rest
+  if (rest !== undefined) putBack(fields, 'reasoning', rest)
   return reasoning
 }
 
@@ -156,7 +159,7 @@ function decodeOutput(fields: Unread, at: Places): Output {
     decodeFormat(inner, output)
     put(output, 'verbosity', take(inner, 'verbosity', isVerbosity))
     const rest = substance(inner)
-    if (rest !== undefined) fields.text = rest
+    if (rest !== undefined) putBack(fields, 'text', rest)
   }
   decodeInclude(fields, output, at)
   return output
@@ -177,11 +180,11 @@ function decodeFormat(text: Unread, output: Output): void {
     put(json, 'strict', takeBoolean(fields, 'strict'))
     output.format = json
   } else {
-    text.format = format
+    putBack(text, 'format', format)
     return
   }
   const rest = substance(fields)
-  if (rest !== undefined) text.format = rest
+  if (rest !== undefined) putBack(text, 'format', rest)
 }
 
 /** `include` asks for more in the answer. What every client gets anyway is taken out; the rest is this format's own. */
@@ -197,5 +200,5 @@ function decodeInclude(fields: Unread, output: Output, at: Places): void {
     } else return true
     return false
   })
-  if (rest.length > 0) fields.include = rest
+  if (rest.length > 0) putBack(fields, 'include', rest)
 }

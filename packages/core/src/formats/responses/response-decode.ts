@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Json, JsonObject, ModelResponse, Part } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject, takeNumber, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, takeNumber, takeString, type Unread, unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
 import { decodeAnswerItem, type ItemScope } from './answer-items.ts'
@@ -114,9 +114,9 @@ function withoutLogprobs(part: Part): Part {
 
 /** The settings as the upstream repeats them: its client wants them all, any other only what is news. */
 export function settings(fields: Unread, context: ExchangeContext): JsonObject | undefined {
-  for (const key of read) delete fields[key]
-  if (isOwnClient(context.request)) return Object.keys(fields).length === 0 ? undefined : fields
-  for (const key of Object.keys(fields)) if (echoed.has(key)) delete fields[key]
+  for (const key of read) drop(fields, key)
+  if (isOwnClient(context.request)) return leftover(fields)
+  for (const key in fields) if (echoed.has(key)) drop(fields, key)
   return substance(fields)
 }
 

@@ -1,5 +1,6 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { integral, missing } from '../chat/schema.ts'
+import { acceptorsOf, answeredBy } from '../shared/accept.ts'
 import { eachOf } from '../shared/each-of.ts'
 import { efforts } from './fields.ts'
 
@@ -17,12 +18,19 @@ const oneOf = <T extends readonly [z.ZodType, z.ZodType, ...z.ZodType[]]>(what: 
 
 /** Checks a value by the schema its `type` names; types nobody knows pass. */
 function byType(schemas: Readonly<Record<string, z.ZodType>>, typeOf: (value: { [key: string]: unknown }) => unknown) {
-  return z.looseObject({ type: z.string().nullish() }).superRefine((value, context) => {
+  const object = z.looseObject({ type: z.string().nullish() }).superRefine((value, context) => {
     const type = typeOf(value)
     if (type === undefined) context.addIssue({ code: 'custom', path: ['type'], params: missing, input: undefined })
     const schema = typeof type === 'string' && Object.hasOwn(schemas, type) ? schemas[type] : undefined
     for (const issue of schema?.safeParse(value).error?.issues ?? [])
       context.addIssue({ ...issue, input: undefined } as Parameters<typeof context.addIssue>[0])
+  })
+  return answeredBy(object, () => {
+    const acceptors = acceptorsOf(schemas)
+    return (value) => {
+      const type = typeOf(value)
+      return type !== undefined && (acceptors.get(type)?.(value) ?? true)
+    }
   })
 }
 const named = (value: { [key: string]: unknown }): unknown => value.type ?? undefined

@@ -1,7 +1,7 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
-import { isObject, unread } from '../shared/reader.ts'
+import { drop, isObject, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { put } from '../shared/strict.ts'
 import { decodeError } from './error.ts'
@@ -76,7 +76,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       servedBy = tier
     }
     const fields = unread(response)
-    delete fields.service_tier
+    drop(fields, 'service_tier')
     const own = settings(fields, context)
     put(event, 'extra', own === undefined ? undefined : { responses: own })
     out.push(event)
@@ -90,7 +90,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     if (usage !== undefined) {
       const tier = textOf(response.service_tier)
       out.push({ type: 'usage', usage, ...(tier === '' || tier === servedBy ? {} : { serviceTier: tier }) })
-      delete fields.service_tier
+      drop(fields, 'service_tier')
     }
     const own = settings(fields, context)
     out.push({

@@ -78,10 +78,8 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
         : tokens.length === 0
           ? ',"logprobs":[]}'
           : `,"logprobs":${JSON.stringify(tokens)}}`
-    sender.sendText(
-      `response.${value.type === 'refusal' ? 'refusal' : 'output_text'}.delta`,
-      head + JSON.stringify(more) + tail,
-    )
+    const type = value.type === 'refusal' ? 'response.refusal.delta' : 'response.output_text.delta'
+    sender.sendText(type, head + JSON.stringify(more) + tail)
   }
 
   return {
@@ -223,12 +221,13 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
   let open = false
   const key = custom ? 'input' : 'arguments'
   const name = custom ? 'response.custom_tool_call_input' : 'response.function_call_arguments'
+  const deltaName = `${name}.delta`
   place.add({ ...frame, status: 'in_progress', ...(streamed ? { [key]: '' } : {}) })
 
   function write(more: string): void {
     if (more === '') return
     input += more
-    if (streamed) sender.sendText(`${name}.delta`, `${head}${JSON.stringify(more)}}`)
+    if (streamed) sender.sendText(deltaName, `${head}${JSON.stringify(more)}}`)
   }
 
   return {

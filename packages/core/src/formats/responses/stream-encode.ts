@@ -5,7 +5,7 @@ import { reportEnding } from '../shared/ending.ts'
 import { inWords } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
-import { encodeEnvelope, responseId } from './envelope.ts'
+import { encodeEnvelope, responseId, withOwn } from './envelope.ts'
 import { doneEvent, errorEvents, keepalive, truncated } from './event.ts'
 import { type Ending, encodeFinish } from './finish.ts'
 import { brokenEnding, countOrNothing, reportExplanation, reportSequence } from './response-encode.ts'
@@ -26,9 +26,16 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   let over = false
   let out: SseEvent[] = []
 
+  const heads = new Map<string, string>()
+
   /** `fields`: the event's own, as JSON without its first brace. */
   const sendText = (type: string, fields: string): void => {
-    out.push({ event: type, data: `{"type":"${type}","sequence_number":${number++},${fields}` })
+    let head = heads.get(type)
+    if (head === undefined) {
+      head = `{"type":"${type}","sequence_number":`
+      heads.set(type, head)
+    }
+    out.push({ event: type, data: `${head}${number++},${fields}` })
   }
   const send = (type: string, fields: JsonObject): void => sendText(type, JSON.stringify(fields).slice(1))
   const output = createOutput(context, { send, sendText })
@@ -97,15 +104,12 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     if (finish?.raw?.format !== 'responses') output.fill()
     output.finish(ending.status)
     const { status, incompleteDetails } = ending
-    const final: JsonObject = {
-      ...frame,
-      ...own,
-      ...(tier === undefined ? {} : { service_tier: tier }),
-      status,
-      incomplete_details: incompleteDetails,
-      output: output.items(),
-      usage: encodeUsage(countOrNothing(usage, context)),
-    }
+    const final = withOwn(frame, own)
+    if (tier !== undefined) final.service_tier = tier
+    final.status = status
+    final.incomplete_details = incompleteDetails
+    final.output = output.items()
+    final.usage = encodeUsage(countOrNothing(usage, context))
     if (status === 'completed') final.completed_at = own.completed_at ?? context.now()
     over = true
     send(status === 'incomplete' ? 'response.incomplete' : 'response.completed', { response: final })

@@ -3,6 +3,8 @@ import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
+  drop,
+  dropNulls,
   inWords,
   isObject,
   leftover,
@@ -46,10 +48,10 @@ const isClientSearch = (tool: JsonObject): boolean => tool.type === 'tool_search
 function decodePlain(source: JsonObject, at: string): NamedTool | undefined {
   if ((source.type !== 'function' && source.type !== 'custom') || typeof source.name !== 'string') return undefined
   const fields = unread(source)
-  delete fields.type
+  drop(fields, 'type')
   const tool = source.type === 'function' ? decodeFunction(fields, at) : decodeCustom(fields, at)
   put(tool, 'description', takeString(fields, 'description'))
-  for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
+  dropNulls(fields)
   const rest = leftover(fields)
   if (rest !== undefined) tool.extra = { responses: rest }
   return tool
@@ -69,8 +71,8 @@ function decodeCustom(fields: Unread, at: string): NamedTool {
   if (isObject(format) && format.type === 'grammar') {
     const { type: _, ...grammar } = format
     tool.grammar = grammar
-    delete fields.format
-  } else if (isObject(format) && format.type === 'text') delete fields.format // what a custom tool is anyway
+    drop(fields, 'format')
+  } else if (isObject(format) && format.type === 'text') drop(fields, 'format') // what a custom tool is anyway
   return tool
 }
 

@@ -1,35 +1,10 @@
-import type { Json, JsonObject, Usage } from '../ir.ts'
+import type { JsonObject, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { usageBeside as beside, type IsShown, type UsageFields } from '../shared/usage-report.ts'
 
-const count = (value: Json | undefined): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+export { decodeUsage } from './usage-decode.ts'
 
-/** Undefined if the object counts nothing. Totals are inclusive here as in the IR: cached ⊂ input, reasoning ⊂ output. */
-export function decodeUsage(value: Json | undefined): Usage | undefined {
-  if (!isObject(value)) return undefined
-  const input = count(value.input_tokens)
-  const output = count(value.output_tokens)
-  if (input === undefined && output === undefined) return undefined
-  const read = isObject(value.input_tokens_details) ? value.input_tokens_details : {}
-  const written = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
-  const usage: Usage = {
-    input: { total: input ?? 0 },
-    output: { total: output ?? 0 },
-    raw: { format: 'responses', value },
-  }
-  put(usage.input, 'cacheRead', count(read.cached_tokens))
-  put(usage.input, 'cacheWrite', count(read.cache_write_tokens))
-  put(usage.input, 'audio', count(read.audio_tokens))
-  put(usage.input, 'image', count(read.image_tokens))
-  put(usage.output, 'reasoning', count(written.reasoning_tokens))
-  put(usage.output, 'audio', count(written.audio_tokens))
-  put(usage.output, 'image', count(written.image_tokens))
-  return usage
-}
-
-/** The details are required by the format's clients: what nobody counted is 0. */
 export function encodeUsage(usage: Usage): JsonObject {
   const { input, output, raw, ...rest } = usage
   rest satisfies Nothing

@@ -1,4 +1,5 @@
-import { z } from 'zod'
+import * as z from 'zod'
+import { acceptorOf, answeredBy } from './accept.ts'
 
 /**
  * An array of the given elements that is checked up to its first fault. zod's own array collects every one: a body of
@@ -7,7 +8,7 @@ import { z } from 'zod'
  * @param error what the dialect's complaint calls the array, where it is none.
  */
 export function eachOf(element: z.ZodType, error?: string) {
-  return z.array(z.unknown(), error === undefined ? undefined : { error }).superRefine((items, context) => {
+  const array = z.array(z.unknown(), error === undefined ? undefined : { error }).superRefine((items, context) => {
     for (const [index, item] of items.entries()) {
       const result = element.safeParse(item)
       if (result.success) continue
@@ -17,5 +18,9 @@ export function eachOf(element: z.ZodType, error?: string) {
         >[0])
       return
     }
+  })
+  return answeredBy(array, () => {
+    const fits = acceptorOf(element)
+    return (items) => items.every((item) => fits(item))
   })
 }

@@ -27,12 +27,20 @@ export const nested: Readonly<Record<string, 'one' | 'list' | 'map'>> = {
 /** The value of a keyword, with each schema in it changed; the same value if none was. */
 export function mapInner(key: string, value: Json, change: (schema: JsonObject) => JsonObject): Json {
   const kind = Object.hasOwn(nested, key) ? nested[key] : undefined
-  const inner = (item: Json): Json => (isObject(item) ? change(item) : item)
-  if (kind === 'one') return inner(value)
-  if (kind === 'list' && Array.isArray(value)) return sameOr(value, inner)
-  if (kind !== 'map' || !isObject(value)) return value
-  const entries = Object.entries(value).map(([name, item]): [string, Json] => [name, inner(item)])
-  return entries.some(([name, item]) => item !== value[name]) ? Object.fromEntries(entries) : value
+  if (kind === undefined) return value
+  if (kind === 'one') return isObject(value) ? change(value) : value
+  if (kind === 'list')
+    return Array.isArray(value) ? sameOr(value, (item) => (isObject(item) ? change(item) : item)) : value
+  if (!isObject(value)) return value
+  let out: JsonObject | undefined
+  for (const name of Object.keys(value)) {
+    const item = value[name] ?? null
+    const changed = isObject(item) ? change(item) : item
+    if (changed === item) continue
+    out ??= { ...value }
+    out[name] = changed
+  }
+  return out ?? value
 }
 
 /** The list with each item changed; the same list if none was. */

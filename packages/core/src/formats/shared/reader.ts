@@ -11,16 +11,37 @@ export const inWords = (value: Json | undefined): string =>
  * The fields of an object that nobody has read yet. Decoders take field by field; what is left in the end goes to
  * `extra` and not on the floor. A field of an unexpected type is not taken; null counts as absent and is dropped.
  */
-export type Unread = JsonObject
+export interface Unread {
+  [key: string]: Json | undefined
+}
 
 export const unread = (source: JsonObject): Unread => ({ ...source })
+
+/**
+ * Takes the field, whatever it holds. It stays as `undefined`: an object that a field is deleted from becomes a hash table,
+ * and that costs more than all the reading.
+ */
+export function drop(from: Unread, key: string): void {
+  if (from[key] !== undefined) from[key] = undefined
+}
+
+/** Takes the fields that hold null. */
+export function dropNulls(from: Unread): void {
+  for (const key in from) if (from[key] === null) from[key] = undefined
+}
+
+/** Puts back what nobody read of a field. One that was taken comes behind all others. */
+export function putBack(into: Unread, key: string, rest: Json): void {
+  if (into[key] === undefined) delete into[key]
+  into[key] = rest
+}
 
 /** Takes the field if `fits` says yes. */
 export function take<T extends Json>(from: Unread, key: string, fits: (value: Json) => value is T): T | undefined {
   const value = from[key]
   if (value === undefined) return undefined
   if (value !== null && !fits(value)) return undefined
-  delete from[key]
+  from[key] = undefined
   return value === null ? undefined : (value as T)
 }
 
@@ -39,8 +60,13 @@ export const takeAny = (from: Unread, key: string): Json | undefined => take(fro
 
 /** What nobody read; undefined if that is nothing. */
 export function leftover(from: Unread): JsonObject | undefined {
-  for (const _ in from) return from
+  for (const key in from) if (from[key] !== undefined) return onlyLeft(from)
   return undefined
+}
+
+function onlyLeft(from: Unread): JsonObject {
+  for (const key of Object.keys(from)) if (from[key] === undefined) delete from[key]
+  return from as JsonObject
 }
 
 /**

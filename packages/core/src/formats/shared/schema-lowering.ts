@@ -140,6 +140,7 @@ function reword(source: JsonObject, root: JsonObject, dialect: SchemaDialect, un
 
 /** `allOf` with one schema is that schema; the outer description is the nearer one. */
 function mergeOnly(schema: JsonObject): JsonObject {
+  if (schema.allOf === undefined) return schema
   const { allOf, ...rest } = schema
   const [only, second] = Array.isArray(allOf) ? allOf : []
   if (!isObject(only) || second !== undefined) return schema

@@ -27,6 +27,7 @@ const known = new WeakMap<ModelRequest, Map<NameRule, Names>>()
  * choice, earlier calls and their results are renamed alike. A request that needs nothing is returned as it came.
  */
 export function lowerToolNames(request: ModelRequest, rule: NameRule, report: Report): ModelRequest {
+  if (!anyRefused(request, rule)) return request
   const { lowered } = namesOf(request, rule)
   if (lowered.size === 0) return request
   const told = new Set<string>()
@@ -68,6 +69,24 @@ function namesOf(request: ModelRequest, rule: NameRule): Names {
   return names
 }
 
+/** Whether there is a name to look at more closely: most requests have none, and need no lists of names. */
+function anyRefused({ tools, turns }: ModelRequest, rule: NameRule): boolean {
+  const isRefused = (name: string): boolean => name !== '' && !isTaken(name, rule)
+  if (tools !== undefined) {
+    for (const tool of tools.list) if (tool.type !== 'native' && isRefused(tool.name)) return true
+    const { choice } = tools
+    if (typeof choice === 'object' && ('name' in choice ? isRefused(choice.name) : choice.allowed.some(isRefused)))
+      return true
+  }
+  for (const { parts } of turns)
+    for (const part of parts)
+      if ((part.type === 'tool-call' || part.type === 'tool-result') && part.name !== undefined && isRefused(part.name))
+        return true
+  return false
+}
+
+const isTaken = (name: string, rule: NameRule): boolean => name.length <= rule.longest && rule.taken.test(name)
+
 /** Names in use come first, so that a short one can never meet one of them. */
 function findNames(request: ModelRequest, rule: NameRule): Names {
   const used = new Set<string>()
@@ -75,7 +94,7 @@ function findNames(request: ModelRequest, rule: NameRule): Names {
   const skipped = new Set<string>()
   const see = (name: string): void => {
     if (name === '' || skipped.has(name)) return
-    if (name.length <= rule.longest && rule.taken.test(name)) used.add(name)
+    if (isTaken(name, rule)) used.add(name)
     else refused.add(name)
   }
   for (const tool of request.tools?.list ?? []) {

@@ -1,6 +1,7 @@
-import { z } from 'zod'
+import type * as z from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { Json, JsonObject } from '../ir.ts'
+import { acceptorOf } from './accept.ts'
 import { isObject } from './reader.ts'
 
 /** One thing wrong with a body, as zod found it: where, and in neutral terms what. */
@@ -18,56 +19,20 @@ export const dotted = (path: readonly PropertyKey[]): string => path.map(String)
 
 /**
  * Checks `body` against `schema` and returns it as it came (zod's copy is thrown away: the wire must see the client's own
- * object). The first issue is told in the dialect's words.
+ * object). The first issue is told in the dialect's words; zod itself is asked for those of what does not fit only.
  */
 export function validateBody(
   schema: z.ZodType,
   body: Json,
   complain: (issue: Issue, body: Json) => Complaint,
 ): JsonObject {
-  if (isObject(body) && fitsFieldwise(schema, body)) return body
+  if (isObject(body) && acceptorOf(schema)(body)) return body
   const result = schema.safeParse(body)
   if (!result.success) {
     const { message, ...details } = complain(deepest(result.error.issues[0] as Issue), body)
     throw new GatewayError('invalid_request', message, details)
   }
   return body as JsonObject
-}
-
-interface Fields {
-  readonly schemas: ReadonlyMap<string, z.ZodType>
-  readonly required: readonly string[]
-}
-const compiled = new WeakMap<z.ZodType, Fields | null>()
-
-/**
- * zod tries each field that a schema knows, sent or not, and copies the object: for a small request that is most of what
- * the gateway does. Here the fields that were sent are tried alone. False says nothing yet: the whole schema then does.
- */
-function fitsFieldwise(schema: z.ZodType, body: JsonObject): boolean {
-  let fields = compiled.get(schema)
-  if (fields === undefined) {
-    fields = fieldsOf(schema)
-    compiled.set(schema, fields)
-  }
-  if (fields === null) return false
-  for (const key of fields.required) if (!Object.hasOwn(body, key)) return false
-  for (const key of Object.keys(body)) {
-    const field = fields.schemas.get(key)
-    if (field !== undefined && !field.safeParse(body[key]).success) return false
-  }
-  return true
-}
-
-/** Null for a schema that its fields alone do not decide. */
-function fieldsOf(schema: z.ZodType): Fields | null {
-  if (!(schema instanceof z.ZodObject && schema.def.catchall instanceof z.ZodUnknown)) return null
-  if (schema.def.checks !== undefined && schema.def.checks.length > 0) return null
-  const entries = Object.entries(schema.shape as Record<string, z.ZodType>)
-  return {
-    schemas: new Map(entries),
-    required: entries.filter(([, field]) => !field.safeParse(undefined).success).map(([key]) => key),
-  }
 }
 
 /** In a union, the branch that got furthest says what is really wrong; if none got in, the union itself does. */

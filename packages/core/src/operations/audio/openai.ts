@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors.ts'
 import { complain } from '../../formats/chat/complaint.ts'
 import { decodeError } from '../../formats/chat/error.ts'
 import type { JsonObject, Usage } from '../../formats/ir.ts'
-import { isObject, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
+import { isObject, leftover, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
 import { put } from '../../formats/shared/strict.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
 import { tapEvents, toEvent } from '../openai-events.ts'
@@ -32,7 +32,7 @@ const decodeUpload =
       task,
       audio: { data, mediaType: mediaTypeOf(file) },
       format: takeString(rest, 'response_format') ?? 'json',
-      settings: rest,
+      settings: leftover(rest) ?? {},
     }
   }
 
@@ -116,7 +116,7 @@ export const speech: SpeechDialect = {
       voice: takeString(rest, 'voice'),
       format: takeString(rest, 'response_format'),
       instructions: takeString(rest, 'instructions'),
-      settings: rest,
+      settings: leftover(rest) ?? {},
     }
   },
 

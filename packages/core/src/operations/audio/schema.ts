@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { FieldTypes } from '../multipart/fields.ts'
 
 const word = z.string().nullish()

@@ -12,12 +12,14 @@ import { encodeStream } from './stream.ts'
  */
 export function completionsCodec(body: JsonObject): Codec {
   const echo = echoOf(body)
-  return {
+  const codec: Codec = {
     ...chatCodec,
+    whole: () => codec,
     validateRequest,
     decodeRequest,
     encodeResponse: (response, context) => encodeResponse(response, context, echo),
     encodeStream: (context) => encodeStream(context, echo),
     fieldPointers,
   }
+  return codec
 }

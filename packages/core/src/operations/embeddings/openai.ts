@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { complain } from '../../formats/chat/complaint.ts'
 import type { Json, JsonObject } from '../../formats/ir.ts'
 import { pointer } from '../../formats/shared/pointer.ts'

@@ -3,7 +3,7 @@ import { complain } from '../../formats/chat/complaint.ts'
 import { decodeError } from '../../formats/chat/error.ts'
 import type { Json, JsonObject, Usage } from '../../formats/ir.ts'
 import { pointer } from '../../formats/shared/pointer.ts'
-import { isObject, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
+import { isObject, leftover, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
 import { put } from '../../formats/shared/strict.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
 import type { Units } from '../../plugin.ts'
@@ -31,7 +31,7 @@ function decodeRequest(body: JsonObject): ImagesRequest {
   }
   const masked = takeAny(fields, 'mask')
   const mask = masked === undefined ? undefined : readImage(masked, '/mask')
-  return { prompt, images, settings: fields, ...(mask === undefined ? {} : { mask }) }
+  return { prompt, images, settings: leftover(fields) ?? {}, ...(mask === undefined ? {} : { mask }) }
 }
 
 const formatOf = (mediaType: string): string => mediaType.replace(/^image\//, '')

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, Report, Usage } from '../../formats/ir.ts'
 import { pointer } from '../../formats/shared/pointer.ts'
-import { isObject } from '../../formats/shared/reader.ts'
+import { isObject, type Unread } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
 
 /** An image that goes with the prompt. */
@@ -51,9 +51,9 @@ const details: { readonly [key: string]: string } = {
 const notes: ReadonlySet<string> = new Set(['partial_images', 'user'])
 
 /** Reports the settings that an encoder did not take. */
-export function reportSettings(settings: JsonObject, report: Report): void {
+export function reportSettings(settings: Unread, report: Report): void {
   for (const [key, value] of Object.entries(settings)) {
-    if (value === null || (Object.hasOwn(plain, key) && plain[key]?.has(value))) continue
+    if (value == null || (Object.hasOwn(plain, key) && plain[key]?.has(value))) continue
     const detail = Object.hasOwn(details, key) ? details[key] : undefined
     report.add(
       loss(
@@ -67,7 +67,7 @@ export function reportSettings(settings: JsonObject, report: Report): void {
 }
 
 /** The nearest of an upstream's aspect ratios to a size in pixels (`1536x1024`), reported; undefined for a size it may choose. */
-export function takeAspectRatio(settings: JsonObject, ratios: readonly string[], report: Report): string | undefined {
+export function takeAspectRatio(settings: Unread, ratios: readonly string[], report: Report): string | undefined {
   const { size } = settings
   if (typeof size !== 'string') return undefined
   if (ratios.includes(size)) {

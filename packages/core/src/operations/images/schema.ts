@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 const integer = z.number({ error: 'an integer' }).int({ error: 'an integer' })
 const word = z.string().nullish()

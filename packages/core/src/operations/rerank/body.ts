@@ -1,7 +1,6 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { complain } from '../../formats/chat/complaint.ts'
-import { codecOf } from '../../formats/index.ts'
-import type { ErrorInfo, Json, JsonObject } from '../../formats/ir.ts'
+import type { Json, JsonObject } from '../../formats/ir.ts'
 import { eachOf } from '../../formats/shared/each-of.ts'
 import { pointer } from '../../formats/shared/pointer.ts'
 import {
@@ -47,11 +46,6 @@ const v1 = z.looseObject({
 
 export const validateV1 = (body: Json): JsonObject => validateBody(v1, body, complain)
 export const validateV2 = (body: Json): JsonObject => validateBody(v2, body, complain)
-
-/** Cohere's clients read `message`, all others `error`. */
-export function encodeError(error: ErrorInfo, requestId: string): JsonObject {
-  return { id: requestId, message: error.message, ...codecOf('chat').encodeError(error, requestId).body }
-}
 
 const isStrings = (value: Json): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')

@@ -4,14 +4,13 @@ import { put } from '../../formats/shared/strict.ts'
 import type { Dialect } from '../operation.ts'
 import { reportUnread } from '../unread.ts'
 import { decodeResults, encodeMeta, namesOf, type RerankAnswer, readMeta } from './answer.ts'
-import { decodeBody, encodeError, reportSettings, textsOf, validateV2 } from './body.ts'
+import { decodeBody, reportSettings, textsOf, validateV2 } from './body.ts'
 import type { RerankRequest } from './request.ts'
 
 /** Cohere's v2: documents are strings, and answers name them by number only. */
 export const cohere: Dialect<RerankRequest, RerankAnswer> = {
   name: 'cohere',
   errors: 'chat',
-  encodeError,
   validate: validateV2,
 
   decodeRequest(body, context) {

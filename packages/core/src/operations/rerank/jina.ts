@@ -12,7 +12,7 @@ import {
   readMeta,
   tokenUsage,
 } from './answer.ts'
-import { decodeBody, encodeError, reportSettings, validateV1 } from './body.ts'
+import { decodeBody, reportSettings, validateV1 } from './body.ts'
 import type { RerankDocument, RerankRequest } from './request.ts'
 
 /** Documents go as they came: their servers read texts and objects, images included. */
@@ -33,7 +33,6 @@ const encodeResult = ({ index, score }: RerankResult, { documents, returnDocumen
 export const jina: Dialect<RerankRequest, RerankAnswer> = {
   name: 'jina',
   errors: 'chat',
-  encodeError,
   validate: validateV1,
 
   decodeRequest(body, context) {

@@ -1,0 +1,7 @@
+import type { Json, JsonObject } from '../ir.ts'
+import { validateBody } from '../shared/validate.ts'
+import { complain } from './complaint.ts'
+import { requestSchema } from './schema.ts'
+
+/** Checks a request from a client; see `Codec.validateRequest`. */
+export const validateRequest = (body: Json): JsonObject => validateBody(requestSchema, body, complain)

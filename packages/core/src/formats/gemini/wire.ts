@@ -1,0 +1,32 @@
+import { lazily } from '../../lazily.ts'
+import type { WireCodec } from '../codec.ts'
+import { rateLimitHeaders } from '../shared/allowance.ts'
+import { decodeError, encodeError } from './error.ts'
+import { modelPrefix } from './model-prefix.ts'
+import { tapResponse, tapStream, wireEdit } from './tap.ts'
+
+/** The part of generateContent that every call needs. */
+export const geminiWire: WireCodec = {
+  format: 'gemini',
+  whole: lazily(() => import('./codec.ts').then(({ geminiCodec }) => geminiCodec)),
+  validation: lazily(() => import('./complaint.ts').then(({ validateRequest }) => validateRequest)),
+  modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
+  modelPrefix,
+  noComments: true,
+  decodeError,
+  encodeError,
+  wireEdit,
+  tapResponse,
+  tapStream,
+  affinity: {
+    keys: ['cachedContent'],
+    prefix: ['tools', 'systemInstruction', 'system_instruction'],
+    turns: 'contents',
+  },
+  says: { answer: ['text', 'args'], event: ['text', 'args'] },
+  outputBound: {
+    fields: ['generationConfig.maxOutputTokens', 'generation_config.max_output_tokens'],
+    times: ['generationConfig.candidateCount', 'generation_config.candidate_count'],
+  },
+  encodeAllowance: rateLimitHeaders,
+}

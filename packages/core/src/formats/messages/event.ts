@@ -1,0 +1,6 @@
+import type { SseEvent } from '../codec.ts'
+import type { ErrorInfo } from '../ir.ts'
+import { errorBody } from './error.ts'
+
+export const ping: SseEvent = { event: 'ping', data: '{"type":"ping"}' }
+export const errorEvent = (error: ErrorInfo): SseEvent => ({ event: 'error', data: JSON.stringify(errorBody(error)) })

@@ -1,0 +1,24 @@
+import { lazily } from '../../lazily.ts'
+import type { WireCodec } from '../codec.ts'
+import { encodeAllowance } from './allowance.ts'
+import { decodeError, encodeError } from './error.ts'
+import { tapResponse, tapStream } from './tap.ts'
+import { unitsIn } from './usage-decode.ts'
+
+/** The part of Anthropic Messages that every call needs. */
+export const messagesWire: WireCodec = {
+  format: 'messages',
+  whole: lazily(() => import('./codec.ts').then(({ messagesCodec }) => messagesCodec)),
+  validation: lazily(() => import('./validate.ts').then(({ validateRequest }) => validateRequest)),
+  decodeError,
+  encodeError,
+  // Usage always comes: nothing to ask for.
+  wireEdit: () => undefined,
+  tapResponse,
+  tapStream,
+  affinity: { keys: ['metadata.user_id'], prefix: ['tools', 'system'], turns: 'messages' },
+  says: { answer: ['text', 'thinking', 'input'], event: ['text', 'thinking', 'partial_json'], mark: '_delta"' },
+  unitsIn,
+  outputBound: { fields: ['max_tokens'] },
+  encodeAllowance,
+}

@@ -1,0 +1,70 @@
+import { GatewayError } from '../errors.ts'
+import type { Codec, UpstreamCodec } from '../formats/codec.ts'
+import type { UpstreamFormat } from '../formats/ir.ts'
+import { wireCodecOf } from '../formats/wire.ts'
+import { newId } from '../ids.ts'
+import { toClientError } from '../upstream-error.ts'
+import type { LaneChoice } from './choose.ts'
+import type { Lane } from './lane.ts'
+import { translateLane } from './translate.ts'
+
+/**
+ * The translation that loses least. Throws what speaks against the upstream's first format, where none will do. A promise only
+ * where a codec has to be loaded first.
+ *
+ * @param formats those to choose from, best first
+ */
+export function leastLoss(choice: LaneChoice, formats: readonly UpstreamFormat[]): Lane | Promise<Lane> {
+  let best: Lane | undefined
+  let failure: unknown
+  const client = choice.codec.whole()
+  for (const format of formats) {
+    const upstream = wireCodecOf(format).whole()
+    if (client instanceof Promise || upstream instanceof Promise)
+      return Promise.all([client, upstream]).then(() => leastLoss(choice, formats))
+    let lane: Lane
+    try {
+      lane = translate(choice, client, upstream)
+    } catch (error) {
+      failure ??= error
+      continue
+    }
+    if (best === undefined || weightOf(lane) < weightOf(best)) best = lane
+    if (weightOf(best) === 0) break
+  }
+  if (best === undefined) throw failure ?? noChat()
+  return best
+}
+
+const noChat = (): GatewayError =>
+  new GatewayError('invalid_request', 'The model asked for does not chat: its upstream offers other operations only.', {
+    param: 'model',
+  })
+
+/** One fatal loss outweighs any number of others; notes weigh nothing. */
+function weightOf({ report }: Lane): number {
+  let weight = 0
+  for (const { severity } of report.losses) weight += severity === 'fatal' ? 1e6 : severity === 'warn' ? 1 : 0
+  return weight
+}
+
+function translate(
+  { request, target, limits, tellLosses, kept }: LaneChoice,
+  client: Codec,
+  upstream: UpstreamCodec,
+): Lane {
+  const { upstream: place, model } = target
+  return translateLane({
+    client,
+    upstream,
+    request,
+    target: { model, quirks: place.quirks },
+    newId,
+    now: () => Math.floor(Date.now() / 1000),
+    maxEventChars: limits.answerBytes,
+    maxDepth: 1000,
+    clean: (error) => toClientError(error, error.status, place).info,
+    tellLosses,
+    ...(kept === undefined ? {} : { kept }),
+  })
+}
