@@ -1,5 +1,8 @@
-// What is measured. Each bar is the least share of the bare proxy's throughput.
-import { requestBody } from './payloads.js'
+// What is measured through sockets. Each bar is the least share of the other side's throughput.
+import { longConversation, requestBody } from './payloads.js'
+
+/** @typedef {'express' | 'fastify' | 'hono'} Framework */
+/** @typedef {'bare' | 'bare-parse' | `${Framework}-bare`} Bare */
 
 /**
  * @typedef {object} Case
@@ -8,63 +11,85 @@ import { requestBody } from './payloads.js'
  * @property {string} barePath as the client calls the bare proxy, which passes it on
  * @property {string} body
  * @property {{ [name: string]: string }} [headers]
- * @property {'bare' | 'bare-parse'} against
+ * @property {'gateway' | Framework} [ours] where the gateway runs; default: plain Node
+ * @property {Bare} against
  * @property {number} [bar]
  * @property {string} expect what a good answer of the gateway holds
+ * @property {{ provider: string, under: string }} [portkey] how Portkey is told to do the same
  */
 
 const version = { 'anthropic-version': '2023-06-01' }
+const kilobyte = 1024
+const large = 207 * kilobyte
+
+const json = {
+  path: '/v1/chat/completions',
+  barePath: '/json/v1/chat/completions',
+  body: requestBody('chat', 'chat-model', kilobyte, false),
+  expect: '"finish_reason":"stop"',
+}
+
+/** @type {readonly Framework[]} */
+const frameworks = ['express', 'fastify', 'hono']
 
 /** @type {readonly Case[]} */
 export const cases = [
   {
+    ...json,
     name: 'JSON pass-through, 1 kB',
-    path: '/v1/chat/completions',
-    barePath: '/json/v1/chat/completions',
-    body: requestBody('chat', 'chat-model', 1024, false),
     against: 'bare',
-    bar: 0.6,
-    expect: '"finish_reason":"stop"',
+    bar: 0.8,
+    portkey: { provider: 'openai', under: '/json/v1' },
   },
   {
-    name: 'request of 200 kB',
-    path: '/v1/chat/completions',
-    barePath: '/json/v1/chat/completions',
-    body: requestBody('chat', 'chat-model', 200 * 1024, false),
-    against: 'bare',
-    expect: '"finish_reason":"stop"',
-  },
-  {
-    name: 'request of 200 kB, bare with JSON.parse',
-    path: '/v1/chat/completions',
-    barePath: '/json/v1/chat/completions',
-    body: requestBody('chat', 'chat-model', 200 * 1024, false),
+    ...json,
+    name: 'request of 207 kB, a conversation',
+    body: longConversation('chat-model', large),
     against: 'bare-parse',
-    expect: '"finish_reason":"stop"',
+    bar: 1,
+    portkey: { provider: 'openai', under: '/json/v1' },
   },
   {
-    name: 'stream pass-through, 200 events',
+    ...json,
+    name: 'request of 207 kB, one long text',
+    body: requestBody('chat', 'chat-model', large, false),
+    against: 'bare-parse',
+    bar: 1,
+  },
+  {
+    name: 'stream pass-through, 203 events',
     path: '/v1/chat/completions',
     barePath: '/stream/v1/chat/completions',
-    body: requestBody('chat', 'stream-model', 1024, true),
+    body: requestBody('chat', 'stream-model', kilobyte, true),
     against: 'bare',
+    bar: 0.9,
     expect: 'data: [DONE]',
+    portkey: { provider: 'openai', under: '/stream/v1' },
   },
   {
+    ...json,
     name: 'chat → messages, JSON',
-    path: '/v1/chat/completions',
-    barePath: '/json/v1/chat/completions',
-    body: requestBody('chat', 'messages-model', 1024, false),
+    body: requestBody('chat', 'messages-model', kilobyte, false),
     against: 'bare',
+    bar: 0.6,
     expect: '"object":"chat.completion"',
+    portkey: { provider: 'anthropic', under: '/json/v1' },
   },
   {
     name: 'messages → chat, JSON',
     path: '/v1/messages',
     barePath: '/json/v1/messages',
-    body: requestBody('messages', 'chat-model', 1024, false),
+    body: requestBody('messages', 'chat-model', kilobyte, false),
     headers: version,
     against: 'bare',
+    bar: 0.6,
     expect: '"stop_reason":"end_turn"',
   },
+  ...frameworks.map((framework) => ({
+    ...json,
+    name: `${framework}, JSON pass-through, 1 kB`,
+    ours: framework,
+    against: /** @type {const} */ (`${framework}-bare`),
+    bar: 0.8,
+  })),
 ]

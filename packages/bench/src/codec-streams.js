@@ -1,7 +1,7 @@
 // Streams as the four kinds of upstream send them, with every field that comes with each event. Made up, word by word.
 
 /** @typedef {'chat' | 'messages' | 'gemini' | 'responses'} Format */
-/** @typedef {{ event?: string, data: string }} SseEvent */
+/** @typedef {{ event?: string | undefined, data: string }} SseEvent */
 /** @typedef {{ thoughts: string[], words: string[], calls: { id: string, name: string, pieces: string[] }[] }} Answer what is said, in pieces */
 
 const model = 'bench-model-2026-01-01'

@@ -1,27 +1,76 @@
-// `pnpm bench`, in one go: the gateway on Node against a bare proxy, then the codecs alone against JSON.parse and
-// JSON.stringify. Prints ratios; with --check a missed bar fails.
-//   BENCH_ONLY  part of a case's name; `codecs` for all codecs, `codecs: chat → gemini` for one pair of them
-//               `tokens` for the check of a token and of its limits
-//   BENCH_ROUNDS (3)  BENCH_SECONDS (2)  BENCH_CONNECTIONS (32)  of the proxies
-//   BENCH_CODEC_ROUNDS (15)  BENCH_CODEC_SLICE (5, milliseconds)  of the codecs
+// `pnpm bench`, all in one run: the gateway beside bare proxies and beside others from npm. Prints a table and whether the
+// machine was too noisy for it, and writes everything measured as JSON. With --check a missed bar fails.
+//   BENCH_ONLY  part of a row's name: `JSON`, `express`, `codecs`, `codecs: chat → gemini`, `tokens`, `growth`, `first event`,
+//               `concurrent`, `import`, `size`
+//   BENCH_ROUNDS (5)  BENCH_SECONDS (2)  BENCH_CONNECTIONS (32)  of rows that go through sockets
+//   BENCH_STREAMS (3000)  BENCH_STREAM_ROUNDS (5)  BENCH_STREAM_SECONDS (3)  of concurrent streams
+//   BENCH_CODEC_ROUNDS (15)  BENCH_CODEC_SLICE (5, milliseconds)  of codecs and tokens
+//   BENCH_GROWTH_ROUNDS (5)  BENCH_GROWTH_SLICE (30, milliseconds)  BENCH_STARTS (21 processes)
+//   BENCH_PEERS=0  without Portkey and llm-bridge
+//   --json <file> or BENCH_JSON  where the JSON goes; default: packages/bench/results.json
 //   --profile  writes a CPU profile of the gateway to packages/bench/profiles and prints its top costs
+//   UPDATE_PERFORMANCE=1  writes table and plot into docs/performance.md
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { cases } from './cases.js'
-import { benchCodecs, codecPairs } from './codecs.js'
-import { benchProxies } from './proxies.js'
-import { benchTokens, tokensName } from './tokens.js'
+import { writePlot, writeResults } from './document.js'
+import { kinds } from './kinds.js'
+import { createNoiseMeter } from './noise.js'
+import { machine, placement } from './placement.js'
+import { cellsOf, disturbed } from './row.js'
+import { table } from './table.js'
 
-const { values: flags } = parseArgs({ options: { check: { type: 'boolean' }, profile: { type: 'boolean' } } })
+const { values: flags } = parseArgs({
+  options: { check: { type: 'boolean' }, profile: { type: 'boolean' }, json: { type: 'string' } },
+})
+const json = flags.json ?? process.env.BENCH_JSON ?? fileURLToPath(new URL('../results.json', import.meta.url))
 const only = process.env.BENCH_ONLY ?? ''
 
-const chosenCases = cases.filter(({ name }) => name.includes(only))
-const chosenPairs = codecPairs.filter(({ name }) => name.includes(only))
-const withTokens = tokensName.includes(only)
-if (chosenCases.length + chosenPairs.length === 0 && !withTokens)
-  throw new Error(`no case's name holds BENCH_ONLY='${only}'`)
+const chosen = kinds.flatMap(({ names, run }) => {
+  const some = names.filter((name) => name.includes(only))
+  return some.length === 0 ? [] : [{ names: some, run }]
+})
+if (chosen.length === 0) throw new Error(`no row's name holds BENCH_ONLY='${only}'`)
 
-let missed = 0
-if (chosenCases.length > 0) missed += await benchProxies(chosenCases, flags.profile === true)
-if (chosenPairs.length > 0) missed += await benchCodecs(chosenPairs)
-if (withTokens) missed += await benchTokens()
-process.exitCode = flags.check && missed > 0 ? 1 : 0
+const noise = createNoiseMeter()
+/** @type {import('./row.js').Row[]} */
+const rows = []
+/** @type {import('./plot.js').Panel[]} */
+const panels = []
+/** @type {string[]} */
+const failures = []
+const keepPanels = (/** @type {typeof panels} */ some) => panels.push(...some)
+console.log(machine)
+noise.sample()
+for (const { names, run } of chosen) {
+  const first = rows.length
+  const busyBefore = noise.busy
+  try {
+    const options = { profile: flags.profile === true, between: noise.sample, onPanels: keepPanels }
+    rows.push(...(await run(names, options)))
+  } catch (error) {
+    failures.push(`Not measured: ${names.join(', ')}: ${error instanceof Error ? error.message : error}`)
+    console.log(failures.at(-1))
+  }
+  noise.sample()
+  if (busyBefore || noise.busy) rows.push(...rows.splice(first).map(disturbed))
+}
+
+const steadiness = noise.report(rows)
+const text = [
+  rows.length === 0 ? 'No rows.' : table(rows.map(cellsOf)),
+  '',
+  `${machine}, ${placement}. ${steadiness.text}`,
+  ...failures,
+].join('\n')
+console.log(`\n${text}`)
+const at = new Date().toISOString()
+writeFileSync(json, `${JSON.stringify({ at, machine, placement, noise: steadiness, failures, rows }, null, 2)}\n`)
+console.log(`All figures: ${json}`)
+if (process.env.UPDATE_PERFORMANCE !== undefined) {
+  if (only !== '' || failures.length > 0) throw new Error('docs/performance.md takes runs of all rows only')
+  writeResults(`\n${text}\n`)
+  writePlot(panels)
+}
+const missed = rows.filter(({ verdict }) => verdict === 'MISSED')
+if (flags.check && missed.length + failures.length > 0) process.exitCode = 1

@@ -24,6 +24,47 @@ export function requestBody(format, model, bytes, stream) {
   return JSON.stringify(body)
 }
 
+const turns = /** @type {const} */ (['user', 'assistant'])
+
+/** A chat request with so many messages and tools. @param {string} model @param {number} messages @param {number} [tools] */
+export const conversationBody = (model, messages, tools = 0) =>
+  JSON.stringify({
+    model,
+    max_completion_tokens: 512,
+    temperature: 0.7,
+    messages: Array.from({ length: messages }, (_, i) => ({
+      role: turns[i % 2],
+      content: `${i}: "All work" and no play\nmakes a gateway dull, in Łódź as in ${prose(i % 200)}`,
+    })),
+    ...(tools === 0
+      ? {}
+      : {
+          tools: Array.from({ length: tools }, (_, i) => ({
+            type: 'function',
+            function: {
+              name: `look_up_${i}`,
+              description: `Looks up what is known of ${prose(60 + (i % 40))}`,
+              parameters: {
+                type: 'object',
+                properties: {
+                  place: { type: 'string', description: 'A town' },
+                  days: { type: 'integer', minimum: 1, maximum: 14 },
+                  detail: { type: 'array', items: { type: 'string', enum: ['wind', 'rain', 'snow'] } },
+                },
+                required: ['place'],
+              },
+            },
+          })),
+        }),
+  })
+
+/** A chat request of about `bytes` bytes that is a long conversation with twenty tools. @param {string} model @param {number} bytes */
+export function longConversation(model, bytes) {
+  const one = conversationBody(model, 200, 20).length - conversationBody(model, 0, 20).length
+  const rest = bytes - conversationBody(model, 0, 20).length
+  return conversationBody(model, Math.round((rest / one) * 200), 20)
+}
+
 /** An answer of about `bytes` bytes. @param {Format} format @param {number} bytes */
 export function answerBody(format, bytes) {
   return JSON.stringify(

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 /** @typedef {{ cpuMs: number, tokens: number }} Counters CPU time used, and tokens metered so far */
-/** @typedef {{ port: number, counters: () => Promise<Counters>, stop: () => Promise<void> }} Server */
+/** @typedef {{ rss: number, heap: number }} Memory bytes; `rss` as it was, `heap` after a collection */
+/** @typedef {{ port: number, counters: () => Promise<Counters>, memory: () => Promise<Memory>, stop: () => Promise<void> }} Server */
 
 /**
  * In a child: tells the parent the port, and from then on the counters when asked.
@@ -15,8 +16,35 @@ export function report(server, tokens = () => 0) {
   process.send?.({ port: address.port })
   process.on('message', (message) => {
     if (message === 'stop') process.exit(0)
-    const { user, system } = process.cpuUsage()
-    process.send?.({ cpuMs: (user + system) / 1000, tokens: tokens() })
+    process.send?.(message === 'memory' ? memory() : counters(tokens))
+  })
+  process.on('disconnect', () => process.exit(0))
+}
+
+/** @param {() => number} tokens @returns {Counters} */
+function counters(tokens) {
+  const { user, system } = process.cpuUsage()
+  return { cpuMs: (user + system) / 1000, tokens: tokens() }
+}
+
+/** A heap without rubbish needs `--expose-gc`. @returns {Memory} */
+function memory() {
+  const rss = process.memoryUsage.rss()
+  globalThis.gc?.()
+  return { rss, heap: process.memoryUsage().heapUsed }
+}
+
+/**
+ * In a child that is no server: does the jobs it is sent, one after the other.
+ * @param {(job: unknown) => Promise<object>} run
+ */
+export function serveJobs(run) {
+  process.on('message', (message) => {
+    if (message === 'stop') process.exit(0)
+    run(message).then(
+      (result) => process.send?.(result),
+      (error) => process.send?.({ error: String(error) }),
+    )
   })
   process.on('disconnect', () => process.exit(0))
 }
@@ -43,8 +71,9 @@ export function startChild(file, { args = [], nodeArgs = [], pin } = {}) {
   /** @returns {Promise<void>} */
   const stop = () =>
     new Promise((resolve) => {
+      if (child.exitCode !== null || child.signalCode !== null) return resolve()
       child.once('exit', () => resolve())
-      child.send('stop')
+      child.send('stop', () => {})
     })
   return { ask, stop }
 }
@@ -53,5 +82,5 @@ export function startChild(file, { args = [], nodeArgs = [], pin } = {}) {
 export async function startServer(...how) {
   const { ask, stop } = startChild(...how)
   const { port } = await ask()
-  return { port, counters: () => ask('counters'), stop }
+  return { port, counters: () => ask('counters'), memory: () => ask('memory'), stop }
 }

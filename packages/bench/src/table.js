@@ -12,4 +12,27 @@ export function table(rows) {
 }
 
 /** @param {readonly number[]} numbers */
-export const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
+export const sorted = (numbers) => [...numbers].sort((a, b) => a - b)
+
+/** @param {readonly number[]} numbers */
+export const median = (numbers) => sorted(numbers)[Math.floor(numbers.length / 2)] ?? Number.NaN
+
+/** @param {readonly number[]} numbers */
+export function percentiles(numbers) {
+  const list = sorted(numbers)
+  const at = (/** @type {number} */ share) => list[Math.floor(list.length * share)] ?? Number.NaN
+  return { p50: at(0.5), p99: at(0.99) }
+}
+
+/** The lowest and the highest, where there are five or more the outermost ones left aside. @param {readonly number[]} numbers @returns {[number, number]} */
+export function spread(numbers) {
+  const trim = numbers.length >= 5 ? 1 : 0
+  const list = sorted(numbers)
+  return [list[trim] ?? Number.NaN, list[list.length - 1 - trim] ?? Number.NaN]
+}
+
+/** A figure for readers: `12,345`. @param {number} number */
+export const grouped = (number) => Math.round(number).toLocaleString('en-US')
+
+/** @param {number} number of at most 1 @param {number} [digits] */
+export const percent = (number, digits = 0) => `${(number * 100).toFixed(digits)} %`

@@ -5,7 +5,7 @@ import { answerBody, chatEvents } from './payloads.js'
 import { report } from './process.js'
 
 const answerBytes = Number(process.env.BENCH_ANSWER_BYTES ?? 1024)
-const events = Number(process.env.BENCH_EVENTS ?? 200)
+const events = Number(process.env.BENCH_EVENTS ?? 203)
 const eventsPerChunk = Number(process.env.BENCH_EVENTS_PER_CHUNK ?? 20)
 
 /** @param {string} body */

@@ -1,0 +1,75 @@
+// The guard against regressions: bytes allocated by a call. Unlike time they are the same on every machine, and what
+// allocates more is slower sooner or later. Compared with figures that are kept in allocations.json, one set for each major
+// version of Node.
+//   node packages/bench/src/allocations.js          tells which calls allocate more than they may
+//   UPDATE_ALLOCATIONS=1 node …/allocations.js      writes the figures of this version of Node
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { argv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+/** @typedef {{ [exchange: string]: number }} Figures bytes of one call */
+
+const file = fileURLToPath(new URL('./allocations.json', import.meta.url))
+const child = fileURLToPath(new URL('./allocations-child.js', import.meta.url))
+/** A figure may differ by this share before anybody is told. */
+const tolerance = 0.1
+
+/**
+ * Optimized code allocates less, but how much less depends on when it was optimized: without the optimizers every call of
+ * the same code allocates the same.
+ */
+const nodeArgs = ['--no-opt', '--no-maglev', '--expose-gc', '--min-semi-space-size=128', '--max-semi-space-size=128']
+
+/** @returns {Promise<Figures>} */
+export async function measureAllocations() {
+  const { stdout } = await promisify(execFile)(process.execPath, [...nodeArgs, child], {
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+  return JSON.parse(stdout)
+}
+
+const major = process.versions.node.split('.')[0] ?? ''
+
+/** @returns {{ [major: string]: Figures }} */
+const readAll = () => JSON.parse(readFileSync(file, 'utf8'))
+
+/** The figures kept for this version of Node, if there are any. @returns {Figures | undefined} */
+export const keptAllocations = () => readAll()[major]
+
+/** @param {Figures} figures */
+export const keepAllocations = (figures) =>
+  writeFileSync(file, `${JSON.stringify({ ...readAll(), [major]: figures }, null, 2)}\n`)
+
+/**
+ * What differs by more than the tolerance, in words.
+ * @param {Figures} kept @param {Figures} measured @returns {{ more: string[], less: string[] }}
+ */
+export function compareAllocations(kept, measured) {
+  const update = 'UPDATE_ALLOCATIONS=1 node packages/bench/src/allocations.js'
+  /** @type {string[]} */
+  const more = []
+  /** @type {string[]} */
+  const less = []
+  for (const name of new Set([...Object.keys(kept), ...Object.keys(measured)])) {
+    const [was, is] = [kept[name], measured[name]]
+    if (was === undefined || is === undefined) {
+      more.push(`${name}: ${was === undefined ? 'no figure is kept' : 'not measured any more'}; ${update}`)
+      continue
+    }
+    const says = `${name}: a call allocates ${is} bytes, the figure is ${was} (${is < was ? '' : '+'}${((is / was - 1) * 100).toFixed(1)} %)`
+    if (is > was * (1 + tolerance)) more.push(`${says}; if that is worth it: ${update}`)
+    if (is < was * (1 - tolerance)) less.push(`${says}; keep what was won: ${update}`)
+  }
+  return { more, less }
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  const measured = await measureAllocations()
+  if (process.env.UPDATE_ALLOCATIONS !== undefined) keepAllocations(measured)
+  console.log(measured)
+  const { more, less } = compareAllocations(keptAllocations() ?? {}, measured)
+  for (const line of [...more, ...less]) console.log(line)
+  if (more.length > 0) process.exitCode = 1
+}

@@ -1,0 +1,27 @@
+// The gateway as a user would run it: with authentication, validation, routing, and an onFinish that counts.
+import { createGateway, openaiCompatible } from '@modelgate/core'
+
+const apiKey = 'upstream-key'
+
+/** @param {string} upstream where the fake provider listens */
+export function benchGateway(upstream) {
+  let tokens = 0
+  const gateway = createGateway({
+    auth: (token) => (token === 'bench-token' ? { id: 'bench' } : null),
+    upstreams: {
+      chat: openaiCompatible({ baseURL: `${upstream}/json/v1`, apiKey }),
+      messages: openaiCompatible({ baseURL: `${upstream}/json/v1`, apiKey, formats: ['messages'] }),
+      stream: openaiCompatible({ baseURL: `${upstream}/stream/v1`, apiKey }),
+    },
+    models: { 'chat-model': 'chat', 'messages-model': 'messages', 'stream-model': 'stream' },
+    plugins: [
+      {
+        name: 'meter',
+        onFinish: ({ usage }) => {
+          tokens += usage?.output.total ?? 0
+        },
+      },
+    ],
+  })
+  return { gateway, tokens: () => tokens }
+}

@@ -1,0 +1,68 @@
+// A call as codecs see it, and what both benchmarks of codecs do with it.
+import { conversation } from './codec-conversation.js'
+
+/** @typedef {import('./codec-streams.js').Format} Format @typedef {import('./codec-streams.js').SseEvent} SseEvent */
+/** @typedef {Awaited<ReturnType<typeof import('./codec-build.js').loadCodecs>>} Core */
+
+/** What both directions of a call share. @param {Core} core @param {Format} client @param {Format} upstream @param {string} body */
+export function openCall({ codecOf, createReport, answerSide }, client, upstream, body) {
+  const from = codecOf(client)
+  const to = codecOf(upstream)
+  let ids = 0
+  const report = createReport()
+  const target = { model: 'bench-model', quirks: {} }
+  const context = {
+    report,
+    newId: (/** @type {string} */ prefix) => `${prefix}${ids++}`,
+    now: () => 1_760_000_000,
+    upstream,
+  }
+  const decoded = from.decodeRequest(from.validateRequest(JSON.parse(body)), context)
+  const request = { ...decoded, at: { ...from.fieldPointers, ...decoded.at } }
+  return {
+    encodeRequest: () => JSON.stringify(to.encodeRequest(request, { ...context, target })),
+    exchange: { ...context, report: answerSide(report), request, target },
+  }
+}
+
+/** What a stream says, as one line. @param {Core} core @param {Format} format @param {SseEvent[]} events */
+export function gist(core, format, events) {
+  const { exchange } = openCall(core, format, format, conversation(format))
+  const machine = core.codecOf(format).decodeStream(exchange)
+  /** @type {{ [type: string]: string }} */
+  const said = {}
+  for (const event of [...events.flatMap((event) => machine.push(event)), ...machine.end()]) {
+    if (event.type === 'error') throw new Error(`a stream of ${format} broke: ${event.error.message}`)
+    if (event.type === 'choice-end') said.finish = event.finish.reason
+    if (event.type !== 'part-delta' || !('text' in event.delta)) continue
+    const { type, text } = event.delta
+    said[type] = (said[type] ?? '') + text
+  }
+  return JSON.stringify(['text', 'reasoning', 'input', 'finish'].map((type) => said[type]))
+}
+
+/** Runs for about `ms` and gives the time of one run in microseconds. @param {() => void} run @param {number} ms */
+export function time(run, ms) {
+  let count = 0
+  const started = performance.now()
+  let now = started
+  do {
+    run()
+    count++
+    now = performance.now()
+  } while (now - started < ms)
+  return ((now - started) * 1000) / count
+}
+
+/** The same for what ends later. @param {() => Promise<unknown>} run @param {number} ms @returns {Promise<number>} */
+export async function timeAsync(run, ms) {
+  let count = 0
+  const started = performance.now()
+  let now = started
+  do {
+    await run()
+    count++
+    now = performance.now()
+  } while (now - started < ms)
+  return ((now - started) * 1000) / count
+}

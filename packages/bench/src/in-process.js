@@ -1,0 +1,104 @@
+// A gateway called from inside its own process, with a made-up client before it and a made-up upstream behind it: what the
+// pipeline itself costs, without sockets, and the same on every machine.
+import { createGateway, gemini, openaiCompatible } from '@modelgate/core'
+
+/** @typedef {import('./codec-streams.js').Format} Format */
+/** @typedef {(signal?: unknown) => Promise<number>} Call answers with the bytes that the client got */
+/** @typedef {{ client: Format, upstream: Format, body: string | Uint8Array, answer: Uint8Array | readonly Uint8Array[], expect: string }} Exchange `answer`: JSON as a whole, or the chunks of a stream */
+
+const apiKey = 'upstream-key'
+const baseURL = 'http://upstream.example/v1'
+
+/** Paths that clients of the formats call; gemini's names the model and says whether to stream. @type {Readonly<Record<Format, (stream: boolean) => string>>} */
+const paths = {
+  chat: () => '/v1/chat/completions',
+  messages: () => '/v1/messages',
+  responses: () => '/v1/responses',
+  gemini: (stream) => `/v1beta/models/bench-model:${stream ? 'streamGenerateContent' : 'generateContent'}`,
+}
+
+const headers = new Map([
+  ['authorization', 'Bearer bench-token'],
+  ['content-type', 'application/json'],
+  ['anthropic-version', '2023-06-01'],
+])
+
+/** Nothing in a benchmark is ever aborted. */
+const signal = { aborted: false, reason: undefined, addEventListener() {}, removeEventListener() {} }
+
+/** @param {Exchange['answer']} answer @returns {import('@modelgate/core').Transport} */
+function transportOf(answer) {
+  const whole = answer instanceof Uint8Array
+  const type = whole ? 'application/json' : 'text/event-stream'
+  const response = {
+    status: 200,
+    header: (/** @type {string} */ name) => (name === 'content-type' ? type : undefined),
+    bytes: () => Promise.resolve(whole ? answer : new Uint8Array()),
+    stream: async function* () {
+      if (whole) yield answer
+      else yield* answer
+    },
+    discard() {},
+  }
+  return () => Promise.resolve(response)
+}
+
+/** @param {Format} format @param {string} model */
+const gatewayTo = (format, model) =>
+  createGateway({
+    auth: (token) => (token === 'bench-token' ? { id: 'bench' } : null),
+    upstreams: {
+      up: format === 'gemini' ? gemini({ apiKey, baseURL }) : openaiCompatible({ baseURL, apiKey, formats: [format] }),
+    },
+    models: { [model]: 'up' },
+    plugins: [{ name: 'meter', onFinish: () => {} }],
+  })
+
+/**
+ * The exchange as something that can be run again and again. One answer is looked at first.
+ * @param {Exchange} exchange @returns {Promise<Call>}
+ */
+export async function callOf({ client, upstream, body, answer, expect }) {
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  const gateway = gatewayTo(upstream, 'bench-model')
+  const transport = transportOf(answer)
+  const inbound = {
+    method: 'POST',
+    path: paths[client](!(answer instanceof Uint8Array)),
+    query: client === 'gemini' ? 'alt=sse' : '',
+    signal,
+    header: (/** @type {string} */ name) => headers.get(name),
+    read: () => Promise.resolve(bytes),
+  }
+  const send = () => gateway.handle({ ...inbound }, transport)
+  const first = await send()
+  const said = await textOf(first.body)
+  if (first.status !== 200 || !said.includes(expect))
+    throw new Error(`${client} → ${upstream}: the gateway answered ${first.status} ${said.slice(0, 500)}`)
+  return async () => {
+    const { body } = await send()
+    if (body === null || typeof body === 'string' || body instanceof Uint8Array) return body?.length ?? 0
+    let length = 0
+    for await (const chunk of body) length += chunk.length
+    return length
+  }
+}
+
+/** @param {import('@modelgate/core').Reply['body']} body */
+async function textOf(body) {
+  if (body === null || typeof body === 'string') return body ?? ''
+  const decoder = new TextDecoder()
+  if (body instanceof Uint8Array) return decoder.decode(body)
+  let text = ''
+  for await (const chunk of body) text += decoder.decode(chunk, { stream: true })
+  return text
+}
+
+/** Events as an upstream sends them, so many in each chunk. @param {readonly import('./codec-streams.js').SseEvent[]} events @param {number} [perChunk] */
+export function chunksOf(events, perChunk = 20) {
+  const encoder = new TextEncoder()
+  const texts = events.map(({ event, data }) => `${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`)
+  return Array.from({ length: Math.ceil(texts.length / perChunk) }, (_, i) =>
+    encoder.encode(texts.slice(i * perChunk, (i + 1) * perChunk).join('')),
+  )
+}

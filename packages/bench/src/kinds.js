@@ -1,0 +1,47 @@
+// Every kind of row: what its rows are called before they are measured, and how they are measured.
+import { cases } from './cases.js'
+import { benchCodecs, codecPairs } from './codecs.js'
+import { benchFirstEvent, firstEventName } from './first-event.js'
+import { benchGrowth, growthNames } from './growth.js'
+import { benchProxies } from './proxies.js'
+import { benchSize, benchStartUp, sizeName, startUpName } from './start-up.js'
+import { benchStreams, streamsName } from './streams.js'
+import { benchTokens, tokensName } from './tokens.js'
+
+/** @typedef {import('./row.js').Row} Row @typedef {import('./plot.js').Panel} Panel */
+/**
+ * @typedef {object} Options
+ * @property {boolean} profile
+ * @property {() => void} between called where a row is done
+ * @property {(panels: Panel[]) => void} onPanels
+ */
+/** @typedef {{ names: readonly string[], run: (chosen: readonly string[], options: Options) => Promise<Row[]> }} Kind */
+
+/** @type {readonly Kind[]} */
+export const kinds = [
+  {
+    names: cases.map(({ name }) => name),
+    run: (chosen, options) =>
+      benchProxies(
+        cases.filter(({ name }) => chosen.includes(name)),
+        options,
+      ),
+  },
+  { names: [firstEventName], run: (_, options) => benchFirstEvent(options) },
+  { names: [streamsName], run: (_, options) => benchStreams(options) },
+  {
+    names: codecPairs.map(({ name }) => name),
+    run: (chosen) => benchCodecs(codecPairs.filter(({ name }) => chosen.includes(name))),
+  },
+  { names: [tokensName], run: () => benchTokens() },
+  {
+    names: growthNames,
+    run: async (chosen, options) => {
+      const { rows, panels } = await benchGrowth(chosen, options)
+      options.onPanels(panels)
+      return rows
+    },
+  },
+  { names: [startUpName], run: () => benchStartUp() },
+  { names: [sizeName], run: () => benchSize() },
+]

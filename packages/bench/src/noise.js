@@ -1,0 +1,57 @@
+// How steady the machine was: the same small work before, between and after everything else, and how much the other side of
+// each comparison varied from round to round.
+import os from 'node:os'
+import { median, percent, spread } from './table.js'
+
+const data = JSON.stringify(Array.from({ length: 2000 }, (_, i) => ({ id: i, text: `word ${i}`, list: [i, i * 2] })))
+let sink = 0
+
+/** @returns {number} milliseconds of work that is always the same */
+function once() {
+  const started = performance.now()
+  for (let i = 0; i < 20; i++) sink += JSON.stringify(JSON.parse(data)).length
+  return performance.now() - started
+}
+
+/** @param {readonly number[]} numbers as a share of their median */
+const relative = (numbers) => {
+  const [low, high] = spread(numbers)
+  return (high - low) / median(numbers)
+}
+
+export function createNoiseMeter() {
+  for (let i = 0; i < 5; i++) once()
+  /** Before we put any load on it ourselves; 0 where the system does not tell. */
+  const [load = 0] = os.loadavg()
+  /** @type {number[]} */
+  const samples = []
+  return {
+    sample() {
+      samples.push(median(Array.from({ length: 5 }, once)))
+    },
+
+    /** Whether the machine is slower now than it has been. */
+    get busy() {
+      return (samples.at(-1) ?? 0) > 1.25 * Math.min(...samples)
+    },
+
+    /** @param {readonly import('./row.js').Row[]} rows */
+    report(rows) {
+      const references = rows.flatMap(({ reference = [] }) => (reference.length > 1 ? [relative(reference)] : []))
+      const calibration = relative(samples)
+      const unclear = rows.filter(({ verdict }) => verdict === 'too noisy to tell').map(({ work }) => work)
+      const others = load / os.availableParallelism()
+      const noisy = others > 0.3 || calibration > 0.15 || (references.length > 0 && median(references) > 0.15)
+      const text = [
+        `Noise: before the first row the load was ${load.toFixed(1)}; a loop that always does the same took ${median(samples).toFixed(1)} ms and varied by ${percent(calibration)} from row to row;`,
+        references.length > 0
+          ? `what Modelgate was compared with varied by ${percent(median(references))} from round to round, at worst by ${percent(Math.max(...references))}.`
+          : 'nothing was measured in several rounds.',
+        noisy ? 'That is a noisy machine: trust ratios, not figures.' : 'That is a quiet machine.',
+        unclear.length === 0 ? '' : `Too noisy to tell: ${unclear.join('; ')}.`,
+      ]
+      if (sink === 0) throw new Error('nothing was measured')
+      return { text: text.filter(Boolean).join(' '), noisy, load, samples, calibration, references, unclear }
+    },
+  }
+}

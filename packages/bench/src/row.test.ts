@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { createRow, disturbed, type Measured, worstOf } from './row.js'
+
+const rowOf = (rounds: number[], bar: Measured['bar'], more: Partial<Measured> = {}) =>
+  createRow({ work: 'work', ours: '1 /s', rounds, ...(bar === undefined ? {} : { bar }), ...more })
+
+describe('a row', () => {
+  it.each<[string, number[], Measured['bar'], string]>([
+    ['passes by its median', [0.7, 0.81, 0.82, 0.83, 0.9], { least: 0.8 }, 'pass'],
+    ['misses by its median', [0.7, 0.71, 0.72, 0.73, 0.9], { least: 0.8 }, 'MISSED'],
+    ['is not told where rounds contradict each other', [0.5, 0.6, 0.82, 1, 1.1], { least: 0.8 }, 'too noisy to tell'],
+    ['is told where they differ, but not about the bar', [0.9, 1, 1.5, 1.8, 2], { least: 0.8 }, 'pass'],
+    ['is told close to the bar where they agree', [0.79, 0.79, 0.81, 0.82, 0.82], { least: 0.8 }, 'pass'],
+    ['may have a bar that is a most', [1.1, 1.2, 1.3, 1.2, 1.1], { most: 1.3 }, 'pass'],
+    ['has no verdict without a bar', [1, 2, 3], undefined, ''],
+  ])('%s', (_, rounds, bar, verdict) => {
+    expect(rowOf(rounds, bar).verdict).toBe(verdict)
+  })
+
+  it('is not told when something came between', () => {
+    expect(rowOf([1, 1, 1], { least: 0.8 }, { disturbed: true }).verdict).toBe('too noisy to tell')
+    expect(disturbed(rowOf([70, 71], { most: 60 }, { absolute: true })).verdict).toBe('too noisy to tell')
+    expect(disturbed(rowOf([50, 51], { most: 60 }, { absolute: true })).verdict).toBe('pass')
+    expect(disturbed(rowOf([0.7, 0.7], { least: 0.8 })).verdict).toBe('MISSED')
+  })
+})
+
+describe('the worst of several rows', () => {
+  it('is one that certainly misses, then the one furthest from the bar', () => {
+    const most = { most: 2 }
+    const missed = rowOf([2.1, 2.1, 2.1], most)
+    const unclear = rowOf([1, 5, 9], most)
+    const passed = [rowOf([1, 1], most), rowOf([1.5, 1.5], most)]
+    expect(worstOf([...passed, unclear, missed])).toBe(missed)
+    expect(worstOf([...passed, unclear])).toBe(unclear)
+    expect(worstOf(passed)).toBe(passed[1])
+    expect(worstOf([rowOf([3, 3], { least: 2 }), rowOf([2.5, 2.5], { least: 2 })])?.value).toBe(2.5)
+  })
+})
