@@ -1,11 +1,41 @@
 import { readFileSync } from 'node:fs'
-import { defineConfig } from 'tsup'
+import { resolve } from 'node:path'
+import { defineConfig, type Options } from 'tsup'
 import { consoleAssetsForEsbuild } from './packages/console/build/plugins.mjs'
 
 const { name } = JSON.parse(readFileSync('package.json', 'utf8')) as { name: string }
+const isCore = name === '@modelgate/core'
 
 /** Packages that run on any runtime: for these the bundler knows no built-in module, so that `node:*` fails the build. */
 const anywhere = new Set(['@modelgate/core', '@modelgate/hono', '@modelgate/otel', '@modelgate/console'])
+
+/**
+ * What core's entry needs at once becomes one chunk. Left to itself esbuild makes a chunk for each set of entries that share a
+ * file, and what is loaded later is an entry as well: the start would be cut into dozens of files. So each of those is made to
+ * need the whole entry, which is there long before.
+ */
+const oneCore: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'one-core',
+  setup({ initialOptions, onResolve, onLoad }) {
+    if (initialOptions.splitting !== true) return
+    const entry = resolve('src/index.ts')
+    onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) =>
+      kind === 'dynamic-import' ? { path: resolve(resolveDir, path), namespace: 'later' } : undefined,
+    )
+    onResolve({ filter: /./, namespace: 'later' }, ({ path }) => ({ path, sideEffects: true }))
+    onLoad({ filter: /./, namespace: 'later' }, ({ path }) => ({
+      contents: `import ${JSON.stringify(entry)}\nexport * from ${JSON.stringify(path)}\n`,
+    }))
+    // It only draws the line between the chunks.
+    initialOptions.logOverride = { ...initialOptions.logOverride, 'ignored-bare-import': 'silent' }
+  },
+}
+
+/** esbuild has chunks import each other for effects that there are none of: without them less is loaded. */
+const noBareImports: NonNullable<Options['plugins']>[number] = {
+  name: 'no-bare-imports',
+  renderChunk: (code) => ({ code: code.replaceAll(/^import "\.\/[^"\n]+";$/gm, '') }),
+}
 
 /** One build for every package: ESM and CJS, with types for both. Run from the package's own folder. */
 export default defineConfig({
@@ -15,9 +45,11 @@ export default defineConfig({
   platform: anywhere.has(name) ? 'neutral' : 'node',
   // Types of other packages are read from their builds, as users will: the condition for sources must not leak in here.
   dts: { compilerOptions: { customConditions: [] } },
-  esbuildPlugins: name === '@modelgate/console' ? [consoleAssetsForEsbuild()] : [],
+  esbuildPlugins: name === '@modelgate/console' ? [consoleAssetsForEsbuild()] : isCore ? [oneCore] : [],
+  plugins: isCore ? [noBareImports] : [],
   clean: true,
-  treeshake: true,
+  // Rollup's round after esbuild's would have `require` load at once what is to be loaded later.
+  treeshake: !isCore,
   sourcemap: true,
   // Deno and Workers know built-in modules by their full names only.
   removeNodeProtocol: false,

@@ -8,6 +8,12 @@ import {
   type Upstream,
 } from '@modelgate/core'
 import { vi } from 'vitest'
+import '../../core/src/formats/index.ts'
+import '../../core/src/lanes/least-loss.ts'
+import '../../core/src/operations/answer-operation.ts'
+import '../../core/src/operations/count-tokens.ts'
+import '../../core/src/operations/index.ts'
+import '../../core/src/operations/responses/index.ts'
 import { type JsonObject, objectOf, parseJson } from './json.ts'
 
 /** One call as an upstream got it. */
@@ -122,7 +128,7 @@ export const stopClock = (): void => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'], now: 1_800_000_000_000 })
 }
 
-/** Lets everything happen that needs no time. */
+/** Lets everything happen that needs no time. (What calls load when they first need it is imported above: that would take some.) */
 export async function quiet(turns = 8): Promise<void> {
   for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve))
 }

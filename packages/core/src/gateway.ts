@@ -17,6 +17,7 @@ import { operationAnswerer, operationOf, tellingErrors } from './operations/load
 import type { OperationName } from './operations/operation.ts'
 import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
 import { pluginsOf, routesOf } from './plugins.ts'
+import { preload } from './preload.ts'
 import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { lastWordsMs } from './relay.ts'
 import { admissionHeaders, callHeaders, errorReply, idHeaders, isStream, json } from './reply.ts'
@@ -54,7 +55,6 @@ interface Call {
  */
 export function createGateway<const U extends string>(config: GatewayConfig<U>): Gateway {
   checkConfig(config)
-  void checks()
   const { auth, basePath = '' } = config
   const shared: Shared = {
     router: createRouter(config),
@@ -95,7 +95,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     return path.startsWith(`${basePath}/`) ? matchPath(method, path.slice(basePath.length)) : null
   }
 
+  let called = false
   const handle: Gateway['handle'] = async (inbound, transport = webTransport) => {
+    called = true
     const requestId = newId('req_')
     const found = match(inbound.method, inbound.path)
     const codec = codecFor(found, inbound)
@@ -333,6 +335,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       return closing
     },
   })
+  preload(config.upstreams, () => called)
   for (const plugin of shared.plugins) plugin.onStart?.(gateway)
   return gateway
 }
@@ -342,9 +345,6 @@ const sendJson = ({ requestId }: Ledger, body: JsonObject): Reply => ({
   headers: { 'content-type': json, ...idHeaders(requestId) },
   body: JSON.stringify(body),
 })
-
-/** What nearly every call's body is checked with, and by far the most to load: begun early, so that the first call seldom waits. */
-const checks = lazily(() => import('./formats/shared/validate.ts'))
 
 /** What keeps answers for later calls. */
 const memory = lazily(() => import('./operations/responses/index.ts'))

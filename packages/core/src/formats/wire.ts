@@ -6,10 +6,15 @@ import type { Format, UpstreamFormat } from './ir.ts'
 import { messagesWire } from './messages/wire.ts'
 import { responsesWire } from './responses/wire.ts'
 
-/** Every format that clients or upstreams speak, as far as every call needs it. A new one adds itself here and to `codecs`. */
-const wireCodecs: readonly UpstreamWireCodec[] = [chatWire, messagesWire, geminiWire, responsesWire, converseWire]
+/** Every format that clients speak, as far as every call needs it. A new one adds itself here and to `codecs`. */
+const wireCodecs: readonly WireCodec[] = [chatWire, messagesWire, geminiWire, responsesWire]
 
-const byFormat = new Map<UpstreamFormat, UpstreamWireCodec>(wireCodecs.map((codec) => [codec.format, codec]))
+/** The same for those that upstreams speak. */
+const upstreamWireCodecs: readonly UpstreamWireCodec[] = [...wireCodecs, converseWire]
+
+export const clientFormats: readonly Format[] = wireCodecs.map(({ format }) => format)
+
+const byFormat = new Map<UpstreamFormat, UpstreamWireCodec>(upstreamWireCodecs.map((codec) => [codec.format, codec]))
 
 /** Throws for a format without a codec, which configuration checks rule out. */
 export function wireCodecOf(format: Format): WireCodec

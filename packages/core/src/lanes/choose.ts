@@ -45,4 +45,4 @@ function translated(choice: LaneChoice, formats: readonly UpstreamFormat[]): Lan
 }
 
 /** What translates; loaded by the first call that is translated. */
-const translator = lazily(() => import('./least-loss.ts').then(({ leastLoss }) => leastLoss))
+export const translator = lazily(() => import('./least-loss.ts').then(({ leastLoss }) => leastLoss))

@@ -1,0 +1,101 @@
+import { execFileSync } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import type { Options } from 'tsup'
+import { describe, expect, it } from 'vitest'
+
+const core = fileURLToPath(new URL('../packages/core', import.meta.url))
+
+type Esbuild = Parameters<NonNullable<Options['esbuildPlugins']>[number]['setup']>[0]['esbuild']
+const { build } = createRequire(new URL('../packages/conformance/package.json', import.meta.url))('esbuild') as Esbuild
+
+/** What a user's bundler makes of the build: the files that are there at the start, and which packages they import. */
+async function startOf(entry: string) {
+  const { metafile, outputFiles = [] } = await build({
+    entryPoints: [join(core, entry)],
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'neutral',
+    packages: 'external',
+    minify: true,
+    metafile: true,
+    write: false,
+    outdir: join(core, 'bundle'),
+    absWorkingDir: core,
+    logLevel: 'silent',
+  })
+  const files = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]))
+  const outputs = new Map(Object.entries(metafile?.outputs ?? {}).map(([path, output]) => [basename(path), output]))
+  const reached = new Set<string>()
+  const packages = new Set<string>()
+  const follow = (name: string): void => {
+    if (reached.has(name)) return
+    reached.add(name)
+    for (const { path, kind, external } of outputs.get(name)?.imports ?? []) {
+      if (kind !== 'import-statement') continue
+      if (external === true) packages.add(path)
+      else follow(basename(path))
+    }
+  }
+  follow(basename(entry))
+  const gzipped = [...reached].reduce((sum, name) => sum + gzipSync(files.get(name) as Uint8Array).length, 0)
+  const later = [...outputs.values()].flatMap(({ imports }) => imports.filter(({ external }) => external === true))
+  return { gzipped, files: reached.size, packages: [...packages], later: new Set(later.map(({ path }) => path)) }
+}
+
+describe('what is there once core is imported', () => {
+  it('is at most 60 kB of its own, minified and gzipped, in few files', async () => {
+    const { gzipped, files } = await startOf('dist/index.js')
+    expect(gzipped).toBeLessThanOrEqual(60_000)
+    // A size so small would mean that the test measures something else.
+    expect(gzipped).toBeGreaterThan(30_000)
+    expect(files).toBeLessThanOrEqual(2)
+  })
+
+  it('is without zod, which is loaded later', async () => {
+    const { packages, later } = await startOf('dist/index.js')
+    expect(packages).toEqual(['eventsource-parser'])
+    expect(later).toContain('zod')
+  })
+
+  it('is without zod for those who require it', () => {
+    const script = `require('./dist/index.cjs')
+      console.log(Object.keys(require.cache).filter((file) => /node_modules.zod/.test(file)).length)`
+    const loaded = execFileSync(process.execPath, ['--input-type=commonjs', '-e', script], {
+      cwd: core,
+      encoding: 'utf8',
+    })
+    expect(Number(loaded)).toBe(0)
+  })
+})
+
+describe.each([
+  ['import', 'module', "import * as core from './dist/index.js'"],
+  ['require', 'commonjs', "const core = require('./dist/index.cjs')"],
+] as const)('what is loaded later', (word, type, load) => {
+  it(`is found by those who ${word} core`, () => {
+    const script = `${load}
+      const answer = { id: 'm', type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn',
+        content: [{ type: 'text', text: 'translated' }], usage: { input_tokens: 1, output_tokens: 1 } }
+      const gateway = core.createGateway({
+        auth: 'none',
+        upstreams: { claude: core.anthropic({ apiKey: 'k' }) },
+        models: { m: 'claude' },
+        fetch: async () => Response.json(answer),
+      })
+      const post = (path, body) => gateway.fetch('http://gateway' + path, {
+        method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+      const run = async () => {
+        const chat = await post('/v1/chat/completions', { model: 'm', messages: [{ role: 'user', content: 'x' }] })
+        const embeddings = await post('/v1/embeddings', { model: 'm' })
+        console.log(await chat.text(), await embeddings.text())
+      }
+      run()`
+    const told = execFileSync(process.execPath, [`--input-type=${type}`, '-e', script], { cwd: core, encoding: 'utf8' })
+    expect(told).toContain('translated')
+    expect(told).toContain("Missing required parameter: 'input'")
+  })
+})
