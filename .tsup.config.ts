@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
 import { consoleAssetsForEsbuild } from './packages/console/build/plugins.mjs'
@@ -39,7 +39,8 @@ const noBareImports: NonNullable<Options['plugins']>[number] = {
 
 /** One build for every package: ESM and CJS, with types for both. Run from the package's own folder. */
 export default defineConfig({
-  entry: ['src/index.ts'],
+  // The second: what Node gets in place of the first, by the condition `node` in a package's exports.
+  entry: ['src/index.ts', 'src/node.ts'].filter((file) => existsSync(file)),
   format: ['esm', 'cjs'],
   target: 'es2022',
   platform: anywhere.has(name) ? 'neutral' : 'node',

@@ -10,6 +10,7 @@ import express from 'express'
 import express4 from 'express4'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
+import { honoMiddleware as honoOnNode } from '../../hono/src/node.ts'
 import { fetchOf } from './gateways.ts'
 import type { Place } from './sdk.ts'
 
@@ -67,6 +68,17 @@ const expressApp =
     return app
   }
 
+const hono =
+  (middleware: typeof honoMiddleware) =>
+  (gateway: Gateway): RequestListener => {
+    const app = new Hono()
+    app.get('/before', (context) => context.text('before'))
+    app.use(middleware(gateway))
+    app.get('/after', (context) => context.text('after'))
+    app.notFound((context) => context.text(hostsNotFound, 404))
+    return getRequestListener(app.fetch)
+  }
+
 export const servers: readonly ServerKind[] = [
   overHttp('node:http', false, nodeListener),
   overHttp('Express 5', true, expressApp(express)),
@@ -94,14 +106,9 @@ export const servers: readonly ServerKind[] = [
       }
     },
   },
-  overHttp('Hono', true, (gateway) => {
-    const app = new Hono()
-    app.get('/before', (context) => context.text('before'))
-    app.use(honoMiddleware(gateway))
-    app.get('/after', (context) => context.text('after'))
-    app.notFound((context) => context.text(hostsNotFound, 404))
-    return getRequestListener(app.fetch)
-  }),
+  overHttp('Hono', true, hono(honoMiddleware)),
+  // What a package of its own gets on Node, by the condition `node` of its exports.
+  overHttp('Hono on Node', true, hono(honoOnNode)),
   {
     name: 'in process',
     hosted: false,

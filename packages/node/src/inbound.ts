@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Canceller, createCanceller, GatewayError, type Inbound, type Signal, type Spool } from '@modelgate/core'
+import { createCanceller, GatewayError, type Inbound, type Signal, type Spool } from '@modelgate/core'
 import { fileSpool } from './file-spool.ts'
 import { readBody } from './read-body.ts'
 import { streamBody } from './stream-body.ts'
@@ -16,7 +16,7 @@ export class NodeInbound implements Inbound {
   readonly query: string
   readonly #req: IncomingMessage
   readonly #res: ServerResponse
-  #canceller: Canceller | undefined
+  #signal: Signal | undefined
 
   constructor(req: IncomingMessage, res: ServerResponse, url: string) {
     this.#req = req
@@ -47,32 +47,31 @@ export class NodeInbound implements Inbound {
   }
 
   get signal(): Signal {
-    if (this.#canceller === undefined) {
-      this.#canceller = createCanceller()
-      this.#watch(this.#canceller)
-    }
-    return this.#canceller
+    this.#signal ??= clientSignal(this.#req, this.#res)
+    return this.#signal
   }
+}
 
-  #watch(canceller: Canceller): void {
-    const res = this.#res
-    const leave = (): void => {
-      // HTTP/2 responses do not know `writableFinished`.
-      if (!(res.writableFinished ?? res.writableEnded))
-        canceller.abort(new GatewayError('cancelled', 'The client left before the reply was finished.'))
-    }
-    if (res.destroyed) {
-      leave()
-      return
-    }
-    res.on('close', leave)
-    // A pipelined response has no socket until those before it are done, and is not told if that socket dies.
-    if (res.socket === null && this.#req.httpVersionMajor === 1) {
-      const { socket } = this.#req
-      socket.once('close', leave)
-      res.once('close', () => socket.off('close', leave))
-    }
+/** For adapters: aborted when the client has left before the reply was finished. */
+export function clientSignal(req: IncomingMessage, res: ServerResponse): Signal {
+  const canceller = createCanceller()
+  const leave = (): void => {
+    // HTTP/2 responses do not know `writableFinished`.
+    if (!(res.writableFinished ?? res.writableEnded))
+      canceller.abort(new GatewayError('cancelled', 'The client left before the reply was finished.'))
   }
+  if (res.destroyed) {
+    leave()
+    return canceller
+  }
+  res.on('close', leave)
+  // A pipelined response has no socket until those before it are done, and is not told if that socket dies.
+  if (res.socket === null && req.httpVersionMajor === 1) {
+    const { socket } = req
+    socket.once('close', leave)
+    res.once('close', () => socket.off('close', leave))
+  }
+  return canceller
 }
 
 /** Clients that take the server for a proxy send the whole address: `POST http://host/v1/…`. */

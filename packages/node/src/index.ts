@@ -1,5 +1,11 @@
 export { fileSpool } from './file-spool.ts'
 export { createNodeHandler, type NodeHandler, type NodeOptions } from './handler.ts'
+export { clientSignal } from './inbound.ts'
 export { nodeListener } from './listener.ts'
-export { type UndiciTransport, type UndiciTransportOptions, undiciTransport } from './undici-transport.ts'
+export {
+  sharedTransport,
+  type UndiciTransport,
+  type UndiciTransportOptions,
+  undiciTransport,
+} from './undici-transport.ts'
 export { nodeUpgrade, type UpgradeOptions } from './upgrade.ts'

@@ -1,6 +1,7 @@
 import { concatBytes } from '../bytes.ts'
 import { GatewayError } from '../errors.ts'
 import type { Inbound, Reply } from '../inbound.ts'
+import type { Signal } from '../signal.ts'
 
 /** A WHATWG Request as the gateway's own currency. Nothing is copied until it is asked for. */
 export function toInbound(request: Request): Inbound {
@@ -68,7 +69,7 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
  * A reply as a WHATWG Response. Streams are pulled one chunk at a time: the client's pace is the upstream's. A stream that
  * `signal` cuts short fails with its reason, as one of `fetch` does: a clean end would look like a whole answer.
  */
-export function toResponse(reply: Reply, method: string, signal?: AbortSignal): Response {
+export function toResponse(reply: Reply, method: string, signal?: Signal): Response {
   const { status, headers, body } = reply
   const init = { status, headers }
   if (body === null || method === 'HEAD') return new Response(null, init)

@@ -1,0 +1,132 @@
+import { request as httpRequest } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import type { Inbound } from '@modelgate/core'
+import { sharedTransport } from '@modelgate/node'
+import { Hono, type MiddlewareHandler } from 'hono'
+import { describe, expect, it, vi } from 'vitest'
+import { createFakeGateway, type FakeGateway, until } from '../../node/src/testing/fake-gateway.ts'
+import { serve } from '../../node/src/testing/server.ts'
+import manifest from '../package.json' with { type: 'json' }
+import { honoMiddleware } from './node-middleware.ts'
+
+// Everything that is asked of the middleware for any runtime is asked of the one for Node.
+vi.mock('./middleware.ts', () => ({ honoMiddleware }))
+await import('./middleware.test.ts')
+
+async function start(
+  before: MiddlewareHandler = (_c, next) => next(),
+  change: (gateway: FakeGateway) => object = () => ({}),
+) {
+  const gateway = createFakeGateway()
+  const app = new Hono().use(before).use('/ai/*', honoMiddleware({ ...gateway, ...change(gateway) }))
+  const { port, url } = await serve(getRequestListener(app.fetch))
+  const echo = (headers: Record<string, string> = {}) =>
+    fetch(`${url}/ai/v1/echo`, { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'text/x', ...headers } })
+  /** Sends a body without its length. */
+  const sendChunked = (
+    path: string,
+    chunks: readonly string[],
+  ): Promise<{ status: number | undefined; text: string }> =>
+    new Promise((resolve, reject) => {
+      const req = httpRequest({ port, path, method: 'POST' }, async (res) => {
+        let text = ''
+        for await (const chunk of res) text += chunk
+        resolve({ status: res.statusCode, text })
+      })
+      req.on('error', reject)
+      for (const chunk of chunks) req.write(chunk)
+      req.end()
+    })
+  return { gateway, port, echo, sendChunked }
+}
+
+/** What a middleware may do to a request before the gateway sees it. */
+const replaced: MiddlewareHandler = async (c, next) => {
+  c.req.raw = new Request(c.req.raw, { body: '{"b":2}' })
+  await next()
+}
+
+const retyped: MiddlewareHandler = async (c, next) => {
+  c.req.raw.headers.set('content-type', 'text/y')
+  await next()
+}
+
+const copied: MiddlewareHandler = async (c, next) => {
+  const copy = c.req.raw.clone()
+  await next()
+  expect(await copy.text()).toBe('{"a":1}')
+}
+
+describe('on Node', () => {
+  it('calls upstreams through the transport of the other adapters', async () => {
+    const { gateway, echo } = await start()
+    await echo()
+    expect(gateway.seen.transports).toEqual([sharedTransport()])
+  })
+
+  it.each<[string, MiddlewareHandler, string, string]>([
+    ['a header', retyped, '{"a":1}', 'text/y'],
+    ['the request', replaced, '{"b":2}', 'text/x'],
+    ['nothing, but reads a copy', (c, next) => c.req.raw.clone().text().then(next), '{"a":1}', 'text/x'],
+    ['nothing, but keeps a copy', copied, '{"a":1}', 'text/x'],
+  ])('sees what a middleware before it has made of the request: it changed %s', async (_name, before, body, type) => {
+    const { echo } = await start(before)
+    expect(await (await echo()).json()).toMatchObject({ body, type })
+  })
+
+  it('takes a body without a length as it comes, and no more of it than the limit', async () => {
+    const { gateway, sendChunked } = await start()
+    gateway.bodyLimit = 10
+    expect(await sendChunked('/ai/v1/echo', ['12345', '67890'])).toMatchObject({ status: 200 })
+    expect(await sendChunked('/ai/v1/echo', ['12345', '678901'])).toMatchObject({ status: 413 })
+  })
+
+  it.each<[string, MiddlewareHandler | undefined]>([
+    ['announced', undefined],
+    ['kept by a middleware', (c, next) => c.req.text().then(next)],
+  ])('answers 413 to a body that is too large: %s', async (_name, before) => {
+    const { gateway, echo } = await start(before)
+    gateway.bodyLimit = 6
+    expect((await echo()).status).toBe(413)
+  })
+
+  it('says so where a middleware has read the body and did not keep it', async () => {
+    const { echo } = await start((c, next) => c.req.raw.text().then(next))
+    const response = await echo()
+    expect([response.status, await response.text()]).toEqual([500, expect.stringContaining('did not keep it')])
+  })
+
+  it.each<[string, MiddlewareHandler | undefined]>([
+    ['as it comes', undefined],
+    ['from a middleware that has read it', (c, next) => c.req.text().then(next)],
+  ])('gives an upload %s', async (_name, before) => {
+    const { sendChunked } = await start(before, () => ({
+      handle: async (inbound: Inbound) => {
+        let bytes = 0
+        for await (const chunk of inbound.stream?.(100) ?? []) bytes += chunk.length
+        return { status: 200, headers: {}, body: String(bytes) }
+      },
+    }))
+    expect(await sendChunked('/ai/v1/echo', ['12345', '678'])).toEqual({ status: 200, text: '8' })
+  })
+
+  it('notices a client that leaves where a middleware has replaced the request', async () => {
+    const { gateway, port } = await start(replaced)
+    const client = httpRequest({ port, path: '/ai/v1/hang', method: 'POST' }).on('error', () => {})
+    client.end('{}')
+    await until(() => gateway.seen.inbounds.length === 1)
+    client.destroy()
+    await until(() => gateway.seen.aborts.length === 1)
+  })
+})
+
+it('is what Node gets of the package, and nobody else', () => {
+  const { '@modelgate/source': _source, ...published } = manifest.exports['.']
+  const conditions = Object.entries(published)
+  const node = conditions.findIndex(([condition]) => condition === 'node')
+  expect(JSON.stringify(conditions[node])).toContain('./dist/node.js')
+  expect(conditions.slice(0, node).map(([condition]) => condition)).toEqual(
+    expect.arrayContaining(['workerd', 'worker', 'browser', 'deno', 'bun', 'edge-light']),
+  )
+  for (const [, files] of conditions.filter((_, at) => at !== node)) expect(JSON.stringify(files)).not.toContain('node')
+})

@@ -1,0 +1,2 @@
+export type { HonoOptions } from './middleware.ts'
+export { honoMiddleware } from './node-middleware.ts'
