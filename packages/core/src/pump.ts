@@ -20,7 +20,9 @@ class SourcePump implements Pump {
   readonly #iterator: AsyncIterator<Uint8Array>
   #pulling = false
   #arrived: { readonly value: Pumped } | { readonly error: unknown } | undefined
-  #waiter: { resolve(value: Pumped): void; reject(error: unknown): void } | undefined
+  /** Whoever waits. */
+  #resolve: ((value: Pumped) => void) | undefined
+  #reject: ((error: unknown) => void) | undefined
   #deadline = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerAt = 0
@@ -37,13 +39,15 @@ class SourcePump implements Pump {
       return 'error' in arrived ? Promise.reject(arrived.error) : Promise.resolve(arrived.value)
     }
     if (this.#over) return Promise.resolve('end')
-    return new Promise((resolve, reject) => {
-      this.#waiter = { resolve, reject }
-      this.#deadline = Date.now() + timeoutMs
-      if (!this.#pulling) this.#pull()
-      // What is here already needs no timer: it comes before this.
-      if (this.#timer === undefined || this.#timerAt > this.#deadline) queueMicrotask(() => this.#arm())
-    })
+    const waiting = new Promise<Pumped>(this.#wait)
+    this.#deadline = Date.now() + timeoutMs
+    if (!this.#pulling) {
+      this.#pulling = true
+      this.#iterator.next().then(this.#onItem, this.#onError)
+    }
+    // What is here already needs no timer: it comes before this.
+    if (this.#timer === undefined || this.#timerAt > this.#deadline) queueMicrotask(() => this.#arm())
+    return waiting
   }
 
   close(): void {
@@ -51,9 +55,7 @@ class SourcePump implements Pump {
     if (this.#over) return
     this.#over = true
     // Whoever waits is told at once; a source may take its time, or never answer.
-    const waiter = this.#waiter
-    this.#waiter = undefined
-    waiter?.resolve('end')
+    if (this.#resolve !== undefined) this.#deliver({ value: 'end' })
     // A source that fails while being closed has nothing left to say.
     this.#iterator.return?.().catch(() => {})
   }
@@ -70,34 +72,38 @@ class SourcePump implements Pump {
       .catch(() => this.close())
   }
 
-  #pull(): void {
-    this.#pulling = true
-    this.#iterator.next().then(
-      ({ done, value }) => {
-        if (done === true) this.#over = true
-        this.#deliver({ value: done === true ? 'end' : value })
-      },
-      (error: unknown) => {
-        this.#over = true
-        this.#deliver({ error })
-      },
-    )
+  // Made once for a stream, not for each of its chunks: thousands of streams wait at the same time, and all that they wait with
+  // is carried along by every minor collection.
+  readonly #wait = (resolve: (value: Pumped) => void, reject: (error: unknown) => void): void => {
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+  readonly #onItem = ({ done, value }: IteratorResult<Uint8Array>): void => {
+    this.#pulling = false
+    if (done === true) this.#over = true
+    this.#deliver({ value: done === true ? 'end' : value })
+  }
+  readonly #onError = (error: unknown): void => {
+    this.#pulling = false
+    this.#over = true
+    this.#deliver({ error })
   }
 
   #deliver(item: { readonly value: Pumped } | { readonly error: unknown }): void {
-    this.#pulling = false
-    const waiter = this.#waiter
-    if (waiter === undefined) {
+    const resolve = this.#resolve
+    const reject = this.#reject
+    if (resolve === undefined) {
       this.#arrived = item
       return
     }
-    this.#waiter = undefined
-    if ('error' in item) waiter.reject(item.error)
-    else waiter.resolve(item.value)
+    this.#resolve = undefined
+    this.#reject = undefined
+    if ('error' in item) reject?.(item.error)
+    else resolve(item.value)
   }
 
   #arm(): void {
-    if (this.#waiter === undefined) return
+    if (this.#resolve === undefined) return
     if (this.#timer !== undefined && this.#timerAt <= this.#deadline) return
     this.#disarm()
     this.#timerAt = this.#deadline
@@ -112,14 +118,9 @@ class SourcePump implements Pump {
   /** The timer. */
   ring(): void {
     this.#timer = undefined
-    const waiter = this.#waiter
-    if (waiter === undefined) return
-    if (Date.now() < this.#deadline) {
-      this.#arm()
-      return
-    }
-    this.#waiter = undefined
-    waiter.resolve('tick')
+    if (this.#resolve === undefined) return
+    if (Date.now() < this.#deadline) this.#arm()
+    else this.#deliver({ value: 'tick' })
   }
 }
 
