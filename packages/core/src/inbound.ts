@@ -39,3 +39,17 @@ export interface Reply {
    */
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | null
 }
+
+/** Who pulls a body without a promise for each chunk. */
+export interface BodySink {
+  /** The next chunk, or the end. */
+  onResult(result: IteratorResult<Uint8Array>): void
+  /** In place of a chunk; nothing follows. */
+  onError(error: unknown): void
+}
+
+/** A streamed body that can also be pulled without a promise for each chunk: by one way or the other, not both. */
+export interface PulledBody extends AsyncIterable<Uint8Array> {
+  /** Tells the sink once, perhaps before this returns. Not to be called again before it has. */
+  pull(sink: BodySink): void
+}

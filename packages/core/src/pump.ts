@@ -1,6 +1,11 @@
 /** What `next` of a pump found: bytes, the end, or that the time was up first. */
 export type Pumped = Uint8Array | 'end' | 'tick'
 
+export interface PumpWaiter {
+  onItem(item: Pumped): void
+  onError(error: unknown): void
+}
+
 /**
  * Pulls from a source with a time limit on each pull, without losing what comes late: after a tick, the next call
  * resumes the same pull. One timer serves a whole stream; it is not re-armed for every chunk.
@@ -8,6 +13,8 @@ export type Pumped = Uint8Array | 'end' | 'tick'
 export interface Pump {
   /** Rejects as the source does. */
   next(timeoutMs: number): Promise<Pumped>
+  /** The same without a promise: the waiter is told once, perhaps before this returns. One at a time. */
+  listen(timeoutMs: number, waiter: PumpWaiter): void
   /** Stops the timer and closes the source, at once; a pending `next` finds the end. */
   close(): void
   /** Reads what is left for at most `limitMs`, so that the connection can serve again, then closes. */
@@ -20,9 +27,7 @@ class SourcePump implements Pump {
   readonly #iterator: AsyncIterator<Uint8Array>
   #pulling = false
   #arrived: { readonly value: Pumped } | { readonly error: unknown } | undefined
-  /** Whoever waits. */
-  #resolve: ((value: Pumped) => void) | undefined
-  #reject: ((error: unknown) => void) | undefined
+  #waiter: PumpWaiter | undefined
   #deadline = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerAt = 0
@@ -33,13 +38,21 @@ class SourcePump implements Pump {
   }
 
   next(timeoutMs: number): Promise<Pumped> {
+    return new Promise((onItem, onError) => this.listen(timeoutMs, { onItem, onError }))
+  }
+
+  listen(timeoutMs: number, waiter: PumpWaiter): void {
+    this.#waiter = waiter
     const arrived = this.#arrived
     if (arrived !== undefined) {
       this.#arrived = undefined
-      return 'error' in arrived ? Promise.reject(arrived.error) : Promise.resolve(arrived.value)
+      this.#deliver(arrived)
+      return
     }
-    if (this.#over) return Promise.resolve('end')
-    const waiting = new Promise<Pumped>(this.#wait)
+    if (this.#over) {
+      this.#deliver({ value: 'end' })
+      return
+    }
     this.#deadline = Date.now() + timeoutMs
     if (!this.#pulling) {
       this.#pulling = true
@@ -47,17 +60,16 @@ class SourcePump implements Pump {
     }
     // What is here already needs no timer: it comes before this.
     if (this.#timer === undefined || this.#timerAt > this.#deadline) queueMicrotask(() => this.#arm())
-    return waiting
   }
 
   close(): void {
     this.#disarm()
     if (this.#over) return
     this.#over = true
-    // Whoever waits is told at once; a source may take its time, or never answer.
-    if (this.#resolve !== undefined) this.#deliver({ value: 'end' })
     // A source that fails while being closed has nothing left to say.
     this.#iterator.return?.().catch(() => {})
+    // Whoever waits is told at once; a source may take its time, or never answer.
+    if (this.#waiter !== undefined) this.#deliver({ value: 'end' })
   }
 
   drain(limitMs: number): void {
@@ -74,10 +86,6 @@ class SourcePump implements Pump {
 
   // Made once for a stream, not for each of its chunks: thousands of streams wait at the same time, and all that they wait with
   // is carried along by every minor collection.
-  readonly #wait = (resolve: (value: Pumped) => void, reject: (error: unknown) => void): void => {
-    this.#resolve = resolve
-    this.#reject = reject
-  }
   readonly #onItem = ({ done, value }: IteratorResult<Uint8Array>): void => {
     this.#pulling = false
     if (done === true) this.#over = true
@@ -90,20 +98,18 @@ class SourcePump implements Pump {
   }
 
   #deliver(item: { readonly value: Pumped } | { readonly error: unknown }): void {
-    const resolve = this.#resolve
-    const reject = this.#reject
-    if (resolve === undefined) {
+    const waiter = this.#waiter
+    if (waiter === undefined) {
       this.#arrived = item
       return
     }
-    this.#resolve = undefined
-    this.#reject = undefined
-    if ('error' in item) reject?.(item.error)
-    else resolve(item.value)
+    this.#waiter = undefined
+    if ('error' in item) waiter.onError(item.error)
+    else waiter.onItem(item.value)
   }
 
   #arm(): void {
-    if (this.#resolve === undefined) return
+    if (this.#waiter === undefined) return
     if (this.#timer !== undefined && this.#timerAt <= this.#deadline) return
     this.#disarm()
     this.#timerAt = this.#deadline
@@ -118,7 +124,7 @@ class SourcePump implements Pump {
   /** The timer. */
   ring(): void {
     this.#timer = undefined
-    if (this.#resolve === undefined) return
+    if (this.#waiter === undefined) return
     if (Date.now() < this.#deadline) this.#arm()
     else this.#deliver({ value: 'tick' })
   }

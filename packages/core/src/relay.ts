@@ -1,9 +1,10 @@
 import { concatBytes } from './bytes.ts'
 import { errorOf, GatewayError } from './errors.ts'
 import type { ErrorInfo } from './formats/ir.ts'
+import type { BodySink, PulledBody } from './inbound.ts'
 import type { AnswerStream } from './lanes/lane.ts'
 import { fellSilent, noAnswer, tookTooLong } from './late.ts'
-import type { Pump } from './pump.ts'
+import type { Pump, Pumped, PumpWaiter } from './pump.ts'
 import type { Signal } from './signal.ts'
 
 export interface RelayTimes {
@@ -92,7 +93,7 @@ export function relay(
   times: RelayTimes,
   signal: Signal,
   onEnd: (end: RelayEnd) => void,
-): AsyncIterable<Uint8Array> {
+): PulledBody {
   let over = false
   let booked = false
   let lastIn = Date.now()
@@ -133,16 +134,16 @@ export function relay(
       leave()
       return
     }
-    // What has come to its end already needs no other one.
-    if (!stream.state.ended && stream.state.error === undefined) {
-      stopped = reason
-      pump.close()
-    }
     // A client that does not read even this much is not waited for; should it read later, the words are still there.
     lastWords = setTimeout(
       () => closeBooks(stopped === undefined ? endSoFar() : { outcome: 'failed', error: stopped }),
       lastWordsMs,
     )
+    // What has come to its end already needs no other one.
+    if (!stream.state.ended && stream.state.error === undefined) {
+      stopped = reason
+      pump.close()
+    }
   }
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort)
@@ -155,70 +156,101 @@ export function relay(
     return { done: false, value: out === undefined ? bytes : concatBytes([out, bytes]) }
   }
 
-  const next = async (): Promise<IteratorResult<Uint8Array>> => {
-    // While the client did not read, nobody listened to the upstream: that silence is not its own.
-    lastIn += Date.now() - handedOver
+  /** What there is for the client already; undefined while only the upstream can tell. */
+  const ready = (): IteratorResult<Uint8Array> | undefined => {
+    if (over) return theEnd
+    if (stopped !== undefined) return fail(stopped, stream.take())
+    const value = stream.take()
+    if (stream.state.ended || stream.state.error !== undefined) {
+      leave()
+      return value === undefined ? theEnd : { done: false, value }
+    }
+    if (value === undefined) return undefined
+    lastOut = Date.now()
+    return { done: false, value }
+  }
+  /** The limits' own answer to silence: undefined while there is time left. */
+  const silence = (): IteratorResult<Uint8Array> | undefined => {
+    const now = Date.now()
+    if (now >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), undefined)
+    if (waiting ? now >= firstUntil : now - lastIn >= times.idleMs)
+      return fail(waiting ? noAnswer(limitOf(firstUntil)) : fellSilent(), undefined)
+    if (now - lastOut < times.heartbeatMs) return undefined
+    lastOut = now
+    return { done: false, value: stream.heartbeat() }
+  }
+  /** What the upstream's bytes, or their end, come to at once; undefined: see `ready`. */
+  const take = (item: Pumped): IteratorResult<Uint8Array> | undefined => {
+    if (item === 'tick') return silence()
+    if (item === 'end') {
+      stream.end()
+      return stream.state.ended || stream.state.error !== undefined ? undefined : fail(truncated(), stream.take())
+    }
+    lastIn = Date.now()
+    // An upstream that never falls silent may still take too long.
+    if (lastIn >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), stream.take())
+    stream.push(item)
+    if (waiting && stream.state.started) {
+      waiting = false
+      times.onFirst?.()
+    }
+    return undefined
+  }
+  const arrived = (item: Pumped): IteratorResult<Uint8Array> | undefined => {
+    if (over || stopped !== undefined) return undefined
     try {
-      while (!over) {
-        if (stopped !== undefined) return fail(stopped, stream.take())
-        const ready = stream.take()
-        if (stream.state.ended || stream.state.error !== undefined) {
-          leave()
-          if (ready !== undefined) return { done: false, value: ready }
-          break
-        }
-        if (ready !== undefined) {
-          lastOut = Date.now()
-          return { done: false, value: ready }
-        }
-        const now = Date.now()
-        const silentUntil = waiting ? firstUntil : lastIn + times.idleMs
-        const wait = Math.min(lastOut + times.heartbeatMs, silentUntil, totalUntil) - now
-        try {
-          const item = await pump.next(Math.max(0, wait))
-          if (over) break
-          if (stopped !== undefined) continue
-          if (item === 'tick') {
-            const ticked = Date.now()
-            if (ticked >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), undefined)
-            if (waiting ? ticked >= firstUntil : ticked - lastIn >= times.idleMs)
-              return fail(waiting ? noAnswer(limitOf(firstUntil)) : fellSilent(), undefined)
-            if (ticked - lastOut >= times.heartbeatMs) {
-              lastOut = ticked
-              return { done: false, value: stream.heartbeat() }
-            }
-          } else if (item === 'end') {
-            stream.end()
-            if (!stream.state.ended && stream.state.error === undefined) return fail(truncated(), stream.take())
-          } else {
-            lastIn = Date.now()
-            // An upstream that never falls silent may still take too long.
-            if (lastIn >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), stream.take())
-            stream.push(item)
-            if (waiting && stream.state.started) {
-              waiting = false
-              times.onFirst?.()
-            }
-          }
-        } catch (error) {
-          if (over) break
-          if (stopped !== undefined) continue
-          return fail(truncated(error), stream.take())
-        }
-      }
-      return { done: true, value: undefined }
-    } finally {
-      handedOver = Date.now()
+      return take(item)
+    } catch (error) {
+      return broken(error)
     }
   }
+  const broken = (error: unknown): IteratorResult<Uint8Array> | undefined =>
+    over || stopped !== undefined ? undefined : fail(truncated(error), stream.take())
 
+  /** Who waits for the next bytes. */
+  let client: BodySink | undefined
+  const answer = <T>(find: (what: T) => IteratorResult<Uint8Array> | undefined, what: T): void => {
+    let result: IteratorResult<Uint8Array> | undefined
+    let failure: { readonly error: unknown } | undefined
+    try {
+      result = find(what) ?? ready()
+    } catch (error) {
+      failure = { error }
+    }
+    if (result === undefined && failure === undefined) {
+      const silentUntil = waiting ? firstUntil : lastIn + times.idleMs
+      const wait = Math.min(lastOut + times.heartbeatMs, silentUntil, totalUntil) - Date.now()
+      pump.listen(Math.max(0, wait), upstream)
+      return
+    }
+    handedOver = Date.now()
+    const to = client
+    client = undefined
+    if (failure !== undefined) to?.onError(failure.error)
+    else if (result !== undefined) to?.onResult(result)
+  }
+  // Nothing is made for one chunk alone: thousands of streams wait at the same time, and what each of them waits with is
+  // carried along by every minor collection.
+  const upstream: PumpWaiter = {
+    onItem: (item) => answer(arrived, item),
+    onError: (error) => answer(broken, error),
+  }
+  const pull = (to: BodySink): void => {
+    client = to
+    // While the client did not read, nobody listened to the upstream: that silence is not its own.
+    lastIn += Date.now() - handedOver
+    answer(ready, undefined)
+  }
   return {
+    pull,
     [Symbol.asyncIterator]: () => ({
-      next,
+      next: () => new Promise((onResult, onError) => pull({ onResult, onError })),
       return: async () => {
         leave()
-        return { done: true, value: undefined }
+        return theEnd
       },
     }),
   }
 }
+
+const theEnd: IteratorReturnResult<undefined> = { done: true, value: undefined }

@@ -27,6 +27,20 @@ describe('a canceller', () => {
   })
 })
 
+describe('a listener that fails', () => {
+  it('does not keep the others from being told', () => {
+    const canceller = createCanceller()
+    const heard: string[] = []
+    canceller.addEventListener('abort', () => {
+      throw new Error('broken')
+    })
+    canceller.addEventListener('abort', () => heard.push('second'))
+    canceller.addEventListener('abort', { handleEvent: () => heard.push('third') })
+    expect(() => canceller.abort()).toThrow('broken')
+    expect(heard).toEqual(['second', 'third'])
+  })
+})
+
 describe('abortSignalOf', () => {
   it('gives a real signal that follows, or is aborted already', () => {
     const canceller = createCanceller()

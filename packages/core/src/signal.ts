@@ -46,10 +46,17 @@ class PlainCanceller implements Canceller {
     if (this.aborted) return
     this.aborted = true
     this.reason = reason
-    // One at a time off the list: a listener may remove another that has not been told yet.
+    // One at a time off the list: a listener may remove another that has not been told yet. One that fails must not keep the
+    // others from being told.
+    let failure: { readonly error: unknown } | undefined
     for (let listener = this.#next(); listener !== undefined; listener = this.#next())
-      if (typeof listener === 'function') listener()
-      else listener.handleEvent()
+      try {
+        if (typeof listener === 'function') listener()
+        else listener.handleEvent()
+      } catch (error) {
+        failure ??= { error }
+      }
+    if (failure !== undefined) throw failure.error
   }
 
   #next(): SignalListener | undefined {

@@ -16,7 +16,7 @@ import type { Candidate } from './prepare.ts'
 import type { Plan, ResolvedTarget, Router } from './router.ts'
 import { Search } from './search.ts'
 import type { Ledger } from './settle.ts'
-import type { Signal } from './signal.ts'
+import { type Signal, stopReason } from './signal.ts'
 import { sleep } from './sleep.ts'
 import { type Asked, isMeant, traitsOf } from './traits.ts'
 import type { Transport } from './transport.ts'
@@ -114,6 +114,8 @@ export async function tryTargets<P extends Prepared>(
         current = await search.instead()
         continue
       }
+    // Whoever left while the request was made ready (an upload came, code was loaded) is not called for.
+    if (signal.aborted) throw stopReason(signal)
     const started = launch(call, current, affinity, search.holdUntil)
     if (plan.hedgeMs === undefined) {
       const result = await started.done

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { GatewayError, type TransportRequest, type TransportResponse } from '@modelgate/core'
+import { GatewayError, type Signal, type TransportRequest, type TransportResponse } from '@modelgate/core'
 import type { Dispatcher } from 'undici'
 import { decoded, encodingsOf } from './decode-stream.ts'
 import { findHeader } from './raw-headers.ts'
@@ -26,7 +26,7 @@ const highWaterMark = 64 * 1024
 export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, AsyncIterableIterator<Uint8Array> {
   status = 0
   connection: Connection | undefined
-  readonly #request: TransportRequest
+  readonly #signal: Signal
   readonly #resolve: (response: TransportResponse) => void
   readonly #reject: (error: Error) => void
   /** Sends the call again on a fresh connection; undefined if that is not wanted. */
@@ -55,7 +55,8 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     reject: (error: Error) => void,
     resend: ((exchange: Exchange) => void) | undefined,
   ) {
-    this.#request = request
+    // Not the request: its body would be held as long as a stream runs.
+    this.#signal = request.signal
     this.#resolve = resolve
     this.#reject = reject
     this.#resend = resend
@@ -67,7 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   /** The signal's abort. An object as listener saves a closure, and is what removes it again. */
   handleEvent(): void {
     this.#cancel(
-      Object.assign(new Error('The call was aborted.', { cause: this.#request.signal.reason }), { code: 'ABORT_ERR' }),
+      Object.assign(new Error('The call was aborted.', { cause: this.#signal.reason }), { code: 'ABORT_ERR' }),
     )
   }
 
@@ -88,6 +89,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     this.status = status
     this.#rawHeaders = rawHeaders
     this.#resumeParser = resume
+    this.#resend = undefined
     this.#encodings = encodingsOf(findHeader(rawHeaders, 'content-encoding'))
     this.#resolve(this)
     return true
@@ -162,6 +164,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
 
   discard(): void {
     this.#chunks = []
+    this.#size = 0
     if (!this.#over) this.#cancel(leftEarly())
   }
 
@@ -229,7 +232,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     this.#over = true
     this.#error = error
     clearTimeout(this.#connectTimer)
-    this.#request.signal.removeEventListener('abort', this)
+    this.#signal.removeEventListener('abort', this)
     if (this.status === 0) {
       this.#reject(error ?? new Error('The upstream ended its answer before it began.'))
       return

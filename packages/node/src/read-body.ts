@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { GatewayError } from '@modelgate/core'
 import { cutOff, tooLarge, tooSlow } from './body-errors.ts'
 import { decodeBody, isEncoded } from './decode-body.ts'
 import { parsedBody } from './parsed-body.ts'
@@ -30,6 +31,7 @@ async function readEncoded(req: IncomingMessage, limit: number, encoding: string
 }
 
 const empty = new Uint8Array(0)
+const nothing = (): void => {}
 
 function readStream(req: IncomingMessage, limit: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
@@ -49,15 +51,26 @@ function readStream(req: IncomingMessage, limit: number): Promise<Uint8Array> {
     let first: Uint8Array | undefined
     let rest: Uint8Array[] | undefined
     let size = 0
+    // The listeners stay: taking them off would cost more than what they do. But they must not hold the bytes, nor the promise
+    // that does: a request lives as long as its answer.
+    let give: (bytes: Uint8Array) => void = resolve
+    let refuse: (error: GatewayError) => void = reject
+    const settled = (): void => {
+      pace.done()
+      give = nothing
+      refuse = nothing
+      first = undefined
+      rest = undefined
+    }
 
     const onData = (data: Buffer | string): void => {
       // A host may have called setEncoding.
       const chunk = typeof data === 'string' ? Buffer.from(data, req.readableEncoding ?? 'utf8') : data
       size += chunk.length
       if (size > limit) {
-        stop()
         req.pause()
-        reject(tooLarge(limit))
+        refuse(tooLarge(limit))
+        stop()
         return
       }
       pace.bytes += chunk.length
@@ -65,26 +78,22 @@ function readStream(req: IncomingMessage, limit: number): Promise<Uint8Array> {
       else if (rest === undefined) rest = [first, chunk]
       else rest.push(chunk)
     }
-    // The listeners stay: whatever comes behind the end finds a settled promise, and taking them off would cost more. The bytes
-    // must not stay with them: a request lives as long as its answer.
     const onEnd = (): void => {
-      pace.done()
-      resolve(rest === undefined ? (first ?? empty) : Buffer.concat(rest, size))
-      first = undefined
-      rest = undefined
+      give(rest === undefined ? (first ?? empty) : Buffer.concat(rest, size))
+      settled()
     }
     const onGone = (cause?: unknown): void => {
       if (req.readableEnded) return
+      refuse(cutOff(cause))
       stop()
-      reject(cutOff(cause))
     }
     const pace = guardPace(() => {
-      stop()
       req.pause()
-      reject(tooSlow())
+      refuse(tooSlow())
+      stop()
     })
     const stop = (): void => {
-      pace.done()
+      settled()
       req.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
     }
     req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { BodySink, PulledBody } from '@modelgate/core'
 
 /** Sends an iterable body: each chunk as it comes, none before the client has taken the last ones. */
 export function sendStream(
@@ -8,65 +9,104 @@ export function sendStream(
   headers: Record<string, string>,
   body: AsyncIterable<Uint8Array>,
 ): void {
-  const iterator = body[Symbol.asyncIterator]()
+  const source = sourceOf(body)
   try {
     res.writeHead(status, headers)
   } catch (error) {
-    close(iterator)
+    source.close()
     throw error
   }
   if (req.method === 'HEAD' || res.destroyed) {
-    close(iterator)
+    source.close()
     res.end()
     return
   }
   // The status leaves at once: clients give up on silent headers long before they give up on silent bodies. But what is
   // here in the same turn of the loop goes along in one write.
   setImmediate(flushHeaders, res)
-  void pump(res, iterator)
+  new Sender(res, source).start()
 }
 
 function flushHeaders(res: ServerResponse): void {
   if (!res.destroyed && !res.writableEnded) res.flushHeaders()
 }
 
-async function pump(res: ServerResponse, iterator: AsyncIterator<Uint8Array>): Promise<void> {
-  let left = false
-  let wake: (() => void) | undefined
-  const onDrain = (): void => wake?.()
-  const onClose = (): void => {
-    left = true
-    close(iterator)
-    wake?.()
-  }
-  const forget = (): void => {
-    res.off('close', onClose).off('drain', onDrain)
-  }
-  res.on('close', onClose).on('drain', onDrain)
-  try {
-    for (;;) {
-      const { done, value } = await iterator.next()
-      if (left) return
-      if (done === true) break
-      if (value.length > 0 && !res.write(value)) {
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-        wake = undefined
-        if (left) return
-      }
-    }
-    forget()
-    res.end()
-  } catch {
-    // The gateway tells its clients what went wrong in their dialect. What still throws here is told the only way that
-    // no client takes for a finished answer: the connection breaks, once the bytes before have left.
-    forget()
-    if (!left) setImmediate(() => res.destroy())
-  }
+interface Source extends Pick<PulledBody, 'pull'> {
+  /** Nothing more is wanted. A body that fails while being closed has nothing left to say. */
+  close(): void
 }
 
-/** An iterator that fails while being closed has nothing left to say. */
-function close(iterator: AsyncIterator<Uint8Array>): void {
-  iterator.return?.().catch(() => {})
+/** The gateway's own streams are pulled without a promise for each chunk, others as iterables are. */
+function sourceOf(body: AsyncIterable<Uint8Array> & Partial<Pick<PulledBody, 'pull'>>): Source {
+  const iterator = body[Symbol.asyncIterator]()
+  const close = (): void => {
+    iterator.return?.().catch(() => {})
+  }
+  if (body.pull !== undefined) return { pull: (sink) => body.pull?.(sink), close }
+  const pull = (sink: BodySink): void => {
+    iterator.next().then(
+      (result) => sink.onResult(result),
+      (error: unknown) => sink.onError(error),
+    )
+  }
+  return { pull, close }
+}
+
+class Sender implements BodySink {
+  readonly #res: ServerResponse
+  readonly #source: Source
+  #left = false
+  /** The client has not taken the last chunk yet. */
+  #full = false
+  readonly #onDrain = (): void => {
+    if (!this.#full) return
+    this.#full = false
+    this.#source.pull(this)
+  }
+  readonly #onClose = (): void => {
+    this.#left = true
+    this.#source.close()
+  }
+
+  constructor(res: ServerResponse, source: Source) {
+    this.#res = res
+    this.#source = source
+  }
+
+  start(): void {
+    this.#res.on('close', this.#onClose).on('drain', this.#onDrain)
+    this.#source.pull(this)
+  }
+
+  onResult({ done, value }: IteratorResult<Uint8Array>): void {
+    if (this.#left) return
+    try {
+      if (done === true) {
+        this.#forget()
+        this.#res.end()
+        return
+      }
+      if (value.length > 0 && !this.#res.write(value)) {
+        this.#full = true
+        return
+      }
+    } catch {
+      this.onError()
+      return
+    }
+    this.#source.pull(this)
+  }
+
+  /**
+   * The gateway tells its clients what went wrong in their dialect. What still fails here is told the only way that no client
+   * takes for a finished answer: the connection breaks, once the bytes before have left.
+   */
+  onError(): void {
+    this.#forget()
+    if (!this.#left) setImmediate(() => this.#res.destroy())
+  }
+
+  #forget(): void {
+    this.#res.off('close', this.#onClose).off('drain', this.#onDrain)
+  }
 }

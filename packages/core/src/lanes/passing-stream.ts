@@ -113,6 +113,7 @@ class PassingStream implements AnswerStream {
         this.#calm = tap.error === undefined && tap.failing !== true && this.#sse?.bare !== true
       }
     } finally {
+      viewed = undefined
       this.#hand(whole, this.#at)
     }
   }
@@ -304,8 +305,14 @@ class Moulds {
   }
 }
 
+/** A chunk with many events that are unlike each other is looked through again and again. */
+let viewed: { readonly bytes: Uint8Array; readonly view: DataView } | undefined
+
 function viewOf(bytes: Uint8Array): DataView {
-  if (bytes.length > scratch.length) return new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-  scratch.set(bytes)
-  return scratchView
+  if (viewed?.bytes === bytes) return viewed.view
+  const small = bytes.length <= scratch.length
+  if (small) scratch.set(bytes)
+  const view = small ? scratchView : new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  viewed = { bytes, view }
+  return view
 }

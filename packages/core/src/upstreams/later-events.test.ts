@@ -35,8 +35,12 @@ describe('a way to read streams that is loaded later', () => {
     expect(left).toHaveBeenCalledTimes(1)
   })
 
-  it('fails as the load does', async () => {
+  it('does not blame the upstream where it cannot be loaded', async () => {
     const failing = laterEvents(() => Promise.reject(new Error('no such file')))
-    await expect(failing(source('a').bytes)[Symbol.asyncIterator]().next()).rejects.toThrow('no such file')
+    await expect(failing(source('a').bytes)[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      info: { kind: 'internal' },
+      hints: { ours: true },
+      cause: { message: 'no such file' },
+    })
   })
 })

@@ -1,3 +1,5 @@
+import { GatewayError } from '../errors.ts'
+
 type Bytes = AsyncIterable<Uint8Array>
 
 /**
@@ -12,7 +14,11 @@ export const laterEvents =
       const source = bytes[Symbol.asyncIterator]()
       let opened: AsyncIterator<Uint8Array> | undefined
       const open = async (): Promise<IteratorResult<Uint8Array>> => {
-        const read = await load()
+        const read = await load().catch((cause: unknown) => {
+          // Nothing that the upstream is to blame for.
+          const details = { cause, hints: { ours: true } }
+          throw new GatewayError('internal', "The upstream's stream could not be read.", details)
+        })
         opened ??= read({ [Symbol.asyncIterator]: () => source })[Symbol.asyncIterator]()
         return opened.next()
       }
