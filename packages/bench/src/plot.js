@@ -75,6 +75,7 @@ export function plot(panels) {
   const all = panels.length * width
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${all} ${height}" width="${all}" height="${height}" font-family="sans-serif" font-size="11" fill="#222">`,
+    '<title>Time of a call over the size of its request</title>',
     `<rect width="${all}" height="${height}" fill="#fff"/>`,
     ...panels.flatMap((panel, i) => drawPanel(panel, i * width)),
     '</svg>\n',
