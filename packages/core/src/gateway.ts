@@ -45,6 +45,8 @@ interface Call {
 
 /**
  * Makes a gateway. The configuration is checked here, once; a TypeError says what to write instead.
+ * Translators and the checks of bodies (zod) begin to load in the background; a call that comes before them waits for those it
+ * needs (docs/decisions/0018).
  *
  * @example
  * const gateway = createGateway({
