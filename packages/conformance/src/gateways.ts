@@ -13,15 +13,15 @@ import type { Format } from './fixtures.ts'
 export const upstreamKey = 'upstream-key-5d1c07a1'
 
 /** An upstream that speaks one format, with the official provider's makers. */
-export function upstreamOf(format: Format, baseURL = 'http://upstream.test'): Upstream {
+export function upstreamOf(format: Format, baseURL = 'http://upstream.test', apiKey = upstreamKey): Upstream {
   switch (format) {
     case 'chat':
     case 'responses':
-      return openai({ apiKey: upstreamKey, baseURL: `${baseURL}/v1`, formats: [format] })
+      return openai({ apiKey, baseURL: `${baseURL}/v1`, formats: [format] })
     case 'messages':
-      return anthropic({ apiKey: upstreamKey, baseURL })
+      return anthropic({ apiKey, baseURL })
     case 'gemini':
-      return gemini({ apiKey: upstreamKey, baseURL })
+      return gemini({ apiKey, baseURL })
   }
 }
 

@@ -158,7 +158,6 @@ export async function pass(ms: number, step = 10): Promise<void> {
 }
 
 /** A line for whoever runs the suite: what was promised, as it was measured. */
-// biome-ignore lint/suspicious/noConsole: figures are meant to be seen
 export const figure = (line: number, text: string): void => console.info(`reliability ${line}: ${text}`)
 
 /** Same random numbers in every run. */

@@ -1,0 +1,178 @@
+import { type Agent, type ClientRequest, type IncomingHttpHeaders, request } from 'node:http'
+import { connect } from 'node:net'
+import type { Format } from '../fixtures.ts'
+import { pathOf, queryOf } from '../gateways.ts'
+import type { Pair, Target } from './check.ts'
+
+/** What a client asks. */
+export interface Ask extends Pair {
+  /** The prompt; a scene's marker in it has the upstream play the scene. */
+  readonly text: string
+  /** Default false. */
+  readonly stream?: boolean
+  /** Default: the target's own for this upstream. */
+  readonly model?: string
+  /** More top-level fields. */
+  readonly more?: Readonly<Record<string, unknown>>
+  /** In place of the smallest body with the prompt in it. */
+  readonly body?: string | Uint8Array
+  /** Beside those that the target needs; an empty one takes a header away. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const said: Readonly<Record<Format, (text: string) => Record<string, unknown>>> = {
+  chat: (content) => ({ messages: [{ role: 'user', content }] }),
+  messages: (content) => ({ messages: [{ role: 'user', content }], max_tokens: 1000 }),
+  gemini: (text) => ({ contents: [{ role: 'user', parts: [{ text }] }] }),
+  responses: (input) => ({ input }),
+}
+
+const modelOf = (target: Target, ask: Ask): string => ask.model ?? target.model(ask.upstream)
+
+/** The smallest body of the dialect with this prompt in it. */
+export const bodyFor = (target: Target, ask: Ask): string =>
+  JSON.stringify({
+    ...(ask.client === 'gemini' ? {} : { model: modelOf(target, ask), stream: ask.stream ?? false }),
+    ...said[ask.client](ask.text),
+    ...ask.more,
+  })
+
+/** Path and query of the call. */
+export const pathFor = (target: Target, ask: Ask): string => {
+  const asked = { model: modelOf(target, ask), stream: ask.stream ?? false }
+  return `${pathOf(ask.client, asked)}${queryOf(ask.client, asked)}`
+}
+
+export const headersFor = (target: Target, ask: Ask): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries({
+      'content-type': 'application/json',
+      ...(ask.client === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+      ...target.headers(ask),
+      ...ask.headers,
+    }).filter(([, value]) => value !== ''),
+  )
+
+/** The call, sent; what becomes of it is the caller's business. Its errors are swallowed where nobody else listens. */
+export function send(target: Target, ask: Ask, agent: Agent | false = false): ClientRequest {
+  const outgoing = request(`${target.origin}${pathFor(target, ask)}`, {
+    method: 'POST',
+    agent,
+    headers: headersFor(target, ask),
+  })
+  outgoing.on('error', () => {})
+  outgoing.end(ask.body ?? bodyFor(target, ask))
+  return outgoing
+}
+
+/** What came back, and when. */
+export interface Answer {
+  /** 0: none came. */
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer
+  readonly text: string
+  /** Milliseconds from sending to the head, and to the end. */
+  readonly headMs: number
+  readonly endMs: number
+  /** Why there is no whole answer: the connection broke, or nothing came for as long as was waited. */
+  readonly broken: string | undefined
+}
+
+/** One exchange; never rejects. @param withinMs how long is waited for the end; default 30,000 */
+export function exchange(
+  target: Target,
+  ask: Ask,
+  { agent = false, withinMs = 30_000 }: { agent?: Agent | false; withinMs?: number } = {},
+): Promise<Answer> {
+  return new Promise((resolve) => {
+    const begun = performance.now()
+    const parts: Buffer[] = []
+    let status = 0
+    let headers: IncomingHttpHeaders = {}
+    let headMs = Number.NaN
+    const outgoing = send(target, ask, agent)
+    const finish = (broken?: string): void => {
+      clearTimeout(timer)
+      const bytes = Buffer.concat(parts)
+      const endMs = performance.now() - begun
+      resolve({ status, headers, bytes, text: bytes.toString('utf8'), headMs, endMs, broken })
+    }
+    const timer = setTimeout(() => {
+      finish(`no end within ${withinMs} ms`)
+      outgoing.destroy()
+    }, withinMs)
+    outgoing.on('error', (error) => finish(error.message))
+    outgoing.on('response', (incoming) => {
+      status = incoming.statusCode ?? 0
+      headers = incoming.headers
+      headMs = performance.now() - begun
+      incoming.on('data', (part: Buffer) => parts.push(part))
+      incoming.on('error', (error) => finish(error.message))
+      incoming.on('end', () => finish())
+    })
+  })
+}
+
+/** What a raw client does, step by step: bytes, waiting, half-closing, breaking off. */
+export type RawStep = string | Uint8Array | { readonly wait: number } | 'end' | 'reset'
+
+export interface RawExchange {
+  /** Everything that came back. */
+  readonly raw: string
+  /** Of the first answer; 0: none came. */
+  readonly status: number
+  /** Milliseconds from the connection's begin to the first byte of an answer (NaN: none), and to its end. */
+  readonly firstMs: number
+  readonly endMs: number
+  /** The gateway ended the connection before `withinMs` were over. */
+  readonly closed: boolean
+  readonly error: string | undefined
+}
+
+/** Bytes on a socket of their own, with nothing that a library would mend. Never rejects. @param withinMs default 10,000 */
+export function rawExchange(target: Target, steps: readonly RawStep[], withinMs = 10_000): Promise<RawExchange> {
+  return new Promise((resolve) => {
+    const { hostname, port } = new URL(target.origin)
+    const begun = performance.now()
+    const parts: Buffer[] = []
+    let firstMs = Number.NaN
+    let error: string | undefined
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    const finish = (closed: boolean): void => {
+      clearTimeout(timer)
+      socket.destroy()
+      const raw = Buffer.concat(parts).toString('latin1')
+      const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(raw)?.[1] ?? 0)
+      resolve({ raw, status, firstMs, endMs: performance.now() - begun, closed, error })
+    }
+    const timer = setTimeout(() => finish(false), withinMs)
+    socket.on('data', (part) => {
+      if (parts.length === 0) firstMs = performance.now() - begun
+      parts.push(part)
+    })
+    socket.on('error', (cause) => {
+      error = cause.message
+    })
+    socket.on('end', () => finish(true))
+    socket.on('close', () => finish(true))
+    const play = async (): Promise<void> => {
+      for (const step of steps) {
+        if (socket.destroyed) return
+        if (step === 'end') socket.end()
+        else if (step === 'reset') socket.resetAndDestroy()
+        else if (typeof step === 'string' || step instanceof Uint8Array) socket.write(step)
+        else await new Promise((done) => setTimeout(done, step.wait))
+      }
+    }
+    void play()
+  })
+}
+
+/** A request's head as raw bytes, with the target's credential. @param headers beside them; an empty one takes a header away */
+export const rawRequest = (target: Target, ask: Ask, headers: Readonly<Record<string, string>> = {}): string => {
+  const { host } = new URL(target.origin)
+  const all = { host, ...headersFor(target, ask), ...headers }
+  const lines = Object.entries(all).flatMap(([name, value]) => (value === '' ? [] : [`${name}: ${value}\r\n`]))
+  return `POST ${pathFor(target, ask)} HTTP/1.1\r\n${lines.join('')}\r\n`
+}

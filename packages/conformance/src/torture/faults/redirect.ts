@@ -1,0 +1,40 @@
+import type { Check } from '../check.ts'
+import { exchange } from '../client.ts'
+import { tally } from '../figures.ts'
+import { readError } from '../judge.ts'
+import { answerWell } from '../playing.ts'
+
+const statuses = [301, 302, 303, 307, 308]
+
+/** An upstream that sends its caller elsewhere: with the key that was meant for it alone. */
+export const redirect: Check = {
+  row: 17,
+  group: 'Faults',
+  title: 'Redirect from upstream',
+  promise: 'not followed, 502',
+  async run({ target, upstream }) {
+    const complaints: string[] = []
+    let asked = 0
+    for (const pair of target.pairs)
+      for (const status of statuses) {
+        const scene = upstream.play((call) => {
+          if (call.number > 1) return answerWell(call)
+          call.response.writeHead(status, { location: `${upstream.origin}${call.path}` })
+          call.response.end()
+        })
+        const answer = await exchange(target, { ...pair, text: scene.marker })
+        scene.end()
+        asked++
+        const what = `${pair.client} from ${pair.upstream}, ${status}`
+        if (scene.calls.length !== 1) complaints.push(`${what}: ${scene.calls.length} calls upstream`)
+        else if (answer.status !== 502) complaints.push(`${what}: answered ${answer.status}`)
+        else if (readError(pair.client, answer) === undefined) complaints.push(`${what}: not in the dialect`)
+        else if (answer.text.includes(`:${upstream.port}`)) complaints.push(`${what}: names an internal host`)
+      }
+    return {
+      held: complaints.length === 0,
+      figure: `${asked - complaints.length}/${asked} answered 502, not followed`,
+      notes: tally(complaints),
+    }
+  },
+}

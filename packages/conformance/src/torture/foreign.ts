@@ -1,0 +1,85 @@
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { portkeyHeaders, startPortkey } from '../../../bench/src/peers.js'
+import { type Format, formats } from '../fixtures.ts'
+import type { Pair, Target } from './check.ts'
+
+/** How a gateway that is not ours is reached. */
+export interface ForeignOptions {
+  readonly url: string
+  /** Sent as a bearer token; more headers beside it. */
+  readonly token?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Default: every client format with every upstream format. */
+  readonly pairs?: readonly Pair[]
+  /** What to ask for, by upstream format. Default: `chat-model`, `messages-model`, …. */
+  readonly models?: Readonly<Partial<Record<Format, string>>>
+  readonly pid?: number
+}
+
+/** A gateway that somebody else started and pointed at the upstream. */
+export const foreign = ({ url, token, headers = {}, pairs, models = {}, pid }: ForeignOptions): Target => ({
+  name: url,
+  origin: url.replace(/\/+$/, ''),
+  pairs: pairs ?? formats.flatMap((client) => formats.map((upstream) => ({ client, upstream }))),
+  model: (upstream) => models[upstream] ?? `${upstream}-model`,
+  headers: () => ({ ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers }),
+  pid,
+  log: () => '',
+  own: undefined,
+  stop: async () => {},
+})
+
+/** Each format with itself. */
+const straight = formats.map((format) => ({ client: format, upstream: format }))
+
+/** The least that a proxy can be: `node:http` in front, an undici `Pool` behind. */
+async function startBare(upstreamOrigin: string): Promise<Target> {
+  // As seen from where the kit is bundled to.
+  const file = fileURLToPath(new URL('../../../../bench/src/bare-proxy.js', import.meta.url))
+  const child = fork(file, [upstreamOrigin], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+  const { port } = await new Promise<{ port: number }>((resolve, reject) => {
+    child.once('message', (message) => resolve(message as { port: number }))
+    child.once('exit', (code) => reject(new Error(`the bare proxy ended with ${code}`)))
+  })
+  return {
+    ...foreign({ url: `http://127.0.0.1:${port}`, pairs: straight }),
+    name: 'bare proxy',
+    pid: child.pid,
+    async stop() {
+      child.kill('SIGKILL')
+    },
+  }
+}
+
+/** @throws Error where npm does not have it */
+async function startPeer(upstreamOrigin: string): Promise<Target> {
+  const started = await startPortkey(undefined)
+  if (started === undefined) throw new Error('Portkey could not be started')
+  const providers: Readonly<Record<string, { provider: string; host: string }>> = {
+    chat: { provider: 'openai', host: `${upstreamOrigin}/v1` },
+    messages: { provider: 'anthropic', host: `${upstreamOrigin}/v1` },
+  }
+  return {
+    ...foreign({
+      url: `http://127.0.0.1:${started.port}`,
+      pairs: [
+        { client: 'chat', upstream: 'chat' },
+        { client: 'chat', upstream: 'messages' },
+        { client: 'messages', upstream: 'messages' },
+      ],
+    }),
+    name: 'Portkey 1.15.2',
+    headers({ upstream }) {
+      const { provider = '', host = '' } = providers[upstream] ?? {}
+      return { ...portkeyHeaders(provider, host), authorization: 'Bearer upstream-key' }
+    },
+    stop: started.stop,
+  }
+}
+
+/** Others that can be started here, to see where they fall short. */
+export const others: Readonly<Record<string, (upstreamOrigin: string) => Promise<Target>>> = {
+  bare: startBare,
+  portkey: startPeer,
+}

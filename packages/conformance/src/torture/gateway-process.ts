@@ -1,0 +1,147 @@
+// A gateway of our own in a process of its own: `own.ts` starts it with a server's name, the upstream's origin and a profile,
+// and asks it things by messages.
+import { readdirSync } from 'node:fs'
+import { createGateway, type Gateway, type GatewayConfig, type Plugin } from '@modelgate/core'
+import { createTokens, folderStorage, redisStorage, type Tokens } from '@modelgate/tokens'
+import { createClient } from 'redis'
+import { drain } from '../../../../examples/server/drain.js'
+import { formats } from '../fixtures.ts'
+import { forgetful, upstreamKey, upstreamOf } from '../gateways.ts'
+import { callers, type Finished, type Profile, type Stats } from './check.ts'
+import { hosts } from './hosts.ts'
+
+const [serverName = 'node', upstreamOrigin = '', profileText = '{}'] = process.argv.slice(2)
+const profile = JSON.parse(profileText) as Profile
+
+let unhandledRejections = 0
+process.on('unhandledRejection', (reason) => {
+  unhandledRejections++
+  console.error('unhandled rejection:', reason)
+})
+
+const total = (count: number | { total: number } | undefined): number =>
+  typeof count === 'object' ? count.total : (count ?? 0)
+
+let finished: Finished[] = []
+const witness: Plugin = {
+  name: 'witness',
+  onFinish(event) {
+    finished.push({
+      requestId: event.requestId,
+      outcome: event.outcome,
+      status: event.status,
+      identity: event.identity?.id ?? null,
+      model: event.model,
+      attempts: event.attempts.length,
+      inputTokens: total(event.usage?.input),
+      outputTokens: total(event.usage?.output),
+    })
+  },
+}
+
+async function openTokens(where: NonNullable<Profile['tokens']>): Promise<Tokens> {
+  if ('folder' in where) return createTokens({ storage: folderStorage(where.folder) })
+  const client = createClient({ url: where.redis })
+  // A Redis that goes away is what some checks are about.
+  client.on('error', () => {})
+  await client.connect()
+  return createTokens({ storage: redisStorage({ client, prefix: where.prefix }) })
+}
+
+const tokens = profile.tokens === undefined ? undefined : await openTokens(profile.tokens)
+
+const fixed: GatewayConfig['auth'] = (credential) =>
+  credential === callers.alice
+    ? { id: 'alice' }
+    : credential === callers.narrow
+      ? { id: 'bob', models: ['chat-model'] }
+      : null
+
+function configOf({
+  defaults,
+  upstreams = {},
+  models = {},
+  tokens: _,
+  traces: __,
+  ...rest
+}: Profile): GatewayConfig<string> {
+  return {
+    ...(defaults === true ? {} : { retry: false, breaker: false, health: forgetful }),
+    auth: tokens?.authenticate ?? fixed,
+    upstreams: {
+      ...Object.fromEntries(formats.map((format) => [format, upstreamOf(format, upstreamOrigin)])),
+      ...Object.fromEntries(
+        Object.entries(upstreams).map(([name, { format, baseURL, apiKey = upstreamKey }]) => [
+          name,
+          upstreamOf(format, baseURL, apiKey),
+        ]),
+      ),
+    },
+    models: { ...Object.fromEntries(formats.map((format) => [`${format}-model`, format])), ...models },
+    plugins: [witness],
+    ...rest,
+  }
+}
+
+const gateway: Gateway = createGateway(configOf(profile))
+const mount = hosts[serverName]
+if (mount === undefined) throw new Error(`no server is called '${serverName}': ${Object.keys(hosts).join(', ')}`)
+const { server, origin } = await mount(gateway)
+
+const openFiles = (): number => {
+  try {
+    return readdirSync('/proc/self/fd').length
+  } catch {
+    return -1
+  }
+}
+
+async function stats(): Promise<Stats> {
+  // Twice: what the first collection finalizes, the second one frees.
+  for (let round = 0; round < 2; round++) {
+    globalThis.gc?.()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  const resources: Record<string, number> = {}
+  for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1
+  const { rss, heapUsed } = process.memoryUsage()
+  return { rss, heapUsed, fds: openFiles(), resources, unhandledRejections }
+}
+
+const needTokens = (): Tokens => {
+  if (tokens === undefined) throw new Error('the profile says nothing of tokens')
+  return tokens
+}
+
+/** What `own.ts` may ask. */
+const answers: Readonly<Record<string, (argument: never) => unknown>> = {
+  stats,
+  finished() {
+    const told = finished
+    finished = []
+    return told
+  },
+  issue: (token: Parameters<Tokens['issue']>[0]) => needTokens().issue(token),
+  revoke: (id: string) => needTokens().revoke(id),
+}
+
+process.on('message', async (message: { id: number; ask: string; argument?: unknown }) => {
+  const { id, ask, argument } = message
+  try {
+    const answer = answers[ask]
+    if (answer === undefined) throw new Error(`nobody answers '${ask}'`)
+    process.send?.({ id, result: await answer(argument as never) })
+  } catch (error) {
+    process.send?.({ id, error: error instanceof Error ? error.message : String(error) })
+  }
+})
+
+process.once('SIGTERM', async () => {
+  await drain(server, gateway)
+  await tokens?.close()
+  process.disconnect?.()
+  // No exit: nothing may be left that keeps the process alive.
+})
+process.once('disconnect', () => process.exit())
+
+process.send?.({ origin })

@@ -1,0 +1,76 @@
+import type { Check, OwnGateway, Setting, Target } from './check.ts'
+import { startOwn } from './own.ts'
+import type { Row } from './report.ts'
+import { startUpstream, type Upstream } from './upstream.ts'
+
+export interface RunOptions {
+  readonly checks: readonly Check[]
+  readonly short: boolean
+  /** Where the upstream is to listen: a gateway that somebody else started has been told. Default: any free port. */
+  readonly upstreamPort?: number
+  /** Told of each row as it comes. */
+  onRow?(row: Row): void
+}
+
+/** What a row gets before it is given up, in minutes. */
+const patience = 20
+
+/**
+ * Asks one gateway for every row, one after the other, so that no check disturbs another's figures.
+ *
+ * @param start the gateway to ask, once the upstream has an address
+ */
+export async function torture(
+  start: (upstreamOrigin: string) => Promise<Target>,
+  { checks, short, upstreamPort = 0, onRow }: RunOptions,
+): Promise<readonly Row[]> {
+  const upstream = await startUpstream(upstreamPort)
+  const rows: Row[] = []
+  try {
+    const target = await start(upstream.origin)
+    try {
+      for (const check of checks) {
+        const row = await askFor(check, target, upstream, short)
+        rows.push(row)
+        onRow?.(row)
+      }
+    } finally {
+      await target.stop()
+    }
+  } finally {
+    await upstream.close()
+  }
+  return rows
+}
+
+async function askFor(check: Check, target: Target, upstream: Upstream, short: boolean): Promise<Row> {
+  const started: (Target & { readonly own: OwnGateway })[] = []
+  const setting: Setting = {
+    target,
+    upstream,
+    short,
+    count: (full, few) => (short ? few : full),
+    async fresh(profile) {
+      if (target.own === undefined) return undefined
+      const one = await startOwn(target.own.server, upstream.origin, profile)
+      started.push(one)
+      return one
+    },
+  }
+  const begun = performance.now()
+  const seconds = (): number => (performance.now() - begun) / 1000
+  let timer: NodeJS.Timeout | undefined
+  try {
+    const tooLong = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no figure after ${patience} minutes`)), patience * 60_000)
+    })
+    const outcome = await Promise.race([check.run(setting), tooLong])
+    return { check, outcome, seconds: seconds() }
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error)
+    return { check, outcome: { held: false, figure: `the check itself broke: ${said}` }, seconds: seconds() }
+  } finally {
+    clearTimeout(timer)
+    await Promise.all(started.map((one) => one.stop()))
+  }
+}
