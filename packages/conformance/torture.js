@@ -6,7 +6,7 @@ const source = fileURLToPath(new URL('src/torture', import.meta.url))
 // Within the package, so that its dependencies are found from there.
 const outdir = fileURLToPath(new URL('node_modules/.cache/torture', import.meta.url))
 await build({
-  entryPoints: [`${source}/main.ts`, `${source}/gateway-process.ts`],
+  entryPoints: ['main', 'gateway-process', 'secrets/hostile-client'].map((name) => `${source}/${name}.ts`),
   outdir,
   outExtension: { '.js': '.mjs' },
   bundle: true,
@@ -18,4 +18,6 @@ await build({
   sourcemap: true,
   logLevel: 'error',
 })
+// Bundled, the kit no longer lies where it would look for recorded traffic.
+process.env.MODELGATE_SHARED ??= fileURLToPath(new URL('../../../shared', import.meta.url))
 await import(`${outdir}/main.mjs`)

@@ -6,7 +6,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { createGateway, openai } from '@modelgate/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { formats, simpleRequest } from './fixtures.ts'
-import { gatewayTo, requestTo } from './gateways.ts'
+import { gatewayTo, requestTo, upstreamOf } from './gateways.ts'
 import { figure, type Told, told } from './router-faults.ts'
 import { completion, eventsOf } from './router-faults-upstreams.ts'
 import { type ServerKind, servers } from './servers.ts'
@@ -134,6 +134,42 @@ describe('connections', () => {
     const twice = seen.length - new Set(seen).size
     figure(16, `keep-alive race: ${failed} of ${total} calls failed, ${twice} arrived twice`)
     expect([failed, twice, seen.length]).toEqual([0, 0, total])
+  })
+
+  test('a prompt that breaks its server is sent three times at most, however many connections look closed', async () => {
+    let broken = 0
+    const { origin } = await listening(async (req, res) => {
+      let text = ''
+      for await (const data of req) text += data
+      if (text.includes('poison')) {
+        broken++
+        req.socket.resetAndDestroy()
+      } else res.writeHead(200, { 'content-type': 'application/json' }).end(completion())
+    })
+    const upstreams = { a: upstreamOf('chat', origin), b: upstreamOf('chat', origin) }
+    const ask = await started(
+      createGateway({
+        auth: 'none',
+        upstreams,
+        models: { one: 'a', two: ['a', 'b'], three: ['a', 'b', { upstream: 'a', model: 'other' }] },
+        logger: false,
+        breaker: false,
+        retry: { budgetFloor: 100, backoffMs: 1 },
+      }),
+    )
+    const say = (model: string, content: string): Promise<Told> =>
+      ask(requestTo('chat', JSON.stringify({ model, messages: [{ role: 'user', content }] })))
+    const most: number[] = []
+    for (const model of ['one', 'two', 'three']) {
+      // Connections that have answered before: a reset on one of them may mean that it was closed all along.
+      await Promise.all(Array.from({ length: 8 }, () => say(model, 'well')))
+      broken = 0
+      expect((await say(model, 'poison')).status).toBe(502)
+      most.push(broken)
+    }
+    figure(20, `a reset on used connections, one to three targets: ${most.join(', ')} upstream calls`)
+    expect(Math.min(...most)).toBeGreaterThanOrEqual(2)
+    expect(Math.max(...most)).toBeLessThanOrEqual(3)
   })
 
   test('a redirect is not followed', async () => {

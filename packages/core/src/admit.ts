@@ -1,6 +1,7 @@
 import { estimateBody } from './estimate-body.ts'
 import type { Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
+import { fieldsOf, type RequestBody } from './lanes/wire.ts'
 import type { Admission, AdmitCall } from './plugin.ts'
 import type { ResolvedTarget } from './router.ts'
 import type { Counted, Ledger } from './settle.ts'
@@ -58,7 +59,7 @@ function askedOf({ ledger, inbound, request }: Admitted, targets: readonly Resol
     startedAt: ledger.arrivedAt,
     targets: targets.map(({ upstreamName: upstream, model }) => ({ upstream, model })),
     estimate() {
-      estimated ??= estimate(ledger.counted, request.value)
+      estimated ??= estimate(ledger.counted, request)
       return estimated
     },
     header: (name) => inbound.header(name),
@@ -67,11 +68,12 @@ function askedOf({ ledger, inbound, request }: Admitted, targets: readonly Resol
 
 const nothing = { input: 0, output: 0 } as const
 
-function estimate(counted: Counted | undefined, body: JsonObject): ReturnType<AdmitCall['estimate']> {
+function estimate(counted: Counted | undefined, request: RequestBody): ReturnType<AdmitCall['estimate']> {
   if (counted === undefined) return nothing
   const { output } = counted
-  const input = estimateBody(body)
+  const input = request.outline?.tokens ?? estimateBody(request.value)
   if (output === undefined) return { input, output: 0 }
+  const body = fieldsOf(request)
   const each = largestAt(body, output.fields)
   const times = largestAt(body, output.times ?? []) ?? 1
   return { input, output: each === undefined ? undefined : each * times }

@@ -7,12 +7,13 @@ import type { AnswerStream, WholeAnswer } from './lanes/lane.ts'
 import { fellSilent, noAnswer, tookTooLong } from './late.ts'
 import type { Attempt as AttemptEvent } from './plugin.ts'
 import { createPump, type Pump } from './pump.ts'
+import { redact } from './redact.ts'
 import { prime, truncated } from './relay.ts'
 import { type Onward, onwardFrom } from './retry.ts'
 import type { ResolvedTarget } from './router.ts'
 import { createCanceller, type Signal, stopReason } from './signal.ts'
 import type { Prepared } from './targets.ts'
-import type { Transport, TransportResponse } from './transport.ts'
+import type { Transport, TransportRequest, TransportResponse } from './transport.ts'
 import { readErrorUnder200, readUpstreamError, toClientError, unreachable } from './upstream-error.ts'
 
 /** What an attempt is made of. */
@@ -35,6 +36,8 @@ export interface AttemptOptions {
   /** Filled in as the answer comes, which for a stream may be after the attempt's end. */
   readonly log: AttemptLog
   readonly ticket: Ticket
+  /** The transport may send it twice. */
+  readonly resend: boolean
 }
 
 /** In milliseconds; `answerBytes` in bytes. */
@@ -195,7 +198,9 @@ export class Attempt {
       pump.close()
       const { error } = stream.state
       this.#doing = cutOff
-      throw error === undefined ? cause : toClientError(error, error.status, target.upstream)
+      // That the answer stopped is the reader's word: before the first event the cause knows better.
+      const unsaid = error === undefined || error.kind === 'upstream_truncated'
+      throw unsaid ? cause : toClientError(error, error.status, target.upstream)
     }
     clearTimeout(this.#timer)
     if (stream.state.started || stream.state.ended) this.#answered()
@@ -237,7 +242,7 @@ export class Attempt {
   }
 
   #send(): Promise<TransportResponse> {
-    const { target, key, prepared, inbound, extraHeaders, transport, stream, limits } = this.#options
+    const { target, key, prepared, inbound, extraHeaders, transport, stream, limits, resend } = this.#options
     if (this.#stopped !== undefined) throw stopReason(this.#stopped)
     const { lane, url } = prepared
     const { upstream } = target
@@ -247,7 +252,8 @@ export class Attempt {
     const { body } = lane
     const { connectMs } = limits
     const signal = this.#canceller
-    const request = { method: 'POST', url, headers, body, signal, ...(connectMs === undefined ? {} : { connectMs }) }
+    const wishes = connectMs === undefined && resend ? none : { ...(connectMs !== undefined && { connectMs }), resend }
+    const request = { method: 'POST', url, headers, body, signal, ...wishes }
     if (upstream.authorize === undefined) return transport(request)
     const call = { method: 'POST', url, headers, body }
     return authorized(upstream, call, signal).then((headers) => transport({ ...request, headers }))
@@ -257,8 +263,10 @@ export class Attempt {
   #receive(response: TransportResponse): Promise<GatewayError> | undefined {
     const { log, prepared, target } = this.#options
     log.status = response.status
+    if (response.resent === true) log.resent = true
     const id = response.header('x-request-id') ?? response.header('request-id')
-    if (id !== undefined) log.upstreamRequestId = id
+    // Into traces and ledgers nothing goes that an upstream could hide there.
+    if (id !== undefined) log.upstreamRequestId = redact(id, target.upstream)
     if (response.status >= 200 && response.status < 300) return undefined
     this.#doing = asItIs
     return readUpstreamError(response, prepared.codec, target.upstream)
@@ -317,6 +325,7 @@ export class Attempt {
     this.#abort()
     const error = this.#reason(cause)
     log.error = error.info.kind
+    if (wasResent(error.cause)) log.resent = true
     log.latencyMs ??= Date.now() - this.#startedAt
     const { hints } = error
     ticket.over(error, hints?.waitMs)
@@ -330,12 +339,18 @@ export class Attempt {
 
 const ring = (attempt: Attempt): void => attempt.ring()
 
+/** What most calls wish of the transport. */
+const none: Pick<TransportRequest, 'connectMs' | 'resend'> = {}
+
 /** The first event, or the whole answer, is there. Said once. */
 function answeredNow(log: AttemptLog, ticket: Ticket, startedAt: number, stream: boolean): void {
   if (log.latencyMs !== undefined) return
   log.latencyMs = Date.now() - startedAt
   ticket.answered(log.latencyMs, stream)
 }
+
+/** How transports tell of a call that was sent twice and failed. */
+const wasResent = (cause: unknown): boolean => cause instanceof Error && 'resent' in cause && cause.resent === true
 
 const hasNoEndpoint = (status = 0): boolean =>
   (status >= 300 && status < 400) || status === 404 || status === 405 || status === 415 || status === 501

@@ -32,3 +32,14 @@ it.each([
   expect(await outcome(answer)).toEqual(expected)
   expect(await outcome(Promise.resolve(answer))).toEqual(expected)
 })
+
+it.each(['x-api-key', 'x-goog-api-key'])('%s with nothing in it is no credential', (name) => {
+  const blank = { ...inbound, header: (asked: string) => (asked === name ? ' \t' : undefined) }
+  const asked: string[] = []
+  const auth: Authenticate = (credential) => {
+    asked.push(credential)
+    return { id: 'me' }
+  }
+  expect(() => authenticate(auth, blank, route)).toThrow("You didn't provide an API key")
+  expect(asked).toEqual([])
+})

@@ -16,8 +16,8 @@ export function readCredential(inbound: Inbound, route: Route): string | undefin
     const token = authorization.slice(7).trim()
     if (token !== '') return token
   }
-  const key = inbound.header('x-api-key') || inbound.header('x-goog-api-key')
-  if (key !== undefined && key !== '') return key.trim()
+  const key = inbound.header('x-api-key')?.trim() || inbound.header('x-goog-api-key')?.trim()
+  if (key !== undefined && key !== '') return key
   if (route.protocolKey === true) return tokenOffered(inbound)
   if (route.queryKey === true) return new URLSearchParams(inbound.query).get('key') || undefined
   return undefined

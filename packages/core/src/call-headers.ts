@@ -19,7 +19,7 @@ export async function authorized(
   const known = typeof body === 'string' || body instanceof Uint8Array ? body : undefined
   try {
     const made = await untilAborted(upstream.authorize({ ...call, body: known }), signal)
-    latest.set(upstream, made)
+    remember(upstream, made)
     return { ...call.headers, ...made }
   } catch (cause) {
     throw new GatewayError(
@@ -46,9 +46,37 @@ async function untilAborted<T>(made: T | Promise<T>, signal: Signal): Promise<T>
   }
 }
 
-/** What was last made for a call to an upstream. An access token in it is good for others too, and as secret as a key. */
-const latest = new WeakMap<Upstream, Headers>()
-export const madeHeaders = (upstream: Upstream): Headers => latest.get(upstream) ?? {}
+/** A header that was made for a call. */
+export interface MadeHeader {
+  readonly name: string
+  readonly value: string
+}
+
+/**
+ * What was made for the latest calls to an upstream, by its value. An access token among it is good for others too, and as secret
+ * as a key; while one call goes on with it, others may have another.
+ */
+const allMade = new WeakMap<Upstream, Map<string, MadeHeader>>()
+/** Signatures are good for one call each: those of calls that are long over need not be remembered. */
+const mostMade = 64
+
+function remember(upstream: Upstream, headers: Headers): void {
+  let known = allMade.get(upstream)
+  if (known === undefined) {
+    known = new Map()
+    allMade.set(upstream, known)
+  }
+  for (const name in headers) {
+    const value = headers[name] as string
+    const header = known.get(value) ?? { name, value }
+    // To the end: what is used is kept.
+    known.delete(value)
+    known.set(value, header)
+    if (known.size > mostMade) known.delete(known.keys().next().value as string)
+  }
+}
+
+export const madeHeaders = (upstream: Upstream): Iterable<MadeHeader> => allMade.get(upstream)?.values() ?? []
 
 /** The headers of one call: the upstream's own, and those of the client that it passes on. */
 export function headersTo(

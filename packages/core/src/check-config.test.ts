@@ -8,6 +8,10 @@ it('an undefined limit is the default, not no limit', () => {
   expect(limitsOf(undefined)).toEqual(defaultLimits)
 })
 
+it('a heartbeat every 15 s is kept also by timers that are late', () => {
+  expect(defaultLimits.heartbeatMs).toBeLessThanOrEqual(14_000)
+})
+
 it('an endless time is the longest a timer takes; endless sizes stay endless', () => {
   const { firstByteMs, bodyBytes } = limitsOf({
     firstByteMs: Number.POSITIVE_INFINITY,

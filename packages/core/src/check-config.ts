@@ -8,11 +8,13 @@ export const defaultLimits: Required<Limits> = {
   bodyBytes: 32 * 1024 * 1024,
   uploadBytes: 512 * 1024 * 1024,
   depth: 128,
+  values: 350_000,
   holdMs: 30_000,
   firstByteMs: 600_000,
   idleMs: 300_000,
   totalMs: 2 ** 31 - 1,
-  heartbeatMs: 15_000,
+  // Every 15 s is promised, and timers are never early.
+  heartbeatMs: 14_000,
   answerBytes: 64 * 1024 * 1024,
   realtimeIdleMs: 900_000,
   realtimeMessageBytes: 16 * 1024 * 1024,
@@ -38,7 +40,7 @@ const countedFormats: ReadonlySet<Format> = new Set(
 
 /** Looks at a configuration once, at the start. Throws a TypeError whose message says what to write instead. */
 export function checkConfig(config: GatewayConfig): void {
-  const { auth, upstreams, health, onLoss, explain, tokenizer, limits = {}, basePath, spool } = config
+  const { auth, upstreams, health, onLoss, explain, tokenizer, limits = {}, basePath, spool, media } = config
   if (auth !== 'none' && typeof auth !== 'function')
     throw new TypeError(
       "auth is required: give a function (credential) => identity | null, or the word 'none' to let every call in",
@@ -72,6 +74,8 @@ export function checkConfig(config: GatewayConfig): void {
     throw new TypeError('spool is not a function () => Spool: give one such as fileSpool of @modelgate/node')
   if (tokenizer !== undefined && typeof tokenizer !== 'function')
     throw new TypeError('tokenizer is not a function (text) => number')
+  if (media !== undefined && (typeof media.allows !== 'function' || typeof media.fetch !== 'function'))
+    throw new TypeError('media is no MediaPolicy: make one with mediaFetcher({ hosts: [...] })')
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(defaultLimits, name))
       throw new TypeError(`limits.${name} is unknown: the limits are ${Object.keys(defaultLimits).join(', ')}`)

@@ -1,6 +1,7 @@
 import type { Tokenizer } from './estimate-tokenizer.ts'
 import type { Format, JsonObject } from './formats/ir.ts'
 import type { HealthState } from './health/state.ts'
+import type { MediaPolicy } from './media.ts'
 import type { Spool } from './operations/multipart/spool.ts'
 import type { Plugin } from './plugin.ts'
 import type { ResponseStore } from './state/store.ts'
@@ -173,6 +174,12 @@ export interface Limits {
    * put it but memory (outside of the adapters for Node), `bodyBytes` holds for uploads too.
    */
   uploadBytes?: number
+  /**
+   * Most values and names in a request's JSON body: objects, lists, their members and elements. More are answered 400, since reading
+   * millions of them holds up every other call, however small they are. Default 350,000: more than the tokens of the largest
+   * embeddings call.
+   */
+  values?: number
   /** Deepest nesting of a request body; deeper ones are answered 400. Default 128. */
   depth?: number
   /** Milliseconds until a streaming call is answered 200 with heartbeats though the upstream has sent no event yet. Default 30,000. */
@@ -183,7 +190,7 @@ export interface Limits {
   idleMs?: number
   /** Milliseconds from a call upstream until its last byte, streams included. Default: no limit. */
   totalMs?: number
-  /** Milliseconds of silence towards the client until a heartbeat is sent. Default 15,000. */
+  /** Milliseconds of silence towards the client until a heartbeat is sent. Default 14,000. */
   heartbeatMs?: number
   /** Largest upstream JSON answer, and largest single stream event, in bytes. Default 64 MiB. */
   answerBytes?: number
@@ -235,6 +242,11 @@ export interface GatewayConfig<U extends string = string> {
    * for Node a temporary file; elsewhere memory, within `limits.bodyBytes`.
    */
   spool?: () => Spool
+  /**
+   * Which images, documents and sounds that a chat request names by URL the gateway may fetch, to send them as data to upstreams that
+   * could not be sent the address. Default: none; nothing a client names is ever fetched. See `mediaFetcher` of the Node adapters.
+   */
+  media?: MediaPolicy
   /** Path prefix under which the host serves the gateway (`/ai`); stripped before matching. */
   basePath?: string
   /** Makes the upstream calls instead of the adapter's transport. */

@@ -4,8 +4,8 @@ import { isObject } from './formats/shared/reader.ts'
 /** Text that is longer than this may be data (an image, a sealed value), not words. */
 const longestWord = 2000
 /** Tokens of such data: about the largest image that providers charge. */
-const dataTokens = 1600
-const charsPerToken = 4
+export const dataTokens = 1600
+export const charsPerToken = 4
 /** Characters of what a body says beside its texts, for each of them: marks, ids. */
 const charsAround = 4
 /** How many characters of a text are looked at, spread over it. */

@@ -11,11 +11,11 @@ import { chooseLane } from './lanes/choose.ts'
 import type { RequestBody } from './lanes/wire.ts'
 import { askedPolicy, policyFor, refusal } from './loss-policy.ts'
 import { dressed, untranslatable } from './prepare.ts'
+import { maskHeaders, redact } from './redact.ts'
 import type { ResolvedTarget } from './router.ts'
 import type { Ledger } from './settle.ts'
 import type { Shared } from './targets.ts'
 import { isMeant, traitsOf } from './traits.ts'
-import { maskHeaders, redact } from './upstream-error.ts'
 
 /** What a call would do, found out without calling anyone. */
 export interface Explanation {

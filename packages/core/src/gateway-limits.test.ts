@@ -64,6 +64,23 @@ describe('limits', () => {
   })
 })
 
+it.each([
+  ['nothing', '', 'text/event-stream'],
+  ['comments', ': one\n\n: two\n\n', 'text/event-stream'],
+  ['a page', '<html><h1>Bad Gateway</h1></html>', 'text/event-stream'],
+  ['a page without a type', '<html><h1>Bad Gateway</h1></html>', ''],
+])('%s in place of a stream is a bad response, in either lane', async (_, body, type) => {
+  const answer: Answer = () =>
+    new Response(new TextEncoder().encode(body), { headers: type === '' ? {} : { 'content-type': type } })
+  const { post, chat, finished } = setUp({ a: answer, m: answer }, { retry: false, breaker: false })
+  const translated = { model: 'claude-x', stream: true, messages: [{ role: 'user', content: 'hi' }] }
+  for (const reply of [await chat({ stream: true }), await post('/v1/chat/completions', translated)]) {
+    expect(reply.status).toBe(502)
+    expect(await reply.json()).toMatchObject({ error: { code: 'upstream_bad_response' } })
+  }
+  expect(finished.map(({ outcome }) => outcome)).toEqual(['failed', 'failed'])
+})
+
 it('several targets share one hold', async () => {
   const silence = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
   const { chat } = setUp(

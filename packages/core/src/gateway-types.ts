@@ -1,3 +1,4 @@
+import type { GatewayConfig } from './config.ts'
 import type { Explanation } from './explain.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
@@ -30,8 +31,19 @@ export interface Gateway {
    * dialled first, with `dial`; the client is to be accepted only after. Never rejects: what is wrong is a reply to send.
    */
   realtime<Socket>(inbound: Inbound, dial: Dial<Socket>): Promise<RealtimeOpening<Socket>>
-  /** Every method and path answered, for printing. */
+  /** Every method and path answered, for printing: those of the configuration in force. */
   readonly routes: readonly Route[]
+  /**
+   * Puts another configuration in place of the one in force, at once: calls that arrive from now on are answered under it, and those
+   * that have begun end under the one they began with, realtime sessions included. What this process knows is kept: stored
+   * responses where the new one brings no store, the health of upstreams whose name, address and credentials stay, and whatever
+   * belongs to the plugins and to `auth` if the same ones are given again (limits of platform tokens). Plugins that are new
+   * have their `onStart` called.
+   *
+   * @throws TypeError for a configuration that cannot be, in the words of `createGateway`, and whatever an `onStart` throws: the
+   * old one stays in force. Error after `close()`.
+   */
+  reconfigure<const U extends string>(config: GatewayConfig<U>): void
   /** Refuses new calls (503), waits up to `graceMs` (default 30,000) for the running ones, then aborts them. */
   close(options?: { graceMs?: number }): Promise<void>
   /** For adapters: the same as `fetch` on the inner currency, with the adapter's own transport. */

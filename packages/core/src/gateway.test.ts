@@ -233,3 +233,26 @@ describe('onFinish', () => {
     expect(finished).toMatchObject([{ outcome: 'aborted' }])
   })
 })
+
+describe('auth that never answers', () => {
+  const never = { auth: () => new Promise<never>(() => {}) }
+
+  it('holds nobody who has left', async () => {
+    const { chat, gateway, seen, logged } = setUp({ a: asJson(completion) }, never)
+    const leaving = new AbortController()
+    const call = chat({}, {}, { signal: leaving.signal })
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    leaving.abort()
+    expect((await call).status).toBe(499)
+    // Nothing is left of it that closing would have to wait for.
+    await gateway.close()
+    expect({ seen, logged }).toEqual({ seen: [], logged: [] })
+  })
+
+  it('holds no gateway that closes', async () => {
+    const { chat, gateway } = setUp({ a: asJson(completion) }, never)
+    const call = chat()
+    await gateway.close({ graceMs: 5 })
+    expect((await call).status).toBe(503)
+  })
+})

@@ -1,5 +1,5 @@
 import { authenticate } from './auth.ts'
-import { checkConfig, limitsOf, loggerOf, longestMs } from './check-config.ts'
+import { longestMs } from './check-config.ts'
 import type { GatewayConfig, Identity } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Explanation } from './explain.ts'
@@ -8,33 +8,30 @@ import type { JsonObject } from './formats/ir.ts'
 import { wireCodecOf } from './formats/wire.ts'
 import type { Gateway } from './gateway-types.ts'
 import { generate } from './generate.ts'
-import { createHealth } from './health/health.ts'
 import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
-import type { RequestBody } from './lanes/wire.ts'
-import { lazily } from './lazily.ts'
+import { fieldsOf, type RequestBody } from './lanes/wire.ts'
 import { operationAnswerer, operationOf, tellingErrors } from './operations/load.ts'
 import type { OperationName } from './operations/operation.ts'
 import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
-import { pluginsOf, routesOf } from './plugins.ts'
+import type { Plugin } from './plugin.ts'
 import { preload } from './preload.ts'
 import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { lastWordsMs } from './relay.ts'
 import { admissionHeaders, callHeaders, errorReply, idHeaders, isStream, json } from './reply.ts'
-import { createRouter } from './router.ts'
-import { createMatcher, type Match, type Route, routes } from './routes.ts'
+import { type Match, type Route, routes } from './routes.ts'
 import { RunningCalls } from './running.ts'
 import { type Ledger, openBooks, settle } from './settle.ts'
-import type { Signal } from './signal.ts'
-import type { Records } from './state/records.ts'
-import { memoryResponseStore } from './state/store.ts'
-import type { Shared } from './targets.ts'
+import { createSetup, memory, type Setup } from './setup.ts'
+import { type Signal, unlessStopped } from './signal.ts'
 import type { Transport } from './transport.ts'
+import { speaks } from './upstreams/formats-for.ts'
 import { fetchTransport } from './web/fetch-transport.ts'
 import { toInbound, toResponse } from './web/request.ts'
 
 /** One call's own things. */
 interface Call {
+  readonly setup: Setup
   readonly inbound: Inbound
   readonly ledger: Ledger
   readonly transport: Transport
@@ -56,52 +53,19 @@ interface Call {
  * })
  */
 export function createGateway<const U extends string>(config: GatewayConfig<U>): Gateway {
-  checkConfig(config)
-  const { auth, basePath = '' } = config
-  const shared: Shared = {
-    router: createRouter(config),
-    health: createHealth(config.breaker, config.health),
-    onLoss: config.onLoss ?? 'warn',
-    plugins: pluginsOf(config),
-    limits: limitsOf(config.limits),
-    logger: loggerOf(config.logger),
-    openSpool: config.spool,
-  }
-  const store = config.responses?.store ?? memoryResponseStore()
-  const recordsOf = async (identity: Identity | null): Promise<Records> =>
-    (await memory()).createRecords(
-      store === false || isNameless(identity) ? undefined : store,
-      config.responses?.ttlMs ?? keptMs,
-      identity,
-    )
-  /** What a request refers to, in its place. */
-  const remembered = async (
-    { refers }: Route,
-    request: RequestBody,
-    identity: Identity | null,
-  ): Promise<RequestBody> =>
-    refers === true
-      ? (await (await memory()).recall(request, await recordsOf(identity), shared.limits.bodyBytes)).request
-      : request
-  const ownTransport = config.fetch === undefined ? undefined : fetchTransport(config.fetch)
-  const webTransport = ownTransport ?? fetchTransport()
-  const table = [...routes, ...routesOf(shared.plugins)]
-  const matchPath = createMatcher(table)
+  /** What calls that arrive now begin under. */
+  let current = createSetup(config)
+  const webTransport = fetchTransport()
   const running = new RunningCalls()
   let closing: Promise<void> | undefined
-
-  const match: Gateway['match'] = (method, path) => {
-    if (basePath === '') return matchPath(method, path)
-    // The mount itself, without its slash.
-    if (path === basePath) return matchPath(method, '/')
-    return path.startsWith(`${basePath}/`) ? matchPath(method, path.slice(basePath.length)) : null
-  }
 
   let called = false
   const handle: Gateway['handle'] = async (inbound, transport = webTransport) => {
     called = true
+    const setup = current
+    const { plugins, logger } = setup.shared
     const requestId = newId('req_')
-    const found = match(inbound.method, inbound.path)
+    const found = setup.match(inbound.method, inbound.path)
     const codec = codecFor(found, inbound)
     if (found === null)
       return errorReply(
@@ -115,9 +79,10 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     const done = (): void => running.leave(entry)
     try {
       const reply = await answer(found, codec, {
+        setup,
         inbound,
         ledger,
-        transport: ownTransport ?? transport,
+        transport: setup.transport ?? transport,
         signal: entry.signal,
         release: done,
       })
@@ -130,8 +95,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         cause instanceof GatewayError
           ? cause
           : new GatewayError('internal', 'The gateway failed to handle the request.', { cause })
-      if (error.info.kind === 'internal')
-        shared.logger.error(`modelgate: request ${requestId} failed`, error.cause ?? error)
+      if (error.info.kind === 'internal') logger.error(`modelgate: request ${requestId} failed`, error.cause ?? error)
       const reply = errorReply(error, codec, requestId)
       if (ledger.upstream !== undefined) Object.assign(reply.headers, callHeaders(ledger))
       else if (ledger.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(ledger))
@@ -141,8 +105,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         settle(
           ledger,
           { status: reply.status, outcome: error.info.kind === 'cancelled' ? 'aborted' : 'failed', error },
-          shared.plugins,
-          shared.logger,
+          plugins,
+          logger,
         )
       return reply
     }
@@ -150,16 +114,17 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
 
   /** The way of a request: authenticate → read → plan → attempt… → relay → settle. */
   async function answer(found: Match, codec: WireCodec, call: Call): Promise<Reply> {
-    const { inbound, ledger } = call
+    const { setup, inbound, ledger } = call
+    const { config, shared } = setup
     const { route, params, allow } = found
     if (allow !== undefined)
       throw new GatewayError('method_not_allowed', `${inbound.method} is not allowed on this path: use ${allow}.`, {
         headers: { allow },
       })
     if (route.handle !== undefined) return await route.handle(inbound, params)
-    const identity = authenticate(auth, inbound, route)
+    const identity = authenticate(config.auth, inbound, route)
     // Not awaited needlessly: most functions answer at once.
-    ledger.identity = identity instanceof Promise ? await identity : identity
+    ledger.identity = identity instanceof Promise ? await unlessStopped(identity, call.signal) : identity
     switch (route.operation) {
       case 'list-models': {
         const { listModels } = await import('./operations/models.ts')
@@ -177,8 +142,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const whole = await codec.whole()
         const { count } = whole
         if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
-        const given = await read(found, count.validateRequest, inbound)
-        const request = await remembered(route, given, ledger.identity)
+        const given = await read(setup, found, count.validateRequest, inbound)
+        const request = await setup.remembered(route, given, ledger.identity)
         ledger.model = String(request.value.model)
         const { transport, signal, release } = call
         const counted = { shared, inbound, codec: whole, count, request, ledger, transport, signal, release }
@@ -186,9 +151,10 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         return await countTokens({ ...counted, jsonArray: false, tokenizer: config.tokenizer })
       }
       case 'generate': {
-        const request = await read(found, codec.validation(), inbound)
-        ledger.model = String(request.value.model)
-        ledger.stream = request.value.stream === true
+        const request = await read(setup, found, codec.validation(), inbound, passing(setup, found, ledger))
+        const fields = fieldsOf(request)
+        ledger.model = String(fields.model)
+        ledger.stream = fields.stream === true
         ledger.counted = { output: codec.outputBound }
         if (asksToExplain(inbound)) {
           // Nothing is called and nothing is billed: no model, no entry in the books.
@@ -199,7 +165,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
               'permission',
               'modelgate=explain: this gateway does not explain calls to this token.',
             )
-          const whole = await remembered(route, request, identity)
+          const whole = await setup.remembered(route, request, identity)
           const { explain } = await import('./explain.ts')
           const told = await explain({ shared, inbound, codec, request: whole, model, stream, identity })
           return sendJson(ledger, told as unknown as JsonObject)
@@ -208,9 +174,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const jsonArray = ledger.stream && wantsArray(route, inbound)
         const whole = { shared, inbound, codec, request, ledger, transport, signal, release, jsonArray }
         // Awaited here: a promise returned from an async function costs three turns of the queue.
-        if (route.refers !== true || store === false) return await generate(whole)
+        if (route.refers !== true || !setup.keepsResponses) return await generate(whole)
         const { generateKept } = await memory()
-        return await generateKept(whole, await recordsOf(ledger.identity))
+        return await generateKept(whole, await setup.recordsOf(ledger.identity))
       }
       case 'get-response':
       case 'delete-response':
@@ -221,7 +187,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
           route,
           id: params.id ?? '',
           inbound,
-          records: await recordsOf(ledger.identity),
+          records: await setup.recordsOf(ledger.identity),
           upstreams: config.upstreams,
           transport: call.transport,
           signal: call.signal,
@@ -237,7 +203,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const operation = operationOf(route.operation)
         const answerer = operationAnswerer()
         const answerOperation = answerer instanceof Promise ? await answerer : answerer
-        const readJson = (validate: Codec['validateRequest']) => read(found, validate, inbound)
+        const readJson = (validate: Codec['validateRequest']) => read(setup, found, validate, inbound)
         return await answerOperation(
           { ...call, shared },
           operation instanceof Promise ? await operation : operation,
@@ -249,21 +215,25 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   }
 
   const read = (
+    { shared }: Setup,
     { route, params }: Match,
     validate: ReturnType<WireCodec['validation']>,
     inbound: Inbound,
+    passes?: (model: string) => boolean,
   ): Promise<RequestBody> => {
     if (route.requires !== undefined) checkRequiredHeader(inbound, route.requires)
     const { model } = params
     const { modelPrefix } = wireCodecOf(route.format)
     const fromPath = model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix }
-    return readRequest(inbound, validate, shared.limits, fromPath)
+    return readRequest(inbound, validate, shared.limits, fromPath, passes)
   }
 
   const gateway: Gateway = Object.freeze({
-    match,
+    match: (method: string, path: string) => current.match(method, path),
     handle,
-    routes: Object.freeze(table),
+    get routes() {
+      return current.routes
+    },
     async fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
       const request = typeof input === 'string' || input instanceof URL || init ? new Request(input, init) : input
       const response = toResponse(await handle(toInbound(request)), request.method, request.signal)
@@ -275,20 +245,21 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       const inbound = toInbound(
         typeof input === 'string' || input instanceof URL || init ? new Request(input, init) : input,
       )
-      const found = match(inbound.method, inbound.path)
+      const setup = current
+      const found = setup.match(inbound.method, inbound.path)
       if (found?.route.operation !== 'generate' || found.allow !== undefined)
         throw new GatewayError(
           'not_found',
           `${inbound.method} ${inbound.path} is no generation: there is nothing to explain.`,
         )
       const codec = codecFor(found, inbound)
-      const identity = await authenticate(auth, inbound, found.route)
-      const request = await read(found, codec.validation(), inbound)
+      const identity = await authenticate(setup.config.auth, inbound, found.route)
+      const request = await read(setup, found, codec.validation(), inbound)
       const { model, stream } = request.value
-      const whole = await remembered(found.route, request, identity)
+      const whole = await setup.remembered(found.route, request, identity)
       const { explain } = await import('./explain.ts')
       return explain({
-        shared,
+        shared: setup.shared,
         inbound,
         codec,
         request: whole,
@@ -298,6 +269,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       })
     },
     async realtime<Socket>(inbound: Inbound, dial: Dial<Socket>): Promise<RealtimeOpening<Socket>> {
+      const { config, shared, match } = current
       const found = match(inbound.method, inbound.path)
       const refuse = (error: GatewayError) => {
         const reply = errorReply(error, codecFor(found, inbound), newId('req_'))
@@ -309,13 +281,25 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       if (closing !== undefined) return refuse(shuttingDown())
       const entry = running.enter(inbound)
       const release = (): void => running.leave(entry)
-      return openRealtime({ auth, shared, found, inbound, dial, signal: entry.signal, release })
+      return openRealtime({ auth: config.auth, shared, found, inbound, dial, signal: entry.signal, release })
     },
     async upgrade(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url)
+      const { basePath = '' } = current.config
       const below = basePath === '' || pathname.startsWith(`${basePath}/`)
       const { upgradeResponse } = await import('./upgrade-response.ts')
       return upgradeResponse(below ? pathname.slice(basePath.length) : '')
+    },
+    reconfigure(next: GatewayConfig) {
+      if (closing !== undefined) throw new Error('reconfigure: the gateway is closed; make another with createGateway')
+      const before = current
+      current = createSetup(next, before)
+      try {
+        start()
+      } catch (cause) {
+        current = before
+        throw cause
+      }
     },
     close({ graceMs = 30_000 } = {}) {
       closing ??= new Promise<void>((resolve) => {
@@ -337,9 +321,34 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       return closing
     },
   })
-  preload(config.upstreams, () => called)
-  for (const plugin of shared.plugins) plugin.onStart?.(gateway)
+  const started = new WeakSet<Plugin>()
+  const start = (): void => {
+    const setup = current
+    // What the one before has loaded is there already.
+    if (!called) preload(setup.config.upstreams, () => called || current !== setup)
+    for (const plugin of setup.shared.plugins) {
+      if (started.has(plugin)) continue
+      plugin.onStart?.(gateway)
+      started.add(plugin)
+    }
+  }
+  start()
   return gateway
+}
+
+/**
+ * Whether a request for a model is likely to pass as it is; undefined where all of its value is looked at anyway, by plugins that
+ * watch requests or by the memory of responses.
+ */
+function passing(
+  { shared: { plugins, router }, keepsResponses }: Setup,
+  { route: { refers, format } }: Match,
+  { identity }: Ledger,
+): ((model: string) => boolean) | undefined {
+  if ((refers === true && keepsResponses) || plugins.some(({ onRequest }) => onRequest !== undefined)) return undefined
+  return (name) =>
+    router.has(name, identity) &&
+    router.plan(name, identity).targets.some(({ upstream, model }) => speaks(upstream, format, model))
 }
 
 const sendJson = ({ requestId }: Ledger, body: JsonObject): Reply => ({
@@ -347,14 +356,6 @@ const sendJson = ({ requestId }: Ledger, body: JsonObject): Reply => ({
   headers: { 'content-type': json, ...idHeaders(requestId) },
   body: JSON.stringify(body),
 })
-
-/** What keeps answers for later calls. */
-const memory = lazily(() => import('./operations/responses/index.ts'))
-
-/** Callers that cannot be told apart must not find each other's things. */
-const isNameless = (identity: Identity | null): boolean => identity !== null && !identity.id
-
-const keptMs = 24 * 60 * 60 * 1000
 
 const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gateway is shutting down; try again.')
 

@@ -8,7 +8,9 @@ type Announced = Pick<TargetCall, 'shared' | 'inbound' | 'ledger' | 'request'>
 /** Tells the plugins that a call begins. */
 export function announce({ shared, inbound, ledger, request }: Announced): void {
   ledger.announced = true
-  ledger.body = request.value
+  // Books of a stream are open as long as it runs: they must not hold a body that others let go of.
+  if (request.outline === undefined) ledger.body = request.value
+  else ledger.tokens = request.outline.tokens
   for (const plugin of shared.plugins) {
     if (plugin.onRequest === undefined) continue
     const { requestId, identity, operation, format, model, stream } = ledger

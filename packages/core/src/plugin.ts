@@ -91,6 +91,8 @@ export interface Attempt {
   readonly startedMs: number
   /** Milliseconds waited before it, for a retry. */
   readonly waitedMs?: number
+  /** It was sent twice: the connection that it was sent on first turned out to be closed. Both count as `attempts` of `retry`. */
+  readonly resent?: true
   readonly status?: number
   /** Milliseconds until it failed, was aborted, or its answer or first event was there. */
   readonly latencyMs?: number
@@ -193,7 +195,7 @@ export interface PluginRoute {
 /** The one extension concept. `on…` observes; an observer's exception is logged, never thrown. */
 export interface Plugin {
   readonly name: string
-  /** Called once, when the gateway stands. What it throws, `createGateway` throws. */
+  /** Called once, when the gateway stands, or with `reconfigure` has come to it. What it throws, these throw. */
   onStart?(gateway: Gateway): void
   /** Own endpoints. */
   readonly routes?: readonly PluginRoute[]

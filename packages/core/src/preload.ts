@@ -2,6 +2,7 @@ import type { GatewayConfig } from './config.ts'
 import type { UpstreamFormat } from './formats/ir.ts'
 import { clientFormats, wireCodecOf } from './formats/wire.ts'
 import { translator } from './lanes/choose.ts'
+import { outliner } from './read-request.ts'
 
 /**
  * Begins to load what calls can need, and returns at once. One thing after another, the likeliest first, and only until the
@@ -13,10 +14,15 @@ export function preload(upstreams: GatewayConfig['upstreams'], isCalled: () => b
   const spoken = new Set(Object.values(upstreams).flatMap(({ formats }) => Object.keys(formats) as UpstreamFormat[]))
   if (spoken.size === 0) return
   const clients = [...clientFormats].sort((a, b) => Number(spoken.has(b)) - Number(spoken.has(a)))
+  const edits = Object.values(upstreams).flatMap(({ quirks }) =>
+    clients.map((format) => () => wireCodecOf(format).wireReady?.({ model: '', quirks })),
+  )
   const parts = [
     ...clients.map((format) => wireCodecOf(format).validation),
+    ...edits,
     translator,
     ...new Set([...spoken, ...clients].map((format) => wireCodecOf(format).whole)),
+    outliner,
   ]
   const next = async (): Promise<void> => {
     for (const part of parts) {

@@ -5,6 +5,7 @@ import { isObject } from './formats/shared/reader.ts'
 import type { Inbound } from './inbound.ts'
 import { scanJson } from './json/scan.ts'
 import type { RequestBody } from './lanes/wire.ts'
+import { lazily } from './lazily.ts'
 import type { RequiredHeader } from './routes.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -17,17 +18,26 @@ export interface FromPath {
   readonly modelPrefix: string | undefined
 }
 
+/** Smaller bodies are read whole in the time that an outline would take. */
+const largeBytes = 32_768
+
+/** What reads large bodies. */
+export const outliner = lazily(() => import('./outlined-body.ts').then(({ outlinedBody }) => outlinedBody))
+
 /**
  * Reads and checks a JSON body: content type (415), size (413), UTF-8, nesting and syntax (400), then the format's own
  * schema. The depth is scanned on the text first: parsers take millions of levels that everything after them dies of.
  *
  * @param fromPath what the path says in place of the body, for formats that have it there
+ * @param passes whether a request for a model is likely to pass as it is: a large body is then read in outline, and whole only for
+ *   who asks for all of it. Absent: somebody will
  */
 export async function readRequest(
   inbound: Inbound,
   validation: Codec['validateRequest'] | Promise<Codec['validateRequest']>,
-  limits: { bodyBytes: number; depth: number },
+  limits: { bodyBytes: number; depth: number; values: number },
   fromPath?: FromPath,
+  passes?: (model: string) => boolean,
 ): Promise<RequestBody> {
   const type = inbound.header('content-type')
   if (type !== undefined && !isJson(type))
@@ -37,25 +47,39 @@ export async function readRequest(
     )
   const bytes = await inbound.read(limits.bodyBytes)
   if (bytes.length === 0) throw new GatewayError('invalid_request', 'The request has no body: send a JSON object.')
+  const validate = validation instanceof Promise ? await validation : validation
+  const complete = (body: Json): Json => (fromPath === undefined ? body : withPath(body, fromPath))
+  const { model, modelPrefix } = fromPath ?? {}
+  if (passes !== undefined && bytes.length >= largeBytes) {
+    const loaded = outliner()
+    const outlinedBody = loaded instanceof Promise ? await loaded : loaded
+    const { depth: maxDepth, values: maxValues } = limits
+    const outlined = outlinedBody(bytes, { maxDepth, maxValues, complete, validate, model, modelPrefix, passes })
+    if (outlined !== undefined) return outlined
+  }
   let text: string
   try {
     text = decoder.decode(bytes)
   } catch {
     throw new GatewayError('invalid_request', 'The request body is not valid UTF-8.')
   }
-  const { tooDeep, members } = scanJson(text, limits.depth)
+  const { tooDeep, tooMany, members } = scanJson(text, limits.depth, limits.values)
   if (tooDeep) throw new GatewayError('invalid_request', `The request body nests deeper than ${limits.depth} levels.`)
+  if (tooMany)
+    throw new GatewayError(
+      'invalid_request',
+      `The request body holds more than ${limits.values} values and names: send less at a time.`,
+    )
   let body: Json
   try {
     body = JSON.parse(text) as Json
   } catch {
     throw new GatewayError('invalid_request', 'We could not parse the JSON body of your request: it is not valid JSON.')
   }
-  const validate = validation instanceof Promise ? await validation : validation
-  const value = validate(fromPath === undefined ? body : withPath(body, fromPath))
+  const value = validate(complete(body))
   // A byte order mark is gone from the text; sending the bytes on would bring it back.
   const sent = bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes
-  return { bytes: sent, text, members, value, modelPrefix: fromPath?.modelPrefix }
+  return { bytes: sent, text, members, value, outline: undefined, modelPrefix }
 }
 
 /** What the path says, put where every format's codec looks for it. The path was checked; a body that says otherwise is refused. */

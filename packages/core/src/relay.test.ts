@@ -265,8 +265,8 @@ describe('prime', () => {
 
   it.each<[string, Step[], string]>([
     ['an error event', ['p', 'E'], 'overloaded'],
-    ['an end', ['p'], 'upstream_truncated'],
-    ['nothing at all', [], 'upstream_truncated'],
+    ['an end', ['p'], 'upstream_bad_response'],
+    ['nothing at all', [], 'upstream_bad_response'],
   ])('%s before the first real event is still a status', async (_, steps, kind) => {
     const { error } = await primed(steps)
     expect((error as GatewayError).info.kind).toBe(kind)

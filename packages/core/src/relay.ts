@@ -44,6 +44,10 @@ export const truncated = (cause?: unknown): GatewayError =>
         cause === undefined ? {} : { cause },
       )
 
+/** A stream that ended before its first real event: an empty one, or something else than events. */
+const nothingSaid = (): GatewayError =>
+  new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
+
 /** What the client is told of any failure; strangers' errors stay in the process. */
 export const infoOf = (error: unknown): ErrorInfo =>
   error instanceof GatewayError
@@ -63,8 +67,9 @@ export async function prime(pump: Pump, stream: AnswerStream, holdMs: number): P
     if (item === 'tick') return
     if (item === 'end') {
       stream.end()
-      if (!stream.state.ended) throw stream.state.error === undefined ? truncated() : errorOf(stream.state.error)
-      return
+      if (stream.state.ended) return
+      const { error } = stream.state
+      throw error === undefined || error.kind === 'upstream_truncated' ? nothingSaid() : errorOf(error)
     }
     stream.push(item)
     // However the bytes were split: an error behind the first real event belongs to the stream.

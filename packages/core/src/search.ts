@@ -50,9 +50,12 @@ export class Search<P extends Prepared> {
     this.holdUntil = Date.now() + call.shared.limits.holdMs
   }
 
-  /** Attempts that may still be made. */
+  /** Calls upstream that may still be made. */
   left(): number {
-    return this.#allowed - this.#call.ledger.attempts.length
+    const { attempts } = this.#call.ledger
+    let left = this.#allowed - attempts.length
+    for (const { resent } of attempts) if (resent === true) left--
+    return left
   }
 
   /** The call's first attempt. Where nobody is to be called just now, a short wait may help. */

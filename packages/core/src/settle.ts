@@ -42,6 +42,8 @@ export interface Ledger {
   counted?: Counted | undefined
   /** The request, for an estimate of what it took. */
   body?: JsonObject | undefined
+  /** About how many tokens the request is, where its body is not here. */
+  tokens?: number | undefined
   /** About how many tokens the answer has said. */
   said?: (() => number) | undefined
   /** By whom the call was let in: each is told of its end. */
@@ -77,6 +79,7 @@ export const openBooks = (requestId: string, operation: string, format: Format):
   finish: undefined,
   counted: undefined,
   body: undefined,
+  tokens: undefined,
   said: undefined,
   admissions: undefined,
   settled: undefined,

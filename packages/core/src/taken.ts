@@ -34,7 +34,7 @@ const estimated = (ledger: Ledger, said: number): Usage => ({
   output: { total: said },
 })
 
-const inputOf = ({ body }: Ledger): number => (body === undefined ? 0 : estimateBody(body))
+const inputOf = ({ body, tokens = 0 }: Ledger): number => (body === undefined ? tokens : estimateBody(body))
 
 /** How attempts end whose upstream had the request and did not say that it would not answer. */
 const silent: ReadonlySet<string> = new Set<ErrorKind>([

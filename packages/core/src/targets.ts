@@ -9,6 +9,8 @@ import type { Health, Ticket } from './health/health.ts'
 import { hedged, type Launched } from './hedge.ts'
 import type { Inbound } from './inbound.ts'
 import type { Lane } from './lanes/lane.ts'
+import { fieldsOf } from './lanes/wire.ts'
+import type { MediaPolicy } from './media.ts'
 import { announce, headersFor } from './observers.ts'
 import type { Spool } from './operations/multipart/spool.ts'
 import type { Plugin } from './plugin.ts'
@@ -32,6 +34,8 @@ export interface Shared {
   readonly logger: Logger
   /** In place of what the adapter brings. */
   readonly openSpool?: (() => Spool) | undefined
+  /** Without it nothing that a client names by URL is fetched. */
+  readonly media?: MediaPolicy | undefined
 }
 
 /** One call to a model, whatever the operation. */
@@ -93,12 +97,14 @@ export async function tryTargets<P extends Prepared>(
   announce(call)
   const plan = shared.router.plan(ledger.model, ledger.identity)
   for (const field of call.codec?.otherModels ?? [])
-    shared.router.checkOthers(call.request.value[field], ledger.identity)
+    shared.router.checkOthers(fieldsOf(call.request)[field], ledger.identity)
   const admitted = letIn(call, plan.targets)
   // Not awaited needlessly: counting in this process is done at once.
   if (admitted !== undefined) await admitted
   const affinity =
-    plan.strategy === 'sticky' ? affinityOf(call.codec, call.request.value, (name) => inbound.header(name)) : undefined
+    plan.strategy === 'sticky'
+      ? affinityOf(call.codec, fieldsOf(call.request), (name) => inbound.header(name))
+      : undefined
   // A target's `when` is told at once what the request uses.
   const whole = plan.conditional ? call.codec?.whole() : undefined
   const groups = candidatesOf<P>(call, plan, affinity, whole instanceof Promise ? await whole : whole)
@@ -116,7 +122,7 @@ export async function tryTargets<P extends Prepared>(
       }
     // Whoever left while the request was made ready (an upload came, code was loaded) is not called for.
     if (signal.aborted) throw stopReason(signal)
-    const started = launch(call, current, affinity, search.holdUntil)
+    const started = launch(call, current, affinity, search)
     if (plan.hedgeMs === undefined) {
       const result = await started.done
       if (!('error' in result)) return answeredBy(started, result)
@@ -129,7 +135,7 @@ export async function tryTargets<P extends Prepared>(
       // It may have answered while an upload was made ready.
       if (other === undefined || started.attempt.settled || !health.takeRetry(other.target, plan.retry))
         return undefined
-      return launch(call, search.step(other, 'hedge'), affinity, search.holdUntil)
+      return launch(call, search.step(other, 'hedge'), affinity, search)
     })
     for (const { step: tried, failure } of failed) warnOfRefusal(call, tried, failure)
     if (answered !== undefined) {
@@ -189,7 +195,7 @@ function launch<P extends Prepared>(
   call: TargetCall,
   step: Step<P>,
   affinity: string | undefined,
-  holdUntil: number,
+  search: Search<P>,
 ): Launched<P> {
   const { shared, ledger, inbound, transport, signal } = call
   const { candidate, prepared, reason, waitMs } = step
@@ -217,9 +223,11 @@ function launch<P extends Prepared>(
     transport,
     signal,
     limits: limitsFor(target, shared.limits),
-    holdMs: Math.max(0, holdUntil - Date.now()),
+    holdMs: Math.max(0, search.holdUntil - Date.now()),
     log,
     ticket,
+    // The first one in any case: an idle connection that has just been closed is no failure.
+    resend: reason === 'first' || search.left() > 0,
   })
   return { step, attempt, done: attempt.run(), ticket, log }
 }

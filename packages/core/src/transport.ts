@@ -9,6 +9,11 @@ export interface TransportRequest {
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined
   /** Milliseconds until a connection must stand. Kept by transports that know when they connect. Default: the transport's own. */
   readonly connectMs?: number
+  /**
+   * False: it is sent once. Default: a transport may send it again where the connection turns out to have been closed before,
+   * and says so in the answer (`resent`), or in what it rejects with.
+   */
+  readonly resend?: boolean
   /** Aborting it closes the upstream connection at once, before the headers and in mid-body. */
   readonly signal: Signal
 }
@@ -16,6 +21,8 @@ export interface TransportRequest {
 /** An upstream's answer. Its body is read once, by `bytes` or by iterating `stream`. */
 export interface TransportResponse {
   readonly status: number
+  /** The call was sent twice. */
+  readonly resent?: boolean
   header(name: string): string | undefined
   /**
    * The whole body; rejects once it exceeds `limit` bytes.

@@ -1,8 +1,8 @@
-import { madeHeaders } from './call-headers.ts'
 import { GatewayError, type RetryHints, statusOf } from './errors.ts'
 import type { UpstreamWireCodec } from './formats/codec.ts'
-import type { ErrorInfo, ErrorKind, Json } from './formats/ir.ts'
+import type { ErrorInfo, ErrorKind, Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
+import { redact } from './redact.ts'
 import type { TransportResponse } from './transport.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
@@ -64,18 +64,26 @@ export function toClientError(
       "The upstream refused the gateway's own credentials; this is not about your token.",
       more,
     )
-  const { kind, message, status: _, raw, ...details } = info
-  const safeRaw =
-    raw === undefined
-      ? undefined
-      : { format: raw.format, value: JSON.parse(redact(JSON.stringify(raw.value), upstream)) }
+  const { kind, message, status: _, raw, param, code, ...details } = info
+  const safeRaw = raw === undefined ? undefined : withoutSecrets(raw, upstream)
   return new GatewayError(kind, redact(message, upstream).slice(0, messageChars), {
     ...details,
+    ...(param === undefined ? {} : { param: redact(param, upstream) }),
+    ...(code === undefined ? {} : { code: redact(code, upstream) }),
     status: statusOf[kind],
     ...(safeRaw === undefined ? {} : { raw: safeRaw }),
     ...(waitMs === undefined ? {} : { retryAfter: Math.ceil(waitMs / 1000) }),
     ...more,
   })
+}
+
+/** Undefined for what is no JSON without them, or nests too deep to be written. */
+function withoutSecrets({ format, value }: NonNullable<ErrorInfo['raw']>, upstream: Upstream): ErrorInfo['raw'] {
+  try {
+    return { format, value: JSON.parse(redact(JSON.stringify(value), upstream)) as JsonObject }
+  } catch {
+    return undefined
+  }
 }
 
 /** A 403 may say that the request is against the rules, or that nothing is paid for: then our credentials are good. */
@@ -140,33 +148,3 @@ function numberIn(header: string | undefined): number | undefined {
   const number = Number(header)
   return Number.isFinite(number) && number >= 0 ? number : undefined
 }
-
-/** Takes an upstream's credentials and address out of a text. */
-export function redact(text: string, upstream: Upstream): string {
-  let clean = text
-  for (const headers of [upstream.headers, madeHeaders(upstream), ...(upstream.keys ?? []).map((key) => key.headers)])
-    for (const [name, value] of Object.entries(headers)) {
-      if (!secretHeader(name) || value.length < 8) continue
-      const bare = value.toLowerCase().startsWith('bearer ') ? value.slice(7) : value
-      if (bare.length >= 8) clean = clean.replaceAll(bare, '***')
-    }
-  const { origin, host } = new URL(upstream.baseURL)
-  clean = clean.replaceAll(origin, '[upstream]')
-  // A host of one bare word may be any word of the text.
-  return host.includes('.') || host.includes(':') ? clean.replaceAll(host, '[upstream]') : clean
-}
-
-/** Headers of a call, fit to be shown: everything but what is known to be public is masked. */
-export const maskHeaders = (
-  headers: Readonly<Record<string, string>>,
-  upstream: Upstream,
-): Readonly<Record<string, string>> => {
-  const carried = [upstream.headers, ...(upstream.keys ?? []).map((key) => key.headers)]
-  const own = new Set(carried.flatMap((headers) => Object.keys(headers)).map((name) => name.toLowerCase()))
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, own.has(name) && secretHeader(name) ? '***' : value]),
-  )
-}
-
-const publicHeaders = new Set(['anthropic-version', 'anthropic-beta', 'content-type', 'accept', 'user-agent'])
-const secretHeader = (name: string): boolean => !publicHeaders.has(name.toLowerCase())

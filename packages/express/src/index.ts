@@ -1,2 +1,2 @@
-export { nodeUpgrade } from '@modelgate/node'
+export { type MediaFetcherOptions, mediaFetcher, nodeUpgrade } from '@modelgate/node'
 export { type ExpressMiddleware, expressMiddleware } from './middleware.ts'

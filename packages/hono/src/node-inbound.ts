@@ -1,5 +1,5 @@
-import { GatewayError, type Inbound, type Signal, toInbound } from '@modelgate/core'
-import { clientSignal } from '@modelgate/node'
+import { GatewayError, type Inbound, type Signal, type Spool, toInbound } from '@modelgate/core'
+import { clientSignal, fileSpool, paced, pacedRead } from '@modelgate/node'
 import type { Context } from 'hono'
 
 /** Node's own objects, where @hono/node-server has made the request of them. */
@@ -31,7 +31,26 @@ export class HonoInbound implements Inbound {
     return this.#c.req.raw.headers.get(name) ?? undefined
   }
 
-  async read(limit: number): Promise<Uint8Array> {
+  read(limit: number): Promise<Uint8Array> {
+    // The web's streams know no clients that are too slow.
+    const reading = this.#read(limit)
+    return this.#host === undefined ? reading : pacedRead(this.#host[0], reading)
+  }
+
+  async *stream(limit: number): AsyncGenerator<Uint8Array, undefined> {
+    const { raw } = this.#c.req
+    if (raw.bodyUsed) yield await this.read(limit)
+    else {
+      const chunks = toInbound(raw).stream?.(limit)[Symbol.asyncIterator]()
+      if (chunks !== undefined) yield* paced(chunks)
+    }
+  }
+
+  openSpool(): Spool {
+    return fileSpool()
+  }
+
+  async #read(limit: number): Promise<Uint8Array> {
     const { req } = this.#c
     const { raw } = req
     const kept = raw.bodyUsed
@@ -45,12 +64,6 @@ export class HonoInbound implements Inbound {
     if (bytes.length > limit)
       throw new GatewayError('request_too_large', `The request body is larger than the limit of ${limit} bytes.`)
     return bytes
-  }
-
-  async *stream(limit: number): AsyncGenerator<Uint8Array, undefined> {
-    const { raw } = this.#c.req
-    if (raw.bodyUsed) yield await this.read(limit)
-    else yield* toInbound(raw).stream?.(limit) ?? []
   }
 
   get signal(): Signal {

@@ -110,6 +110,17 @@ describe('on Node', () => {
     expect(await sendChunked('/ai/v1/echo', ['12345', '678'])).toEqual({ status: 200, text: '8' })
   })
 
+  it('has a place for uploads that is not memory', async () => {
+    const { gateway, echo } = await start()
+    await echo()
+    const spool = gateway.seen.inbounds[0]?.openSpool?.()
+    await spool?.write(Buffer.from('ab'))
+    const read: Uint8Array[] = []
+    for await (const chunk of spool?.read(1, 2) ?? []) read.push(chunk)
+    spool?.close()
+    expect(Buffer.concat(read).toString()).toBe('b')
+  })
+
   it('notices a client that leaves where a middleware has replaced the request', async () => {
     const { gateway, port } = await start(replaced)
     const client = httpRequest({ port, path: '/ai/v1/hang', method: 'POST' }).on('error', () => {})

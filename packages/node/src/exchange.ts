@@ -25,6 +25,7 @@ const highWaterMark = 64 * 1024
  */
 export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, AsyncIterableIterator<Uint8Array> {
   status = 0
+  resent = false
   connection: Connection | undefined
   readonly #signal: Signal
   readonly #resolve: (response: TransportResponse) => void
@@ -129,6 +130,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     if (this.#resend !== undefined && !this.#begun && isStale(error, this.connection)) {
       const resend = this.#resend
       this.#resend = undefined
+      this.resent = true
       this.#sent = false
       this.connection = undefined
       resend(this)
@@ -234,7 +236,8 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     clearTimeout(this.#connectTimer)
     this.#signal.removeEventListener('abort', this)
     if (this.status === 0) {
-      this.#reject(error ?? new Error('The upstream ended its answer before it began.'))
+      const failure = error ?? new Error('The upstream ended its answer before it began.')
+      this.#reject(this.resent ? Object.assign(failure, { resent: true }) : failure)
       return
     }
     // What came just before is still the reader's.

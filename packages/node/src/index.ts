@@ -2,6 +2,8 @@ export { fileSpool } from './file-spool.ts'
 export { createNodeHandler, type NodeHandler, type NodeOptions } from './handler.ts'
 export { clientSignal } from './inbound.ts'
 export { nodeListener } from './listener.ts'
+export { type MediaFetcherOptions, mediaFetcher } from './media-fetcher.ts'
+export { paced, pacedRead } from './paced.ts'
 export {
   sharedTransport,
   type UndiciTransport,

@@ -16,11 +16,16 @@ class Guarded implements Pace {
   bytes = 0
   sweeps = 0
   readonly onSlow: () => void
+  /** All bytes that have come so far, where the reader does not count them; and how many they were when it was last asked. */
+  readonly meter: (() => number) | undefined
+  metered: number
   before: Guarded | undefined
   behind: Guarded | undefined
 
-  constructor(onSlow: () => void) {
+  constructor(onSlow: () => void, meter: (() => number) | undefined) {
     this.onSlow = onSlow
+    this.meter = meter
+    this.metered = meter === undefined ? 0 : meter()
   }
 
   done(): void {
@@ -43,9 +48,11 @@ let sweeper: NodeJS.Timeout | undefined
 /**
  * Gives up bodies that trickle in (after 25 to 30 s below 1 kB), so that slow clients cannot hold connections. One
  * timer for the whole process, and none while no body is awaited: a timer for each request costs more than its body.
+ *
+ * @param meter how many bytes have come so far, where the reader does not count them in `bytes`
  */
-export function guardPace(onSlow: () => void): Pace {
-  const pace = new Guarded(onSlow)
+export function guardPace(onSlow: () => void, meter?: () => number): Pace {
+  const pace = new Guarded(onSlow, meter)
   if (last !== undefined) {
     last.behind = pace
     pace.before = last
@@ -63,6 +70,11 @@ function sweep(): void {
   }
   const slow: Guarded[] = []
   for (let pace: Guarded | undefined = last; pace !== undefined; pace = pace.before) {
+    if (pace.meter !== undefined) {
+      const total = pace.meter()
+      pace.bytes += total - pace.metered
+      pace.metered = total
+    }
     if (pace.bytes >= minBytes) {
       pace.bytes = 0
       pace.sweeps = 0

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '@modelgate/core'
-import { cutOff, tooLarge, tooSlow } from './body-errors.ts'
+import { cutOff, tooLarge } from './body-errors.ts'
 import { decodeBody, isEncoded } from './decode-body.ts'
 import { decoded } from './decode-stream.ts'
+import { paced } from './paced.ts'
 import { keptUpload } from './parsed-body.ts'
-import { guardPace } from './slow-body.ts'
 
 /**
  * The request body as it comes, for uploads, content-encoding undone. Leaving early leaves the connection open for the answer.
@@ -42,32 +42,17 @@ export async function* streamBody(req: IncomingMessage, limit: number): AsyncGen
 
 async function* arriving(req: IncomingMessage, limit: number): AsyncGenerator<Uint8Array, undefined> {
   if (req.destroyed) throw cutOff()
-  let giveUp: (error: GatewayError) => void = () => {}
-  const pace = guardPace(() => giveUp(tooSlow()))
   const chunks: AsyncIterator<Buffer | string> = req.iterator({ destroyOnReturn: false })
-  // One promise for each chunk: racing them all against a common one would keep every chunk until the end.
-  const next = (): Promise<IteratorResult<Buffer | string>> =>
-    new Promise((resolve, reject) => {
-      giveUp = reject
-      chunks.next().then(resolve, reject)
-    })
   let size = 0
   try {
-    for (;;) {
-      const { done, value } = await next()
-      if (done === true) return
+    for await (const value of paced(chunks)) {
       // A host may have called setEncoding.
       const chunk = typeof value === 'string' ? Buffer.from(value, req.readableEncoding ?? 'utf8') : value
       size += chunk.length
-      pace.bytes += chunk.length
       if (size > limit) throw tooLarge(limit)
       yield chunk
     }
   } catch (cause) {
     throw cause instanceof GatewayError ? cause : cutOff(cause)
-  } finally {
-    pace.done()
-    // Not awaited: it would wait for a chunk that may never come.
-    chunks.return?.().catch(() => {})
   }
 }

@@ -75,7 +75,12 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
         void fresh.close()
       }
       const pool = poolOf(origin)
-      const exchange = new Exchange(request, resolve, reject, retryStale ? resend : undefined)
+      const exchange = new Exchange(
+        request,
+        resolve,
+        reject,
+        retryStale && request.resend !== false ? resend : undefined,
+      )
       if (signal.aborted) exchange.handleEvent()
       else pool.dispatch(call, exchange)
     })

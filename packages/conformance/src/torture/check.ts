@@ -66,7 +66,9 @@ export interface Profile extends Pick<GatewayConfig<string>, 'limits' | 'retry' 
    * Who is let in: two fixed callers (`callers`), or platform tokens kept in a folder or in Redis; `issue` makes some. Default:
    * the fixed ones.
    */
-  readonly tokens?: { readonly folder: string } | { readonly redis: string; readonly prefix: string }
+  readonly tokens?:
+    | { readonly folder: string }
+    | { readonly redis: string; readonly prefix: string; readonly localMs?: number; readonly staleMs?: number }
   /** Collects what the OpenTelemetry plugin exports, for `spans`. */
   readonly traces?: boolean
 }
@@ -78,11 +80,15 @@ export const callers = { alice: 'client-token-of-alice-77f3', narrow: 'client-to
 export interface Stats {
   readonly rss: number
   readonly heapUsed: number
+  /** Bytes of buffers, which lie outside of the heap. */
+  readonly external: number
   /** Open files and sockets; -1 where the system does not say. */
   readonly fds: number
   /** What keeps the process alive, by kind: sockets, timers. */
   readonly resources: Readonly<Record<string, number>>
   readonly unhandledRejections: number
+  /** Properties that Object.prototype and Array.prototype have come by since the process began. */
+  readonly polluted: readonly string[]
 }
 
 /** One call as onFinish told of it. */
@@ -95,6 +101,21 @@ export interface Finished {
   readonly attempts: number
   readonly inputTokens: number
   readonly outputTokens: number
+}
+
+/** A route of a gateway, by what a client sees of it. */
+export interface GatewayRoute {
+  readonly method: string
+  /** `{model}` stands for a name. */
+  readonly path: string
+  readonly operation: string
+  readonly format: Format
+  /** Answered without its version prefix too. */
+  readonly bare: boolean
+  /** The credential may stand in the query, as `?key=`. */
+  readonly queryKey: boolean
+  /** The credential may stand among the WebSocket subprotocols. */
+  readonly protocolKey: boolean
 }
 
 /** What only a gateway of our own can be asked. */
@@ -110,6 +131,8 @@ export interface OwnGateway {
   revoke(id: string): Promise<void>
   /** Everything exported by OpenTelemetry so far, as text; only with `traces`. */
   spans(): Promise<string>
+  /** Every route of the gateway, as its table has them. */
+  routes(): Promise<readonly GatewayRoute[]>
   /** Closes as a well-behaved host does (SIGTERM): resolves to the exit code, or the signal that had to be used. */
   close(): Promise<number | string>
 }

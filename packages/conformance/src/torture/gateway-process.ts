@@ -1,10 +1,13 @@
 // A gateway of our own in a process of its own: `own.ts` starts it with a server's name, the upstream's origin and a profile,
 // and asks it things by messages.
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { createGateway, type Gateway, type GatewayConfig, type Plugin } from '@modelgate/core'
-import { createTokens, folderStorage, redisStorage, type Tokens } from '@modelgate/tokens'
+import { otel } from '@modelgate/otel'
+import { createTokens, fileLedger, folderStorage, redisStorage, type Tokens } from '@modelgate/tokens'
 import { createClient } from 'redis'
 import { drain } from '../../../../examples/server/drain.js'
+import { createRecorder } from '../../../otel/src/testing/recorder.ts'
 import { formats } from '../fixtures.ts'
 import { forgetful, upstreamKey, upstreamOf } from '../gateways.ts'
 import { callers, type Finished, type Profile, type Stats } from './check.ts'
@@ -40,13 +43,24 @@ const witness: Plugin = {
 }
 
 async function openTokens(where: NonNullable<Profile['tokens']>): Promise<Tokens> {
-  if ('folder' in where) return createTokens({ storage: folderStorage(where.folder) })
+  if ('folder' in where)
+    return createTokens({
+      storage: folderStorage(where.folder),
+      ledger: fileLedger({ folder: join(where.folder, 'ledger') }),
+    })
   const client = createClient({ url: where.redis })
   // A Redis that goes away is what some checks are about.
   client.on('error', () => {})
   await client.connect()
-  return createTokens({ storage: redisStorage({ client, prefix: where.prefix }) })
+  const { prefix, localMs, staleMs } = where
+  return createTokens({
+    storage: redisStorage({ client, prefix, ...(localMs === undefined ? {} : { away: { localMs } }) }),
+    ...(staleMs === undefined ? {} : { staleMs }),
+  })
 }
+
+/** What the OpenTelemetry plugin would send away. */
+const traces = profile.traces === true ? createRecorder() : undefined
 
 const tokens = profile.tokens === undefined ? undefined : await openTokens(profile.tokens)
 
@@ -78,7 +92,7 @@ function configOf({
       ),
     },
     models: { ...Object.fromEntries(formats.map((format) => [`${format}-model`, format])), ...models },
-    plugins: [witness],
+    plugins: [witness, ...(traces === undefined ? [] : [otel(traces)])],
     ...rest,
   }
 }
@@ -96,6 +110,11 @@ const openFiles = (): number => {
   }
 }
 
+/** What every object and every list has. */
+const inherited = (): string[] =>
+  [Object.prototype, Array.prototype].flatMap((prototype) => Reflect.ownKeys(prototype).map(String))
+const inheritedAtFirst: ReadonlySet<string> = new Set(inherited())
+
 async function stats(): Promise<Stats> {
   // Twice: what the first collection finalizes, the second one frees.
   for (let round = 0; round < 2; round++) {
@@ -104,8 +123,9 @@ async function stats(): Promise<Stats> {
   }
   const resources: Record<string, number> = {}
   for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1
-  const { rss, heapUsed } = process.memoryUsage()
-  return { rss, heapUsed, fds: openFiles(), resources, unhandledRejections }
+  const { rss, heapUsed, external } = process.memoryUsage()
+  const polluted = inherited().filter((name) => !inheritedAtFirst.has(name))
+  return { rss, heapUsed, external, fds: openFiles(), resources, unhandledRejections, polluted }
 }
 
 const needTokens = (): Tokens => {
@@ -123,6 +143,21 @@ const answers: Readonly<Record<string, (argument: never) => unknown>> = {
   },
   issue: (token: Parameters<Tokens['issue']>[0]) => needTokens().issue(token),
   revoke: (id: string) => needTokens().revoke(id),
+  reconfigure: (next: Profile) => gateway.reconfigure(configOf(next)),
+  spans() {
+    if (traces === undefined) throw new Error('the profile says nothing of traces')
+    return traces.everything()
+  },
+  routes: () =>
+    gateway.routes.map(({ method, path, operation, format, bare = false, queryKey = false, protocolKey = false }) => ({
+      method,
+      path,
+      operation,
+      format,
+      bare,
+      queryKey,
+      protocolKey,
+    })),
 }
 
 process.on('message', async (message: { id: number; ask: string; argument?: unknown }) => {

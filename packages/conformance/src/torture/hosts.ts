@@ -29,6 +29,7 @@ export const hosts: Readonly<Record<string, (gateway: Gateway) => Promise<Host>>
   async fastify(gateway) {
     const app = Fastify()
     await app.register(fastifyPlugin(gateway))
+    app.server.on('upgrade', nodeUpgrade(gateway))
     const origin = await app.listen({ port: 0, host: '127.0.0.1' })
     return { server: app.server, origin }
   },

@@ -1,7 +1,15 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { formats } from '../fixtures.ts'
-import { callers, type Finished, type OwnGateway, type Profile, type Stats, type Target } from './check.ts'
+import {
+  callers,
+  type Finished,
+  type GatewayRoute,
+  type OwnGateway,
+  type Profile,
+  type Stats,
+  type Target,
+} from './check.ts'
 
 /** Every client format with every upstream format. */
 export const allPairs = formats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))
@@ -67,6 +75,7 @@ export async function startOwn(
     issue: (token) => ask<{ id: string; secret: string }>('issue', token),
     revoke: (id) => ask<void>('revoke', id),
     spans: () => ask<string>('spans'),
+    routes: () => ask<readonly GatewayRoute[]>('routes'),
     async close() {
       child.kill('SIGTERM')
       const giveUp = setTimeout(() => child.kill('SIGKILL'), closeWithinMs)

@@ -12,6 +12,20 @@ export interface RunOptions {
   onRow?(row: Row): void
 }
 
+/**
+ * How often the short form asks our own gateway at most for a row that falls short. It runs where other things run as well, and many figures are times: what
+ * the machine did to one is not there the next time, what the gateway does is.
+ */
+const askings = 3
+
+const fellShort = ({ outcome }: Row): boolean => !('skipped' in outcome) && !outcome.held
+
+/** The row says when it was not the first asking. */
+const told = (row: Row, asked: number): Row =>
+  'skipped' in row.outcome
+    ? row
+    : { ...row, outcome: { ...row.outcome, figure: `${row.outcome.figure} (asked ${asked} times)` } }
+
 /** What a row gets before it is given up, in minutes. */
 const patience = 20
 
@@ -30,7 +44,10 @@ export async function torture(
     const target = await start(upstream.origin)
     try {
       for (const check of checks) {
-        const row = await askFor(check, target, upstream, short)
+        let row = await askFor(check, target, upstream, short)
+        const most = short && target.own !== undefined ? askings : 1
+        for (let asked = 1; fellShort(row) && asked < most; asked++)
+          row = told(await askFor(check, target, upstream, short), asked + 1)
         rows.push(row)
         onRow?.(row)
       }

@@ -165,8 +165,9 @@ export interface ResponseTap {
 /** Watches a stream of the codec's own format pass by on the wire lane. Cheap, and never alters the bytes by itself. */
 export interface StreamTap {
   /**
-   * Sees one event. `false`: the event is only there because the gateway asked for it, and must be withheld. Throws
-   * GatewayError `upstream_bad_response` for an event that cannot be part of an answer: it must not be passed on.
+   * Sees one event. `false`: the event is only there because the gateway asked for it, and must be withheld; or it is an error
+   * that the format's clients would not take for one, and must be told in their words. Throws GatewayError
+   * `upstream_bad_response` for an event that cannot be part of an answer: it must not be passed on.
    */
   push(event: SseEvent): boolean
   /** A real event (no ping, no comment, no empty preamble) was seen. */
@@ -258,6 +259,8 @@ export interface WireCodec extends UpstreamWireCodec {
   readonly otherModels?: readonly string[]
   /** Clients of this format break on comments in an event stream: none may be sent. */
   readonly noComments?: boolean
+  /** What has to be loaded before `wireEdit` can be asked about a target; undefined: nothing. */
+  wireReady?(target: TargetTraits): Promise<unknown> | undefined
   /** Wire lane: the edit this body needs, if any, beside the model's name. */
   wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
   tapStream(options: { withholdUsage: boolean; target: TargetTraits }): StreamTap

@@ -240,10 +240,11 @@ export type ModelEvent =
   | { type: 'error'; error: ErrorInfo }
   | { type: 'response-end' }
 export type Delta =
-  | { type: 'text' | 'reasoning' | 'refusal' | 'input'; text: string; logprobs?: Json }
+  | TextDelta
   | { type: 'seal'; seal: Sealed }
   | { type: 'citation'; citation: Citation }
   | { type: 'media'; data: string; extra?: Extra }
+export type TextDelta = { type: 'text' | 'reasoning' | 'refusal' | 'input'; text: string; logprobs?: Json }
 
 /** Every field either reaches the other side or ends up here. `path` is a JSON Pointer into the body its sender wrote. */
 export interface Loss {

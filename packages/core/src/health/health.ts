@@ -1,10 +1,10 @@
-import type { BreakerConfig, RetryConfig } from '../config.ts'
+import type { BreakerConfig, GatewayConfig, RetryConfig } from '../config.ts'
 import type { GatewayError } from '../errors.ts'
 import type { ErrorKind } from '../formats/ir.ts'
 import type { ResolvedTarget } from '../router.ts'
-import { createBreaker } from './breaker.ts'
+import { type Breaker, createBreaker } from './breaker.ts'
 import { createBudget, type RetryBudget } from './budget.ts'
-import { createKeyPool } from './keys.ts'
+import { createKeyPool, type KeyPool } from './keys.ts'
 import { createLatencies, type Latencies } from './latency.ts'
 import { type HealthState, memoryHealthState } from './state.ts'
 
@@ -31,6 +31,24 @@ export interface Health {
   enter(target: ResolvedTarget, affinity: string | undefined): Ticket
   /** Takes one retry off an upstream's budget, if there is one left. */
   takeRetry(target: ResolvedTarget, settings: Required<RetryConfig>): boolean
+  /** What is known of an upstream. */
+  known(upstreamName: string): Known
+}
+
+/** What is known of one upstream, and what that was told under. */
+interface Known {
+  readonly settings: BreakerConfig | false | undefined
+  readonly shared: HealthState | undefined
+  readonly state: HealthState
+  readonly breaker: Breaker
+  readonly keys: KeyPool
+  readonly budget: RetryBudget
+}
+
+/** What another configuration may go on with. */
+export interface EarlierHealth extends Pick<Health, 'latencies'> {
+  /** By the upstreams' names. */
+  readonly known: ReadonlyMap<string, Known>
 }
 
 /** Failures that say something about the target, not about the request or the caller. */
@@ -51,23 +69,48 @@ const targetFaults: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
 const ready: Standing = { state: 'ready', waitMs: 0 }
 const doubtful: Standing = { state: 'doubtful', waitMs: 0 }
 
-export function createHealth(breakerSettings: BreakerConfig | false | undefined, shared?: HealthState): Health {
-  const state = shared ?? memoryHealthState()
-  const breaker = createBreaker(breakerSettings, state)
-  const keys = createKeyPool(state)
-  const latencies = createLatencies()
-  const budgets = new Map<string, RetryBudget>()
-  const budgetOf = (upstreamName: string): RetryBudget => {
-    let budget = budgets.get(upstreamName)
-    if (budget === undefined) {
-      budget = createBudget()
-      budgets.set(upstreamName, budget)
+/** What is known of the upstreams that another configuration has, too: of the same name, at the same address, with the same keys. */
+export function stillThere(
+  { latencies, known }: Health,
+  upstreams: GatewayConfig['upstreams'],
+  others: GatewayConfig['upstreams'],
+): EarlierHealth {
+  const same = Object.keys(upstreams).filter((name) => isSame(upstreams[name], others[name]))
+  return { latencies, known: new Map(same.map((name) => [name, known(name)])) }
+}
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+export function createHealth(
+  settings: BreakerConfig | false | undefined,
+  shared?: HealthState,
+  earlier?: EarlierHealth,
+): Health {
+  const latencies = earlier?.latencies ?? createLatencies()
+  // Each upstream has its own: what one that was replaced still has to tell must not fall on another of the same name.
+  const all = new Map<string, Known>()
+  // What stays the same is shared with the calls of the configuration before, which go on telling what becomes of them.
+  for (const [name, one] of earlier?.known ?? [])
+    if (one.shared === shared)
+      all.set(
+        name,
+        isSame(one.settings, settings) ? one : { ...one, settings, breaker: createBreaker(settings, one.state) },
+      )
+  const known = (upstreamName: string): Known => {
+    let one = all.get(upstreamName)
+    if (one === undefined) {
+      const state = shared ?? memoryHealthState()
+      const breaker = createBreaker(settings, state)
+      one = { settings, shared, state, breaker, keys: createKeyPool(state), budget: createBudget() }
+      all.set(upstreamName, one)
     }
-    return budget
+    return one
   }
   return {
     latencies,
+    known,
     standing({ id, upstreamName, upstream, model }) {
+      const { breaker, keys } = known(upstreamName)
       const failing = breaker.waitMs(id)
       if (failing > 0) return { state: 'failing', waitMs: failing }
       const choice = keys.look(upstreamName, upstream, model)
@@ -75,9 +118,10 @@ export function createHealth(breakerSettings: BreakerConfig | false | undefined,
       return choice.doubtful ? doubtful : ready
     },
     enter({ id, upstreamName, upstream, model }, affinity) {
+      const { breaker, keys, budget } = known(upstreamName)
       let probe = breaker.enter(id)
       const { key } = keys.choose(upstreamName, upstream, model, affinity)
-      budgetOf(upstreamName).call()
+      budget.call()
       let told = false
       let begun = false
       return {
@@ -113,6 +157,6 @@ export function createHealth(breakerSettings: BreakerConfig | false | undefined,
         },
       }
     },
-    takeRetry: ({ upstreamName }, settings) => budgetOf(upstreamName).take(settings),
+    takeRetry: ({ upstreamName }, retry) => known(upstreamName).budget.take(retry),
   }
 }

@@ -20,6 +20,17 @@ describe('scanJson', () => {
   })
 
   it.each([
+    ['[1,2,3]', 3],
+    ['{"a":1,"b":{"c":2}}', 6],
+    ['[{},{},[]]', 6],
+    ['["a,b:[{\\"",""]', 2],
+    ['1', 0],
+  ])('%s holds %i values and names that count', (text, values) => {
+    expect(scanJson(text, 10, values).tooMany).toBe(false)
+    if (values > 0) expect(scanJson(text, 10, values - 1).tooMany).toBe(true)
+  })
+
+  it.each([
     ['[[1]]', 2, false],
     ['[[[1]]]', 2, true],
     ['{"a":{"b":[]}}', 3, false],

@@ -1,4 +1,6 @@
-/** One member of a document's top-level object: its key and where its value stands in the text. */
+import { codeAt, type Source, slice } from './source.ts'
+
+/** One member of a document's top-level object: its key and where its value stands in the source. */
 export interface Member {
   readonly key: string
   readonly start: number
@@ -8,6 +10,8 @@ export interface Member {
 export interface Scan {
   /** Nesting exceeds the limit; `members` is then incomplete. */
   readonly tooDeep: boolean
+  /** There are more values and names than may be; `members` is then incomplete. */
+  readonly tooMany: boolean
   /** The top-level object's members in order, duplicates included; empty for anything but an object. */
   readonly members: readonly Member[]
 }
@@ -19,51 +23,92 @@ const backslash = 92
  * One linear pass over JSON text, before anything parses it: how deep it nests, and where its top-level values stand.
  * `JSON.parse` accepts millions of levels that `JSON.stringify` and any recursive walk then die of. The text need not be
  * valid: on broken text the members mean nothing, and the parser that follows says so.
+ *
+ * @param maxValues how many values and names there may be: a body of millions takes its reader seconds, however small they are
  */
-export function scanJson(text: string, maxDepth: number): Scan {
-  const members: Member[] = []
-  let depth = 0
-  let key: string | undefined
-  let keyText: string | undefined
-  let start = -1
-  let inObject = false
-  for (let i = 0; i < text.length; i++) {
-    switch (text.charCodeAt(i)) {
-      case quote: {
-        const end = stringEnd(text, i)
-        if (depth === 1 && inObject && key === undefined) keyText = text.slice(i, end)
-        i = end - 1
-        break
-      }
+export function scanJson(text: string, maxDepth: number, maxValues?: number): Scan {
+  const scanner = new Scanner(text, maxDepth, maxValues)
+  for (let i = 0; i < text.length && !scanner.stopped; i++) {
+    const code = text.charCodeAt(i)
+    if (code === quote) {
+      const end = stringEnd(text, i)
+      scanner.string(i, end)
+      i = end - 1
+    } else scanner.other(code, i)
+  }
+  return scanner
+}
+
+/** Is shown a document, string by string and between them character by character, and says what a `Scan` does. */
+export class Scanner implements Scan {
+  readonly members: Member[] = []
+  tooDeep = false
+  tooMany = false
+  /** It is too deep or too much: the rest need not be shown. */
+  stopped = false
+  /** The key of the member that is being shown. */
+  key: string | undefined
+  readonly #source: Source
+  readonly #maxDepth: number
+  /** Values and names that there may still be. */
+  #left: number
+  #depth = 0
+  #inObject = false
+  /** The last string at the top level that may be a key: where it stands. */
+  #keyStart = -1
+  #keyEnd = -1
+  #start = -1
+
+  constructor(source: Source, maxDepth: number, maxValues = Number.POSITIVE_INFINITY) {
+    this.#source = source
+    this.#maxDepth = maxDepth
+    this.#left = maxValues
+  }
+
+  /** A string, with its quotes. */
+  string(start: number, end: number): void {
+    if (this.#depth !== 1 || !this.#inObject || this.key !== undefined) return
+    this.#keyStart = start
+    this.#keyEnd = end
+  }
+
+  /** A character outside strings. */
+  other(code: number, at: number): void {
+    switch (code) {
       case 123: // {
       case 91: // [
-        if (++depth > maxDepth) return { tooDeep: true, members }
-        if (depth === 1) inObject = text.charCodeAt(i) === 123
+        if (++this.#depth > this.#maxDepth) this.tooDeep = this.stopped = true
+        this.#count()
+        if (this.#depth === 1) this.#inObject = code === 123
         break
       case 125: // }
       case 93: // ]
-        depth--
-        if (depth === 0 && key !== undefined) {
-          members.push({ key, start, end: trimmedEnd(text, i) })
-          key = undefined
-        }
+        if (--this.#depth === 0) this.#endMember(at)
         break
       case 58: // :
-        if (depth === 1 && inObject && keyText !== undefined) {
-          key = readKey(keyText)
-          keyText = undefined
-          start = trimmedStart(text, i + 1)
+        this.#count()
+        if (this.#depth === 1 && this.#keyStart >= 0) {
+          this.key = readKey(slice(this.#source, this.#keyStart, this.#keyEnd))
+          this.#keyStart = -1
+          this.#start = trimmedStart(this.#source, at + 1)
         }
         break
       case 44: // ,
-        if (depth === 1 && key !== undefined) {
-          members.push({ key, start, end: trimmedEnd(text, i) })
-          key = undefined
-        }
+        this.#count()
+        if (this.#depth === 1) this.#endMember(at)
         break
     }
   }
-  return { tooDeep: false, members }
+
+  #count(): void {
+    if (--this.#left < 0) this.tooMany = this.stopped = true
+  }
+
+  #endMember(at: number): void {
+    if (this.key === undefined) return
+    this.members.push({ key: this.key, start: this.#start, end: trimmedEnd(this.#source, at) })
+    this.key = undefined
+  }
 }
 
 /** Whether JSON text nests deeper than that. Most texts have fewer brackets than they may have levels. */
@@ -96,16 +141,17 @@ function readKey(quoted: string): string {
   }
 }
 
-const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9
+/** JSON's white space. */
+export const isSpace = (code: number | undefined): boolean => code === 32 || code === 10 || code === 13 || code === 9
 
-function trimmedStart(text: string, from: number): number {
+function trimmedStart(source: Source, from: number): number {
   let at = from
-  while (isSpace(text.charCodeAt(at))) at++
+  while (isSpace(codeAt(source, at))) at++
   return at
 }
 
-function trimmedEnd(text: string, to: number): number {
+function trimmedEnd(source: Source, to: number): number {
   let at = to
-  while (isSpace(text.charCodeAt(at - 1))) at--
+  while (isSpace(codeAt(source, at - 1))) at--
   return at
 }

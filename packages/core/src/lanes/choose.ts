@@ -1,11 +1,12 @@
 import type { Limits } from '../config.ts'
-import type { WireCodec } from '../formats/codec.ts'
+import type { TargetTraits, WireCodec } from '../formats/codec.ts'
 import type { UpstreamFormat } from '../formats/ir.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
 import { lazily } from '../lazily.ts'
+import { redact } from '../redact.ts'
 import type { ResolvedTarget } from '../router.ts'
-import { redact } from '../upstream-error.ts'
 import { formatsFor, speaks } from '../upstreams/formats-for.ts'
+import type { MediaFetching } from './inline-media.ts'
 import type { Lane } from './lane.ts'
 import { type RequestBody, wireLane } from './wire.ts'
 
@@ -20,6 +21,8 @@ export interface LaneChoice {
   readonly tellLosses: boolean
   /** See CodecContext. */
   readonly kept?: { readonly previous?: string } | undefined
+  /** Media named by URL may be fetched. */
+  readonly media?: MediaFetching | undefined
 }
 
 /**
@@ -28,17 +31,27 @@ export interface LaneChoice {
  * another of its formats loses less. A promise only where something has to be loaded first.
  */
 export function chooseLane(choice: LaneChoice): Lane | Promise<Lane> {
-  const { codec, request, target, limits } = choice
+  const { codec, request, target } = choice
   const { upstream, model } = target
   const own = speaks(upstream, codec.format, model)
-  if (own && !mayHoldSeals(request.text))
-    return wireLane(codec, request, { model, quirks: upstream.quirks }, limits.answerBytes, (text) =>
-      redact(text, upstream),
-    )
+  // No body that was read in outline holds any.
+  const sealed = request.outline === undefined && mayHoldSeals(request.text)
+  if (own && !sealed && !(choice.media?.policy.inline === 'always' && mayNameMedia(request))) {
+    const traits = { model, quirks: upstream.quirks }
+    const loading = codec.wireReady?.(traits)
+    return loading === undefined ? onTheWire(choice, traits) : loading.then(() => onTheWire(choice, traits))
+  }
   return translated(choice, own ? [codec.format] : formatsFor(upstream, model))
 }
 
-// By itself: what a stream's lane refers to must not hold the request.
+/** Whether a body may have a URL in it. One that is written in escapes is not found: it is passed on, as without a policy. */
+export const mayNameMedia = ({ text }: RequestBody): boolean => /https?:/i.test(text)
+
+// By themselves: what a stream's lane refers to must not hold the request.
+function onTheWire({ codec, request, target: { upstream }, limits }: LaneChoice, traits: TargetTraits): Lane {
+  return wireLane(codec, request, traits, limits.answerBytes, (text) => redact(text, upstream))
+}
+
 function translated(choice: LaneChoice, formats: readonly UpstreamFormat[]): Lane | Promise<Lane> {
   const leastLoss = translator()
   return leastLoss instanceof Promise ? leastLoss.then((loaded) => loaded(choice, formats)) : leastLoss(choice, formats)

@@ -4,7 +4,8 @@ import type { UpstreamFormat } from '../formats/ir.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
 import { toClientError } from '../upstream-error.ts'
-import type { LaneChoice } from './choose.ts'
+import { type LaneChoice, mayNameMedia } from './choose.ts'
+import type { Edit } from './inline-media.ts'
 import type { Lane } from './lane.ts'
 import { translateLane } from './translate.ts'
 
@@ -16,6 +17,7 @@ import { translateLane } from './translate.ts'
  */
 export function leastLoss(choice: LaneChoice, formats: readonly UpstreamFormat[]): Lane | Promise<Lane> {
   let best: Lane | undefined
+  let bestCodec: UpstreamCodec | undefined
   let failure: unknown
   const client = choice.codec.whole()
   for (const format of formats) {
@@ -29,11 +31,19 @@ export function leastLoss(choice: LaneChoice, formats: readonly UpstreamFormat[]
       failure ??= error
       continue
     }
-    if (best === undefined || weightOf(lane) < weightOf(best)) best = lane
+    if (best === undefined || weightOf(lane) < weightOf(best)) {
+      best = lane
+      bestCodec = upstream
+    }
     if (weightOf(best) === 0) break
   }
-  if (best === undefined) throw failure ?? noChat()
-  return best
+  if (best === undefined || bestCodec === undefined) throw failure ?? noChat()
+  const { media, request } = choice
+  if (media === undefined || client instanceof Promise || !mayNameMedia(request)) return best
+  const upstream = bestCodec
+  return import('./inline-media.ts').then(({ withMedia }) =>
+    withMedia(request, media, (edit) => translate(choice, client, upstream, edit)),
+  )
 }
 
 const noChat = (): GatewayError =>
@@ -52,6 +62,7 @@ function translate(
   { request, target, limits, tellLosses, kept }: LaneChoice,
   client: Codec,
   upstream: UpstreamCodec,
+  edit?: Edit,
 ): Lane {
   const { upstream: place, model } = target
   return translateLane({
@@ -65,6 +76,7 @@ function translate(
     maxDepth: 1000,
     clean: (error) => toClientError(error, error.status, place).info,
     tellLosses,
+    edit,
     ...(kept === undefined ? {} : { kept }),
   })
 }

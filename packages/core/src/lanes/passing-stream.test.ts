@@ -262,6 +262,67 @@ describe('a stream that passes', () => {
       expect(outcome({ format: 'chat', edited: true, seen: false }, split(bytes(text), [size])).text).toBe(client)
   })
 
+  it.each([
+    ['a comment', ': sk-secret\n\n'],
+    ['a comment in an event', ': sk-secret\ndata: {"a":1}\n\n'],
+    [
+      'an error that shares its event with the mark of the end',
+      'data: {"error":{"message":"sk-secret"}}\ndata: [DONE]\n\n',
+    ],
+    ['an error that shares its event', 'data: {"a":1}\ndata: {"error":{"message":"sk-secret"}}\n\n'],
+    [
+      'an error that shares its event, with returns',
+      'data: {"error":{"message":"sk-secret"}}\r\ndata: {"a":1}\r\n\r\n',
+    ],
+    ["an event's name", 'event: sk-secret\ndata: {"a":1}\n\n'],
+    [
+      'an error under a name that is none',
+      'event: failure\ndata: {"type":"error","error":{"message":"sk-secret"}}\n\n',
+    ],
+    ["an event's number", 'id: sk-secret\ndata: {"a":1}\n\n'],
+    ['a field that is none', 'error: sk-secret\n\n'],
+  ])('holds no secret of the upstream beside its words: %s', (_, odd) => {
+    for (const format of Object.keys(made) as Format[])
+      for (const at of [3, 6, made[format].length]) {
+        const events = made[format].map((event) => encodeAllSse([event]))
+        // Twice: what was passed once is not looked at again.
+        const all = bytes([...events.slice(0, at), odd, odd, ...events.slice(at)].join(''))
+        for (const size of [1, 50, 100_000])
+          expect(outcome({ format, edited: false, seen: false }, split(all, [size])).text).not.toContain('sk-secret')
+      }
+  })
+
+  it.each([
+    ['of no name', 'data: {"error":{"message":"Boom","type":"server_error"}}\n\n'],
+    [
+      'of no name, behind a comment',
+      ': wait\n\ndata: {"type":"error","error":{"message":"Boom","type":"api_error"}}\n\n',
+    ],
+    ['in another shape', 'event: error\ndata: {"error":"Boom"}\n\n'],
+    ['in no JSON', 'event: error\ndata: {"error": Boom}\n\n'],
+  ])('tells an error in its clients’ words where they would read past it: %s', (_, odd) => {
+    const begin = encodeAllSse(made.messages.slice(0, 6))
+    for (const size of [1, 50, 100_000]) {
+      const all = split(bytes(begin + odd + encodeAllSse(made.messages.slice(6))), [size])
+      const { text } = outcome({ format: 'messages', edited: false, seen: false }, all)
+      expect(text.startsWith(begin)).toBe(true)
+      expect(text.slice(begin.length).replace(': wait\n\n', '')).toMatch(
+        /^event: error\ndata: \{"type":"error","error":\{"type":"api_error","message":"[^"]+"\}\}\n\n$/,
+      )
+    }
+  })
+
+  it.each([
+    ['without a status', 'data: {"error":{"message":"Boom","type":"server_error"}}\n\n'],
+    ['under a name', 'event: error\ndata: {"error":{"code":503,"message":"Boom","status":"UNAVAILABLE"}}\n\n'],
+  ])('tells an error anew that lacks what its clients look for: %s', (_, odd) => {
+    const begin = encodeAllSse(made.gemini.slice(0, 6))
+    const { text } = outcome({ format: 'gemini', edited: false, seen: false }, [bytes(begin + odd + begin)])
+    expect(text.slice(begin.length)).toMatch(
+      /^data: \{"error":\{"code":50[0-9],"message":"Boom","status":"[A-Z]+"\}\}\r?\n\r?\n$/,
+    )
+  })
+
   it('is the same for events that are too long to be compared, and chunks too long to be copied', () => {
     const long = [1, 9000, 2, 200_000, 3].map((length) => said({ content: 'é"'.repeat(length) }))
     const text = encodeAllSse([...made.chat.slice(0, 15), ...long, ...made.chat.slice(15)])

@@ -11,7 +11,7 @@ import type { AnswerStream } from './lane.ts'
 export interface PassingOptions {
   readonly tap: StreamTap
   readonly maxEventChars: number
-  /** Takes the upstream's secrets out of an error event's text, the one place where its own words are no answer. */
+  /** Takes the upstream's secrets out of a text that is no answer: an error event, a comment. */
   redact(text: string): string
   readonly says?: Says | undefined
   /** See WireEdit. */
@@ -19,14 +19,28 @@ export interface PassingOptions {
 }
 
 const encoder = new TextEncoder()
+/** One line of data, and the event's name if it has one. */
+const simpleEvent = /^(?:event: ?([a-z_.]*)\r?\n)?data:[^\r\n]*\r?\n\r?\n$/
+
+/**
+ * Whether a block can hold nothing but an answer's words: in comments, other fields, further lines of data, and under a name that
+ * is not what the data says of itself, anything may stand.
+ */
+function isPlain(text: string): boolean {
+  const simple = simpleEvent.exec(text)
+  const name = simple?.[1]
+  return (
+    simple !== null && (name === undefined || text.includes(`"type":"${name}"`) || text.includes(`"type": "${name}"`))
+  )
+}
 /** Of whole blocks: no character straddles two of them. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
  * What becomes of an event: the client's as it is, or with the upstream's secrets taken out; or not the client's, who did not
- * ask for it; or not the client's, with all that stands in front of it.
+ * ask for it; or not the client's, with all that stands in front of it; or an error to be told in words that the client knows.
  */
-type Fate = 'pass' | 'redact' | 'withhold' | 'drop'
+type Fate = 'pass' | 'redact' | 'withhold' | 'drop' | 'retell'
 
 /**
  * Bytes pass untouched but for what the gateway's own wishes left in them, whole events at a time, so that an error event can
@@ -133,12 +147,14 @@ class PassingStream implements AnswerStream {
     const [event] = events
     if (event !== undefined && events.length === 1) {
       let fate: Fate = 'drop'
+      let own = ''
       try {
         fate = this.#fateOf(event)
+        own = this.#clean(text, fate)
       } finally {
-        this.#settle(whole, begin, text, this.#formed(text, fate))
+        this.#settle(whole, begin, text, this.#erased(own))
       }
-      if (fate === 'pass') this.#moulds?.learn(block, text, event.data)
+      if (fate === 'pass' && own === text) this.#moulds?.learn(block, text, event.data)
       return
     }
     while (events.length === 0 && this.#at < whole.length) {
@@ -183,15 +199,30 @@ class PassingStream implements AnswerStream {
     const keep = tap.push(event)
     this.#said.add(event.data)
     if (tap.error === undefined && tap.failing !== true) return keep ? 'pass' : 'withhold'
-    return keep ? 'redact' : 'drop'
+    if (keep) return 'redact'
+    return tap.error === undefined ? 'drop' : 'retell'
   }
 
   /** What is left of a text of this fate. */
   #formed(text: string, fate: Fate): string {
+    return this.#erased(this.#clean(text, fate))
+  }
+
+  /** Without the upstream's secrets, where they may stand: what is beside an answer's events is none of its words. */
+  #clean(text: string, fate: Fate): string {
     if (fate === 'drop' || fate === 'withhold') return ''
-    const { redact, erase } = this.#options
-    const own = fate === 'pass' && this.#sse?.bare !== true ? text : redact(text)
-    return erase === undefined ? own : own.replaceAll(erase, '')
+    if (fate === 'retell') return this.#retold()
+    return fate === 'pass' && this.#sse?.bare !== true && isPlain(text) ? text : this.#options.redact(text)
+  }
+
+  #retold(): string {
+    const { state } = this
+    return state.error === undefined ? '' : this.#options.redact(encodeAllSse(state.fail(state.error)))
+  }
+
+  #erased(text: string): string {
+    const { erase } = this.#options
+    return erase === undefined ? text : text.replaceAll(erase, '')
   }
 
   /** What stands behind an error, or a broken event, is no part of the answer, also if it came in the same chunk. */
@@ -206,6 +237,7 @@ class PassingStream implements AnswerStream {
       const { length } = own.pushText(block)
       if (length === 0 && fate === 'withhold') fate = 'pass'
       if (length === 0 && fate === 'drop' && seen === 0 && this.state.failing !== true) fate = 'redact'
+      if (length === 0 && fate === 'retell') fate = 'redact'
       seen += length
       passed += this.#formed(block, fate)
     }

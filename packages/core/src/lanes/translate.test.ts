@@ -114,3 +114,37 @@ test.each<[Format, string, boolean]>([
   for (const { report } of [whole, streamed])
     expect(report.losses.some(({ path, side }) => path === '/service_tier' && side === 'answer')).toBe(reported)
 })
+
+describe('an event that nests too deep', () => {
+  const deep = `${'['.repeat(9000)}${']'.repeat(9000)}`
+  const started =
+    'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[]}}\n\n'
+  const ending = `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1,"x":${deep}}}\n\n`
+  test.each(['chat', 'gemini', 'responses'] as const)('breaks the stream rather than the encoder: %s', (client) => {
+    const stream = laneOf(client, 'messages', true).openStream()
+    stream.push(bytes(started))
+    expect(() => stream.push(bytes(ending))).toThrow('nests too deep')
+    expect(stream.state.ended).toBe(false)
+  })
+})
+
+test('a stream of chat that holds no choice is no answer, whatever ends it', () => {
+  const stream = laneOf('gemini', 'chat', true).openStream()
+  stream.push(bytes('data: {"choices":[1],"usage":{"prompt_tokens":3,"completion_tokens":1}}\n\ndata: [DONE]\n\n'))
+  expect(stream.state).toMatchObject({ ended: false, error: { kind: 'upstream_bad_response' } })
+})
+
+test('a stream of messages fails with an event of that name, whatever it holds', () => {
+  const start = { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [] }
+  const stream = laneOf('chat', 'messages', true).openStream()
+  stream.push(bytes(`event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message: start })}\n\n`))
+  stream.push(bytes('event: error\ndata: {}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n'))
+  expect(stream.state.ended).toBe(false)
+  expect(stream.state.error).toBeDefined()
+})
+
+test('a stream of responses fails with an error in any of its events', () => {
+  const stream = laneOf('chat', 'responses', true).openStream()
+  stream.push(bytes('data: {"type":"response.created","response":{"id":"r"},"error":{"message":"Boom"}}\n\n'))
+  expect(stream.state.error).toMatchObject({ message: 'Boom' })
+})

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts'
-import type { Codec, ExchangeContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
+import type { Codec, ExchangeContext, SseEvent, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
 import type { ErrorInfo, ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
 import { translateParam } from '../formats/shared/param.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
@@ -7,7 +7,8 @@ import { nestsDeeper } from '../json/scan.ts'
 import { answerSide, createReport, lossHeader } from '../losses.ts'
 import { createSaid } from '../said.ts'
 import { createSseDecoder } from '../sse/decode.ts'
-import { encodeAllSse } from '../sse/encode.ts'
+import { encodeAllSse, encodeText } from '../sse/encode.ts'
+import type { Edit } from './inline-media.ts'
 import type { AnswerStream, Lane, StreamState } from './lane.ts'
 import { parseAnswer, type RequestBody } from './wire.ts'
 
@@ -27,9 +28,13 @@ export interface Translation {
   readonly tellLosses: boolean
   /** See CodecContext. */
   readonly kept?: { readonly previous?: string }
+  /** Of the decoded request, before it is encoded for the upstream. */
+  readonly edit?: Edit | undefined
 }
 
-const encoder = new TextEncoder()
+const tooDeep = (): GatewayError =>
+  new GatewayError('upstream_bad_response', 'The upstream answered with JSON that nests too deep.')
+
 const decoder = new TextDecoder()
 
 /** Decodes the client's request to the IR and encodes it for the upstream, and the answer the other way round. */
@@ -38,6 +43,7 @@ export function translateLane(translation: Translation): Lane {
   const report = createReport(request.value)
   const context = openContext(translation, report)
   const model = client.decodeRequest(request.value, context)
+  translation.edit?.(model)
   // Encoders name a lost field by where it stood in the client's body: its own table, and what the decoder noted beyond.
   model.at = placesOf(model, client)
   const body = JSON.stringify(upstream.encodeRequest(model, context))
@@ -47,8 +53,7 @@ export function translateLane(translation: Translation): Lane {
     body,
     report,
     answer(bytes) {
-      if (nestsDeeper(decoder.decode(bytes), translation.maxDepth))
-        throw new GatewayError('upstream_bad_response', 'The upstream answered with JSON that nests too deep.')
+      if (nestsDeeper(decoder.decode(bytes), translation.maxDepth)) throw tooDeep()
       const exchange = openExchange(translation, model, report)
       const response = upstream.decodeResponse(parseAnswer(bytes), exchange)
       const finish = response.choices[0]?.finish.reason
@@ -92,7 +97,7 @@ function placesOf({ at }: ModelRequest, { fieldPointers }: Codec): NonNullable<M
 
 function translatedStream(translation: Translation, request: ModelRequest, report: Report): AnswerStream {
   // The translation itself holds the client's body in all its forms: the stream must not hold it in turn.
-  const { client, upstream, maxEventChars, clean } = translation
+  const { client, upstream, maxEventChars, maxDepth, clean } = translation
   const exchange = openExchange(translation, request, report)
   const decoder = createSseDecoder(maxEventChars)
   const said = createSaid(upstream.says)
@@ -128,6 +133,10 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
     // The first word of an answer says nothing yet; an error in its place can still become a status.
     if (event.type !== 'response-start' && event.type !== 'usage' && event.type !== 'error') state.started = true
   }
+  const read = (event: SseEvent): void => {
+    if (nestsDeeper(event.data, maxDepth)) throw tooDeep()
+    pass(decode.push(event))
+  }
   const pass = (events: readonly ModelEvent[]): void => {
     for (const raw of events) {
       if (state.ended || state.error !== undefined) return
@@ -146,25 +155,25 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
     push(chunk) {
       for (const event of decoder.push(chunk)) {
         said.add(event.data)
-        pass(decode.push(event))
+        read(event)
       }
     },
     end() {
-      for (const event of decoder.end()) pass(decode.push(event))
+      for (const event of decoder.end()) read(event)
       pass(decode.end())
       ready += encodeAllSse(encode.end())
     },
     take() {
       if (ready === '') return undefined
-      const bytes = encoder.encode(ready)
+      const bytes = encodeText(ready)
       ready = ''
       return bytes
     },
     said: said.tokens,
-    heartbeat: () => encoder.encode(encodeAllSse(encode.heartbeat())),
+    heartbeat: () => encodeText(encodeAllSse(encode.heartbeat())),
     fail(error: ErrorInfo) {
       state.error = error
-      return encoder.encode(encodeAllSse([...encode.push({ type: 'error', error }), ...encode.end()]))
+      return encodeText(encodeAllSse([...encode.push({ type: 'error', error }), ...encode.end()]))
     },
   }
 }

@@ -37,6 +37,21 @@ describe('the request', () => {
   })
 })
 
+describe('the answer', () => {
+  const answer = (body: string) =>
+    laneFor('{"model":"real","input":"hello"}', 10_000, responsesCodec).answer(bytes(body)).body
+
+  it('that says why it failed says none of the upstream’s secrets', () => {
+    const failed = '{"id":"r","status":"failed","error":{"code":"server_error","message":"no sk-secret"},"output":[]}'
+    expect(answer(failed)).toBe(failed.replace('sk-secret', '***'))
+  })
+
+  it('that did not fail is the same bytes', () => {
+    const good = '{ "id":"r", "status":"completed", "error":null, "output":[] , "note":"sk-secret"}'
+    expect(answer(good)).toEqual(bytes(good))
+  })
+})
+
 describe('the stream', () => {
   const blankLines = ['\n\n', '\r\n\r\n', '\r\r', '\n\r\n', '\r\r\n', '\r\n\n', '\n\r', '\r\n\r']
   it.each(blankLines)('withholds the usage it asked for and nothing else, with %j behind each event', (blank) => {

@@ -3,6 +3,7 @@ import type { ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import { editJson } from '../json/edit.ts'
 import type { Member } from '../json/scan.ts'
+import { slice } from '../json/source.ts'
 import { spliceJson } from '../json/splice.ts'
 import { createReport } from '../losses.ts'
 import type { Lane } from './lane.ts'
@@ -14,9 +15,24 @@ export interface RequestBody {
   readonly text: string
   readonly members: readonly Member[]
   readonly value: JsonObject
+  /** A large body's text, members and value are made when first asked for. What needs little of them is content with these. */
+  readonly outline?: RequestOutline | undefined
   /** See Codec: what the body may have in front of a model's name that its path says. */
   readonly modelPrefix?: string | undefined
 }
+
+/** What is known of a large body before all of it is read. No such body holds seals. */
+export interface RequestOutline {
+  /** The value's fields. Those with long texts in them are read when asked for. */
+  readonly fields: JsonObject
+  /** Where they stand in the body's bytes. */
+  readonly members: readonly Member[]
+  /** About how many tokens the body is. */
+  readonly tokens: number
+}
+
+/** The body for those who look at few of its fields. */
+export const fieldsOf = (request: RequestBody): JsonObject => request.outline?.fields ?? request.value
 
 const decoder = new TextDecoder()
 
@@ -33,8 +49,9 @@ export function wireLane(
   maxEventChars: number,
   redact: (text: string) => string,
 ): Lane {
-  const edit = codec.wireEdit(request.value, target)
-  const report = createReport(request.value)
+  const fields = fieldsOf(request)
+  const edit = codec.wireEdit(fields, target)
+  const report = createReport(fields)
   for (const loss of edit?.losses ?? []) report.add(loss)
   return {
     kind: 'wire',
@@ -42,9 +59,11 @@ export function wireLane(
     body: setModel(request, target.model, { ...edit?.set }, edit?.drop),
     report,
     answer(bytes) {
-      const { error, ...tapped } = tapQuietly(codec, parseAnswer(bytes))
+      const body = parseAnswer(bytes)
+      const { error, ...tapped } = tapQuietly(codec, body)
       if (error !== undefined) throw errorOf(error)
-      return { body: bytes, ...tapped }
+      // An answer may say that it failed, and why: these are no words of a model.
+      return { body: body.error ? redact(decoder.decode(bytes)) : bytes, ...tapped }
     },
     openStream: () =>
       passingStream({
@@ -64,19 +83,22 @@ export function setModel(
   set: JsonObject,
   drop: readonly string[] = [],
 ): string | Uint8Array {
+  const { outline } = request
+  const source = outline === undefined ? request.text : request.bytes
+  const { members } = outline ?? request
   // Also where the name stays: of a name given twice, in whatever case, the upstream might read the one that nobody checked.
-  const named = request.members.filter(({ key }) => key.toLowerCase() === 'model')
-  const { model } = request.value
-  if (model !== name || named.length > 1)
-    for (const { key, start, end } of named) set[key] = renamed(request, request.text.slice(start, end), name)
-  if (drop.length > 0) return editJson(request.text, request.members, set, drop)
-  return Object.keys(set).length === 0 ? request.bytes : spliceJson(request.text, request.members, set)
-}
-
-/** What stands in front of the name may stay there. */
-function renamed({ value, modelPrefix = '' }: RequestBody, written: string, name: string): string {
-  const own: unknown = JSON.parse(written)
-  return own === modelPrefix + String(value.model) ? modelPrefix + name : name
+  const named = members.filter(({ key }) => key.toLowerCase() === 'model')
+  const { model } = fieldsOf(request)
+  if (model !== name || named.length > 1) {
+    // What stands in front of the name may stay there.
+    const { modelPrefix = '' } = request
+    for (const { key, start, end } of named) {
+      const written: unknown = JSON.parse(slice(source, start, end))
+      set[key] = written === modelPrefix + String(model) ? modelPrefix + name : name
+    }
+  }
+  if (drop.length > 0) return editJson(source, members, set, drop)
+  return Object.keys(set).length === 0 ? request.bytes : spliceJson(source, members, set)
 }
 
 /** An upstream's whole answer as JSON; anything else under a 200 is an unusable answer. */

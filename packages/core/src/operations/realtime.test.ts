@@ -236,3 +236,14 @@ it.each([
   }
   expect(await gateway.handle(inbound)).toMatchObject({ status, body: expect.stringContaining(says) })
 })
+
+it('auth that never answers holds no session that nobody waits for', async () => {
+  const { open, gateway, dialled } = setUp(undefined, { auth: () => new Promise<never>(() => {}) })
+  const client = createCanceller()
+  const opening = open('model=m', {}, client)
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  client.abort()
+  expect(await opening).toMatchObject({ ok: false, reply: { status: 499 } })
+  await gateway.close()
+  expect(dialled).toEqual([])
+})

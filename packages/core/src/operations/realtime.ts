@@ -14,14 +14,15 @@ import { newId } from '../ids.ts'
 import type { Inbound } from '../inbound.ts'
 import type { RequestBody } from '../lanes/wire.ts'
 import { announce, headersFor } from '../observers.ts'
+import { redact } from '../redact.ts'
 import { admissionHeaders, callHeaders, errorReply } from '../reply.ts'
 import { onwardFrom } from '../retry.ts'
 import type { Match } from '../routes.ts'
 import { type Counted, type Ledger, settle } from '../settle.ts'
-import { createCanceller, type Signal } from '../signal.ts'
+import { createCanceller, type Signal, unlessStopped } from '../signal.ts'
 import type { Shared } from '../targets.ts'
 import { isMeant, traitsOf } from '../traits.ts'
-import { readUpstreamError, redact, unreachable } from '../upstream-error.ts'
+import { readUpstreamError, unreachable } from '../upstream-error.ts'
 import { callUrl } from '../upstreams/call-url.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { betaHeader, checkHandshake, chooseProtocol, readQuery } from './realtime-handshake.ts'
@@ -65,7 +66,8 @@ export async function openRealtime<Socket>(call: RealtimeCall<Socket>): Promise<
     lane: 'wire',
   }
   try {
-    ledger.identity = await authenticate(call.auth, inbound, route)
+    const identity = authenticate(call.auth, inbound, route)
+    ledger.identity = identity instanceof Promise ? await unlessStopped(identity, signal) : identity
     checkHandshake(inbound)
     const protocol = chooseProtocol(inbound)
     const { model, queryFor } = readQuery(inbound)
@@ -149,7 +151,7 @@ async function dialTargets<Socket>(
       const { refusal } = dialled
       log.status = refusal.status
       const id = refusal.header('x-request-id')
-      if (id !== undefined) log.upstreamRequestId = id
+      if (id !== undefined) log.upstreamRequestId = redact(id, upstream)
       if (refusal.status >= 400) throw await readUpstreamError(refusal, wireCodecOf(ledger.format), upstream)
       refusal.discard()
       throw new GatewayError('upstream_bad_response', 'The upstream did not upgrade the connection to a WebSocket.')

@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import { GatewayError } from '../errors.ts'
 import type { SseEvent } from '../formats/codec.ts'
+import { Utf8 } from './utf8.ts'
 
 const byteOrderMark = 0xfeff
 const LF = 10
@@ -27,7 +28,7 @@ const maxBareChars = 65_536
  */
 export function createSseDecoder(maxEventChars: number): SseDecoder {
   // Only who pushes bytes needs one of its own.
-  let text: TextDecoder | undefined
+  let text: Utf8 | undefined
   let events: SseEvent[] = []
   let overflow = false
   let begun = false
@@ -68,12 +69,12 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
   }
   return {
     push(chunk) {
-      text ??= new TextDecoder()
-      return pushText(text.decode(chunk, { stream: true }))
+      text ??= new Utf8()
+      return pushText(text.push(chunk))
     },
     pushText,
     end() {
-      feed(`${text?.decode() ?? ''}\n\n`)
+      feed(`${text?.end() ?? ''}\n\n`)
       const events = take().filter(({ data }) => isWhole(data))
       const error = bare === '' ? undefined : bareError(bare)
       return error === undefined ? events : [...events, { data: error }]

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { SseEvent } from '../formats/codec.ts'
 import { createBlockCutter } from './blocks.ts'
 import { createSseDecoder } from './decode.ts'
-import { encodeAllSse } from './encode.ts'
+import { encodeAllSse, encodeText } from './encode.ts'
+import { Utf8 } from './utf8.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (parts: readonly Uint8Array[]) => new TextDecoder().decode(Buffer.concat(parts))
@@ -118,4 +119,34 @@ describe('block cutter', () => {
       ),
     )
   })
+})
+
+describe('UTF-8', () => {
+  const pieces = fc.array(
+    fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 6 }).map((text) => [...bytes(text)]),
+      fc.constantFrom([0xef, 0xbb, 0xbf], [0xc3], [0xe2, 0x82], [0xff], [0xed, 0xa0]),
+    ),
+  )
+
+  it('in pieces is what a TextDecoder reads', () => {
+    fc.assert(
+      fc.property(pieces, fc.integer({ min: 1, max: 5 }), (parts, size) => {
+        const all = Uint8Array.from(parts.flat())
+        const utf8 = new Utf8()
+        const read = cut(all, size).map((piece) => utf8.push(piece))
+        expect(read.join('') + utf8.end()).toBe(new TextDecoder().decode(all))
+      }),
+    )
+  })
+
+  it.each([0, 1, 1000, 30_000])(
+    'is written as a TextEncoder does it, with nothing behind it: %i characters',
+    (length) => {
+      const long = 'é😀x'.repeat(length)
+      const written = encodeText(long)
+      expect(written).toEqual(bytes(long))
+      expect(written.buffer.byteLength).toBe(written.length)
+    },
+  )
 })

@@ -1,6 +1,7 @@
 import type { Identity } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
+import { isObject } from '../formats/shared/reader.ts'
 import type { ResponseStore } from './store.ts'
 
 /** An answer that the gateway keeps whole, because its upstream keeps nothing. */
@@ -54,13 +55,13 @@ export function createRecords(keptIn: ResponseStore | undefined, ttlMs: number, 
     async response(id) {
       const text = await read(`response:${id}`)
       if (text === undefined) return undefined
-      const record = JSON.parse(text) as ResponseRecord
+      const record = readRecord(text)
       return record.owner === owner ? record : foreign
     },
     async item(id) {
       // Clients name input items as they like, so these names mean something within one owner's things only.
       const text = await read(`item:${own}:${id}`)
-      if (text !== undefined) return JSON.parse(text) as JsonObject
+      if (text !== undefined) return readObject(text)
       const claimed = await read(`item-owner:${id}`)
       return claimed === undefined || claimed === owner ? undefined : foreign
     },
@@ -86,6 +87,34 @@ export function createRecords(keptIn: ResponseStore | undefined, ttlMs: number, 
     },
   }
 }
+
+/** Stores are shared, copied and mended by hand: what comes out need not be what went in. */
+function readRecord(text: string): ResponseRecord {
+  const { kind, owner, response, input, previous, upstream } = readObject(text)
+  if (typeof owner === 'string') {
+    if (kind === 'forwarded' && typeof upstream === 'string') return { kind, owner, upstream }
+    const isWhole = isObject(response) && Array.isArray(input)
+    if (kind === 'kept' && isWhole && (previous === undefined || typeof previous === 'string'))
+      return { kind, owner, response, input, ...(previous === undefined ? {} : { previous }) }
+  }
+  throw damaged()
+}
+
+function readObject(text: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw damaged(cause)
+  }
+  if (!isObject(value)) throw damaged()
+  return value
+}
+
+const damaged = (cause?: unknown): GatewayError =>
+  new GatewayError('internal', 'What is stored of the response is damaged: it cannot be gone on from or fetched.', {
+    cause,
+  })
 
 const nothing: ResponseStore = { get: () => undefined, set() {}, delete() {} }
 

@@ -24,7 +24,9 @@ function inPath(model: string, slash: string): string {
   const segments = model.split('/')
   if (
     /[\ud800-\udfff]/u.test(model) ||
-    segments.some((segment) => segment === '' || segment === '.' || segment === '..')
+    segments.includes('') ||
+    // Some servers take a backslash for a slash, encoded too.
+    model.split(/[/\\]/).some((segment) => segment === '.' || segment === '..')
   )
     throw new GatewayError('model_not_found', `The model '${model.slice(0, 100)}' does not exist.`, { param: 'model' })
   return segments.map(encodeURIComponent).join(slash)

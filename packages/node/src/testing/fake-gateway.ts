@@ -135,6 +135,7 @@ export function createFakeGateway(): FakeGateway {
         : new Response('', { status: 404 }),
     realtime: async () => ({ ok: false, reply: json(501, { error: { message: 'no realtime' } }) }),
     explain: async () => ({ format: 'chat', model: '', stream: false, plan: [] }),
+    reconfigure: () => {},
     close: async () => {},
   }
   return gateway

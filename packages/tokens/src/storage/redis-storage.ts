@@ -25,7 +25,7 @@ export interface RedisStorageOptions {
   readonly client: RedisClient
   /** Before all names in Redis. Default `modelgate:`. */
   readonly prefix?: string
-  /** Milliseconds that a call waits for Redis at most. Default 100. */
+  /** Milliseconds after which a call waits for Redis no longer. Default 80: a busy process is late, and nobody is to wait for more than 100. */
   readonly timeoutMs?: number
   /** While Redis is away. */
   readonly away?: {
@@ -49,7 +49,7 @@ export interface RedisStorageOptions {
  * Throws TypeError for what is no client, RangeError for times that are none.
  */
 export function redisStorage(options: RedisStorageOptions): Storage {
-  const { client, prefix = 'modelgate:', timeoutMs = 100, away = {}, logger } = options
+  const { client, prefix = 'modelgate:', timeoutMs = 80, away = {}, logger } = options
   const { localMs = 30_000 } = away
   checkTime('timeoutMs', timeoutMs, 1)
   checkTime('away.localMs', localMs, 0)

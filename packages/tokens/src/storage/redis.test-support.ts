@@ -1,37 +1,16 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
 import type { RedisClient } from './redis-client.ts'
+import { lackOfRedis, redisProgram, startRedis } from './redis-process.test-support.ts'
 
-/** A Redis that a test may kill, stop and start again. */
-export interface TestRedis {
-  readonly url: string
-  /** As by `kill -9`. */
-  kill(): Promise<void>
-  /** On the same port, empty. */
-  start(): Promise<void>
-  /** It keeps its connections and answers nothing. */
-  freeze(): void
-  thaw(): void
-  close(): Promise<void>
-}
-
-const programs = ['redis-server', 'valkey-server']
-/** The program that tests can start; undefined: there is none on the PATH. */
-export const redisProgram = programs.find((name) => spawnSync(name, ['--version']).status === 0)
+export { redisProgram, startRedis, type TestRedis, withoutRedisToKill } from './redis-process.test-support.ts'
 
 /** A Redis that runs already, for tests that do it no harm. */
 const given = process.env.REDIS_URL
 
-const lack = `no ${programs.join(' or ')} on the PATH: install one (apt-get install redis-server)`
 /** Why there can be no tests with Redis; undefined: there can. */
-export const withoutRedis = given === undefined && redisProgram === undefined ? `${lack}, or set REDIS_URL` : undefined
-/** Why there can be no tests that kill Redis. */
-export const withoutRedisToKill = redisProgram === undefined ? lack : undefined
+export const withoutRedis =
+  given === undefined && redisProgram === undefined ? `${lackOfRedis}, or set REDIS_URL` : undefined
 
 const ownPrefix = `modelgate-test:${process.pid}:${Date.now()}:`
 let prefixes = 0
@@ -51,73 +30,6 @@ async function tidy(url: string): Promise<void> {
   }
   await client.close()
 }
-
-/** Starts one. `cluster`: as a cluster of one node, which refuses commands and scripts whose keys belong to different nodes. */
-export async function startRedis({ cluster = false } = {}): Promise<TestRedis> {
-  if (redisProgram === undefined) throw new Error(lack)
-  const program = redisProgram
-  const port = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), 'modelgate-redis-'))
-  let running: ChildProcess | undefined
-  const kill = async (): Promise<void> => {
-    if (running === undefined) return
-    const gone = new Promise((resolve) => running?.once('exit', resolve))
-    running.kill('SIGKILL')
-    running = undefined
-    await gone
-  }
-  const start = async (): Promise<void> => {
-    const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
-    if (cluster) args.push('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-    running = child
-    await new Promise<void>((resolve, reject) => {
-      let log = ''
-      child.stdout.on('data', (chunk) => {
-        log += chunk
-        if (log.includes('eady to accept connections')) resolve()
-      })
-      child.once('exit', (code) => reject(new Error(`${program} ended with ${code}: ${log.slice(-500)}`)))
-      child.once('error', reject)
-    })
-  }
-  await start()
-  const url = `redis://127.0.0.1:${port}`
-  if (cluster) await serveAllSlots(url)
-  return {
-    url,
-    kill,
-    start,
-    freeze: () => void running?.kill('SIGSTOP'),
-    thaw: () => void running?.kill('SIGCONT'),
-    async close() {
-      await kill()
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
-}
-
-async function serveAllSlots(url: string): Promise<void> {
-  const client = createClient({ url })
-  await client.connect()
-  await client.sendCommand(['CLUSTER', 'ADDSLOTSRANGE', '0', '16383'])
-  while (!String(await client.sendCommand(['CLUSTER', 'INFO'])).includes('cluster_state:ok')) {
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  client.destroy()
-}
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() =>
-        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port')),
-      )
-    })
-  })
 
 export interface Connection {
   readonly client: RedisClient

@@ -6,6 +6,7 @@ import type { Effort, Json, JsonObject } from '../ir.ts'
 import { testContext } from './context.test-support.ts'
 import { nearestEffort } from './fit.ts'
 import { chatCodec } from './index.ts'
+import { wireReady } from './tap.ts'
 
 const user = (content: Json = 'hi'): JsonObject => ({ role: 'user', content })
 const said = (content: Json = 'yes', more: JsonObject = {}): JsonObject => ({ role: 'assistant', content, ...more })
@@ -14,6 +15,8 @@ const tool = (name: string): JsonObject => ({ type: 'function', function: { name
 const named = (name: string): JsonObject => ({ type: 'function', function: { name } })
 
 const picture: JsonObject = { type: 'image_url', image_url: { url: 'https://pictures.test/1' } }
+
+await wireReady({ model: 'm', quirks: { streamOptions: false } })
 
 /** What the wire lane sends of a client's body, and what it says of that. */
 function onTheWire(body: JsonObject, quirks: Quirks) {

@@ -174,8 +174,10 @@ function fitJsonFormat(body: JsonObject, forms: NonNullable<Quirks['jsonFormats'
 
 /** A choice that the upstream has no form for comes true if it sees no other tools: with one tool, `required` is that tool. */
 function fitToolChoice(body: JsonObject, way: NonNullable<Quirks['toolChoices']>, fitted: Fitted): void {
-  const { tool_choice: choice, tools } = body
-  if (!isObject(choice) || !Array.isArray(tools)) return
+  const { tool_choice: choice } = body
+  if (!isObject(choice)) return
+  const { tools } = body
+  if (!Array.isArray(tools)) return
   const several =
     choice.type === 'allowed_tools' ? (isObject(choice.allowed_tools) ? choice.allowed_tools : {}) : undefined
   if (several === undefined && way === 'names') return

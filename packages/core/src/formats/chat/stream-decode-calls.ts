@@ -11,6 +11,8 @@ import type { PartWriter } from './stream-decode-choice.ts'
 /** Reads the tool calls of one choice from their fragments. */
 export interface CallReader {
   push(fragment: JsonObject): void
+  /** The last fragment again, with other text: what it comes to is told by who knows that. */
+  more(text: string): void
   close(): void
   readonly any: boolean
 }
@@ -34,6 +36,7 @@ interface Call {
 export function createCallReader(writer: PartWriter, context: ExchangeContext): CallReader {
   const byIndex = new Map<number, Call>()
   const all: Call[] = []
+  let last: Call | undefined
 
   function callOf(fragment: JsonObject): Call {
     const id = typeof fragment.id === 'string' ? fragment.id : ''
@@ -82,6 +85,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
   return {
     push(fragment) {
       const call = callOf(fragment)
+      last = call
       const custom =
         isObject(fragment.custom) && (fragment.type === 'custom' || call.custom || !isObject(fragment.function))
       const inner = custom ? fragment.custom : fragment.function
@@ -104,6 +108,9 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
       }
       if (text !== '') writer.delta(call.part, { type: 'input', text })
       if (seal !== undefined) writer.delta(call.part, { type: 'seal', seal })
+    },
+    more(text) {
+      if (last !== undefined) last.input += text
     },
     close() {
       for (const call of all) if (call.open) end(call)

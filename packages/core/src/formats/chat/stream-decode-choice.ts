@@ -1,6 +1,6 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Delta, ErrorInfo, Json, JsonObject, ModelEvent, Part } from '../ir.ts'
+import type { Delta, ErrorInfo, Json, JsonObject, ModelEvent, Part, TextDelta } from '../ir.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, type Held } from './finish.ts'
@@ -12,6 +12,10 @@ import { createReasoningReader } from './stream-decode-reasoning.ts'
 export interface ChoiceDecoder {
   /** Reads the choice of one chunk. Returns the error the choice ended with, if it did. */
   push(choice: JsonObject, out: ModelEvent[]): ErrorInfo | undefined
+  /** The choice read last again, with other text: what it comes to is told by who knows that. */
+  more(type: TextDelta['type'], text: string): void
+  /** The member that the text of the choice read last came from, where it came from one. */
+  readonly textKey: string | undefined
   /** Closes what is open and tells how the choice finished. Called once, at the end of the stream. */
   end(out: ModelEvent[]): void
   readonly finished: boolean
@@ -46,6 +50,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
   let stopReason: Json | undefined
   let leftLogprobs: Json | undefined
   let seen = false
+  let textKey: string | undefined
   const extra: JsonObject = {}
   const messageExtra: JsonObject = {}
 
@@ -88,12 +93,21 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     if (Array.isArray(details) && details.length > 0) {
       closeFlow()
       reasoning.details(details, plain)
-    } else think(plain)
+    } else if (plain !== '') {
+      textKey = plain === delta.reasoning_content ? 'reasoning_content' : 'reasoning'
+      think(plain)
+    }
     if (typeof content === 'string') {
-      if (content !== '') write('text', content, logprobs)
+      if (content !== '') {
+        textKey = 'content'
+        write('text', content, logprobs)
+      }
     } else if (Array.isArray(content)) readContent(content, logprobs)
     const refusal = textOf(delta.refusal)
-    if (refusal !== '') write('refusal', refusal, logprobs)
+    if (refusal !== '') {
+      textKey = 'refusal'
+      write('refusal', refusal, logprobs)
+    }
     if (isObject(delta.audio)) readSound(delta.audio)
     if (Array.isArray(delta.images)) {
       closeFlow()
@@ -109,10 +123,15 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     if (Array.isArray(delta.tool_calls) && delta.tool_calls.length > 0) {
       closeFlow()
       reasoning.close()
+      // A call beside something else may hold its text back.
+      textKey = textKey === undefined && delta.tool_calls.length === 1 ? 'arguments' : undefined
       for (const call of delta.tool_calls) if (isObject(call)) calls.push(call)
     }
     const legacy = delta.function_call
-    if (isObject(legacy) && (legacy.name || legacy.arguments)) calls.push({ index: -1, function: legacy })
+    if (isObject(legacy) && (legacy.name || legacy.arguments)) {
+      textKey = undefined
+      calls.push({ index: -1, function: legacy })
+    }
     held.calls ||= calls.any
   }
 
@@ -150,6 +169,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     push(choice, into) {
       out = into
       seen = true
+      textKey = undefined
       const logprobs = hasLogprobs(choice.logprobs) ? choice.logprobs : undefined
       // Perplexity repeats the whole message beside each delta; others send one message and no delta.
       const delta = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : undefined
@@ -173,6 +193,13 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
       const rest = fieldsBeside(choice, choiceFields)
       if (rest !== undefined) Object.assign(extra, rest)
       return undefined
+    },
+    more(type, text) {
+      if (type === 'reasoning') reasoning.more(text)
+      else if (type === 'input') calls.more(text)
+    },
+    get textKey() {
+      return textKey
     },
     end(into) {
       out = into

@@ -5,6 +5,8 @@ import type { PartWriter } from './stream-decode-choice.ts'
 /** Reads the reasoning of one choice, which comes as plain text, as `reasoning_details`, or as both at once. */
 export interface ReasoningReader {
   text(text: string): void
+  /** The last text again, with others: what it comes to is told by who knows that. */
+  more(text: string): void
   /** `plain`: the same reasoning as text, from the same chunk. */
   details(details: readonly Json[], plain: string): void
   close(): void
@@ -40,6 +42,9 @@ export function createReasoningReader(writer: PartWriter): ReasoningReader {
 
   return {
     text,
+    more(text) {
+      if (open !== undefined) open.text += text
+    },
     details(details, plain) {
       let said = false
       for (const part of decodeDetails(details)) {

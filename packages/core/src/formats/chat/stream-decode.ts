@@ -1,8 +1,9 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
-import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
+import type { ErrorInfo, Json, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
+import { type RunningUsage, TextMould } from '../shared/text-mould.ts'
 import { decodeError } from './error.ts'
 import { frameFields } from './response-decode.ts'
 import { type ChoiceDecoder, createChoiceDecoder } from './stream-decode-choice.ts'
@@ -33,6 +34,8 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let started = false
   let counted = false
   let over = false
+  const mould = new TextMould(silent, running)
+  let textKey: string | undefined
 
   const fail = (error: ErrorInfo): void => {
     over = true
@@ -41,7 +44,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   const failWith = (kind: ErrorInfo['kind'], message: string): void => fail({ kind, status: statusOf[kind], message })
 
   function finish(): void {
-    if (!started) {
+    if (choices.size === 0) {
       failWith('upstream_bad_response', 'The upstream ended its stream without an answer.')
       return
     }
@@ -101,6 +104,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
         choices.set(index, decoder)
       }
       const error = decoder.push(choice, out)
+      if (list.length === 1) textKey = decoder.textKey
       if (error !== undefined) {
         fail(error)
         return
@@ -109,11 +113,22 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     readUsage(chunk, list)
   }
 
-  function readUsage(chunk: JsonObject, list: readonly Json[]): void {
-    const usage = decodeUsage(chunk.usage ?? groqUsage(chunk) ?? lastChoiceUsage(list))
-    if (usage === undefined) return
+  function tellUsage(usage: Usage): void {
     counted = true
     out.push({ type: 'usage', usage })
+  }
+
+  /** A chunk like the last one, with other text. */
+  function readAlike(text: string): void {
+    choices.get(mould.choice)?.more(mould.type, text)
+    out.push(mould.delta(text))
+    const usage = mould.usage === undefined ? undefined : decodeUsage(mould.usage)
+    if (usage !== undefined) tellUsage(usage)
+  }
+
+  function readUsage(chunk: JsonObject, list: readonly Json[]): void {
+    const usage = decodeUsage(chunk.usage ?? groqUsage(chunk) ?? lastChoiceUsage(list))
+    if (usage !== undefined) tellUsage(usage)
   }
 
   const drain = (): ModelEvent[] => {
@@ -125,6 +140,11 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   return {
     push(event) {
       if (over) return []
+      const text = mould.read(event)
+      if (text !== undefined) {
+        readAlike(text)
+        return drain()
+      }
       const data = event.data.trim()
       if (data === '') return []
       if (data === '[DONE]') {
@@ -139,8 +159,12 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
         return drain()
       }
       if (event.event === 'error') fail(decodeError(200, chunk as Json))
-      else if (isObject(chunk)) readChunk(chunk)
-      else failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no chunk of an answer.')
+      else if (isObject(chunk)) {
+        textKey = undefined
+        readChunk(chunk)
+        mould.learn(event, textKey, out)
+      } else
+        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no chunk of an answer.')
       return drain()
     },
     end() {
@@ -153,6 +177,10 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     },
   }
 }
+
+/** What most chunks differ in beside their text. */
+const silent: ReadonlySet<string> = new Set(['obfuscation', 'p'])
+const running: RunningUsage = { key: 'usage', counts: new Set(['completion_tokens', 'total_tokens']) }
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 const inOrder = (choices: ReadonlyMap<number, ChoiceDecoder>): ChoiceDecoder[] =>

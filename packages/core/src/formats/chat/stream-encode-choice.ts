@@ -12,6 +12,7 @@ import type {
   ToolCallPart,
 } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
+import { inOnePiece } from '../shared/in-one-piece.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
@@ -49,6 +50,9 @@ interface OpenPart {
   citations: Citation[]
 }
 
+/** What follows the delta of a piece without log probabilities. */
+const plainEnd = ',"logprobs":null,"finish_reason":null}'
+
 export function createChoiceEncoder(
   index: number,
   context: ExchangeContext,
@@ -67,11 +71,11 @@ export function createChoiceEncoder(
   let thought = false
   let anything = false
 
-  const head = `{"index":${JSON.stringify(index)},"delta":`
+  const head = inOnePiece('{"index":', JSON.stringify(index), ',"delta":')
   /** `delta`: as JSON. */
   const piece = (delta: string, logprobs: Json | undefined): void => {
-    const probable = logprobs === undefined ? 'null' : JSON.stringify(logprobs)
-    send(`${head}${delta},"logprobs":${probable},"finish_reason":null}`)
+    const end = logprobs === undefined ? plainEnd : `,"logprobs":${JSON.stringify(logprobs)},"finish_reason":null}`
+    send(head + delta + end)
   }
   const chunk = (delta: JsonObject): void => piece(JSON.stringify(delta), undefined)
 

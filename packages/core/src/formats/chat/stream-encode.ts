@@ -1,6 +1,7 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { JsonObject, ModelEvent, Usage } from '../ir.ts'
+import { inOnePiece } from '../shared/in-one-piece.ts'
 import { inWords } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
@@ -30,7 +31,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       created: created || context.now(),
     }
     const fields = { ...common, id: made.id, object: 'chat.completion.chunk', created: made.created, model: made.model }
-    head = `${JSON.stringify(fields).slice(0, -1)},"choices":[`
+    head = inOnePiece(JSON.stringify(fields).slice(0, -1), ',"choices":[')
     tail = withUsage ? '],"usage":null}' : ']}'
     frame = made
     return made

@@ -39,7 +39,8 @@ describe('the edit of a streaming request', () => {
     ['there is no stream', { stream: false }, {}],
     ['the client asked itself', { stream: true, stream_options: { include_usage: true } }, {}],
     ['the upstream knows no such option', { stream: true }, { streamOptions: false }],
-  ] as const)('is none where %s', (_, body, quirks) => {
+  ] as const)('is none where %s', async (_, body, quirks) => {
+    await chatCodec.wireReady?.({ model: 'm', quirks })
     expect(chatCodec.wireEdit(structuredClone(body) as JsonObject, { model: 'm', quirks })).toBeUndefined()
   })
 })
@@ -127,6 +128,21 @@ describe('the tap of a stream', () => {
         choices: [{ index: 0, delta: {}, finish_reason: null }],
       },
     ])
+  })
+
+  test('withholds the [DONE] of an answer that was cut: no client would hear of the error behind it', () => {
+    const tap = tapOf()
+    expect(tap.push(chunk(text('a')))).toBe(true)
+    expect([tap.push(done), tap.ended]).toEqual([false, false])
+    tap.push(chunk(text('', { finish_reason: 'stop' })))
+    expect([tap.push(done), tap.ended]).toEqual([true, true])
+  })
+
+  test('lets no chunk pass that turns out broken when it is read', () => {
+    const broken = `${chunk(text('a')).data}\n${JSON.stringify({ error: { message: 'x' } })}`
+    const tap = tapOf()
+    tap.push(chunk(text('a')))
+    expect(() => tap.push({ data: broken })).toThrow('not JSON')
   })
 
   test('fails in the words of the dialect, without [DONE]', () => {

@@ -1,19 +1,37 @@
 import { GatewayError } from '../../errors.ts'
-import type { MutableTap, ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
+import { lazily } from '../../lazily.ts'
+import type { MutableTap, Quirks, ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
 import type { JsonObject } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
-import { checkWhole } from '../shared/tap.ts'
+import { checkWhole, notJson } from '../shared/tap.ts'
 import { comment, errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
 import { decodeError } from './error.ts'
-import { fit } from './fit.ts'
+import type { Fitted } from './fit.ts'
 import { decodeUsage, groqUsage, lastChoiceUsage } from './usage-decode.ts'
+
+/** What fits bodies to upstreams with quirks. OpenAI's own has none. */
+const fitter = lazily(() => import('./fit.ts').then(({ fit }) => fit))
+
+const isPlain = (quirks: Quirks): boolean => {
+  for (const _ in quirks) return false
+  return true
+}
+
+/** See WireCodec. */
+export function wireReady({ quirks }: TargetTraits): Promise<unknown> | undefined {
+  if (isPlain(quirks)) return undefined
+  const fit = fitter()
+  return fit instanceof Promise ? fit : undefined
+}
 
 /**
  * Bodies pass as they came, but for what the upstream would refuse. Streams are metered, so usage is asked for where the
  * client did not; the mark it leaves in each chunk is taken out again.
  */
 export function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit | undefined {
+  const fit = isPlain(quirks) ? asItIs : fitter()
+  if (fit instanceof Promise) throw new Error('what fits bodies to quirks is not loaded: wait for wireReady')
   const { set, drop, losses } = fit(body, quirks)
   const metered = body.stream === true && (quirks.streamOptions ?? true) === true
   const options = isObject(body.stream_options) ? body.stream_options : undefined
@@ -27,6 +45,8 @@ export function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit |
     ...(asks ? { erase: ',"usage":null' } : {}),
   }
 }
+
+const asItIs = (): Pick<Fitted, 'set' | 'drop' | 'losses'> => ({ set: {}, drop: [], losses: [] })
 
 export function tapResponse(body: JsonObject): ResponseTap {
   const out: ResponseTap = {}
@@ -48,7 +68,7 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
   /** Returns whether the chunk holds nothing but usage. */
   function read(event: SseEvent): boolean {
     const chunk = parseObject(event.data)
-    if (chunk === undefined) return false
+    if (chunk === undefined) throw notJson()
     if (event.event === 'error' || chunk.error) tap.error = decodeError(200, chunk)
     const choices = Array.isArray(chunk.choices) ? chunk.choices : []
     if (choices.length > 0) {
@@ -93,7 +113,8 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
           throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
         // Servers that forget the word for the ending count their tokens. One that did neither was cut.
         tap.ended = tap.finish !== undefined || tap.usage !== undefined
-        return true
+        // The client would take it at its word; and behind it nobody would hear of the error.
+        return tap.ended
       }
       if (data === '') return true
       checkWhole(data)

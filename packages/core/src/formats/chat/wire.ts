@@ -2,7 +2,7 @@ import { lazily } from '../../lazily.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
 import { decodeError, encodeError } from './error.ts'
-import { tapResponse, tapStream, wireEdit } from './tap.ts'
+import { tapResponse, tapStream, wireEdit, wireReady } from './tap.ts'
 
 /** The part of chat completions that every call needs. */
 export const chatWire: WireCodec = {
@@ -11,6 +11,7 @@ export const chatWire: WireCodec = {
   validation: lazily(() => import('./validate.ts').then(({ validateRequest }) => validateRequest)),
   decodeError,
   encodeError,
+  wireReady,
   wireEdit,
   tapResponse,
   tapStream,

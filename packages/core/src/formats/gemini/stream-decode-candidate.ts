@@ -1,5 +1,6 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Json, JsonObject, ModelEvent, Part, ReasoningPart, TextPart } from '../ir.ts'
+import { GrowingText } from '../shared/growing-text.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { decodeFinish, finishWord } from './finish.ts'
 import { decodeSources } from './grounding.ts'
@@ -13,6 +14,10 @@ import { respelled } from './spelling.ts'
 /** One candidate of a stream, chunk by chunk. */
 export interface CandidateDecoder {
   push(candidate: JsonObject, out: ModelEvent[]): void
+  /** The candidate read last again, with other text: what it comes to is told by who knows that. */
+  more(text: string): void
+  /** Whether the candidate read last held nothing but one text. */
+  readonly plain: boolean
   /** Closes what is open and tells how the candidate finished. Called once, at the end of the stream. */
   end(out: ModelEvent[]): void
   readonly finished: boolean
@@ -27,12 +32,13 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
   /** The text or the thought that still grows. */
   let open: { type: 'text' | 'reasoning'; part: number } | undefined
   /** The text said last, all of it: sources name their place in it. */
-  let text = ''
+  let text = new GrowingText()
   let partial: PartialCall | undefined
   let held: ReasoningPart[] = []
   let reason: Json | undefined
   let message: Json | undefined
   let calls = false
+  let plain = false
   /** Log probabilities of chunks without text. */
   let loose: JsonObject | undefined
   const extra: JsonObject = {}
@@ -52,7 +58,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     if (open?.type !== type) {
       close()
       open = { type, part: start(value) }
-      if (type === 'text') text = ''
+      if (type === 'text') text = new GrowingText()
     }
     return open.part
   }
@@ -66,7 +72,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     // What else stands on a part makes it a part of its own.
     if (part.extra !== undefined) close()
     const number = begin('text', { ...part, text: '' })
-    text += part.text
+    text.add(part.text)
     out.push({
       type: 'part-delta',
       choice: index,
@@ -111,7 +117,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     }
     if (held.length > 0) release()
     const part = open?.type === type ? open.part : begin(type, { type, text: '' })
-    if (type === 'text') text += value
+    if (type === 'text') text.add(value)
     out.push({
       type: 'part-delta',
       choice: index,
@@ -168,7 +174,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     if (fields.groundingMetadata === undefined && fields.citationMetadata === undefined) return
     const current = open?.type === 'text' ? open.part : undefined
     // In a stream all of the text so far is one part.
-    const { of } = decodeSources(fields, () => (current === undefined ? undefined : text))
+    const { of } = decodeSources(fields, () => (current === undefined ? undefined : text.toString()))
     for (const citations of of.values())
       for (const citation of citations)
         if (current !== undefined)
@@ -191,6 +197,14 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
       cite(fields)
       const rest = fieldsBeside(fields, candidateFields)
       if (rest !== undefined) merge(extra, rest)
+      const [only] = parts
+      plain = logprobs === undefined && rest === undefined && parts.length === 1 && isObject(only) && isPlain(only)
+    },
+    more(value) {
+      if (open?.type === 'text') text.add(value)
+    },
+    get plain() {
+      return plain
     },
     end(into) {
       out = into

@@ -3,6 +3,7 @@ import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
+import { type RunningUsage, TextMould } from '../shared/text-mould.ts'
 import { truncated } from './chunk.ts'
 import { decodeError } from './error.ts'
 import { isAnswer, takeBlock } from './response-decode.ts'
@@ -26,6 +27,9 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let started = false
   let blocked = false
   let over = false
+  const mould = new TextMould(nothing, running)
+  /** The candidate read last, where it came alone and held nothing but one text. */
+  let plain: CandidateDecoder | undefined
 
   const fail = (error: ErrorInfo): void => {
     over = true
@@ -76,12 +80,17 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
         candidates.set(index, decoder)
       }
       decoder.push(candidate, out)
+      if (list.length === 1 && decoder.plain) plain = decoder
     }
     if (block !== undefined) {
       blocked = true
       out.push({ type: 'choice-end', choice: 0, finish: block.finish })
     }
-    const usage = decodeUsage(chunk.usageMetadata)
+    tellUsage(chunk.usageMetadata)
+  }
+
+  function tellUsage(metadata: Json | undefined): void {
+    const usage = decodeUsage(metadata)
     if (usage !== undefined) out.push({ type: 'usage', usage })
   }
 
@@ -94,6 +103,14 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   return {
     push(event) {
       if (over) return []
+      const text = mould.read(event)
+      if (text !== undefined) {
+        plain?.more(text)
+        out.push(mould.delta(text))
+        tellUsage(mould.usage)
+        return drain()
+      }
+      plain = undefined
       const data = event.data.trim()
       if (data === '') return []
       let parsed: unknown
@@ -107,6 +124,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       if (isObject(chunk) && (chunk.error || event.event === 'error')) fail(decodeError(200, chunk))
       else if (isObject(chunk) && (started || isAnswer(chunk))) readChunk(chunk)
       else failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no chunk of an answer.')
+      mould.learn(event, plain === undefined ? undefined : 'text', out)
       return drain()
     },
     end() {
@@ -124,3 +142,10 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 }
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
+
+/** What most chunks differ in beside their text. */
+const nothing: ReadonlySet<string> = new Set()
+const running: RunningUsage = {
+  key: 'usageMetadata',
+  counts: new Set(['candidatesTokenCount', 'thoughtsTokenCount', 'totalTokenCount']),
+}

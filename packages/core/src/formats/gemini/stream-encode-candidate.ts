@@ -1,5 +1,6 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Extra, Finish, Json, JsonObject, MediaPart, Part, Sealed } from '../ir.ts'
+import { GrowingText } from '../shared/growing-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { ownExtra } from '../shared/report.ts'
@@ -26,7 +27,7 @@ export interface CandidateEncoder {
 interface OpenPart {
   value: Part
   /** All of its text, input or data so far. */
-  text: string
+  readonly text: GrowingText
   seal: Sealed | undefined
   citations: Citation[]
   /** A text or thought of which nothing has been sent: what else stands on it goes with the first piece. */
@@ -47,7 +48,7 @@ export function createCandidateEncoder(
   /** A piece of text or thought. The first carries what else stands on the part. */
   function write(part: OpenPart, text: string, logprobs: Json | undefined): void {
     const { value } = part
-    part.text += text
+    part.text.add(text)
     if (text === '' && logprobs === undefined) return
     const result = logprobs === undefined ? undefined : encodeLogprobs(logprobs)
     if (logprobs !== undefined) reportRefusalLogprobs(logprobs, index, context.report)
@@ -66,7 +67,9 @@ export function createCandidateEncoder(
 
   function endMedia(part: OpenPart, media: MediaPart): void {
     const source =
-      media.source.type === 'base64' ? { ...media.source, data: media.source.data + part.text } : media.source
+      media.source.type === 'base64'
+        ? { ...media.source, data: media.source.data + part.text.toString() }
+        : media.source
     sendWhole({ ...media, source })
   }
 
@@ -84,7 +87,7 @@ export function createCandidateEncoder(
     switch (value.type) {
       case 'text':
         if (part.citations.length > 0)
-          cited.push({ part: 0, text: part.text, citations: part.citations, at: value.at ?? '' })
+          cited.push({ part: 0, text: part.text.toString(), citations: part.citations, at: value.at ?? '' })
         return
       case 'refusal':
         return
@@ -95,7 +98,7 @@ export function createCandidateEncoder(
         return
       }
       case 'tool-call': {
-        const call = { ...value, input: part.text }
+        const call = { ...value, input: part.text.toString() }
         sendWhole(seal === undefined ? call : { ...call, seal })
         return
       }
@@ -115,9 +118,9 @@ export function createCandidateEncoder(
     start(number, value) {
       anything = true
       if (value.cache !== undefined) reportCache(value.at, context)
-      const part: OpenPart = { value, text: '', seal: undefined, citations: [], fresh: true }
+      const part: OpenPart = { value, text: new GrowingText(), seal: undefined, citations: [], fresh: true }
       open.set(number, part)
-      if (value.type === 'tool-call') part.text = value.input
+      if (value.type === 'tool-call') part.text.add(value.input)
       else if ('text' in value) write(part, value.text, undefined)
       if (value.type === 'text') part.citations.push(...(value.citations ?? []))
     },
@@ -131,7 +134,7 @@ export function createCandidateEncoder(
           write(part, delta.text, delta.logprobs)
           return
         case 'input':
-          part.text += delta.text
+          part.text.add(delta.text)
           return
         case 'seal':
           part.seal = delta.seal
@@ -140,7 +143,7 @@ export function createCandidateEncoder(
           part.citations.push(delta.citation)
           return
         case 'media':
-          part.text += delta.data
+          part.text.add(delta.data)
           ownExtra(delta.extra, 'gemini', '', context.report)
           return
         default:

@@ -1,6 +1,7 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, JsonObject, ModelEvent, Usage } from '../ir.ts'
+import { inOnePiece } from '../shared/in-one-piece.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { errorEvent, type Frame, heartbeatEvent, truncated } from './chunk.ts'
@@ -29,7 +30,8 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
 
   function start(id: string, model: string): Frame {
     frame = { id: id || context.newId(''), model: model || context.request.model }
-    tail = `],"modelVersion":${JSON.stringify(frame.model)},"responseId":${JSON.stringify(frame.id)}`
+    const { id: own, model: named } = frame
+    tail = inOnePiece('],"modelVersion":', JSON.stringify(named), ',"responseId":', JSON.stringify(own))
     return frame
   }
 

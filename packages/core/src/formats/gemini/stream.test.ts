@@ -269,6 +269,14 @@ describe('the tap', () => {
     return tap
   }
 
+  test('has an error told again that only a name tells of: clients do not go by names', () => {
+    const tap = tapped(...sse(chunk([{ text: 'a' }])))
+    expect(tap.push({ event: 'error', data: '{}' })).toBe(false)
+    expect(tap.error).toBeDefined()
+    const own = tapped(...sse(chunk([{ text: 'a' }])), { data: '{"error":{"code":503,"message":"x"}}' })
+    expect(own.error).toMatchObject({ message: 'x' })
+  })
+
   test('has ended only at the end of the input, and only behind a finish word', () => {
     const whole = tapped(...sse(chunk([{ text: 'a' }]), last))
     expect([whole.started, whole.ended, whole.finish]).toEqual([true, false, 'STOP'])

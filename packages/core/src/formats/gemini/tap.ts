@@ -2,7 +2,7 @@ import type { Units } from '../../plugin.ts'
 import type { ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
-import { checkWhole } from '../shared/tap.ts'
+import { checkWhole, notJson } from '../shared/tap.ts'
 import { errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
 import { decodeError } from './error.ts'
 import { finishWord } from './finish-word.ts'
@@ -52,6 +52,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
   let started = false
   let ended = false
   let error: ErrorInfo | undefined
+  let told = false
   let finish: string | undefined
   const open = new Set<number>()
   const finished = new Set<number>()
@@ -97,8 +98,10 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     const begun = started
     if (data.includes('"error"') || event.event === 'error') {
       const chunk = parse(data)
-      if (chunk !== undefined && (chunk.error || event.event === 'error')) {
+      if (chunk === undefined) throw notJson()
+      if (chunk.error || event.event === 'error') {
         error = decodeError(200, chunk)
+        told = event.event === undefined && isTold(chunk.error)
         return
       }
     }
@@ -123,7 +126,8 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
       if (event.event === ':' || event.data === '') return true
       checkWhole(event.data)
       look(event)
-      return true
+      // An error that clients would read past is to be told again.
+      return error === undefined || told
     },
     varying,
     get plain() {
@@ -177,6 +181,9 @@ function isReal(chunk: JsonObject): boolean {
   const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : []
   return parts.some((part) => isObject(part) && (part.text !== '' || Object.keys(part).length > 1))
 }
+
+/** Clients take an event with a name for none, and an error without a status neither. */
+const isTold = (error: unknown): boolean => isObject(error) && typeof error.code === 'number' && error.code >= 400
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 

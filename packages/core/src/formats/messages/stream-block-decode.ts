@@ -12,6 +12,8 @@ import { openSeal } from './seal-carrier.ts'
 /** One content block of a stream. */
 export interface BlockDecoder {
   delta(delta: JsonObject): void
+  /** The last delta again, with other text: what it comes to is told by who knows that. */
+  more?(text: string): void
   /** Called once, at the block's stop (or at the end of a message that forgot it). */
   stop(): void
 }
@@ -121,6 +123,9 @@ function openCall(
       const piece = textOf(delta.partial_json)
       input += piece
       if (!custom && piece !== '') writer.delta(number, { type: 'input', text: piece })
+    },
+    more(text) {
+      input += text
     },
     stop() {
       const all = input || whole || '{}'

@@ -1,5 +1,6 @@
 import type { ExchangeContext, SseEvent } from '../codec.ts'
 import type { Delta, JsonObject, Part, Sealed } from '../ir.ts'
+import { inOnePiece } from '../shared/in-one-piece.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { writeSeal } from '../shared/seals.ts'
@@ -26,15 +27,24 @@ export const sse = (data: JsonObject & { type: string }): SseEvent => ({ event: 
 
 export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter {
   let index = 0
+  /** What a piece of the open block begins with, and of which kind. */
+  let head = ''
+  let headOf: keyof typeof pieces | undefined
   const writer: BlockWriter = {
     start: (block) => emit(sse({ type: 'content_block_start', index, content_block: block })),
     delta: (delta) => emit(sse({ type: 'content_block_delta', index, delta })),
-    piece: (type, text) =>
-      emit({
-        event: 'content_block_delta',
-        data: `{"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${pieces[type]}":${JSON.stringify(text)}}}`,
-      }),
-    stop: () => emit(sse({ type: 'content_block_stop', index: index++ })),
+    piece(type, text) {
+      if (type !== headOf) {
+        headOf = type
+        const place = `{"type":"content_block_delta","index":${index},"delta":`
+        head = inOnePiece(place, `{"type":"${type}","${pieces[type]}":`)
+      }
+      emit({ event: 'content_block_delta', data: `${head}${JSON.stringify(text)}}}` })
+    },
+    stop() {
+      emit(sse({ type: 'content_block_stop', index: index++ }))
+      headOf = undefined
+    },
     whole(block) {
       const { start, deltas } = takeApart(block)
       writer.start(start)

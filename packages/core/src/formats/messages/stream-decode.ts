@@ -3,6 +3,7 @@ import type { ExchangeContext, Machine, SseEvent } from '../codec.ts'
 import type { ErrorInfo, Finish, Json, JsonObject, ModelEvent } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { drop, isObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import { TextMould } from '../shared/text-mould.ts'
 import { substance } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish } from './finish.ts'
@@ -19,6 +20,9 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   let finish: Finish = { reason: 'other' }
   const ending: JsonObject = {}
   const open = new Map<Json, BlockDecoder>()
+  const mould = new TextMould(nothing)
+  /** The block that grew last. */
+  let growing: BlockDecoder | undefined
   const writer = createPartWriter(() => out)
 
   function fail(error: ErrorInfo): void {
@@ -65,13 +69,14 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     open.clear()
   }
 
-  function read(event: JsonObject): void {
+  function read(event: JsonObject, name: string | undefined): void {
     const { type } = event
-    if (type === 'ping') return
-    if (type === 'error' || (type === undefined && event.error !== undefined)) {
+    // Clients go by the name.
+    if (name === 'error' || type === 'error' || (type === undefined && event.error !== undefined)) {
       fail(decodeError(200, event))
       return
     }
+    if (type === 'ping') return
     if (type === 'message_start') {
       if (started) failBadly('The upstream began its answer anew in the middle of it.')
       else if (isObject(event.message)) begin(event.message)
@@ -89,7 +94,9 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
         open.set(index, openBlock(event.content_block, writer, context))
         break
       case 'content_block_delta':
-        if (isObject(event.delta)) blockOf(index, event.delta).delta(event.delta)
+        if (!isObject(event.delta)) break
+        growing = blockOf(index, event.delta)
+        growing.delta(event.delta)
         break
       case 'content_block_stop':
         open.get(index)?.stop()
@@ -136,12 +143,20 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   }
 
   return {
-    push({ data }) {
+    push(source) {
       if (over) return []
+      const text = mould.read(source)
+      if (text !== undefined) {
+        growing?.more?.(text)
+        return [mould.delta(text)]
+      }
       out = []
-      const event = parseObject(data)
+      const event = parseObject(source.data)
       if (event === undefined) failBadly('The upstream sent a stream event that is not a JSON object.')
-      else read(event)
+      else {
+        read(event, source.event)
+        mould.learn(source, textKey(event), out)
+      }
       return out
     },
     end() {
@@ -152,3 +167,14 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     },
   }
 }
+
+/** The member that holds a delta's text. */
+const textKey = ({ delta }: JsonObject): string | undefined =>
+  isObject(delta) && typeof delta.type === 'string' ? textKeys.get(delta.type) : undefined
+
+const textKeys: ReadonlyMap<string, string> = new Map([
+  ['text_delta', 'text'],
+  ['thinking_delta', 'thinking'],
+  ['input_json_delta', 'partial_json'],
+])
+const nothing: ReadonlySet<string> = new Set()

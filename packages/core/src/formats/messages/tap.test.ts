@@ -25,6 +25,13 @@ describe('tapping a stream', () => {
   ])('it sees an error without an event name whose type stands %s', (_, data) => {
     expect(tap([start, { data }])).toMatchObject({ ended: false, error: { kind: 'overloaded' } })
   })
+  test('it withholds an error that its clients would read past', () => {
+    const told = '{"type":"error","error":{"type":"overloaded_error","message":"x"}}'
+    const passes = (event: SseEvent): boolean => tap([start]).push(event)
+    expect(passes({ event: 'error', data: told })).toBe(true)
+    expect(passes({ data: told })).toBe(false)
+    expect(passes({ event: 'error', data: '{"error":{"message":"x"}}' })).toBe(false)
+  })
   test('it needs no event names', () => {
     const said = {
       index: 0,
@@ -40,9 +47,22 @@ describe('tapping a stream', () => {
   test.each([
     ['half an event', [start, { event: 'content_block_delta', data: '{"type":"content_block_delta","index' }]],
     ['garbage', [start, { event: 'message_delta', data: 'garbage' }]],
+    [
+      'an end that only looks like one',
+      [start, { event: 'message_stop', data: '{"type":"mes\n{"type":"message_stop"}' }],
+    ],
+    ['counts that only look like some', [start, { event: 'message_delta', data: '{"usage":{"output_tok}}' }]],
+    ['a broken end', [start, { event: 'message_stop', data: '{"type":"message_stop"} {"type":"message_stop"}' }]],
     ['an end without a beginning', [{ event: 'message_stop', data: '{"type":"message_stop"}' }]],
   ])('it lets nothing pass after %s', (_, events) => {
     expect(() => tap(events)).toThrow(GatewayError)
+  })
+  test('it takes no other event for the end, whatever it is called', () => {
+    const delta = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}'
+    const tapped = tap([start, { event: 'message_stop', data: delta }])
+    expect(tapped.ended).toBe(false)
+    tapped.push({ event: 'message_stop', data: '{}' })
+    expect(tapped.ended).toBe(true)
   })
   test('it speaks for the gateway in the words of the stream', () => {
     const tapped = tap([start])

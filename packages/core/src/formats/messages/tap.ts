@@ -3,7 +3,7 @@ import type { MutableTap, ResponseTap, SseEvent, StreamTap } from '../codec.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
-import { checkWhole } from '../shared/tap.ts'
+import { checkWhole, wholeObject } from '../shared/tap.ts'
 import { decodeError } from './error.ts'
 import { errorEvent, ping } from './event.ts'
 import { decodeUsage, mergeUsage } from './usage-decode.ts'
@@ -47,35 +47,43 @@ export function tapStream(): StreamTap {
     tap.usage = decodeUsage(counted)
   }
 
-  function look(event: SseEvent): void {
+  /** Returns whether the client can make of it what the tap does. */
+  function look(event: SseEvent): boolean {
     const type = typeOf(event)
     switch (type) {
       case 'ping':
         tap.plain = true
-        return
-      case 'message_stop':
+        return true
+      case 'message_stop': {
         if (!begun) throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
-        tap.ended = true
-        return
+        const { type: own } = wholeObject(event.data)
+        // Another event under this name ends nothing; some servers leave it to the name.
+        tap.ended = typeof own !== 'string' || own === type
+        return true
+      }
       case 'message_start': {
         begun = true
-        const { message } = parseObject(event.data) ?? {}
+        const { message } = wholeObject(event.data)
         if (isObject(message)) count(message.usage)
-        return
+        return true
       }
       case 'message_delta': {
         tap.started = true
-        const { delta, usage } = parseObject(event.data) ?? {}
+        const { delta, usage } = wholeObject(event.data)
         count(usage)
         if (isObject(delta) && typeof delta.stop_reason === 'string') tap.finish = delta.stop_reason
-        return
+        return true
       }
-      case 'error':
-        tap.error = decodeError(200, parseObject(event.data) ?? {})
-        return
+      case 'error': {
+        const told = parseObject(event.data) ?? {}
+        tap.error = decodeError(200, told)
+        // Clients listen for the name; and what other servers have in its place, they do not know.
+        return event.event === 'error' && told.type === 'error' && isObject(told.error)
+      }
       default:
         tap.plain = true
         tap.started = true
+        return true
     }
   }
 
@@ -91,8 +99,7 @@ export function tapStream(): StreamTap {
       tap.plain = false
       if (event.event === ':' || event.data === '') return true
       checkWhole(event.data)
-      look(event)
-      return true
+      return look(event)
     },
     heartbeat: () => [ping],
     fail: (failure) => [errorEvent(failure)],

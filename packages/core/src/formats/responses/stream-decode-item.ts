@@ -1,5 +1,6 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Json, JsonObject, Part, ReasoningPart } from '../ir.ts'
+import { GrowingText } from '../shared/growing-text.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { type ItemScope, typeOf } from './answer-items.ts'
@@ -18,6 +19,8 @@ export interface PartWriter {
 /** One item of a stream. */
 export interface ItemDecoder {
   read(type: string, event: JsonObject): void
+  /** The event read last again, with other text: its delta is told by who knows that. */
+  more(text: string): void
   /** The item as it is in the end; what of it has not been told yet is told now. */
   done(item: JsonObject): void
   /** Ends what is open. */
@@ -30,7 +33,7 @@ export interface ItemDecoder {
 interface Entry {
   part: number
   kind: 'text' | 'refusal' | 'reasoning' | 'input'
-  told: string
+  readonly told: GrowingText
   citations: number
   open: boolean
 }
@@ -43,6 +46,8 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
   let frame: JsonObject = {}
   let type = ''
   let over = false
+  /** What said something last. */
+  let speaking: Entry | undefined
 
   /** The part that an entry begins with: the item as far as known, with this entry alone. */
   function blank(key: string, kind: Entry['kind']): Part | undefined {
@@ -68,7 +73,13 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     // Pieces of reasoning follow each other; the last stays open for the seal.
     if (kind === 'reasoning') close()
     const start = value.type === 'tool-call' ? { ...value, input: '' } : value
-    const entry: Entry = { part: writer.start(unplaced(start)), kind, told: '', citations: 0, open: true }
+    const entry: Entry = {
+      part: writer.start(unplaced(start)),
+      kind,
+      told: new GrowingText(),
+      citations: 0,
+      open: true,
+    }
     entries.set(key, entry)
     return entry
   }
@@ -78,7 +89,8 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     if (entry === undefined || typeof text !== 'string' || !entry.open) return
     const probable = Array.isArray(logprobs) && logprobs.length > 0
     if (text === '' && !probable) return
-    entry.told += text
+    entry.told.add(text)
+    speaking = entry
     const delta: Delta = { type: kind, text }
     writer.delta(entry.part, probable ? { ...delta, logprobs: { content: logprobs, refusal: null } } : delta)
   }
@@ -86,7 +98,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
   /** The whole text, which repeats what was streamed, or is all there is. */
   function whole(key: string, kind: Entry['kind'], text: Json | undefined, logprobs?: Json): void {
     if (typeof text !== 'string') return
-    const { told = '' } = entries.get(key) ?? {}
+    const told = entries.get(key)?.told.toString() ?? ''
     if (text.startsWith(told)) say(key, kind, text.slice(told.length), told === '' ? logprobs : undefined)
   }
 
@@ -223,6 +235,9 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
           // The steps of a server's own tools, its code, its pictures as they become clear: told whole at the item's end.
           writer.progress(event)
       }
+    },
+    more(text) {
+      if (speaking !== undefined) speaking.told.add(text)
     },
     done,
     close,

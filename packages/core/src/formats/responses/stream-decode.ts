@@ -4,6 +4,7 @@ import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
 import { drop, isObject, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { put } from '../shared/strict.ts'
+import { TextMould } from '../shared/text-mould.ts'
 import { decodeError } from './error.ts'
 import { isOwnClient } from './fields.ts'
 import { decodeFinish, type Held, note, nothingHeld } from './finish.ts'
@@ -35,6 +36,9 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let started = false
   let servedBy = ''
   let over = false
+  const mould = new TextMould(varying)
+  /** The item that the last event was about. */
+  let current: ItemDecoder | undefined
 
   const fail = (error: ErrorInfo): void => {
     over = true
@@ -124,7 +128,9 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   }
 
   function read(type: string, event: JsonObject): void {
-    if (ofResponse.has(type) || event.error) readResponse(type, event)
+    // Clients take any event with an error in it for one.
+    if (event.error) fail(decodeError(200, event))
+    else if (ofResponse.has(type)) readResponse(type, event)
     else readItem(type, event)
   }
 
@@ -139,14 +145,15 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       else finish(response ?? {})
       return
     }
-    if (failures.has(type) || event.error) fail(type === 'response.cancelled' ? cancelled : decodeError(200, event))
+    if (failures.has(type)) fail(type === 'response.cancelled' ? cancelled : decodeError(200, event))
   }
 
   function readItem(type: string, event: JsonObject): void {
     const index = typeof event.output_index === 'number' ? event.output_index : undefined
     if (index !== undefined) {
       if (!started) start({})
-      itemAt(index).read(type, event)
+      current = itemAt(index)
+      current.read(type, event)
       return
     }
     if (ownClient) writer.progress(event)
@@ -162,6 +169,11 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   return {
     push(event) {
       if (over) return []
+      const text = mould.read(event)
+      if (text !== undefined) {
+        current?.more(text)
+        return [mould.delta(text)]
+      }
       const data = event.data.trim()
       if (data === '' || data === '[DONE]') return []
       let value: unknown
@@ -173,7 +185,11 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       }
       if (!isObject(value))
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no event of a response.')
-      else read(typeof value.type === 'string' ? value.type : (event.event ?? ''), value)
+      else {
+        const type = typeof value.type === 'string' ? value.type : (event.event ?? '')
+        read(type, value)
+        mould.learn(event, type.endsWith('.delta') ? 'delta' : undefined, out)
+      }
       return drain()
     },
     end() {
@@ -189,6 +205,9 @@ const cancelled: ErrorInfo = {
   status: statusOf.upstream_error,
   message: 'The upstream cancelled its answer.',
 }
+
+/** What most events differ in beside their text. */
+const varying: ReadonlySet<string> = new Set(['sequence_number', 'obfuscation'])
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 const inOrder = (items: ReadonlyMap<number, ItemDecoder>): ItemDecoder[] =>

@@ -1,5 +1,8 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Json, JsonObject, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
+import { append } from '../shared/append.ts'
+import { GrowingText } from '../shared/growing-text.ts'
+import { inOnePiece } from '../shared/in-one-piece.ts'
 import { isObject } from '../shared/reader.ts'
 import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { encodeCitation } from './citations.ts'
@@ -33,7 +36,10 @@ interface Place {
 
 /** The beginning of a delta event, up to the text itself. */
 const deltaHead = (id: string, index: number, more: string): string =>
-  `"item_id":${JSON.stringify(id)},"output_index":${index},${more}"delta":`
+  inOnePiece('"item_id":', JSON.stringify(id), ',"output_index":', String(index), ',', more, '"delta":')
+
+const none: readonly Json[] = []
+const noLogprobs = ',"logprobs":[]}'
 
 /** Parts whose text counts only up to their first delta: what they began with. */
 const textAtStart = (value: Part): string => ('text' in value ? value.text : '')
@@ -45,7 +51,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
   const content: JsonObject[] = []
   let value: Words = first
   let last: Words = first
-  let text = ''
+  let text = new GrowingText()
   let head = ''
   let citations: Citation[] = []
   let annotations: JsonObject[] = []
@@ -67,19 +73,21 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
   }
 
   function write(more: string, probable: Json | undefined): void {
-    text += more
-    const tokens = isObject(probable) && Array.isArray(probable.content) ? probable.content : []
-    if (probable !== undefined) reportRefusalLogprobs(probable, 0, context.report)
-    logprobs.push(...tokens)
+    text.add(more)
+    const tokens = probable === undefined ? none : tokensOf(probable)
     if (more === '' && tokens.length === 0) return
-    const tail =
-      value.type === 'refusal'
-        ? '}'
-        : tokens.length === 0
-          ? ',"logprobs":[]}'
-          : `,"logprobs":${JSON.stringify(tokens)}}`
-    const type = value.type === 'refusal' ? 'response.refusal.delta' : 'response.output_text.delta'
-    sender.sendText(type, head + JSON.stringify(more) + tail)
+    if (value.type === 'refusal') sender.sendText('response.refusal.delta', `${head}${JSON.stringify(more)}}`)
+    else {
+      const tail = tokens === none ? noLogprobs : `,"logprobs":${JSON.stringify(tokens)}}`
+      sender.sendText('response.output_text.delta', head + JSON.stringify(more) + tail)
+    }
+  }
+
+  function tokensOf(probable: Json): readonly Json[] {
+    const tokens = isObject(probable) && Array.isArray(probable.content) ? probable.content : none
+    reportRefusalLogprobs(probable, 0, context.report)
+    append(logprobs, tokens)
+    return tokens
   }
 
   return {
@@ -88,7 +96,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
       if (part.type !== 'text' && part.type !== 'refusal') return
       value = part
       last = part
-      text = ''
+      text = new GrowingText()
       citations = []
       annotations = []
       logprobs = []
@@ -114,12 +122,13 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
       if (!open) return
       open = false
       for (const citation of citations) cite(citation)
+      const whole = text.toString()
       const { citations: _, ...bare } = value as Words & { citations?: Citation[] }
-      const part = contentPart({ ...bare, text } as Words, context)
+      const part = contentPart({ ...bare, text: whole } as Words, context)
       if (value.type === 'text') {
         Object.assign(part, { annotations, logprobs })
-        sender.send('response.output_text.done', { ...place(), text, logprobs })
-      } else sender.send('response.refusal.done', { ...place(), refusal: text })
+        sender.send('response.output_text.done', { ...place(), text: whole, logprobs })
+      } else sender.send('response.refusal.done', { ...place(), refusal: whole })
       sender.send('response.content_part.done', { ...place(), part })
       content.push(part)
     },
@@ -136,7 +145,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
   const id = String(item.id)
   const parts: ReasoningPart[] = []
   let value: ReasoningPart = first
-  let text = ''
+  let text = new GrowingText()
   let head = ''
   /** Reasoning that says nothing has no entry: only its seal counts. */
   let said = false
@@ -162,7 +171,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
         part: entry(''),
       })
     }
-    text += more
+    text.add(more)
     const type = raw() ? 'response.reasoning_text.delta' : 'response.reasoning_summary_text.delta'
     sender.sendText(type, `${head}${JSON.stringify(more)}}`)
   }
@@ -175,7 +184,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
     start(part) {
       if (part.type !== 'reasoning') return
       value = part
-      text = ''
+      text = new GrowingText()
       said = false
       open = true
       write(part.text)
@@ -187,13 +196,14 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
     end() {
       if (!open) return
       open = false
-      parts.push({ ...value, text })
+      const whole = text.toString()
+      parts.push({ ...value, text: whole })
       if (!said) return
       const name = raw() ? 'response.reasoning_text.done' : 'response.reasoning_summary_text.done'
-      sender.send(name, { ...place(), text })
+      sender.send(name, { ...place(), text: whole })
       sender.send(raw() ? 'response.content_part.done' : 'response.reasoning_summary_part.done', {
         ...place(),
-        part: entry(text),
+        part: entry(whole),
       })
       count[raw() ? 'content' : 'summary']++
     },
@@ -217,7 +227,7 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
   /** Calls of the format's own tools come whole. */
   const streamed = custom || frame.type === 'function_call'
   const head = deltaHead(id, index, '')
-  let input = ''
+  const input = new GrowingText()
   let open = false
   const key = custom ? 'input' : 'arguments'
   const name = custom ? 'response.custom_tool_call_input' : 'response.function_call_arguments'
@@ -226,7 +236,7 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
 
   function write(more: string): void {
     if (more === '') return
-    input += more
+    input.add(more)
     if (streamed) sender.sendText(deltaName, `${head}${JSON.stringify(more)}}`)
   }
 
@@ -244,14 +254,19 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
       if (!open) return
       open = false
       // A call without arguments: '' is no JSON, and clients parse it.
-      if (!custom && input === '') write('{}')
+      if (!custom && input.length === 0) write('{}')
       if (!streamed) return
       const bare = frame.name ?? ''
-      sender.send(`${name}.done`, { item_id: id, output_index: index, ...(custom ? {} : { name: bare }), [key]: input })
+      sender.send(`${name}.done`, {
+        item_id: id,
+        output_index: index,
+        ...(custom ? {} : { name: bare }),
+        [key]: input.toString(),
+      })
     },
     close(status) {
       this.end()
-      const whole = callItem({ ...call, id: String(frame.call_id) }, input, context)
+      const whole = callItem({ ...call, id: String(frame.call_id) }, input.toString(), context)
       return { ...whole, id, status }
     },
     after: () => (late === undefined ? undefined : carrier(late)),

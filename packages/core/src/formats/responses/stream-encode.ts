@@ -2,6 +2,7 @@ import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, Finish, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
+import { inOnePiece } from '../shared/in-one-piece.ts'
 import { inWords } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
@@ -32,7 +33,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   const sendText = (type: string, fields: string): void => {
     let head = heads.get(type)
     if (head === undefined) {
-      head = `{"type":"${type}","sequence_number":`
+      head = inOnePiece('{"type":"', type, '","sequence_number":')
       heads.set(type, head)
     }
     out.push({ event: type, data: `${head}${number++},${fields}` })

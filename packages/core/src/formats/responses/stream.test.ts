@@ -324,6 +324,27 @@ describe('a stream that passes by', () => {
     expect(tapped([created, delta]).started).toBe(true)
   })
 
+  test('is what its data says, whatever its events are called', () => {
+    const { data } = event('error', { error: { type: 'server_error', code: null, message: 'Boom', param: null } })
+    expect(tapped([created, delta, { event: 'oops: error', data }]).failing).toBe(true)
+    const misnamed = { ...completed(), data: completed().data.replace('"response.completed"', '".completed"') }
+    expect(tapped([created, delta, misnamed]).ended).toBe(false)
+  })
+
+  test('has failed with an error that is written as for chat: clients take it for one', () => {
+    const data = JSON.stringify({ error: { message: 'Boom', type: 'server_error', param: null, code: null } })
+    expect(tapped([created, delta, { data }]).failing).toBe(true)
+    expect(tapped([created, { data }]).error).toMatchObject({ message: 'Boom' })
+  })
+
+  test('can be failed for behind a beginning that nests too deep to be written again', () => {
+    const deep = { ...response, metadata: 0 }
+    const text = JSON.stringify({ type: 'response.created', response: deep })
+    const data = text.replace('"metadata":0', `"metadata":${'['.repeat(9000)}${']'.repeat(9000)}`)
+    const told = tapped([{ event: 'response.created', data }, delta]).fail(info)
+    expect(told.map(({ event }) => event)).toEqual(['error', 'response.failed'])
+  })
+
   test('is known by its data where its events have no names', () => {
     const tap = tapped([created, delta, completed()].map(({ data }) => ({ data })))
     expect([tap.started, tap.ended, tap.finish, tap.usage?.input.total]).toEqual([true, true, 'completed', 1])

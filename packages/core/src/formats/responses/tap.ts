@@ -1,3 +1,4 @@
+import { nestsDeeper } from '../../json/scan.ts'
 import type { Units } from '../../plugin.ts'
 import type { MutableTap, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, JsonObject } from '../ir.ts'
@@ -44,6 +45,9 @@ const endings: ReadonlySet<string> = new Set([
   'error',
 ])
 
+/** Half of what JSON.stringify bears. */
+const mostLevels = 2000
+
 const varying: ReadonlySet<string> = new Set([
   'delta',
   'obfuscation',
@@ -70,7 +74,8 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
 
   function readEnd(type: string, data: string): void {
     const event = parseObject(data)
-    if (event === undefined) return
+    // Clients go by what the data says: under this name alone it ends nothing.
+    if (event === undefined || (typeof event.type === 'string' && !endings.has(event.type))) return
     const response = isObject(event.response) ? event.response : {}
     tap.usage = decodeUsage(response.usage) ?? tap.usage
     tap.units = searchesIn(response) ?? tap.units
@@ -101,7 +106,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
       tap.plain = false
       if (event.event === ':' || data === '' || data === '[DONE]') return true
       checkWhole(data)
-      const type = typeOf(event)
+      const type = typeOf(event) || untypedError(data)
       // Behind its `error` event an answer can only have failed.
       if (announced !== undefined && type !== 'response.failed') return false
       last = data
@@ -121,7 +126,8 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     // Clients take no event before the first.
     heartbeat: () => [first === undefined ? comment : keepalive(lastNumber() + ++own)],
     fail(info) {
-      const event = first === undefined ? undefined : parseObject(first)
+      // What nests too deep could not be written again.
+      const event = first === undefined || nestsDeeper(first, mostLevels) ? undefined : parseObject(first)
       const response = isObject(event?.response) ? event.response : {}
       const events = errorEvents(announced ?? info, response, lastNumber() + own + 1)
       return announced === undefined ? events : events.slice(1)
@@ -130,12 +136,24 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
   return tap
 }
 
-/** The event's name: with most servers in front of its data, else at its beginning. */
+/** The event's name: with most servers in front of its data, else at its beginning. Clients go by the data. */
 function typeOf({ event, data }: SseEvent): string {
-  if (event !== undefined && event !== '' && event !== 'message') return event
+  if (event !== undefined && event !== '' && event !== 'message') return isName(event) ? event : typeIn(data, event)
   const match = /"type"\s*:\s*"((?:response\.[^"]*|error|keepalive|ping))"/.exec(data)
   return match?.[1] ?? ''
 }
+
+const isName = (event: string): boolean =>
+  event.startsWith('response.') || event === 'error' || event === 'keepalive' || event === 'ping'
+
+/** What an event of another name says of itself. */
+function typeIn(data: string, name: string): string {
+  const { type } = parseObject(data) ?? {}
+  return typeof type === 'string' ? type : name
+}
+
+/** Clients take any event with an error in it for one, also where it is written as for chat. */
+const untypedError = (data: string): string => (data.includes('"error"') && parseObject(data)?.error ? 'error' : '')
 
 function numberIn(data: string): number {
   const key = '"sequence_number"'

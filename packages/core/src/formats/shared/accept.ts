@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { cutText } from '../../json/outline.ts'
 
 /** Whether a value fits. */
 export type Acceptor = (value: unknown) => boolean
@@ -22,6 +23,24 @@ const answers = new WeakMap<Check, () => Acceptor>()
  */
 let inDoubt = false
 
+/** Of texts that were cut nothing is known but that they are long: no check of theirs holds, and zod is not asked. */
+let outlined = false
+
+/**
+ * What `judge` says of the outline of a body (json/outline.ts). Acceptors that it asks accept an outline only if they would
+ * accept the body; if they do not, the body may be good all the same.
+ */
+export function judgeOutline<T>(judge: () => T): T {
+  outlined = true
+  try {
+    return judge()
+  } finally {
+    outlined = false
+  }
+}
+
+export const judgesOutline = (): boolean => outlined
+
 /**
  * What `schema.safeParse(value).success` would say, without the copies, contexts and results that zod makes on the way. The
  * schema is read once; kinds that are not known here are left to zod, and so is every check that does not clearly hold.
@@ -35,7 +54,7 @@ export function acceptorOf(schema: z.ZodType): Acceptor {
       const outer = inDoubt
       inDoubt = false
       const accepted = accepts(value)
-      const judged = inDoubt ? schema.safeParse(value).success : accepted
+      const judged = inDoubt ? zodAccepts(schema, value) : accepted
       inDoubt = outer
       return judged
     }
@@ -74,9 +93,11 @@ function nodeOf(schema: Schema): Node {
 }
 
 const judgedByZod = (schema: Schema): Node => ({
-  accepts: (value) => (schema as z.ZodType).safeParse(value).success,
+  accepts: (value) => zodAccepts(schema as z.ZodType, value),
   faithful: false,
 })
+
+const zodAccepts = (schema: z.ZodType, value: unknown): boolean => !outlined && schema.safeParse(value).success
 
 const anything: Acceptor = () => true
 const faithful = (accepts: Acceptor): Node => ({ accepts, faithful: true })
@@ -291,7 +312,7 @@ function withChecks(schema: Schema, { accepts, faithful }: Node): Node {
   const [first, ...others] = checks.map(holding)
   return {
     accepts: (value) => {
-      if (!accepts(value) || inDoubt || !first?.(value)) return false
+      if (!accepts(value) || inDoubt || (outlined && value === cutText) || !first?.(value)) return false
       for (const holds of others) if (!holds(value)) return false
       return true
     },

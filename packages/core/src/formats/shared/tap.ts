@@ -1,4 +1,6 @@
 import { GatewayError } from '../../errors.ts'
+import type { JsonObject } from '../ir.ts'
+import { parseObject } from './json-text.ts'
 
 const opens = (char: number): boolean => char === 0x7b || char === 0x5b // { [
 const closes = (char: number): boolean => char === 0x7d || char === 0x5d // } ]
@@ -15,5 +17,16 @@ export function checkWhole(data: string): void {
   while (from < to && isBlank(data.charCodeAt(from))) from++
   while (to > from && isBlank(data.charCodeAt(to))) to--
   if (opens(data.charCodeAt(from)) && closes(data.charCodeAt(to)) && to > from) return
-  throw new GatewayError('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
+  throw notJson()
 }
+
+/** The object that an event holds which is to be read anyway. Throws as `checkWhole` does. */
+export function wholeObject(data: string): JsonObject {
+  const value = parseObject(data)
+  if (value === undefined) throw notJson()
+  return value
+}
+
+/** For an event that was read, and is none. */
+export const notJson = (): GatewayError =>
+  new GatewayError('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')

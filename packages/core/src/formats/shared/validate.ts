@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { Json, JsonObject } from '../ir.ts'
-import { acceptorOf } from './accept.ts'
+import { acceptorOf, judgesOutline } from './accept.ts'
 import { isObject } from './reader.ts'
 
 /** One thing wrong with a body, as zod found it: where, and in neutral terms what. */
@@ -27,6 +27,7 @@ export function validateBody(
   complain: (issue: Issue, body: Json) => Complaint,
 ): JsonObject {
   if (isObject(body) && acceptorOf(schema)(body)) return body
+  if (judgesOutline()) throw new GatewayError('invalid_request', 'The outline alone does not say that the body fits.')
   const result = schema.safeParse(body)
   if (!result.success) {
     const { message, ...details } = complain(deepest(result.error.issues[0] as Issue), body)

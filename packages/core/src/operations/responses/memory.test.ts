@@ -220,6 +220,36 @@ describe('an upstream without a memory', () => {
   })
 })
 
+describe('a store that holds what nobody put there', () => {
+  const kept = { kind: 'kept', owner: 'ann', response: {}, input: [] }
+  const records = ['{"kind":', 'null', '"text"', '[]', '{}', JSON.stringify({ ...kept, owner: undefined })].concat(
+    [{ response: 'text' }, { input: null }, { previous: 1 }, { kind: 'forwarded' }, { kind: 'other' }].map((change) =>
+      JSON.stringify({ ...kept, ...change }),
+    ),
+  )
+  it.each(records)('costs the call that needs it, and is told clearly: %s', async (text) => {
+    const store: ResponseStore = {
+      get: (key) => (key.startsWith('response:') ? text : undefined),
+      set() {},
+      delete() {},
+    }
+    const { call, post, logged } = setUpState({ m: said('x') }, { responses: { store } })
+    const told = { error: { message: expect.stringContaining('damaged'), type: 'server_error' } }
+    expect(await call('GET', 'resp_x')).toMatchObject({ status: 500, body: told })
+    expect(await call('GET', 'resp_x/input_items')).toMatchObject({ status: 500, body: told })
+    const body = { model: 'claude-x', input: 'hi', previous_response_id: 'resp_x' }
+    const reply = await post('/v1/responses', body, { authorization: 'Bearer ann' })
+    expect({ status: reply.status, body: await reply.json() }).toMatchObject({ status: 500, body: told })
+    expect(JSON.stringify(logged)).not.toContain('TypeError')
+  })
+
+  it.each(['{"type":', 'null', '[]'])('items too: %s', async (text) => {
+    const store: ResponseStore = { get: (key) => (key.startsWith('item:') ? text : undefined), set() {}, delete() {} }
+    const { ask } = setUpState({ m: said('x') }, { responses: { store } })
+    await expect(ask({ input: [{ type: 'item_reference', id: 'msg_x' }] })).rejects.toThrow(/500.*damaged/)
+  })
+})
+
 describe('a store that never answers', () => {
   it.each(['get', 'set'] as const)('holds no call for ever: %s', async (hanging) => {
     vi.useFakeTimers()

@@ -1,0 +1,47 @@
+import { createGateway, type FinishEvent, type Gateway } from '@modelgate/core'
+import { formats } from './fixtures.ts'
+import { type Play, play } from './fuzz-upstream.ts'
+import { forgetful, upstreamOf } from './gateways.ts'
+
+/** A gateway whose upstreams, one for each format, play what they are told to. */
+export interface FuzzGateway {
+  readonly gateway: Gateway
+  /** The next call gets this play. */
+  begin(play: Play): void
+  /** The next call gets the answer of a real upstream. */
+  answerWith(fetch: typeof globalThis.fetch): void
+  /** What is wrong with what plugins were told of the call; undefined: nothing. @param called it went upstream for certain */
+  wrongBooks(called: boolean): string | undefined
+}
+
+/** Models are `chat-model`, `messages-model`, `gemini-model` and `responses-model`. */
+export function fuzzGateway(): FuzzGateway {
+  let answer: typeof fetch = () => Promise.reject(new Error('nothing is played'))
+  let finished: FinishEvent[] = []
+  const gateway = createGateway({
+    auth: 'none',
+    upstreams: Object.fromEntries(formats.map((format) => [format, upstreamOf(format)])),
+    models: Object.fromEntries(formats.map((format) => [`${format}-model`, format])),
+    plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
+    logger: false,
+    retry: false,
+    breaker: false,
+    health: forgetful,
+    fetch: (input, init) => answer(input, init),
+  })
+  return {
+    gateway,
+    begin(next) {
+      answer = (_, init) => play(next, init?.signal)
+      finished = []
+    },
+    answerWith(fetch) {
+      answer = fetch
+      finished = []
+    },
+    wrongBooks: (called) =>
+      finished.length === 1 || (!called && finished.length === 0)
+        ? undefined
+        : `onFinish told ${finished.length} times`,
+  }
+}

@@ -1,0 +1,161 @@
+import * as zlib from 'node:zlib'
+import {
+  brotliCompressSync,
+  brotliDecompressSync,
+  deflateRawSync,
+  deflateSync,
+  gunzipSync,
+  gzipSync,
+  inflateSync,
+} from 'node:zlib'
+import type { Check } from '../check.ts'
+import { type Answer, exchange } from '../client.ts'
+import { inParallel, tally } from '../figures.ts'
+import { readError, readStream } from '../judge.ts'
+import { formatOf, sleep } from '../playing.ts'
+import type { UpstreamCall } from '../upstream.ts'
+import { type Way, wayName, waysOf } from './ways.ts'
+import { bodySaying, eventsSaying } from './words.ts'
+
+type Encode = (data: Buffer) => Buffer
+
+/**
+ * A frame of zstd (RFC 8878) whose blocks are not compressed: Node 20 has no zstd to compress with, and to a decoder it is a
+ * frame like any other. At most 128 KiB go into a block.
+ */
+function zstdFrame(data: Buffer): Buffer {
+  const most = 0x20000
+  // Magic number; one segment, its size in four bytes.
+  const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0])
+  head.writeUInt32LE(data.length, 5)
+  const blocks: Buffer[] = []
+  for (let at = 0; at < data.length || at === 0; at += most) {
+    const block = data.subarray(at, at + most)
+    const blockHead = Buffer.alloc(3)
+    blockHead.writeUIntLE((block.length << 3) | (at + most >= data.length ? 1 : 0), 0, 3)
+    blocks.push(blockHead, block)
+  }
+  return Buffer.concat([head, ...blocks])
+}
+
+/** What comes out of `zstdFrame`. */
+function fromZstdFrame(frame: Buffer): Buffer {
+  const blocks: Buffer[] = []
+  for (let at = 9; at + 3 <= frame.length; ) {
+    const size = frame.readUIntLE(at, 3) >> 3
+    blocks.push(frame.subarray(at + 3, at + 3 + size))
+    at += 3 + size
+  }
+  return Buffer.concat(blocks)
+}
+
+/** By what an upstream may say in `content-encoding`. */
+const encodings: Readonly<Record<string, { readonly says: string; readonly encode: Encode }>> = {
+  gzip: { says: 'gzip', encode: gzipSync },
+  br: { says: 'br', encode: brotliCompressSync },
+  deflate: { says: 'deflate', encode: deflateSync },
+  'deflate without its header': { says: 'deflate', encode: deflateRawSync },
+  'gzip in br': { says: 'gzip, br', encode: (data) => brotliCompressSync(gzipSync(data)) },
+  zstd: { says: 'zstd', encode: zstdFrame },
+}
+
+const undo: Readonly<Record<string, Encode>> = {
+  gzip: gunzipSync,
+  br: brotliDecompressSync,
+  deflate: inflateSync,
+  zstd: fromZstdFrame,
+}
+
+/** Ours runs on the Node that the kit runs on. */
+const haveZstd = 'createZstdDecompress' in zlib
+
+const long = 'ä€😀 '.repeat(3000)
+const words = { one: long, two: 'two', three: 'three' }
+
+/** Several pieces, cut anywhere: not where an event or a block ends. */
+async function sendInPieces({ response }: UpstreamCall, bytes: Buffer): Promise<void> {
+  const piece = Math.ceil(bytes.length / 5)
+  for (let at = 0; at < bytes.length; at += piece) {
+    response.write(bytes.subarray(at, at + piece))
+    await sleep(1)
+  }
+  response.end()
+}
+
+/** What a client that believes the answer's headers gets out of it; undefined: nothing. */
+function believed({ bytes, headers }: Answer): string | undefined {
+  try {
+    const names = (headers['content-encoding'] ?? '').split(',').map((name) => name.trim())
+    return names
+      .filter((name) => name !== '')
+      .reverse()
+      .reduce((data, name) => (undo[name] as Encode)(data), bytes)
+      .toString('utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function wrong(way: Way, answer: Answer): string | undefined {
+  if (answer.status !== 200) return `answered ${answer.status || answer.broken}`
+  if (answer.broken !== undefined) return `broken: ${answer.broken}`
+  const length = answer.headers['content-length']
+  if (length !== undefined && Number(length) !== answer.bytes.length)
+    return `${answer.bytes.length} bytes, and content-length says ${length}`
+  const text = believed(answer)
+  if (text === undefined) return `no ${answer.headers['content-encoding']}, as content-encoding says`
+  if (!way.stream) return text.includes(`${long}`) ? undefined : 'other bytes'
+  const { text: said, successes } = readStream(way.client, text)
+  if (said !== `${long}twothree` && said !== `${long} two three`) return 'other bytes'
+  return successes.length === 1 ? undefined : 'no end'
+}
+
+/** An upstream that compresses what nobody asked it to compress. */
+export const encodedAnswers: Check = {
+  row: 18,
+  group: 'Faults',
+  title: 'gzip/br/deflate/zstd upstream, stream and JSON',
+  promise: 'right bytes, no content-encoding/length mismatch',
+  perServer: true,
+  async run({ target, upstream, short }) {
+    const cases = Object.entries(encodings)
+      .filter((_, place) => !short || place % 2 === 0 || place === 5)
+      .flatMap(([name, encoding]) => waysOf(target).map((way) => ({ name, encoding, way })))
+    const complaints: string[] = []
+    let undecodable = 0
+    await inParallel(cases, 4, async ({ name, encoding: { says, encode }, way }, place) => {
+      const scene = upstream.play((call) => {
+        const format = formatOf(call)
+        const bytes = encode(
+          Buffer.from(call.stream ? eventsSaying(format, words).join('') : bodySaying(format, words)),
+        )
+        call.response.writeHead(200, {
+          'content-type': call.stream ? 'text/event-stream' : 'application/json',
+          'content-encoding': says,
+          ...(place % 2 === 0 ? { 'content-length': bytes.length } : {}),
+        })
+        return sendInPieces(call, bytes)
+      })
+      // Half of the clients would take it compressed.
+      const headers = { 'accept-encoding': place % 3 === 0 ? 'identity' : 'gzip, deflate, br, zstd' }
+      const answer = await exchange(target, { ...way, text: scene.marker, headers }, { withinMs: 10_000 })
+      scene.end()
+      if (name === 'zstd' && !haveZstd && answer.status === 502 && readError(way.client, answer) !== undefined)
+        undecodable++
+      else {
+        const complaint = wrong(way, answer)
+        if (complaint !== undefined) complaints.push(`${name}, ${wayName(way)}: ${complaint}`)
+      }
+    })
+    const asked = cases.length - undecodable
+    return {
+      held: complaints.length === 0,
+      figure: `${asked - complaints.length}/${asked} right bytes${
+        undecodable === 0
+          ? ''
+          : `; zstd, which Node ${process.versions.node} cannot undo: ${undecodable} times an honest 502 (Node 22.15 can)`
+      }`,
+      notes: tally(complaints),
+    }
+  },
+}

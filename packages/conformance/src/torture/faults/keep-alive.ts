@@ -1,0 +1,60 @@
+import { good } from '../../faults-streams.ts'
+import type { Check } from '../check.ts'
+import { exchange } from '../client.ts'
+import { inParallel, tally } from '../figures.ts'
+import { answerJson, beginStream, formatOf, sleep, whole } from '../playing.ts'
+import type { UpstreamCall } from '../upstream.ts'
+import { fewWaysOf, wayName } from './ways.ts'
+
+/** For how long the upstream keeps an idle connection, in milliseconds: about as long as the clients wait between calls. */
+const idleMs = 10
+
+/** Calls that come just when the upstream ends the connection on which the last one came. */
+export const keepAliveRace: Check = {
+  row: 16,
+  group: 'Faults',
+  title: 'Keep-alive race',
+  promise: '0 failures of 2,000, 0 duplicates at the upstream',
+  async run({ target, upstream, count }) {
+    const total = count(2000, 400)
+    let closed = 0
+    const closeWhenIdle = ({ socket, response }: UpstreamCall): void => {
+      response.once('finish', () => {
+        const heard = socket.bytesRead
+        setTimeout(() => {
+          // A request that has begun to arrive is answered, as any server would.
+          if (socket.bytesRead !== heard || socket.destroyed) return
+          closed++
+          socket.destroy()
+        }, idleMs)
+      })
+    }
+    const seen: string[] = []
+    const scene = upstream.play((call) => {
+      seen.push(/call (\d+)\./.exec(call.body.toString('latin1'))?.[1] ?? '?')
+      closeWhenIdle(call)
+      // Said by hand, so that no hint of the timeout is added: a client that knows it avoids the race.
+      if (!call.stream) return answerJson(call, 200, whole[formatOf(call)], { connection: 'keep-alive' })
+      call.response.setHeader('connection', 'keep-alive')
+      beginStream(call)
+      call.response.end(good[formatOf(call)].join(''))
+    })
+    const ways = fewWaysOf(target)
+    const complaints: string[] = []
+    await inParallel(Array.from({ length: total }), 20, async (_, place) => {
+      const way = ways[place % ways.length]
+      if (way === undefined) return
+      const answer = await exchange(target, { ...way, text: `${scene.marker} call ${place}.` }, { withinMs: 10_000 })
+      if (answer.status !== 200 || answer.broken !== undefined || !answer.text.includes('three'))
+        complaints.push(`${wayName(way)}: ${answer.broken ?? `answered ${answer.status}`}`)
+      await sleep(idleMs - 2 + (place % 6))
+    })
+    scene.end()
+    const twice = seen.length - new Set(seen).size
+    return {
+      held: complaints.length === 0 && twice === 0,
+      figure: `${complaints.length} failures of ${total}, ${twice} duplicates at the upstream, which closed ${closed} idle connections`,
+      notes: tally(complaints),
+    }
+  },
+}

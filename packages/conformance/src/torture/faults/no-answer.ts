@@ -1,0 +1,126 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { formats } from '../../fixtures.ts'
+import type { Check, Setting, Target } from '../check.ts'
+import { type Answer, type Ask, exchange } from '../client.ts'
+import { inParallel, tally } from '../figures.ts'
+import { readError } from '../judge.ts'
+import { beginStream } from '../playing.ts'
+import type { UpstreamCall } from '../upstream.ts'
+import { inTime, limitMs, patienceMs, stillWaiting, timeOthers, whenEnded } from './waiting.ts'
+import { type Way, wayName, waysOf } from './ways.ts'
+
+/** Ways of not answering; `streams`: of streams only. */
+const silences: Readonly<Record<string, { readonly streams?: true; play(call: UpstreamCall): void }>> = {
+  'no answer': { play() {} },
+  'a head without an event': { streams: true, play: beginStream },
+  'comments without an event': {
+    streams: true,
+    play(call) {
+      beginStream(call)
+      const timer = setInterval(() => call.response.write(': still here\n\n'), 50)
+      void call.closed.then(() => clearInterval(timer))
+    },
+  },
+}
+
+/** Takes connections and never says a word of TLS. */
+async function startMute(): Promise<{ baseURL: string; close(): void }> {
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((socket) => void sockets.add(socket.on('error', () => {})))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    baseURL: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+interface Case {
+  readonly what: string
+  readonly way: Way
+  ask(target: Target): Promise<Answer>
+}
+
+function casesOf({ target, upstream }: Setting, rounds: number): Case[] {
+  const once = Object.entries(silences).flatMap(([name, { streams, play }]) =>
+    waysOf(target)
+      .filter(({ stream }) => stream || streams !== true)
+      .map(
+        (way): Case => ({
+          what: name,
+          way,
+          async ask(asked) {
+            const scene = upstream.play(play)
+            const answer = await exchange(
+              asked,
+              { ...way, text: scene.marker },
+              { withinMs: target.own === undefined ? patienceMs : limitMs * 8 },
+            )
+            scene.end()
+            return answer
+          },
+        }),
+      ),
+  )
+  return Array.from({ length: rounds }, () => once).flat()
+}
+
+/** An upstream that keeps a call and says nothing: no head, no first event, or not even a connection. */
+export const noAnswer: Check = {
+  row: 11,
+  group: 'Faults',
+  title: 'Upstream never answers',
+  promise: '504 in the dialect at the limit ±100 ms',
+  async run(setting) {
+    const mute = await startMute()
+    try {
+      const fresh = await setting.fresh({
+        limits: { firstByteMs: limitMs },
+        upstreams: { mute: { format: 'chat', baseURL: mute.baseURL } },
+        models: { mute: { upstream: 'mute', limits: { connectMs: limitMs, firstByteMs: limitMs * 4 } } },
+      })
+      const target = fresh ?? setting.target
+      const cases = casesOf(setting, setting.count(3, 1))
+      if (fresh !== undefined)
+        for (const client of formats)
+          for (const stream of [false, true]) {
+            const ask: Ask = { client, upstream: 'chat', stream, model: 'mute', text: 'Hello' }
+            cases.push({
+              what: 'no connection',
+              way: { client, upstream: 'chat', stream },
+              ask: (asked) => exchange(asked, ask, { withinMs: limitMs * 8 }),
+            })
+          }
+      // What is loaded when it is first needed is not what is timed.
+      if (fresh !== undefined) for (const way of waysOf(target)) await exchange(target, { ...way, text: 'Hello' })
+      const others = timeOthers(target)
+      const answers = await inParallel(cases, 8, async (one) => ({ ...one, answer: await one.ask(target) }))
+      const { said: meanwhile } = await others()
+      const waiting = answers.filter(({ answer }) => answer.broken?.startsWith('no end within'))
+      if (fresh === undefined && waiting.length > 0) return stillWaiting(target, waiting.length, answers.length)
+      const complaints = answers.flatMap(({ what, way, answer }) => {
+        const name = `${what}, ${wayName(way)}`
+        if (answer.status !== 504) return [`${name}: answered ${answer.status || answer.broken}`]
+        if (readError(way.client, answer) === undefined) return [`${name}: not in the dialect`]
+        return []
+      })
+      const right = answers.length - complaints.length
+      const times = answers.map(({ answer }) => answer.endMs)
+      if (fresh === undefined)
+        return {
+          held: complaints.length === 0,
+          figure: `${right}/${answers.length} answered 504 (when its limit is, it does not say)`,
+          notes: tally(complaints),
+        }
+      return {
+        held: complaints.length === 0 && inTime(times) === times.length,
+        figure: `${right}/${answers.length} answered 504, ${inTime(times)}/${times.length} in time: ${whenEnded(times)}`,
+        notes: [...tally(complaints), meanwhile],
+      }
+    } finally {
+      mute.close()
+    }
+  },
+}

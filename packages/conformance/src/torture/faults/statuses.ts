@@ -1,0 +1,103 @@
+import type { Format } from '../../fixtures.ts'
+import type { Check } from '../check.ts'
+import { type Answer, exchange } from '../client.ts'
+import { inParallel, tally } from '../figures.ts'
+import { readError } from '../judge.ts'
+import { answerJson } from '../playing.ts'
+import { type Published, readPublished } from './published.ts'
+import { type Way, wayName, waysOf } from './ways.ts'
+
+interface Body {
+  readonly type: string
+  readonly text: (format: Format, status: number) => string
+}
+
+const json = 'application/json'
+const message = 'It did not work out.'
+
+/** Nothing but the status says what is wrong. */
+const bare: Readonly<Record<string, Body>> = {
+  'an error without a type': { type: json, text: () => JSON.stringify({ type: 'error', error: { message } }) },
+  'a page': { type: 'text/html', text: () => `<html><body>${message}</body></html>` },
+  nothing: { type: json, text: () => '' },
+}
+
+/** An error as its provider writes it: whoever passes it on as it is, must not be told that it has no type. */
+const usual: Readonly<Record<string, Body>> = {
+  'its own error': {
+    type: json,
+    text: (format, status) =>
+      JSON.stringify({
+        ...(format === 'messages' ? { type: 'error' } : {}),
+        error:
+          format === 'gemini'
+            ? { code: status, message, status: 'UNKNOWN' }
+            : { message, type: 'some_error', param: null, code: null },
+      }),
+  },
+}
+
+/** Beside the table's own: what falls into no row of it must still be an error of the right class. */
+const unlisted = [418, 451, 505, 520, 524, 599]
+
+/** What is wrong with an answer by the published table. */
+function byTable(table: Published, status: number, way: Way, answer: Answer): string | undefined {
+  const name = table.statuses[status]?.[way.upstream]
+  if (name === undefined) return loosely(status, way, answer)
+  const kind = table.kinds[name]
+  if (kind === undefined) return `'${name}' is no kind of the table`
+  const { status: told, type, code } = kind.tellings[way.client]
+  if (answer.status !== told) return `answered ${answer.status}, not ${told}`
+  const error = readError(way.client, answer)
+  if (error === undefined) return `not in the dialect: ${answer.text.slice(0, 100)}`
+  if (error.type !== type) return `type ${error.type}, not ${type}`
+  if (code !== undefined && error.code !== code) return `code ${String(error.code)}, not ${code}`
+  if (answer.headers['retry-after'] !== kind.retryAfter)
+    return `retry-after ${answer.headers['retry-after']}, not ${kind.retryAfter}`
+  if (kind.hopeless && answer.headers['x-should-retry'] !== 'false') return 'x-should-retry is not false'
+  return undefined
+}
+
+/** What must hold for any table: an error stays one, of its class, and the gateway's key is not the client's. */
+function loosely(status: number, way: Way, answer: Answer): string | undefined {
+  if (answer.status < 400) return `answered ${answer.status || answer.broken}`
+  if (readError(way.client, answer) === undefined) return `not in the dialect: ${answer.text.slice(0, 100)}`
+  const own = status === 401 || status === 403
+  if (own && answer.status < 500) return `answered ${answer.status}: the client takes its own key for wrong`
+  if (status >= 500 && answer.status < 500) return `answered ${answer.status}: the client takes itself for guilty`
+  if (!own && answer.status === 401) return 'answered 401: the client takes its own key for wrong'
+  return undefined
+}
+
+/** What an upstream's status becomes. Ours is asked by its published table, others by what any table must have. */
+export const statusTable: Check = {
+  row: 15,
+  group: 'Faults',
+  title: 'Status table',
+  promise: 'mapped by a published table; upstream 401 becomes 502/500-class, never "your key is wrong"',
+  async run({ target, upstream, short }) {
+    const table = readPublished()
+    const statuses = [...Object.keys(table.statuses).map(Number), ...unlisted]
+    const cases = statuses.flatMap((status) =>
+      Object.entries(target.own === undefined ? usual : bare)
+        .slice(0, short ? 1 : undefined)
+        .flatMap(([name, body]) => waysOf(target).map((way) => ({ status, name, body, way }))),
+    )
+    const complaints: string[] = []
+    await inParallel(cases, 8, async ({ status, name, body, way }) => {
+      const scene = upstream.play((call) =>
+        answerJson(call, status, body.text(way.upstream, status), { 'content-type': body.type }),
+      )
+      const answer = await exchange(target, { ...way, text: scene.marker }, { withinMs: 10_000 })
+      scene.end()
+      const wrong = target.own === undefined ? loosely(status, way, answer) : byTable(table, status, way, answer)
+      if (wrong !== undefined) complaints.push(`${status} with ${name}, ${wayName(way)}: ${wrong}`)
+    })
+    const by = target.own === undefined ? 'mapped as any table must' : 'mapped as docs/errors.md says'
+    return {
+      held: complaints.length === 0,
+      figure: `${cases.length - complaints.length}/${cases.length} ${by} (${statuses.length} statuses)`,
+      notes: tally(complaints),
+    }
+  },
+}

@@ -1,0 +1,114 @@
+import { lookup } from 'node:dns/promises'
+import { Agent } from 'node:http'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import { formats } from '../../fixtures.ts'
+import type { Check, Profile } from '../check.ts'
+import { exchange } from '../client.ts'
+import { ms, percentile, tally } from '../figures.ts'
+import { readError } from '../judge.ts'
+import { selfSigned } from './certificate.ts'
+import { timeOthers } from './waiting.ts'
+import { fewWaysOf, wayName, waysOf } from './ways.ts'
+
+const host = 'modelgate-secret-host.invalid'
+/** A name that no resolver has to be asked about: no name may have a part of more than 63 characters. */
+const impossible = `${'x'.repeat(64)}.invalid`
+
+const listening = async (server: Server): Promise<number> => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
+
+/** Addresses that nothing good comes of, by what is wrong with them. */
+async function badAddresses(plainPort: number): Promise<{ places: Record<string, string>; close(): void }> {
+  const gone = createServer()
+  const refusing = await listening(gone)
+  await new Promise((resolve) => gone.close(resolve))
+  const distrusted = createTlsServer(selfSigned('127.0.0.1'), (socket) => socket.destroy())
+  // A client that turns away from the certificate.
+  distrusted.on('tlsClientError', () => {})
+  return {
+    places: {
+      'a refused port': `http://127.0.0.1:${refusing}`,
+      'an unknown name': `http://${host}`,
+      'an impossible name': `http://${impossible}`,
+      'TLS to a plain port': `https://127.0.0.1:${plainPort}`,
+      'a self-signed certificate': `https://127.0.0.1:${await listening(distrusted)}`,
+    },
+    close: () => void distrusted.close(),
+  }
+}
+
+/** Nothing of where it was looked for, nor of how it failed there. */
+const telling =
+  /127\.0\.0\.1|localhost|\.invalid|x{60}|:\d{4,5}\b|\bE(CONN|NOTFOUND|AI_AGAIN|PROTO)|\bSSL|certificate|\bnode:/
+
+const budgetMs = 50
+
+/** An upstream that cannot be reached at all, with the retries that users get by default. */
+export const unreachable: Check = {
+  row: 13,
+  group: 'Faults',
+  title: 'Refused, DNS, TLS failure',
+  promise: '502 < 50 ms (+ DNS time), dialect shape, no internal host in the text',
+  async run({ target: { own, name: gateway }, upstream, count, fresh }) {
+    if (own === undefined) return { skipped: `where the upstreams of ${gateway} are, only its own configuration says` }
+    const { places, close } = await badAddresses(upstream.port)
+    // As clients have it: their connection to the gateway stands.
+    const agent = new Agent({ keepAlive: true })
+    try {
+      const since = performance.now()
+      await lookup(host).catch(() => undefined)
+      const dnsMs = performance.now() - since
+      const upstreams: NonNullable<Profile['upstreams']> = Object.fromEntries(
+        Object.values(places).flatMap((baseURL, place) =>
+          formats.map((format) => [`bad-${place}-${format}`, { format, baseURL }]),
+        ),
+      )
+      const target = await fresh({
+        retry: { budgetFloor: 1_000_000 },
+        upstreams,
+        models: Object.fromEntries(Object.keys(upstreams).map((key) => [key, key])),
+      })
+      if (target === undefined) throw new Error('no gateway of our own was started')
+      const others = timeOthers(target)
+      const complaints: string[] = []
+      const figures: string[] = []
+      let asked = 0
+      let late = 0
+      for (const [place, [what, baseURL]] of Object.entries(places).entries()) {
+        const times: number[] = []
+        // A resolver that loses a packet takes seconds: its own time is not worth being measured often.
+        const byResolver = baseURL.includes(host)
+        const rounds = count(byResolver ? 2 : 10, 1)
+        const ways = byResolver ? fewWaysOf(target) : waysOf(target)
+        // The first round pays for what is loaded once, and is judged like the others, but not timed.
+        for (let round = 0; round <= rounds; round++)
+          for (const way of ways) {
+            const model = `bad-${place}-${way.upstream}`
+            const answer = await exchange(target, { ...way, model, text: 'Hello' }, { agent })
+            const name = `${what}: ${wayName(way)}`
+            asked++
+            if (round > 0) times.push(answer.endMs)
+            if (answer.status !== 502) complaints.push(`${name}: answered ${answer.status || answer.broken}`)
+            else if (readError(way.client, answer) === undefined) complaints.push(`${name}: not in the dialect`)
+            else if (telling.test(answer.text)) complaints.push(`${name}: tells too much: ${answer.text}`)
+          }
+        // A connection that failed at once is tried a second time at once: the name is looked up twice. Of calls that wait for
+        // a resolver, it is the median that is asked.
+        if (byResolver) late += percentile(times, 0.5) > budgetMs + 2 * dnsMs ? times.length : 0
+        else late += times.filter((time) => time > budgetMs).length
+        figures.push(`${what} p50 ${ms(percentile(times, 0.5))}, most ${ms(Math.max(...times))}`)
+      }
+      return {
+        held: complaints.length === 0 && late === 0,
+        figure: `${asked - complaints.length}/${asked} answered 502, ${late} late; ${figures.join('; ')}; DNS ${ms(dnsMs)}`,
+        notes: [...tally(complaints), (await others()).said],
+      }
+    } finally {
+      agent.destroy()
+      close()
+    }
+  },
+}

@@ -1,0 +1,283 @@
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
+import { pathOf } from '../../gateways.ts'
+import type { Check, Target } from '../check.ts'
+import { mb, ms, tally } from '../figures.ts'
+import { answerWell } from '../playing.ts'
+import { meanwhile, type Noticed, upToThrice, withLimits } from './meanwhile.ts'
+import { chunked, filler, headOf, type Poured, type PourStep, pour } from './pour.ts'
+
+/** Of our own; what a gateway that is not ours allows is unknown, and it is sent eight times as much. */
+const bodyBytes = 8 * 1024 * 1024
+const uploadBytes = 16 * 1024 * 1024
+const foreignBytes = 64 * 1024 * 1024
+
+interface Size {
+  /** What is read of a body, and of an upload. */
+  readonly body: number
+  readonly upload: number
+}
+
+/** One way of being too large. */
+interface Way {
+  readonly name: string
+  readonly expected: readonly number[]
+  /** What it may cost in memory is told by this limit. */
+  readonly limit: keyof Size
+  steps(target: Target, marker: string, size: Size): Iterable<PourStep>
+}
+
+const chatPath = pathOf('chat')
+const json = { 'content-type': 'application/json' }
+const openBody = (target: Target, marker: string): string =>
+  `{"model":"${target.model(target.pairs[0]?.upstream ?? 'chat')}","messages":[{"role":"user","content":"${marker} `
+
+/** Long enough for a gateway to have read what is on its way, so that nothing but the one byte too many is timed. */
+const settled = { restMs: 150 } as const
+
+const form = 'multipart/form-data; boundary=torture-boundary'
+const formField = (name: string, more = ''): string =>
+  `--torture-boundary\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n`
+const openForm = (target: Target): string =>
+  `${formField('model')}${target.model('chat')}\r\n${formField('file', '; filename="a.wav"')}`
+const formHead = (target: Target, headers: Record<string, string>): string =>
+  headOf(target, '/v1/audio/transcriptions', { 'content-type': form, ...headers })
+
+/** Nearly nothing on the wire. Members of gzip may follow each other: a gigabyte takes no time to make. */
+const gigabyteOfGzip = (): Uint8Array => {
+  const member = gzipSync(Buffer.alloc(8 * 1024 * 1024))
+  return Buffer.concat(Array.from({ length: 128 }, () => member))
+}
+const zeros = (): Uint8Array => Buffer.alloc(128 * 1024 * 1024)
+const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
+
+/** Whether compressed bodies are read is the gateway's choice: 415 is as good an answer as 413. */
+function bomb(encoding: string, make: () => Uint8Array): Way {
+  return {
+    name: `${encoding} bomb`,
+    expected: [413, 415],
+    limit: 'body',
+    *steps(target) {
+      const bytes = make()
+      const length = { 'content-length': String(bytes.length), 'content-encoding': encoding }
+      yield headOf(target, chatPath, { ...json, ...length })
+      yield bytes.subarray(0, -1)
+      yield settled
+      yield 'mark'
+      yield bytes.subarray(-1)
+    },
+  }
+}
+
+const ways: readonly Way[] = [
+  {
+    name: 'content-length',
+    expected: [413],
+    limit: 'body',
+    *steps(target, marker, { body }) {
+      const open = openBody(target, marker)
+      const length = { 'content-length': String(body + 1) }
+      yield 'mark'
+      yield headOf(target, chatPath, { ...json, ...length })
+      yield open
+      yield* filler(body + 1 - open.length)
+    },
+  },
+  {
+    name: 'content-length, and nothing follows',
+    expected: [413],
+    limit: 'body',
+    *steps(target, _marker, { body }) {
+      yield 'mark'
+      yield headOf(target, chatPath, { ...json, 'content-length': String(body * 1000) })
+    },
+  },
+  {
+    name: 'chunked',
+    expected: [413],
+    limit: 'body',
+    *steps(target, marker, { body }) {
+      const open = openBody(target, marker)
+      yield headOf(target, chatPath, { ...json, 'transfer-encoding': 'chunked' })
+      yield* chunked([open, ...filler(body - open.length)])
+      yield settled
+      yield 'mark'
+      yield* chunked(['a'])
+    },
+  },
+  {
+    name: 'chunked without an end',
+    expected: [413],
+    limit: 'body',
+    *steps(target, marker, { body }) {
+      yield headOf(target, chatPath, { ...json, 'transfer-encoding': 'chunked' })
+      yield* chunked([openBody(target, marker)])
+      yield* chunked(filler(body * 4))
+    },
+  },
+  {
+    name: 'content-length that says less',
+    expected: [400],
+    limit: 'body',
+    *steps(target, marker, { body }) {
+      yield 'mark'
+      yield headOf(target, chatPath, { ...json, 'content-length': '10' })
+      yield openBody(target, marker)
+      yield* filler(body)
+    },
+  },
+  {
+    name: 'content-length that says more',
+    // Who half-closes may or may not be answered; a call must not become of it.
+    expected: [400, 0],
+    limit: 'body',
+    *steps(target, marker) {
+      yield headOf(target, chatPath, { ...json, 'content-length': '100000' })
+      yield `${openBody(target, marker)}"}]}`
+      yield 'end'
+    },
+  },
+  {
+    name: 'content-length beyond all numbers',
+    expected: [400, 413],
+    limit: 'body',
+    *steps(target, marker) {
+      yield 'mark'
+      yield headOf(target, chatPath, { ...json, 'content-length': '9'.repeat(30) })
+      yield openBody(target, marker)
+    },
+  },
+  bomb('gzip', gigabyteOfGzip),
+  bomb('deflate', () => deflateSync(zeros(), { level: 1 })),
+  bomb('br', () => brotliCompressSync(zeros(), fast)),
+  bomb('gzip, gzip', () => gzipSync(gigabyteOfGzip())),
+  {
+    name: 'multipart, content-length',
+    expected: [413],
+    limit: 'upload',
+    *steps(target, _marker, { upload }) {
+      const open = openForm(target)
+      yield 'mark'
+      yield formHead(target, { 'content-length': String(upload + 1) })
+      yield open
+      yield* filler(upload + 1 - open.length)
+    },
+  },
+  {
+    name: 'multipart, chunked',
+    expected: [413],
+    limit: 'upload',
+    *steps(target, _marker, { upload }) {
+      const open = openForm(target)
+      yield formHead(target, { 'transfer-encoding': 'chunked' })
+      yield* chunked([open, ...filler(upload - open.length)])
+      yield settled
+      yield 'mark'
+      yield* chunked(['a'])
+    },
+  },
+  {
+    name: 'multipart, a field without an end',
+    expected: [413],
+    limit: 'upload',
+    *steps(target, _marker, { upload }) {
+      yield formHead(target, { 'transfer-encoding': 'chunked' })
+      yield* chunked([formField('prompt')])
+      yield* chunked(filler(upload - 10_000))
+    },
+  },
+  {
+    name: 'multipart, gzip bomb',
+    expected: [413, 415],
+    limit: 'upload',
+    *steps(target) {
+      const bytes = gzipSync(Buffer.concat([Buffer.from(openForm(target)), zeros()]), { level: 1 })
+      yield formHead(target, { 'content-length': String(bytes.length), 'content-encoding': 'gzip' })
+      yield bytes
+    },
+  },
+]
+
+interface Tried {
+  readonly poured: Poured
+  readonly noticed: Noticed
+  readonly reached: number
+}
+
+/** In milliseconds, of the promise. */
+const answerWithin = 50
+const othersWithin = 50
+
+/**
+ * Bodies that are too large, in every way in which they can be: refused at the first byte too many, while memory stays small and
+ * other clients notice nothing. Each way is tried many times; one that takes too long may be the machine's doing and has two
+ * more tries. What a body costs is promised by its limit: `uploadBytes` for uploads, `bodyBytes` for all others.
+ */
+export const bodySize: Check = {
+  row: 26,
+  group: 'Input',
+  title: 'Body size by CL, chunked, lying CL, gzip bomb, multipart',
+  promise: '413 < 50 ms after the limit byte; RSS ≤ limit×3 + 20 MB; others ≤ 50 ms',
+  perServer: true,
+  async run(setting) {
+    const target = await withLimits(setting, { bodyBytes, uploadBytes })
+    const ours = target.own !== undefined
+    const size: Size = ours ? { body: bodyBytes, upload: uploadBytes } : { body: foreignBytes, upload: foreignBytes }
+    const complaints: string[] = []
+    const tries = setting.count(8, 1)
+    let asked = 0
+    let slowest = 0
+    let grown = 0
+    let known = false
+    let worst = 0
+    let direct = 0
+
+    for (const way of ways) {
+      const room = size[way.limit] * 3 + 20_000_000
+      // Made beforehand: compressing takes this process longer than anything it measures.
+      const marker = setting.upstream.play(answerWell)
+      const steps = [...way.steps(target, marker.marker, size)]
+      const once = async (): Promise<Tried> => {
+        const before = marker.calls.length
+        const { result, noticed } = await meanwhile(target, setting.upstream, () => pour(target, steps))
+        return { poured: result, noticed, reached: marker.calls.length - before }
+      }
+      const wrongOf = ({ poured, noticed, reached }: Tried): string | undefined => {
+        if (!way.expected.includes(poured.status))
+          return `answered ${poured.status === 0 ? 'nothing' : poured.status}, not ${way.expected.join(' or ')}`
+        if (reached > 0) return `${reached} calls upstream`
+        // Of a bomb, the limit is reached before its last byte.
+        if (poured.early && !way.name.includes('bomb')) return 'answered before the limit was reached'
+        if ((noticed.grownBytes ?? 0) > room) return `memory grew by ${mb(noticed.grownBytes ?? 0)} of ${mb(room)}`
+        return noticed.failed > 0 ? `${noticed.failed} calls of another client failed` : undefined
+      }
+      const lateOf = ({ poured, noticed }: Tried): string | undefined => {
+        if (poured.answerMs > answerWithin) return `answered after ${ms(poured.answerMs)}`
+        return noticed.worstMs > othersWithin ? `another client waited ${ms(noticed.worstMs)}` : undefined
+      }
+      for (let round = 0; round < tries; round++) {
+        const tried = await upToThrice(
+          once,
+          (outcome) => wrongOf(outcome) !== undefined || lateOf(outcome) === undefined,
+        )
+        const complaint = wrongOf(tried) ?? lateOf(tried)
+        asked++
+        if (complaint !== undefined) complaints.push(`${way.name}: ${complaint}`)
+        const { poured, noticed } = tried
+        if (poured.answerMs > slowest) slowest = poured.answerMs
+        known ||= noticed.grownBytes !== undefined
+        grown = Math.max(grown, noticed.grownBytes ?? 0)
+        worst = Math.max(worst, noticed.worstMs)
+        direct = Math.max(direct, noticed.directMs)
+      }
+      marker.end()
+    }
+    const limits = ours ? ` (limits ${mb(size.body)}, uploads ${mb(size.upload)})` : ' (its limits are unknown)'
+    return {
+      held: complaints.length === 0,
+      figure:
+        `${asked - complaints.length}/${asked} in ${ways.length} ways refused in time; slowest 413 after ${ms(slowest)}; ` +
+        `${known ? `RSS + ${mb(grown)}` : 'RSS unknown'}${limits}; others ${ms(worst)} at worst (direct ${ms(direct)})`,
+      notes: tally(complaints),
+    }
+  },
+}

@@ -1,0 +1,242 @@
+import { pathOf } from '../../gateways.ts'
+import type { Check, Setting, Target } from '../check.ts'
+import { bodyFor, headersFor } from '../client.ts'
+import { ms, tally } from '../figures.ts'
+import { answerJson, answerWell, sleep, whole } from '../playing.ts'
+import { frames, hiding, largeHeads, type RawCase, type Words } from './framing-table.ts'
+import { type Poured, type PourStep, pour } from './pour.ts'
+
+/** In milliseconds, of the promise, and what a sweep of timers may be late. */
+const slowBodyWithin = 30_000
+const late = 1000
+
+const chatPath = pathOf('chat')
+
+const wordsFor = (target: Target, marker: string, hiddenMarker: string): Words => {
+  const [pair] = target.pairs
+  if (pair === undefined) throw new Error('the target serves no pair')
+  const ask = { client: 'chat', upstream: pair.upstream, text: marker } as const
+  const lines = Object.entries(headersFor(target, ask)).map(([name, value]) => `${name}: ${value}\r\n`)
+  const { host } = new URL(target.origin)
+  const headers = lines.join('')
+  const hiddenBody = bodyFor(target, { ...ask, text: hiddenMarker })
+  return {
+    path: chatPath,
+    host,
+    headers,
+    body: bodyFor(target, ask),
+    hidden: `POST ${chatPath} HTTP/1.1\r\nhost: ${host}\r\n${headers}content-length: ${hiddenBody.length}\r\n\r\n${hiddenBody}`,
+  }
+}
+
+/** What came of cases of one kind. */
+interface Asked {
+  readonly complaints: string[]
+  readonly asked: number
+}
+
+/** Raw requests, each on a connection of its own; nothing that is hidden in one may reach the upstream. */
+async function rawCases({ target, upstream }: Setting, cases: readonly RawCase[]): Promise<Asked> {
+  const complaints: string[] = []
+  for (const { name, steps, expected } of cases) {
+    const carrier = upstream.play(answerWell)
+    const smuggled = upstream.play(answerWell)
+    const words = wordsFor(target, carrier.marker, smuggled.marker)
+    const { status, closed } = await pour(target, [Buffer.from(steps(words), 'latin1')], 2000)
+    await sleep(10)
+    // Passed on as what it is, a part of a body, it is no request of its own.
+    const calls = smuggled.calls.filter(({ body }) => body[0] === 0x7b)
+    if (calls.length > 0 && status !== 200) complaints.push(`${name}: the hidden request reached the upstream`)
+    else if (status === 0 && !closed) complaints.push(`${name}: neither answered nor closed within 2 s`)
+    else if (!expected.includes(status))
+      complaints.push(`${name}: answered ${status === 0 ? 'nothing' : status}, not ${expected.join(' or ')}`)
+    else if (status >= 400 && carrier.calls.length > 0) complaints.push(`${name}: reached the upstream`)
+    carrier.end()
+    smuggled.end()
+  }
+  return { complaints, asked: cases.length }
+}
+
+/** Expect: known, unknown, and for a body that will be refused. */
+async function expectations({ target, upstream }: Setting): Promise<Asked> {
+  const complaints: string[] = []
+  const scene = upstream.play(answerWell)
+  const { path, host, headers, body } = wordsFor(target, scene.marker, '')
+  const head = (more: string): string => `POST ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers}${more}\r\n`
+  const length = `content-length: ${body.length}\r\n`
+  const cases: readonly (readonly [string, PourStep[], (poured: Poured) => boolean])[] = [
+    [
+      '100-continue',
+      [head(`expect: 100-continue\r\n${length}`), { restMs: 100 }, body],
+      ({ raw, status }) => raw.startsWith('HTTP/1.1 100') && status === 200,
+    ],
+    [
+      '100-continue, sent without waiting',
+      [head(`expect: 100-continue\r\n${length}`) + body],
+      ({ status }) => status === 200,
+    ],
+    [
+      '100-continue for more than is taken',
+      [head('expect: 100-continue\r\ncontent-length: 100000000000\r\n')],
+      ({ status }) => status === 413,
+    ],
+    ['tea', [head(`expect: tea\r\n${length}`) + body], ({ status }) => status === 417],
+    ['200-ok', [head(`expect: 200-ok\r\n${length}`)], ({ status }) => status === 417],
+  ]
+  for (const [name, steps, isRight] of cases) {
+    const poured = await pour(target, steps, 3000)
+    if (!isRight(poured)) complaints.push(`Expect: ${name}: ${JSON.stringify(poured.raw.slice(0, 100))}`)
+  }
+  scene.end()
+  return { complaints, asked: cases.length }
+}
+
+/** Methods on paths that know others, and HEAD, which has no body. */
+async function methods({ target, upstream }: Setting): Promise<Asked> {
+  const complaints: string[] = []
+  const { host, headers } = wordsFor(target, '', '')
+  const posts = [...new Set(target.pairs.map(({ client }) => pathOf(client)))]
+  const wrong = posts.flatMap((path) =>
+    ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => [method, path, 405] as const),
+  )
+  const cases: readonly (readonly [string, string, number])[] = [
+    ...wrong,
+    ['GET', '/v1/models', 200],
+    ['HEAD', '/v1/models', 200],
+    ['POST', '/v1/models', 405],
+    ['OPTIONS', '/v1/models', 405],
+    ['GET', '/v1/nothing', 404],
+    ['HEAD', '/v1/nothing', 404],
+  ]
+  const before = upstream.requests
+  for (const [method, path, expected] of cases) {
+    const { raw, status } = await pour(target, [`${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers}\r\n`], 3000)
+    const what = `${method} ${path}`
+    const [head = '', body] = raw.split(/\r\n\r\n(.*)/s)
+    if (status !== expected) complaints.push(`${what}: answered ${status}`)
+    else if (method === 'HEAD' && body !== '') complaints.push(`${what}: has a body`)
+    else if (expected === 405 && !/^allow: .*(POST|GET)/im.test(head))
+      complaints.push(`${what}: does not say what is allowed`)
+  }
+  if (upstream.requests > before)
+    complaints.push(`${upstream.requests - before} calls upstream for methods that are not allowed`)
+  return { complaints, asked: cases.length }
+}
+
+/** Requests in one packet: each answered, in their order, those that fail too. */
+async function pipelined({ target, upstream, count }: Setting): Promise<Asked> {
+  const complaints: string[] = []
+  const rounds = count(50, 10)
+  const each = 8
+  for (let round = 0; round < rounds; round++) {
+    const scene = upstream.play(async (call) => {
+      const number = /number (\d)/.exec(call.body.toString())?.[1]
+      // The first is the last to be ready.
+      await sleep(20 - 2 * Number(number))
+      answerJson(call, 200, { ...whole.chat, id: `answer-${number}` })
+    })
+    const requests = Array.from({ length: each }, (_, place) => {
+      const { path, host, headers, body } = wordsFor(target, `${scene.marker} number ${place}`, '')
+      const to = place === 3 ? '/v1/nothing' : path
+      return `POST ${to} HTTP/1.1\r\nhost: ${host}\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`
+    })
+    const { raw } = await pour(target, [requests.join(''), { restMs: 120 }], 2000)
+    scene.end()
+    const statuses = [...raw.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status).join(' ')
+    const ids = [...raw.matchAll(/answer-(\d)/g)].map(([, id]) => id).join('')
+    if (ids !== '0124567' || statuses !== '200 200 200 404 200 200 200 200')
+      complaints.push(`pipelined: ${statuses || 'nothing'}, answers ${ids || 'none'}`)
+  }
+  return { complaints, asked: rounds }
+}
+
+/** Clients who do not come to an end. Node's own patience with heads is 60 s, looked at every 30 s. */
+async function slow({
+  target,
+  upstream,
+}: Setting): Promise<{ readonly complaints: string[]; readonly figure: string }> {
+  const scene = upstream.play(answerWell)
+  const { path, host, headers, body } = wordsFor(target, scene.marker, '')
+  const head = (more: string): string => `POST ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers}${more}\r\n`
+  function* drip(begin: string, piece: string, seconds: number): Generator<PourStep> {
+    yield begin
+    for (let second = 0; second < seconds; second++) {
+      yield { restMs: 1000 }
+      yield piece
+    }
+  }
+  const long = 'content-length: 100000\r\n'
+  const form = (more: string): string =>
+    head(more).replace('application/json', 'multipart/form-data; boundary=b').replace(path, '/v1/audio/transcriptions')
+  const bodies: readonly (readonly [string, Iterable<PourStep>])[] = [
+    ['a body byte by byte', drip(head(long) + body, ' ', 40)],
+    ['chunks byte by byte', drip(head('transfer-encoding: chunked\r\n'), '1\r\na\r\n', 40)],
+    ['no body at all', [head(long), { restMs: 40_000 }]],
+    ['an upload byte by byte', drip(form(long), 'a', 40)],
+  ]
+  const heads: readonly (readonly [string, Iterable<PourStep>])[] = [
+    ['a head byte by byte', drip(`POST ${path} HTTP/1.1\r\nhost: ${host}\r\nx: `, 'y', 95)],
+    ['half a head', [`POST ${path} HTTP/1.1\r\nhost`, { restMs: 95_000 }]],
+  ]
+  const complaints: string[] = []
+  const slowest = async (cases: typeof bodies, within: number): Promise<number> => {
+    const poured = await Promise.all(
+      cases.map(async ([name, steps]) => {
+        const { status, answerMs } = await pour(target, timed(steps), 1000)
+        if (status !== 408) complaints.push(`${name}: answered ${status || 'nothing'} after ${ms(answerMs)}`)
+        else if (answerMs > within + late) complaints.push(`${name}: 408 after ${ms(answerMs)}`)
+        return Number.isNaN(answerMs) ? 0 : answerMs
+      }),
+    )
+    return Math.max(...poured)
+  }
+  const [body408, head408] = await Promise.all([slowest(bodies, slowBodyWithin), slowest(heads, 90_000)])
+  if (scene.calls.length > 0) complaints.push('a request that never ended reached the upstream')
+  scene.end()
+  return {
+    complaints,
+    figure: `slow bodies 408 after ${(body408 / 1000).toFixed(0)} s at most, slow heads after ${(head408 / 1000).toFixed(0)} s`,
+  }
+}
+
+function* timed(steps: Iterable<PourStep>): Generator<PourStep> {
+  yield 'mark'
+  yield* steps
+}
+
+/**
+ * Requests whose frame or pace is hostile. Nearly all of it is decided by the server's own parser, before any gateway is asked: Node
+ * answers what it cannot read with a bare `400 Bad Request` and closes, heads above 16 kB with 431, unknown expectations with 417,
+ * and heads that do not end with 408, after 60 s and at its next look, every 30 s. So these have no dialect. What is the gateway's:
+ * methods, bodies that are refused unread, and bodies that come too slowly (408 within 30 s). A second request hidden in the first
+ * is to reach the upstream in no case.
+ */
+export const framing: Check = {
+  row: 33,
+  group: 'Input',
+  title: 'Framing/slow: CL+TE, 2×CL, LF, big headers, Expect, slow headers/body',
+  promise: '400/417/431/408; slow body cut ≤ 30 s; HEAD/OPTIONS/405 right',
+  perServer: true,
+  async run(setting) {
+    // Slow clients take as long as they take: beside all others, and only in the full form.
+    const slowly = setting.short ? undefined : slow(setting)
+    const parts = {
+      frames: await rawCases(setting, frames),
+      'large heads': await rawCases(setting, largeHeads),
+      'hidden requests': await rawCases(setting, hiding),
+      expectations: await expectations(setting),
+      methods: await methods(setting),
+      'pipelines of 8': await pipelined(setting),
+    }
+    const slowOnes = await slowly
+    const complaints = [...Object.values(parts).flatMap((part) => part.complaints), ...(slowOnes?.complaints ?? [])]
+    const counts = Object.entries(parts).map(
+      ([name, part]) => `${Math.max(0, part.asked - part.complaints.length)}/${part.asked} ${name}`,
+    )
+    return {
+      held: complaints.length === 0,
+      figure: `${counts.join(', ')} as they should be; ${slowOnes?.figure ?? 'slow clients only in the full form'}`,
+      notes: tally(complaints),
+    }
+  },
+}

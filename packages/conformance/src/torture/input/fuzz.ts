@@ -1,0 +1,206 @@
+import { Agent, request } from 'node:http'
+import fc from 'fast-check'
+import { pick } from '../../fuzz-nodes.ts'
+import { choice, playRecipes, requestRecipes, streamRecipes } from '../../fuzz-recipes.ts'
+import { type FuzzRequest, type RequestRecipe, requestBases, requestOf } from '../../fuzz-requests.ts'
+import { streamBases, streamOf } from '../../fuzz-streams.ts'
+import { type Play, playOf } from '../../fuzz-upstream.ts'
+import type { Check, Pair, Setting, Target } from '../check.ts'
+import { exchange } from '../client.ts'
+import { inParallel, tally } from '../figures.ts'
+import { sleep } from '../playing.ts'
+import type { UpstreamCall } from '../upstream.ts'
+
+/** Slower than this is a hang, in milliseconds. */
+const hangMs = 1000
+const patienceMs = 2000
+const width = 8
+const batch = 500
+const seed = 20261121
+
+interface Came {
+  /** 0: no answer. */
+  readonly status: number
+  readonly ms: number
+}
+
+/** One try; never rejects. */
+type Try = (agent: Agent | false) => Promise<Came>
+
+/** A busy machine is slow at times: what hangs, hangs every time. */
+const tries = 3
+
+/** What is wrong with how the target took it; undefined: nothing. */
+async function wrong(what: string, attempt: Try, agent: Agent): Promise<string | undefined> {
+  const fault = ({ status, ms }: Came): string | undefined => {
+    if (status === 500) return `500 (${what})`
+    if (status === 0) return `no answer (${what})`
+    return ms > hangMs ? `no end within ${hangMs} ms (${what})` : undefined
+  }
+  let found = fault(await attempt(agent))
+  // The others' connections have no part in it then.
+  for (let again = 1; again < tries && found !== undefined && !found.startsWith('500'); again++)
+    found = fault(await attempt(false))
+  return found
+}
+
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/** A request as it is, over HTTP. */
+const sending =
+  (target: Target, { path, query, headers, body, dialect, upstream }: FuzzRequest): Try =>
+  (agent) =>
+    new Promise((resolve) => {
+      const begun = performance.now()
+      const finish = (status: number): void => {
+        clearTimeout(timer)
+        resolve({ status, ms: performance.now() - begun })
+      }
+      const pair = { client: dialect, upstream } as Pair
+      const sent = Object.entries({ ...target.headers(pair), ...headers }).filter(([, value]) =>
+        headerValue.test(value),
+      )
+      const where = `${path}${query === '' ? '' : `?${query}`}`.replace(/[^\x21-\x7e]/g, encodeURIComponent)
+      const outgoing = request(`${target.origin}${where}`, { method: 'POST', agent, headers: Object.fromEntries(sent) })
+      const timer = setTimeout(() => outgoing.destroy(new Error('no end')), patienceMs)
+      let status = 0
+      outgoing.on('error', () => finish(status))
+      outgoing.on('response', (incoming) => {
+        status = incoming.statusCode ?? 0
+        incoming.on('error', () => finish(status))
+        incoming.on('end', () => finish(status))
+        incoming.resume()
+      })
+      outgoing.end(body)
+    })
+
+/** The provider behind it would fill its own memory with the vector. */
+const hugeVector = /imension\w*"\s*:\s*(\d{5,}|\d[\d.]*[eE])/
+const decoder = new TextDecoder()
+
+function requestTries({
+  target,
+}: Setting): (at: number, recipe: RequestRecipe) => { what: string; attempt: Try } | undefined {
+  const own = target.own !== undefined
+  const served = (base: { dialect: string; upstream: string; generates: boolean }): boolean =>
+    target.pairs.some(
+      ({ client, upstream }) => upstream === base.upstream && (client === base.dialect || !base.generates),
+    )
+  const bases = requestBases((upstream) => target.model(upstream as Pair['upstream']), own).filter(served)
+  return (_, recipe) => {
+    const asked = requestOf(bases, recipe)
+    return hugeVector.test(decoder.decode(asked.body))
+      ? undefined
+      : {
+          what: `${asked.path.slice(0, 60)} for ${asked.upstream}: ${JSON.stringify(recipe)}`,
+          attempt: sending(target, asked),
+        }
+  }
+}
+
+/** Plays over a socket what `fetch` would be answered in the process. */
+async function playTo(
+  { response, socket }: UpstreamCall,
+  { status, headers, bytes, piece, ending }: Play,
+): Promise<void> {
+  if (typeof ending === 'object' && ending.when !== 'body') {
+    socket.destroy()
+    return
+  }
+  response.writeHead(status, headers.flat())
+  // Hundreds of pieces, each with a wait in between, would only be slow.
+  const size = piece === 0 ? Math.max(1, bytes.length) : Math.max(piece, Math.ceil(bytes.length / 20))
+  for (let at = 0; at < bytes.length; at += size) {
+    response.write(bytes.subarray(at, at + size))
+    if (at % (5 * size) === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  if (ending === 'end') response.end()
+  else socket.resetAndDestroy()
+}
+
+const streams = fc.record({ stream: streamRecipes, play: playRecipes(8), pair: choice })
+
+/** Fuzzing from outside. The millions run in the process, in `fuzz-*.test.ts`: over HTTP they would take hours. */
+export const fuzz: Check = {
+  row: 29,
+  group: 'Limits and bad input',
+  title: 'Fuzz',
+  promise: '10⁶ mutated requests + 10⁶ mutated upstream streams: 0 crashes, 0 hangs > 1 s, 0 × 500',
+  perServer: true,
+  async run(setting) {
+    const { target, upstream, count } = setting
+    const agent = new Agent({ keepAlive: true, maxSockets: width })
+    const faults: string[] = []
+    let crashes = 0
+    const standing = async (): Promise<boolean> => {
+      const [pair] = target.pairs
+      if (pair === undefined) return true
+      for (let asked = 0; asked < tries; asked++) {
+        const { status } = await exchange(target, { ...pair, text: 'still there?' }, { withinMs: patienceMs })
+        if (status === 200) return true
+        await sleep(1000)
+      }
+      return false
+    }
+    /** Tries values in batches, and looks after each whether the target is still there. */
+    const tryAll = async <T>(
+      values: fc.Arbitrary<T>,
+      wanted: number,
+      tryOf: (at: number, value: T) => { what: string; attempt: Try } | undefined,
+    ): Promise<number> => {
+      let done = 0
+      for (let from = 0; from < wanted && crashes === 0; from += batch) {
+        const drawn = fc.sample(values, { seed: seed + from, numRuns: Math.min(batch, wanted - from) })
+        await inParallel(drawn, width, async (value, place) => {
+          const one = tryOf(from + place, value)
+          if (one === undefined) return
+          const found = await wrong(one.what, one.attempt, agent)
+          if (found !== undefined) faults.push(found)
+        })
+        done += drawn.length
+        if (!(await standing())) crashes++
+      }
+      return done
+    }
+
+    const requests = await tryAll(requestRecipes, count(100_000, 2000), requestTries(setting))
+    const plays = new Map<number, Play>()
+    const scene = upstream.play((call) => {
+      const number = Number(/fuzz-(\d+)-/.exec(call.body.toString('latin1'))?.[1])
+      const play = plays.get(number)
+      if (play === undefined) throw new Error('nothing is played')
+      return playTo(call, play)
+    })
+    const answered = await tryAll(streams, count(100_000, 2000), (at, { stream, play, pair: which }) => {
+      const pair = pick(target.pairs, which)
+      const bases = streamBases.filter(({ format }) => format === pair.upstream)
+      const told = playOf(streamOf(pick(bases, stream.base), stream), play, 'text/event-stream')
+      // What never comes is what the limits of time are for, which are other rows.
+      plays.set(at, told.ending === 'hang' || told.ending === 'no answer' ? { ...told, ending: 'end' } : told)
+      const text = `${scene.marker} fuzz-${at}-`
+      return {
+        what: `${pair.client} from ${pair.upstream}: ${JSON.stringify({ stream, play })}`,
+        attempt: async (own) => {
+          const { status, endMs } = await exchange(
+            target,
+            { ...pair, text, stream: true },
+            { agent: own, withinMs: patienceMs },
+          )
+          return { status, ms: endMs }
+        },
+      }
+    })
+    scene.end()
+    agent.destroy()
+
+    const kinds = (start: string): number => faults.filter((fault) => fault.startsWith(start)).length
+    const [hangs, breaks, errors] = [kinds('no end'), kinds('no answer'), kinds('500')]
+    return {
+      held: crashes + hangs + breaks + errors === 0,
+      figure:
+        `${requests} requests + ${answered} streams over HTTP: ${crashes} crashes, ${hangs} hangs > 1 s, ` +
+        `${breaks} without an answer, ${errors} × 500 (seed ${seed}; 10⁶ of each in the process: fuzz-*.test.ts)`,
+      notes: tally(faults.map((fault) => fault.slice(0, 400))),
+    }
+  },
+}

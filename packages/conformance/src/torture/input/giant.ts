@@ -1,0 +1,289 @@
+import { good } from '../../faults-streams.ts'
+import type { Format } from '../../fixtures.ts'
+import type { Check, Pair, Setting, Target } from '../check.ts'
+import { bodyFor, exchange } from '../client.ts'
+import { mb, ms, tally } from '../figures.ts'
+import { readStream, wrongEnding } from '../judge.ts'
+import { answerWell, beginStream, formatOf, sleep } from '../playing.ts'
+import type { UpstreamCall } from '../upstream.ts'
+import { meanwhile, type Noticed, upToThrice, withLimits } from './meanwhile.ts'
+
+const mib = 1024 * 1024
+
+/** In milliseconds, of the promise. */
+const giantWithin = 300
+const othersWithin = 50
+const sizes = [4 * mib, 8 * mib, 16 * mib] as const
+
+/** What 16 MB in one piece can be made of, as it stands in JSON, and what the piece's text then is. */
+const stuffs: Readonly<Record<string, (size: number) => string>> = {
+  letters: (size) => 'a'.repeat(size),
+  escapes: (size) => '\\n\\"'.repeat(size / 4),
+  'two-byte letters': (size) => 'é'.repeat(size / 2),
+}
+
+/** The good stream, its second word a giant: where it is said first, for some formats repeat all of it at the end. */
+function giantEvents(format: Format, giant: string): readonly string[] {
+  const first = good[format].findIndex((event) => event.includes(' two'))
+  return good[format].map((event, place) => (place === first ? event.replace(' two', () => giant) : event))
+}
+
+/** Until there is room for more, or nobody to send it to. */
+const room = ({ response }: UpstreamCall): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done)
+      resolve()
+    }
+    response.on('drain', done).on('close', done)
+  })
+
+/** How an upstream sends its giant: at once, in pieces as small as a slow network's, or as one event of very many lines. */
+const manners: Readonly<Record<string, (call: UpstreamCall, event: string) => Promise<void>>> = {
+  async whole(call, event) {
+    call.response.write(event)
+  },
+  async 'in pieces of 1 kB'(call, event) {
+    const bytes = Buffer.from(event)
+    for (let at = 0; at < bytes.length; at += 1024)
+      if (!call.response.write(bytes.subarray(at, at + 1024))) await room(call)
+  },
+}
+
+interface Timed {
+  readonly tookMs: number
+  /** What was wrong with what came. */
+  readonly wrong: string | undefined
+}
+
+type Run = (target: Target) => Promise<Timed>
+
+/** A stream with a giant event in it: from its first byte until the client has all. */
+const giantAnswer =
+  ({ upstream }: Setting, pair: Pair, stuff: string, manner: string, size: number): Run =>
+  async (target) => {
+    let begun = Number.NaN
+    const giant = (stuffs[stuff] as (size: number) => string)(size)
+    const events = giantEvents(pair.upstream, giant)
+    const length = (JSON.parse(`"${giant}"`) as string).length
+    const scene = upstream.play(async (call) => {
+      beginStream(call)
+      // The head is through, and whatever is loaded for a first event.
+      for (const event of events)
+        if (!event.includes(giant)) call.response.write(event)
+        else {
+          await sleep(30)
+          begun = performance.now()
+          await manners[manner]?.(call, event)
+        }
+      call.response.end()
+    })
+    const answer = await exchange(target, { ...pair, text: scene.marker, stream: true })
+    const tookMs = performance.now() - begun
+    scene.end()
+    const { successes, text } = readStream(pair.client, answer.text)
+    const wrong =
+      answer.status !== 200
+        ? `answered ${answer.status}`
+        : successes.length === 0
+          ? `no success at the end: ${answer.text.slice(-200)}`
+          : text.length < length
+            ? `${text.length} of ${length} characters came`
+            : undefined
+    return { tookMs, wrong }
+  }
+
+/** A request with a giant in it: from its first byte until the upstream has all. */
+const giantRequest =
+  ({ upstream }: Setting, pair: Pair, stuff: string, size: number): Run =>
+  async (target) => {
+    const scene = upstream.play(answerWell)
+    const giant = (stuffs[stuff] as (size: number) => string)(size)
+    const body = bodyFor(target, { ...pair, text: scene.marker }).replace(scene.marker, () => scene.marker + giant)
+    const bytes = Buffer.from(body)
+    const begun = performance.now()
+    const { status } = await exchange(target, { ...pair, text: scene.marker, body: bytes })
+    const call = scene.calls[0]
+    scene.end()
+    const wrong =
+      status !== 200 || call === undefined
+        ? `answered ${status}`
+        : call.body.length < size
+          ? `${call.body.length} of ${bytes.length} bytes reached the upstream`
+          : undefined
+    return { tookMs: (call?.at ?? Number.NaN) - begun, wrong }
+  }
+
+/** What an upstream sends that never ends: after three good events, or in place of an answer. */
+const endless: Readonly<Record<string, { readonly stream: boolean; readonly open: string; readonly piece: string }>> = {
+  'a data line': { stream: true, open: 'data: {"x":"', piece: 'a' },
+  'a comment': { stream: true, open: ': ', piece: 'a' },
+  'a name of an event': { stream: true, open: 'event: ', piece: 'a' },
+  'a line without a colon': { stream: true, open: '', piece: 'a' },
+  'an event of many lines': { stream: true, open: '', piece: 'data: aaaaaaaa\n' },
+  'an event of empty lines of data': { stream: true, open: '', piece: 'data:\n' },
+  'an answer in JSON': { stream: false, open: '{"x":"', piece: 'a' },
+}
+
+/** What an upstream may send in one event here, and how much it sends at most: line ends are not counted, so that is more. */
+const eventBytes = 4 * mib
+const mostBytes = 64 * mib
+/** To whom its limit is unknown. */
+const foreignBytes = 24 * mib
+
+interface Cut {
+  readonly wrong: string | undefined
+  /** What the upstream got rid of until it was left. */
+  readonly sentBytes: number
+}
+
+async function sendEndlessly({ upstream }: Setting, target: Target, pair: Pair, what: string): Promise<Cut> {
+  const { stream, open, piece } = endless[what] as (typeof endless)[string]
+  const block = Buffer.from(piece.repeat(Math.ceil((64 * 1024) / piece.length)))
+  const most = target.own === undefined ? foreignBytes : mostBytes
+  let sentBytes = 0
+  let left = false
+  const scene = upstream.play(async (call) => {
+    const { response } = call
+    response.on('close', () => {
+      left = true
+    })
+    if (stream) beginStream(call)
+    else response.writeHead(200, { 'content-type': 'application/json' })
+    if (stream) for (const event of good[formatOf(call)].slice(0, 3)) response.write(event)
+    response.write(open)
+    while (!left && sentBytes < most) {
+      sentBytes += block.length
+      if (!response.write(block)) await room(call)
+    }
+    response.end()
+  })
+  const answer = await exchange(target, { ...pair, text: scene.marker, stream })
+  await sleep(20)
+  scene.end()
+  const wrong = left
+    ? answer.status === 200 && !stream
+      ? 'answered 200'
+      : wrongEnding(pair.client, answer)
+    : `not cut off within ${mb(most)}`
+  return { wrong, sentBytes }
+}
+
+/** The same case at each size, and others' wait meanwhile. */
+interface Series {
+  readonly times: readonly number[]
+  readonly wrong: string | undefined
+  readonly noticed: Noticed
+}
+
+async function series(setting: Setting, makeRun: (size: number) => Run): Promise<Series> {
+  const { target, upstream } = setting
+  const { result, noticed } = await meanwhile(target, upstream, async () => {
+    const times: number[] = []
+    let wrong: string | undefined
+    for (const size of sizes) {
+      const timed = await makeRun(size)(target)
+      times.push(timed.tookMs)
+      wrong ??= timed.wrong
+    }
+    return { times, wrong }
+  })
+  return { ...result, noticed }
+}
+
+/** What is twice as large may take twice as long, and as much again by the machine's doing. */
+const isLinear = ([small = 0, , large = 0]: readonly number[]): boolean => large <= Math.max(small, 10) * 4 * 2
+
+/**
+ * One event, line or text of 16 MB, from the upstream and from clients: no worse than linear, within 300 ms, and nobody else waits;
+ * what never ends is cut off at the limit. The kit's own part in the time is in it: the same exchange straight with the upstream
+ * is told beside it.
+ */
+export const giant: Check = {
+  row: 31,
+  group: 'Input',
+  title: 'Giant event 16 MB ok, endless line',
+  promise: 'linear (16 MB < 300 ms); cut at cap + error; others ≤ 50 ms',
+  async run(setting) {
+    const { target, upstream, short } = setting
+    const complaints: string[] = []
+    const cases: { name: string; pair: Pair; makeRun: (pair: Pair, size: number) => Run }[] = []
+    const pairs = short
+      ? target.pairs.filter(({ client, upstream: to }) => client === 'chat' || to === 'chat').slice(0, 3)
+      : target.pairs
+    pairs.forEach((pair, place) => {
+      for (const [at, stuff] of Object.keys(stuffs).entries()) {
+        // Every stuff in turn in the short form, in both manners in the full one.
+        if (short && at !== place % 3) continue
+        const what = `${pair.client} from ${pair.upstream}, ${stuff}`
+        for (const manner of Object.keys(manners).slice(0, short ? 1 : 2))
+          cases.push({
+            name: `${what}, ${manner}`,
+            pair,
+            makeRun: (asked, size) => giantAnswer(setting, asked, stuff, manner, size),
+          })
+        cases.push({
+          name: `${what}, a request`,
+          pair,
+          makeRun: (asked, size) => giantRequest(setting, asked, stuff, size),
+        })
+      }
+    })
+    let slowest = 0
+    let slowestDirect = 0
+    let worst = 0
+    let linear = 0
+    for (const { name, pair, makeRun } of cases) {
+      const complaintOf = ({ times, wrong, noticed }: Series): string | undefined => {
+        if (wrong !== undefined) return wrong
+        const large = times.at(-1) ?? Number.NaN
+        if (!isLinear(times)) return `${times.map(ms).join(', ')} for 4, 8, 16 MB`
+        if (large > giantWithin) return `16 MB take ${ms(large)}`
+        return noticed.worstMs > othersWithin
+          ? `another client waited ${ms(noticed.worstMs)} (direct ${ms(noticed.directMs)})`
+          : undefined
+      }
+      const told = await upToThrice(
+        () => series(setting, (size) => makeRun(pair, size)),
+        (outcome) => outcome.wrong !== undefined || complaintOf(outcome) === undefined,
+      )
+      const complaint = complaintOf(told)
+      if (complaint !== undefined) complaints.push(`${name}: ${complaint}`)
+      if (isLinear(told.times)) linear++
+      slowest = Math.max(slowest, told.times.at(-1) ?? 0)
+      worst = Math.max(worst, told.noticed.worstMs)
+      const beside = { client: pair.upstream, upstream: pair.upstream } as const
+      const alone = await makeRun(beside, sizes[2])({ ...target, origin: upstream.origin })
+      slowestDirect = Math.max(slowestDirect, alone.tookMs)
+    }
+
+    const capped = await withLimits(setting, { answerBytes: eventBytes })
+    let cut = 0
+    let asked = 0
+    let mostSent = 0
+    for (const [place, pair] of pairs.entries())
+      for (const [at, what] of Object.keys(endless).entries()) {
+        // Each of them once in the short form.
+        if (short && at % pairs.length !== place) continue
+        asked++
+        const { result, noticed } = await upToThrice(
+          () => meanwhile(capped, upstream, () => sendEndlessly(setting, capped, pair, what)),
+          ({ result, noticed }) => result.wrong !== undefined || noticed.worstMs <= othersWithin,
+        )
+        const name = `${pair.client} from ${pair.upstream}, ${what} without an end`
+        if (result.wrong === undefined) cut++
+        else complaints.push(`${name}: ${result.wrong}`)
+        if (noticed.worstMs > othersWithin)
+          complaints.push(`${name}: another client waited ${ms(noticed.worstMs)} (direct ${ms(noticed.directMs)})`)
+        mostSent = Math.max(mostSent, result.sentBytes)
+        worst = Math.max(worst, noticed.worstMs)
+      }
+    return {
+      held: complaints.length === 0,
+      figure:
+        `16 MB in ${ms(slowest)} at most (direct ${ms(slowestDirect)}), ${linear}/${cases.length} linear; ${cut}/${asked} without an end cut off with one error` +
+        `${capped.own === undefined ? '' : ` (limit ${mb(eventBytes)}, ${mb(mostSent)} sent)`}; others ${ms(worst)} at worst`,
+      notes: tally(complaints),
+    }
+  },
+}

@@ -1,0 +1,123 @@
+import type { Format } from '../../fixtures.ts'
+import type { Check, Target } from '../check.ts'
+import { inParallel, tally } from '../figures.ts'
+import { readError, type ToldError } from '../judge.ts'
+import { sleep } from '../playing.ts'
+import { type Endpoint, endpoints } from './endpoints.ts'
+import { faultsOf } from './malformed-fields.ts'
+import { brokenForms, formFaultsOf, formType, writeForm } from './malformed-forms.ts'
+import { malformedTexts } from './malformed-text.ts'
+import { headOf, pour } from './pour.ts'
+
+/** As many for each endpoint: half of them no bodies at all, half of them with one field that is wrong. */
+const bodiesEach = 60
+
+interface Case {
+  readonly endpoint: Endpoint
+  readonly name: string
+  readonly body: string | Uint8Array
+  readonly type: string
+  readonly headers: Readonly<Record<string, string>>
+  /** The field that the error has to name. */
+  readonly param: string | undefined
+}
+
+function casesOf(endpoint: Endpoint, model: string): Case[] {
+  const make = (
+    name: string,
+    body: string | Uint8Array,
+    { type = 'application/json', headers = {}, param }: Partial<Pick<Case, 'type' | 'headers' | 'param'>>,
+  ): Case => ({ endpoint, name, body, type, headers, param })
+  const all =
+    'form' in endpoint
+      ? [
+          ...brokenForms.map(({ name, make: write, type = formType, headers = {} }) =>
+            make(name, write(endpoint.parts(model)), { type, headers }),
+          ),
+          ...formFaultsOf(endpoint.form).map(({ name, param, apply }) =>
+            make(name, writeForm(apply(endpoint.parts(model))), { type: formType, param }),
+          ),
+        ]
+      : [
+          ...malformedTexts.map(({ name, make: write, type, headers }) =>
+            make(name, write(JSON.stringify(endpoint.good(model))), {
+              ...(type === undefined ? {} : { type }),
+              ...(headers === undefined ? {} : { headers }),
+            }),
+          ),
+          ...faultsOf(endpoint.fields).map(({ name, param, apply }) =>
+            make(name, JSON.stringify(apply(endpoint.good(model))), { param }),
+          ),
+        ]
+  if (all.length < bodiesEach) throw new Error(`${endpoint.name}: only ${all.length} of ${bodiesEach} bodies`)
+  return all.slice(0, bodiesEach)
+}
+
+/** In whatever spelling: Google's errors write snake_case for what is asked in camelCase. */
+const plain = (name: string): string => name.toLowerCase().replaceAll('_', '')
+
+/** Where a dialect has no word for the field, its message has it. */
+const names = ({ param, message }: ToldError, wanted: string, format: Format): boolean =>
+  format === 'messages' || format === 'gemini'
+    ? plain(`${param ?? ''} ${message}`).includes(plain(wanted))
+    : param !== undefined && plain(param).startsWith(plain(wanted))
+
+async function ask(target: Target, { endpoint, body, type, headers }: Case) {
+  const bytes = Buffer.from(body)
+  const head = headOf(target, endpoint.path(target.model('chat')), {
+    'content-type': type,
+    'content-length': String(bytes.length),
+    connection: 'close',
+    ...(endpoint.format === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+    ...headers,
+  })
+  const { status, raw } = await pour(target, [Buffer.concat([Buffer.from(head), bytes])])
+  return { status, text: Buffer.from(raw.slice(raw.indexOf('\r\n\r\n') + 4), 'latin1').toString('utf8') }
+}
+
+/**
+ * Bodies that no provider would take, at every endpoint that takes one: refused in the words of the endpoint's clients, with
+ * the field named where one is wrong, and nobody is called for them.
+ */
+export const malformed: Check = {
+  row: 28,
+  group: 'Input',
+  title: '60 malformed bodies × 13 endpoints',
+  promise: '100 % 4xx, right dialect, `param` named, 0 × 500, 0 upstream calls',
+  async run({ target, upstream, count }) {
+    const step = count(1, 4)
+    const cases = endpoints
+      .flatMap((endpoint) => casesOf(endpoint, target.model('chat')))
+      .filter((_, place) => place % step === 0)
+    const before = upstream.requests
+    let refused = 0
+    let inDialect = 0
+    let named = 0
+    let fields = 0
+    const complaints = await inParallel(cases, 8, async (one): Promise<string | undefined> => {
+      const { endpoint, name, param } = one
+      const answer = await ask(target, one)
+      const what = `${endpoint.name}, ${name}`
+      if (param !== undefined) fields++
+      if (answer.status < 400 || answer.status >= 500) return `${what}: answered ${answer.status}`
+      refused++
+      const told = readError(endpoint.format, answer)
+      if (told === undefined) return `${what}: ${answer.status} not in the dialect: ${answer.text.slice(0, 100)}`
+      inDialect++
+      if (param === undefined) return undefined
+      if (!names(told, param, endpoint.format)) return `${what}: ${param} is not named: ${told.param} / ${told.message}`
+      named++
+      return undefined
+    })
+    await sleep(50)
+    const called = upstream.requests - before
+    const fell = complaints.filter((complaint) => complaint !== undefined)
+    return {
+      held: fell.length === 0 && called === 0,
+      figure:
+        `${refused}/${cases.length} answered 4xx at ${endpoints.length} endpoints, ${inDialect} in the dialect; ` +
+        `${named}/${fields} name the field; ${called} upstream calls`,
+      notes: tally(fell),
+    }
+  },
+}

@@ -1,0 +1,130 @@
+import { Agent } from 'node:http'
+import { good } from '../../faults-streams.ts'
+import type { Check, OwnGateway, Pair, Setting, Target } from '../check.ts'
+import { type Ask, exchange } from '../client.ts'
+import { ms, tally } from '../figures.ts'
+import { answerJson, beginStream, formatOf, sleep, whole } from '../playing.ts'
+import type { Play, UpstreamCall } from '../upstream.ts'
+import { reloadUnderLoad } from './reload.ts'
+import { notWhole } from './whole-answer.ts'
+
+/** Of each kind: streams, and answers in one piece. */
+const each = 20
+/** The drain's time, and some for the last bytes. */
+const drainMs = 30_000
+
+/** A good answer that takes this long: a stream event by event, a whole one in two halves. */
+const slowly =
+  (takesMs: number): Play =>
+  async (call: UpstreamCall) => {
+    const format = formatOf(call)
+    if (!call.stream) {
+      await sleep(takesMs)
+      return answerJson(call, 200, whole[format])
+    }
+    beginStream(call)
+    for (const event of good[format]) {
+      call.response.write(event)
+      await sleep(takesMs / good[format].length)
+    }
+    call.response.end()
+  }
+
+/** What becomes of somebody who comes while the gateway drains: turned away as promised, or not. */
+async function comes(target: Target, ask: Ask): Promise<string | undefined> {
+  const { status, broken = '' } = await exchange(target, ask, { withinMs: 2000 })
+  const turnedAway = status === 503 || (status === 0 && broken.includes('ECONNREFUSED'))
+  return turnedAway ? undefined : `somebody new was answered ${status === 0 ? `nothing (${broken})` : status}`
+}
+
+interface Ended {
+  readonly finished: number
+  readonly complaints: readonly string[]
+  readonly turnedAway: number
+  readonly came: number
+  readonly code: number | string
+  /** From the signal to the process's end, and from the last call's end to it. */
+  readonly endedMs: number
+  readonly lingeredMs: number
+}
+
+/** Ends a gateway amid its calls, and looks at what becomes of them and of who comes later. */
+async function endAmidCalls(
+  { upstream }: Setting,
+  target: Target & { readonly own: OwnGateway },
+  takesMs: number,
+): Promise<Ended> {
+  const scene = upstream.play(slowly(takesMs))
+  const asks = Array.from({ length: 2 * each }, (_, at): Ask => {
+    const pair = target.pairs[Math.floor(at / 2) % target.pairs.length] as Pair
+    return { ...pair, text: scene.marker, stream: at % 2 === 0 }
+  })
+  const agent = new Agent({ keepAlive: true })
+  // A connection that rests when the end comes must not hold it up.
+  const ordinary: Ask = { ...(asks[0] as Ask), text: 'hello', stream: false }
+  await exchange(target, ordinary, { agent })
+  let lastEnd = 0
+  const answers = asks.map(async (ask) => {
+    const answer = await exchange(target, ask, { withinMs: drainMs + 5000 })
+    lastEnd = performance.now()
+    return notWhole(ask, answer)
+  })
+  await scene.arrived(2 * each)
+  const begun = performance.now()
+  const ending = target.own.close().then((code) => ({ code, at: performance.now() }))
+  // A signal takes its time to be heard.
+  await sleep(100)
+  const visits: (string | undefined)[] = []
+  const between = (takesMs - 300) / 10
+  for (let n = 0; n < 10; n++) {
+    visits.push(await comes(target, ordinary))
+    await sleep(between / 2)
+  }
+  const old = await exchange(target, ordinary, { agent, withinMs: 2000 })
+  visits.push(
+    old.status === 503 || old.status === 0 ? undefined : `somebody on an old connection was answered ${old.status}`,
+  )
+  const complaints = (await Promise.all(answers)).filter((one) => one !== undefined)
+  const { code, at } = await ending
+  agent.destroy()
+  scene.end()
+  return {
+    finished: asks.length - complaints.length,
+    complaints: [...complaints, ...visits.filter((one) => one !== undefined)],
+    turnedAway: visits.filter((one) => one === undefined).length,
+    came: visits.length,
+    code,
+    endedMs: at - begun,
+    lingeredMs: at - lastEnd,
+  }
+}
+
+/** What the end may take once the last call is over: its last bytes, and the sweep of connections that rest. */
+const lingerMs = 2500
+
+/** The end of a process amid its work, and another configuration amid its work. */
+export const shutdown: Check = {
+  row: 40,
+  group: 'Shutdown',
+  title: 'SIGTERM with 20 streams and 20 JSON calls; another configuration under load',
+  promise: '40/40 finish within drain 30 s; new connections refused; then exit 0, no handles left; reload 0 failures',
+  perServer: true,
+  async run(setting) {
+    const ending = await setting.fresh({})
+    if (ending === undefined)
+      return {
+        skipped: 'a gateway that is not ours to start again is not ended, and how it is configured is not known',
+      }
+    const ended = await endAmidCalls(setting, ending, setting.count(15_000, 2000))
+    const reload = await reloadUnderLoad(setting)
+    const complaints = [...ended.complaints, ...reload.complaints]
+    if (ended.lingeredMs > lingerMs) complaints.push(`the process lived on for ${ms(ended.lingeredMs)} without a call`)
+    return {
+      held: complaints.length === 0 && ended.code === 0 && ended.finished === 2 * each && ended.endedMs <= drainMs,
+      figure:
+        `${ended.finished}/${2 * each} finished, ${ended.turnedAway}/${ended.came} later ones turned away, exit ${ended.code} ` +
+        `${ms(ended.lingeredMs)} after the last; ${reload.failed} of ${reload.calls} calls failed at ${reload.reloads} reloads`,
+      notes: tally(complaints),
+    }
+  },
+}

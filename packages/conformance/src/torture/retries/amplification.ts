@@ -1,0 +1,93 @@
+import type { Check } from '../check.ts'
+import { exchange } from '../client.ts'
+import { wayName, waysOf } from '../faults/ways.ts'
+import { inParallel, tally } from '../figures.ts'
+import { answerJson, within } from '../playing.ts'
+import type { Play } from '../upstream.ts'
+import { failing, limiting, resetting, silent } from './outages.ts'
+import { sdkClients } from './sdk-clients.ts'
+
+/**
+ * Ways in which an upstream is of no use, for as long as it is asked. None that says to wait for long: the SDKs obey, be it for
+ * an hour.
+ */
+const outages: Readonly<Record<string, Play>> = {
+  '503': failing(503),
+  '429': limiting(),
+  // Mostly on connections that have answered others before: a prompt that breaks its server.
+  'a reset': resetting,
+  'an empty body': (call) => answerJson(call, 200, ''),
+  '429 with Retry-After: 1': limiting({ 'retry-after': '1' }),
+  '500': failing(500),
+  silence: silent,
+  '529': failing(529),
+  '408': failing(408),
+  '409': failing(409),
+  '502': failing(502),
+  '504': failing(504),
+  '401': failing(401),
+}
+
+const most = 3
+const firstByteMs = 1000
+
+/** How often one call of a user reaches the upstream when SDK and gateway both try again. */
+export const amplification: Check = {
+  row: 20,
+  group: 'Retries and fallback',
+  title: 'Amplification',
+  promise: '≤ 3 upstream calls per user call with SDK defaults on; `x-should-retry: false` after our last try',
+  async run(setting) {
+    const { upstream, short } = setting
+    // As many retries as there can be: no breaker and no budget that would keep them low.
+    const fresh = await setting.fresh({ retry: { budgetFloor: 1_000_000 }, limits: { firstByteMs } })
+    const target = fresh ?? setting.target
+    const chosen = Object.entries(outages).filter(
+      ([name], place) => (!short || place < 6) && (fresh !== undefined || name !== 'silence'),
+    )
+    const pairs = target.pairs.filter(({ client, upstream: to }) => !short || client === to)
+    const complaints: string[] = []
+    let highest = 0
+    const bySdk = chosen.flatMap(([outage, play]) =>
+      sdkClients.flatMap((client) =>
+        pairs.filter((pair) => pair.client === client.format).map((pair) => ({ outage, play, client, pair })),
+      ),
+    )
+    await inParallel(bySdk, 32, async ({ outage, play, client, pair }) => {
+      const scene = upstream.play(play)
+      const told = client.ask(target, pair, scene.marker).then(
+        () => 'well',
+        () => 'an error',
+      )
+      const end = await within(40_000, told)
+      scene.end()
+      const what = `${client.name} from ${pair.upstream}, ${outage}`
+      const { length } = scene.calls
+      highest = Math.max(highest, length)
+      if (length > most) complaints.push(`${what}: ${length} calls upstream`)
+      if (length === 0) complaints.push(`${what}: no call upstream`)
+      if (end !== 'an error') complaints.push(`${what}: the SDK says ${end ?? 'nothing'}`)
+    })
+    const byHand = chosen.flatMap(([outage, play]) =>
+      waysOf(target)
+        .filter(({ client, upstream: to }) => !short || client === to)
+        .map((way) => ({ outage, play, way })),
+    )
+    let retried = 0
+    let silenced = 0
+    await inParallel(byHand, 16, async ({ outage, play, way }) => {
+      const scene = upstream.play(play)
+      const answer = await exchange(target, { ...way, text: scene.marker })
+      scene.end()
+      if (scene.calls.length < 2) return
+      retried++
+      if (answer.headers['x-should-retry'] === 'false') silenced++
+      else complaints.push(`${outage}, ${wayName(way)}: ${scene.calls.length} calls upstream, no x-should-retry: false`)
+    })
+    return {
+      held: complaints.length === 0 && (fresh === undefined || retried > 0),
+      figure: `at most ${highest} upstream calls for one of the user's (${bySdk.length} calls of ${sdkClients.length} SDK clients in ${chosen.length} outages); x-should-retry: false after ${silenced}/${retried} last tries`,
+      notes: tally(complaints),
+    }
+  },
+}

@@ -1,0 +1,154 @@
+import type { Check, Outcome, Pair, Setting, Target } from '../check.ts'
+import { exchange } from '../client.ts'
+import { ms, tally } from '../figures.ts'
+import { answerWell, sleep } from '../playing.ts'
+import { type Play, startUpstream, type Upstream } from '../upstream.ts'
+import { failing, resetting, silent } from './outages.ts'
+
+/** How an upstream is dead. */
+const deaths: Readonly<Record<string, Play>> = {
+  'answers 500': failing(500),
+  'resets connections': resetting,
+  'never answers': silent,
+}
+
+const restMs = 5000
+/** Between calls: few enough that a dead upstream is known to be dead before twenty have been sent. */
+const paceMs = 100
+/** When a call arrives is not when it was sent, least of all one that was on its way when the breaker opened: how much a gap may seem too short. */
+const clockMs = 100
+const mostCalls = 20
+const mostBackMs = 10_000
+
+interface Course {
+  readonly name: string
+  /** Calls that reached the dead one before it was left alone. */
+  readonly opened: number
+  /** Milliseconds between what reached it from then on. */
+  readonly gaps: readonly number[]
+  /** Milliseconds from its revival until it had calls again, one after the other; undefined: it never had. */
+  readonly backMs: number | undefined
+  readonly calls: number
+  readonly complaints: readonly string[]
+}
+
+/** What dies, and how. It has connections of its own, that nobody else's answers keep alive. */
+interface Mortal {
+  readonly name: string
+  readonly play: Play
+  readonly upstream: Upstream
+}
+
+async function watch(
+  { upstream }: Setting,
+  target: Target,
+  { mortal, model, deadMs }: { mortal: Mortal; model: string; deadMs: number },
+): Promise<Course> {
+  const { name, play } = mortal
+  let dead = true
+  const reached: { at: number; well: boolean }[] = []
+  const scene = upstream.play(answerWell)
+  const end = mortal.upstream.playAt('/', async (call, incoming) => {
+    for await (const _ of incoming) {
+      // To its end: what breaks off before is no call.
+    }
+    reached.push({ at: performance.now(), well: !dead })
+    return dead ? play(call) : answerWell(call)
+  })
+  const pairs: readonly Pair[] = target.pairs.filter(({ upstream: to }) => to === 'chat')
+  const complaints: string[] = []
+  const asked: Promise<void>[] = []
+  const load = async (until: () => boolean): Promise<void> => {
+    while (!until()) {
+      const pair = pairs[asked.length % pairs.length] as Pair
+      const ask = { ...pair, model, text: scene.marker }
+      asked.push(
+        exchange(target, ask).then(({ status, broken }) => {
+          if (status !== 200) complaints.push(`${name}: a client was answered ${broken ?? status}`)
+        }),
+      )
+      await sleep(paceMs)
+    }
+  }
+  const begun = performance.now()
+  await load(() => performance.now() - begun > deadMs)
+  dead = false
+  const revived = performance.now()
+  const wellAgain = (): number[] => reached.filter(({ well }) => well).map(({ at }) => at)
+  await load(() => wellAgain().length > 20 || performance.now() - revived > mostBackMs + restMs)
+  await Promise.all(asked)
+  scene.end()
+  end()
+
+  const times = reached.filter(({ well }) => !well).map(({ at }) => at)
+  const first = wellAgain()
+  // The look that finds it alive belongs to those that come one at a time.
+  if (first[0] !== undefined) times.push(first[0])
+  const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0))
+  const opened = gaps.findIndex((gap) => gap > restMs / 2) + 1
+  return {
+    name,
+    opened: opened === 0 ? times.length : opened,
+    gaps: opened === 0 ? [] : gaps.slice(opened - 1),
+    backMs: first[1] === undefined ? undefined : first[1] - revived,
+    calls: asked.length,
+    complaints,
+  }
+}
+
+/** A route whose first target dies and comes back, by the clock on the wall. */
+export const breaker: Check = {
+  row: 23,
+  group: 'Retries and fallback',
+  title: 'Breaker',
+  promise: 'dead upstream skipped after ≤ 20 calls, probe ≤ 1 per 5 s, recovers ≤ 10 s',
+  async run(setting) {
+    const mortals: readonly Mortal[] = await Promise.all(
+      Object.entries(deaths).map(async ([name, play]) => ({ name, play, upstream: await startUpstream() })),
+    )
+    try {
+      const target = await setting.fresh({
+        defaults: true,
+        limits: { firstByteMs: 500 },
+        upstreams: Object.fromEntries(
+          mortals.map(({ upstream: { origin } }, place) => [`mortal-${place}`, { format: 'chat', baseURL: origin }]),
+        ),
+        models: Object.fromEntries(mortals.map((_, place) => [`route-${place}`, [`mortal-${place}`, 'chat']])),
+      })
+      if (target === undefined)
+        return {
+          skipped: `${setting.target.name} would need a route with two targets, which only its owner can set up`,
+        }
+      const deadMs = setting.count(21_500, 3500)
+      return judged(
+        await Promise.all(
+          mortals.map((mortal, place) => watch(setting, target, { mortal, model: `route-${place}`, deadMs })),
+        ),
+      )
+    } finally {
+      await Promise.all(mortals.map(({ upstream }) => upstream.close()))
+    }
+  },
+}
+
+function judged(courses: readonly Course[]): Outcome {
+  const complaints = courses.flatMap((course) => course.complaints)
+  const held = courses.every(
+    ({ opened, gaps, backMs }) =>
+      opened <= mostCalls &&
+      gaps.length > 0 &&
+      Math.min(...gaps) >= restMs - clockMs &&
+      backMs !== undefined &&
+      backMs <= mostBackMs,
+  )
+  return {
+    held: held && complaints.length === 0,
+    figure: courses
+      .map(
+        ({ name, opened, gaps, backMs, calls }) =>
+          `one that ${name}: skipped after ${opened} calls, ${gaps.length} probes ≥ ${ms(Math.min(...gaps))} apart, back after ${ms(backMs ?? Number.NaN)}, ${calls} clients' calls well`,
+      )
+      .join('; '),
+    notes: tally(complaints),
+  }
+}

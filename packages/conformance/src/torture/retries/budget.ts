@@ -1,0 +1,62 @@
+import { formats } from '../../fixtures.ts'
+import type { Check, Pair, Profile, Setting, Target } from '../check.ts'
+import { exchange } from '../client.ts'
+import { sleep } from '../playing.ts'
+import { failing } from './outages.ts'
+
+/** Retries that an upstream may get: a share of the calls, and so many in any case. */
+const share = 0.2
+const floor = 3
+
+/** So many calls to an upstream that is down, one each 10 ms; how many retries reach it. */
+async function outage({ upstream }: Setting, target: Target, calls: number): Promise<number> {
+  const scene = upstream.play(failing(503))
+  const pairs = target.own === undefined ? target.pairs : formats.map((client): Pair => ({ client, upstream: 'chat' }))
+  const answers: Promise<unknown>[] = []
+  for (let number = 0; number < calls; number++) {
+    const pair = pairs[number % pairs.length]
+    if (pair !== undefined) answers.push(exchange(target, { ...pair, text: `${scene.marker} call ${number}.` }))
+    await sleep(10)
+  }
+  await Promise.all(answers)
+  scene.end()
+  const numbers = scene.calls.map(({ body }) => /call (\d+)\./.exec(body.toString('latin1'))?.[1])
+  return numbers.length - new Set(numbers).size
+}
+
+const profiles: Readonly<Record<string, Profile>> = {
+  'as it comes': { defaults: true },
+  'without the breaker': { defaults: true, breaker: false },
+}
+
+/** An upstream that is down for everybody must not get three calls for each that it cannot serve. */
+export const retryBudget: Check = {
+  row: 22,
+  group: 'Retries and fallback',
+  title: 'Retry budget',
+  promise: 'full outage: retries ≤ 20 % of calls (floor 3)',
+  async run(setting) {
+    const total = setting.count(1000, 150)
+    const allowed = Math.max(floor, total * share)
+    const figures: string[] = []
+    let held = true
+    const told = (name: string, retries: number): void => {
+      held &&= retries <= allowed
+      figures.push(`${name}: ${retries} retries of ${total} calls (${((retries / total) * 100).toFixed(1)} %)`)
+    }
+    if (setting.target.own === undefined) told('full outage', await outage(setting, setting.target, total))
+    else
+      for (const [name, profile] of Object.entries(profiles)) {
+        const target = await setting.fresh(profile)
+        if (target !== undefined) told(name, await outage(setting, target, total))
+      }
+    // A few calls have the floor.
+    const few = await setting.fresh({ defaults: true, breaker: false })
+    if (few !== undefined) {
+      const retries = await outage(setting, few, 5)
+      held &&= retries <= floor
+      figures.push(`${retries} retries of 5 calls`)
+    }
+    return { held, figure: figures.join('; ') }
+  },
+}

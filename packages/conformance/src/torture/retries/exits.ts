@@ -1,0 +1,77 @@
+import { errorEvent, good } from '../../faults-streams.ts'
+import { counting } from '../faults/words.ts'
+import { answerJson, beginStream, formatOf, whole } from '../playing.ts'
+import type { UpstreamCall } from '../upstream.ts'
+import { failing, resetting } from './outages.ts'
+
+/** What the upstream counts for one answer. */
+export interface Counts {
+  readonly input: number
+  readonly output: number
+}
+
+/** Told when an answer has gone out whole: the upstream's own books. */
+type Charge = (counts: Counts) => void
+
+type Deed = (call: UpstreamCall, counts: Counts, charge: Charge) => void
+
+const well: Deed = (call, counts, charge) => {
+  const format = formatOf(call)
+  call.response.once('finish', () => charge(counts))
+  if (!call.stream) return answerJson(call, 200, counting(JSON.stringify(whole[format]), counts.input, counts.output))
+  beginStream(call)
+  for (const event of good[format]) call.response.write(counting(event, counts.input, counts.output))
+  call.response.end()
+}
+
+/** Three events, and then what `after` does. */
+const begun =
+  (after: (call: UpstreamCall) => void): Deed =>
+  (call) => {
+    beginStream(call)
+    call.response.write(good[formatOf(call)].slice(0, 3).join(''))
+    setTimeout(after, 20, call)
+  }
+
+const nothing: Deed = () => {}
+
+/** One way in which a call can end. */
+export interface Exit {
+  /** What the upstream does at the first attempt, the second, …; the last stays. */
+  readonly deeds: readonly Deed[]
+  readonly stream?: true
+  /** One target instead of two. */
+  readonly alone?: true
+  /** The client leaves: so many milliseconds after the upstream has the call, or once it has read something. */
+  readonly leaves?: number | 'reading'
+  readonly outcome: 'finished' | 'failed' | 'aborted'
+}
+
+const fail = (status: number): Deed => failing(status)
+
+export const exits: Readonly<Record<string, Exit>> = {
+  ok: { deeds: [well], outcome: 'finished' },
+  'ok, streamed': { deeds: [well], stream: true, outcome: 'finished' },
+  retry: { deeds: [fail(500), well], outcome: 'finished' },
+  'retry, streamed': { deeds: [fail(503), well], stream: true, alone: true, outcome: 'finished' },
+  'reset, then ok': { deeds: [resetting, resetting, well], outcome: 'finished' },
+  fallback: { deeds: [nothing, well], outcome: 'finished' },
+  error: { deeds: [fail(400)], outcome: 'failed' },
+  outage: { deeds: [fail(500)], outcome: 'failed' },
+  timeout: { deeds: [nothing], stream: true, alone: true, outcome: 'failed' },
+  'left before the answer': { deeds: [nothing], leaves: 20, outcome: 'aborted' },
+  'left during a back-off': {
+    deeds: [failing(503, { 'retry-after': '1' })],
+    alone: true,
+    leaves: 20,
+    outcome: 'aborted',
+  },
+  'left during a stream': { deeds: [begun(() => {})], stream: true, leaves: 'reading', outcome: 'aborted' },
+  cut: { deeds: [begun(({ socket }) => void socket.resetAndDestroy())], stream: true, outcome: 'failed' },
+  'fell silent': { deeds: [begun(() => {})], stream: true, outcome: 'failed' },
+  'error event': {
+    deeds: [begun((call) => void call.response.end(errorEvent[formatOf(call)]))],
+    stream: true,
+    outcome: 'failed',
+  },
+}

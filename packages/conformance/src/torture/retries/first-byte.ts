@@ -1,0 +1,134 @@
+import { errorEvent, malformed } from '../../faults-streams.ts'
+import { type Format, formats } from '../../fixtures.ts'
+import type { Check, Pair, Setting, Target } from '../check.ts'
+import { send } from '../client.ts'
+import { eventsSaying } from '../faults/words.ts'
+import { inParallel, tally } from '../figures.ts'
+import { readStream } from '../judge.ts'
+import { beginStream, formatOf, within } from '../playing.ts'
+import type { UpstreamCall } from '../upstream.ts'
+
+/** How a stream breaks that has begun. */
+const breaks: Readonly<Record<string, (call: UpstreamCall, next: string) => void>> = {
+  'a reset': ({ socket }) => void socket.resetAndDestroy(),
+  'an end of file': ({ socket }) => void socket.end(),
+  'an end without an ending': ({ response }) => void response.end(),
+  'an end within an event': ({ response }, next) => void response.end(next.slice(0, next.length / 2)),
+  'an error event': (call) => void call.response.end(errorEvent[formatOf(call)]),
+  'a broken event': (call) => void call.response.end(malformed[formatOf(call)]),
+}
+
+/** What an attempt says, other than all other attempts. */
+const wordsOf = (attempt: number) => ({ one: `one${attempt}`, two: `two${attempt}`, three: `three${attempt}` })
+const textOf = (attempt: number): string => `one${attempt} two${attempt} three${attempt}`
+
+/** Each attempt answers well from the second on. */
+function answerAgain(call: UpstreamCall): void {
+  beginStream(call)
+  call.response.end(eventsSaying(formatOf(call), wordsOf(call.number)).join(''))
+}
+
+interface Told {
+  readonly calls: number
+  readonly text: string
+  /** The client had something when it broke. */
+  readonly begun: boolean
+}
+
+/** One stream whose first attempt says some events, waits until the client has something of them, and breaks. */
+async function breakOnce(
+  target: Target,
+  { upstream }: Pick<Setting, 'upstream'>,
+  { pair, model, events, how }: { pair: Pair; model: string; events: number; how: string },
+): Promise<Told> {
+  let begun = false
+  let heard = (): void => {}
+  const first = new Promise<void>((resolve) => {
+    heard = resolve
+  })
+  const scene = upstream.play(async (call) => {
+    if (call.number > 1) return answerAgain(call)
+    const said = eventsSaying(formatOf(call), wordsOf(1))
+    if (events > 0) {
+      beginStream(call)
+      call.response.write(said.slice(0, events).join(''))
+      await within(3000, first)
+    }
+    breaks[how]?.(call, said[events] ?? '')
+  })
+  const text = await new Promise<string>((resolve) => {
+    const parts: Buffer[] = []
+    const done = (): void => {
+      clearTimeout(timer)
+      resolve(Buffer.concat(parts).toString('utf8'))
+    }
+    const timer = setTimeout(done, 5000)
+    const outgoing = send(target, { ...pair, model, stream: true, text: scene.marker })
+    outgoing.on('error', done)
+    outgoing.on('response', (incoming) => {
+      incoming.on('data', (part: Buffer) => {
+        parts.push(part)
+        if (incoming.statusCode !== 200) return
+        begun = true
+        heard()
+      })
+      incoming.on('error', done)
+      incoming.on('end', done)
+    })
+  })
+  scene.end()
+  return { calls: scene.calls.length, text: readStream(pair.client, text).text, begun }
+}
+
+const next = (format: Format): Format => formats[(formats.indexOf(format) + 1) % formats.length] ?? format
+
+/** Streams that break once the client has had something of them, though there are attempts and another target left. */
+export const noRetryAfterFirstByte: Check = {
+  row: 19,
+  group: 'Retries and fallback',
+  title: 'No retry after first client byte',
+  promise: '0 of 1,000; text is a prefix of one attempt',
+  async run(setting) {
+    const fresh = await setting.fresh({
+      retry: { budgetFloor: 1_000_000, backoffMs: 1 },
+      models: Object.fromEntries(formats.map((format) => [`two-${format}`, [format, next(format)]])),
+    })
+    const target = fresh ?? setting.target
+    const names = Object.keys(breaks)
+    const total = setting.count(1000, 200)
+    const jobs = Array.from({ length: total }, (_, place) => {
+      const pair = target.pairs[place % target.pairs.length] as Pair
+      const round = Math.floor(place / target.pairs.length)
+      const model = fresh === undefined ? target.model(pair.upstream) : `two-${pair.upstream}`
+      return { pair, model, how: names[(place + round) % names.length] ?? '', events: 2 + (round % 3) }
+    })
+    const complaints: string[] = []
+    let again = 0
+    let mixed = 0
+    let begun = 0
+    await inParallel(jobs, 16, async (job) => {
+      const told = await breakOnce(target, setting, job)
+      const what = `${job.how} after ${job.events} events, ${job.pair.client} from ${job.pair.upstream}`
+      if (told.begun) begun++
+      if (told.begun && told.calls > 1) {
+        again++
+        complaints.push(`${what}: ${told.calls} calls upstream`)
+      }
+      if (!Array.from({ length: told.calls }, (_, at) => textOf(at + 1)).some((text) => text.startsWith(told.text))) {
+        mixed++
+        complaints.push(`${what}: the client read '${told.text}'`)
+      }
+    })
+    // That it tries again at all, where nothing has been said yet.
+    const controls = await inParallel(target.pairs, 4, (pair) => {
+      const model = fresh === undefined ? target.model(pair.upstream) : `two-${pair.upstream}`
+      return breakOnce(target, setting, { pair, model, events: 0, how: 'a reset' })
+    })
+    const retried = controls.filter(({ calls, text }) => calls > 1 && text === textOf(calls)).length
+    return {
+      held: again === 0 && mixed === 0 && begun === total && (fresh === undefined || retried === controls.length),
+      figure: `${again} of ${begun} tried again, ${mixed} mixed texts (broken before the first event: ${retried}/${controls.length} tried again)`,
+      notes: tally(complaints),
+    }
+  },
+}

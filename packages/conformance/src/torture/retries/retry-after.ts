@@ -1,0 +1,182 @@
+import { formats } from '../../fixtures.ts'
+import type { Check, Pair, Profile, Setting, Target } from '../check.ts'
+import { type Answer, exchange } from '../client.ts'
+import { timeOthers } from '../faults/waiting.ts'
+import { inParallel, ms, tally } from '../figures.ts'
+import { answerJson, answerWell } from '../playing.ts'
+import type { Play, UpstreamCall } from '../upstream.ts'
+import { failing, limiting } from './outages.ts'
+
+/** What an upstream says of how long to wait, and when the next call may come. */
+interface Statement {
+  readonly name: string
+  readonly only?: Pair['upstream']
+  /** Says it; returns the moment that it names (ms since 1970), 'back-off' where it names none, 'too long' for the client to decide. */
+  say(call: UpstreamCall): number | 'back-off' | 'too long'
+}
+
+const saying = (name: string, headers: Readonly<Record<string, string>>, waitMs: number | 'back-off' | 'too long') =>
+  [limiting(headers), failing(503, headers)].map(
+    (play, place): Statement => ({
+      name: `${name} on ${place === 0 ? 429 : 503}`,
+      say(call) {
+        void play(call)
+        return typeof waitMs === 'number' ? Date.now() + waitMs : waitMs
+      },
+    }),
+  )
+
+const statements: readonly Statement[] = [
+  ...saying('Retry-After: 1', { 'retry-after': '1' }, 1000),
+  ...saying('retry-after-ms: 700', { 'retry-after-ms': '700' }, 700),
+  ...saying('Retry-After: 3600', { 'retry-after': '3600' }, 'too long'),
+  {
+    name: 'Retry-After as a date',
+    say(call) {
+      // Dates know whole seconds only.
+      const at = Math.ceil(Date.now() / 1000) * 1000 + 1000
+      void limiting({ 'retry-after': new Date(at).toUTCString() })(call)
+      return at
+    },
+  },
+  {
+    name: 'RetryInfo of 0.9 s',
+    only: 'gemini',
+    say(call) {
+      const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '0.900s' }]
+      answerJson(call, 429, { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Slow down', details } })
+      return Date.now() + 900
+    },
+  },
+  ...['soon', '-5', '1e999', '1 hour', ''].flatMap((value) =>
+    saying(`Retry-After: '${value}'`, { 'retry-after': value }, 'back-off').slice(0, 1),
+  ),
+]
+
+const toleranceMs = 50
+/** The longest first back-off by default: the window that retries without a stated time are spread over. */
+const backoffMs = 500
+
+interface Seen {
+  readonly statement: Statement
+  readonly pair: Pair
+  readonly answer: Answer
+  /** Milliseconds by which the second call missed the moment that was named; undefined: there was none. */
+  readonly missedMs: number | undefined
+  readonly said: number | 'back-off' | 'too long' | undefined
+}
+
+async function tell(
+  { upstream }: Setting,
+  target: Target,
+  { statement, pair, model }: { statement: Statement; pair: Pair; model: string },
+): Promise<Seen> {
+  let said: Seen['said']
+  let missedMs: number | undefined
+  let failedAt = Number.NaN
+  const play: Play = (call) => {
+    if (call.number === 1) {
+      said = statement.say(call)
+      failedAt = Date.now()
+      return
+    }
+    missedMs ??= Date.now() - (typeof said === 'number' ? said : failedAt)
+    answerWell(call)
+  }
+  const scene = upstream.play(play)
+  const answer = await exchange(target, { ...pair, model, text: scene.marker }, { withinMs: 8000 })
+  scene.end()
+  return { statement, pair, answer, missedMs, said }
+}
+
+/** What is wrong with what was made of it. */
+function wrong({ said, missedMs, answer }: Seen): string | undefined {
+  if (missedMs === undefined) {
+    if (said === 'back-off') return answer.status >= 400 ? undefined : `answered ${answer.status}`
+    const passed = answer.headers['retry-after'] ?? answer.headers['retry-after-ms']
+    return answer.status >= 400 && passed !== undefined ? undefined : 'neither waited nor passed on'
+  }
+  if (said === 'too long') return `tried again after ${ms(missedMs)}`
+  if (answer.status !== 200) return `answered ${answer.status}`
+  if (said === 'back-off')
+    return missedMs <= backoffMs + toleranceMs ? undefined : `tried again after ${ms(missedMs)} though nothing was said`
+  return Math.abs(missedMs) <= toleranceMs ? undefined : `tried again ${ms(missedMs)} off the moment`
+}
+
+/** When clients are tried again that failed together, in milliseconds since they failed. */
+async function retriesOf({ upstream }: Setting, target: Target, pair: Pair, clients: number): Promise<number[]> {
+  const waits: number[] = []
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      let failedAt = Number.NaN
+      const scene = upstream.play((call) => {
+        if (call.number > 1) {
+          waits.push(performance.now() - failedAt)
+          return answerWell(call)
+        }
+        failedAt = performance.now()
+        return failing(503)(call)
+      })
+      await exchange(target, { ...pair, text: scene.marker }, { withinMs: 5000 })
+      scene.end()
+    }),
+  )
+  return waits
+}
+
+/** How long a gateway waits that is told to, and how those spread that are not told. */
+export const retryAfter: Check = {
+  row: 21,
+  group: 'Retries and fallback',
+  title: 'Retry-After seconds / date / garbage / 1 h',
+  promise: 'waits ±50 ms or passes it on; 20 clients’ retries spread ≥ 50 % of the window (jitter)',
+  async run(setting) {
+    const asked = statements.flatMap((statement) =>
+      setting.target.pairs
+        .filter(({ client, upstream: to }) => !setting.short || client === to)
+        .filter((pair) => statement.only === undefined || pair.upstream === statement.only)
+        .map((pair) => ({ statement, pair })),
+    )
+    // Each has an upstream of its own: one that was told to wait rests for everybody.
+    const upstreams: NonNullable<Profile['upstreams']> = Object.fromEntries(
+      asked.map(({ pair }, place) => [`u${place}`, { format: pair.upstream, baseURL: setting.upstream.origin }]),
+    )
+    const fresh = await setting.fresh({
+      defaults: true,
+      upstreams,
+      models: Object.fromEntries(Object.keys(upstreams).map((name) => [name, name])),
+    })
+    const target = fresh ?? setting.target
+    if (fresh !== undefined) for (const pair of target.pairs) await exchange(target, { ...pair, text: 'Hello' })
+    const others = timeOthers(target)
+    const seen = await inParallel(asked, 8, ({ statement, pair }, place) => {
+      const model = fresh === undefined ? target.model(pair.upstream) : `u${place}`
+      return tell(setting, target, { statement, pair, model })
+    })
+    const { said: meanwhile } = await others()
+    const complaints = seen.flatMap((one) => {
+      const complaint = wrong(one)
+      return complaint === undefined
+        ? []
+        : [`${one.statement.name}, ${one.pair.client} from ${one.pair.upstream}: ${complaint}`]
+    })
+    const waited = seen.flatMap(({ said, missedMs }) => (typeof said === 'number' ? (missedMs ?? []) : []))
+    const passed = seen.filter(({ missedMs }) => missedMs === undefined).length
+
+    const spreader =
+      (await setting.fresh({ retry: { budgetFloor: 1_000_000 } })) ?? (target.pairs.length > 0 ? target : undefined)
+    const pair = target.pairs[0]
+    const waits = spreader === undefined || pair === undefined ? [] : await retriesOf(setting, spreader, pair, 20)
+    const spread = waits.length < 2 ? 0 : (Math.max(...waits) - Math.min(...waits)) / backoffMs
+    const jitter =
+      waits.length === 0
+        ? 'it never tries again by itself'
+        : `${waits.length} clients' retries spread over ${Math.round(spread * 100)} % of ${backoffMs} ms`
+    const off = waited.length === 0 ? '' : ` (${Math.min(...waited)} to ${Math.max(...waited)} ms off)`
+    return {
+      held: complaints.length === 0 && (waits.length === 0 ? fresh === undefined : spread >= 0.5),
+      figure: `${seen.length - complaints.length}/${seen.length} right: ${waited.length} waited as told${off}, ${passed} passed on; ${jitter} (${formats.length} formats)`,
+      notes: [...tally(complaints), meanwhile],
+    }
+  },
+}

@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Format } from '../../fixtures.ts'
+import { rawCall } from '../../raw-http.ts'
+import type { Profile, Setting, Target } from '../check.ts'
+
+/** Where clients put their tokens. */
+export interface Carrier {
+  readonly name: string
+  headers(token: string): Readonly<Record<string, string>>
+  /** What the query says; '' where it says nothing. */
+  query(token: string): string
+}
+
+const byHeader = (name: string, header: string, prefix = ''): Carrier => ({
+  name,
+  headers: (token) => ({ [header]: prefix + token }),
+  query: () => '',
+})
+
+export const bearer = byHeader('Bearer', 'authorization', 'Bearer ')
+export const inQuery: Carrier = {
+  name: '?key=',
+  headers: () => ({}),
+  query: (token) => `key=${encodeURIComponent(token)}`,
+}
+/** All four. */
+export const carriers: readonly Carrier[] = [
+  bearer,
+  byHeader('x-api-key', 'x-api-key'),
+  byHeader('x-goog-api-key', 'x-goog-api-key'),
+  inQuery,
+]
+
+const credentialHeaders = new Set(['authorization', 'x-api-key', 'x-goog-api-key'])
+
+/** What a call to this target needs beside a credential. */
+export const withoutCredential = (target: Target, format: Format = 'chat'): Record<string, string> => {
+  const pair = target.pairs.find(({ client }) => client === format) ?? { client: format, upstream: format }
+  return Object.fromEntries(
+    Object.entries(target.headers(pair)).filter(([name]) => !credentialHeaders.has(name.toLowerCase())),
+  )
+}
+
+/** A target's headers with another token in them. */
+export const asTenant = (target: Target, token: string): Target => ({
+  ...target,
+  headers: (pair) => ({ ...target.headers(pair), authorization: `Bearer ${token}` }),
+})
+
+/** What came of a call; status 0: no answer. */
+export interface Told {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+/** One exchange exactly as written; never rejects. */
+export const call = (
+  { origin }: Pick<Target, 'origin'>,
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body?: string,
+): Promise<Told> =>
+  rawCall({ origin }, { method, path, headers, ...(body === undefined ? {} : { body }) }).catch((error: unknown) => ({
+    status: 0,
+    headers: {},
+    text: error instanceof Error ? error.message : String(error),
+  }))
+
+/** The generation path of every format, for gateways that cannot be asked for their routes. */
+export const generationPaths: Readonly<Record<Format, string>> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  gemini: '/v1beta/models/{model}:generateContent',
+  responses: '/v1/responses',
+}
+
+/** A folder that is there for as long as the work takes. */
+export async function inFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-torture-'))
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** A gateway of our own whose tokens are in this folder. Undefined where the target is not ours to configure. */
+export const withTokens = (setting: Setting, folder: string, profile: Profile = {}) =>
+  setting.fresh({ ...profile, tokens: { folder } })

@@ -1,0 +1,155 @@
+import { fork } from 'node:child_process'
+import { Agent } from 'node:http'
+import { setPriority } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { good } from '../../faults-streams.ts'
+import type { Setting, Target } from '../check.ts'
+import { exchange, headersFor } from '../client.ts'
+import { ms, percentile, until } from '../figures.ts'
+import { upToThrice } from '../input/meanwhile.ts'
+import { answerWell, beginStream, formatOf, sleep } from '../playing.ts'
+import type { UpstreamCall } from '../upstream.ts'
+import type { Orders, Way } from './hostile-client.ts'
+
+/** These do one thing, and keep doing it. */
+const holding: ReadonlySet<Way> = new Set(['slow readers', 'slow writers'])
+
+const ways: readonly Way[] = ['huge bodies', 'slow readers', 'slow writers', 'a flood of 4xx', 'connections that leave']
+
+interface Hostile {
+  /** How often it has done what it was told to. */
+  readonly done: () => number
+  stop(): Promise<void>
+}
+
+function unleash(orders: Orders): Hostile {
+  // Both are bundled into one folder.
+  const file = fileURLToPath(new URL('./secrets/hostile-client.mjs', import.meta.url))
+  const child = fork(file, [JSON.stringify(orders)], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+  const over = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  // It stands for another machine's client: the processor is to be there for the gateway first.
+  if (child.pid !== undefined) setPriority(child.pid, 10)
+  let done = 0
+  child.on('message', (count: number) => {
+    done = count
+  })
+  return {
+    done: () => done,
+    async stop() {
+      child.kill('SIGKILL')
+      await over
+    },
+  }
+}
+
+/** An event in so many milliseconds, for as long as somebody is there: what is to be felt is that nobody reads, not how much there is. */
+const everyMs = 100
+
+/** A stream without end, that waits where nobody reads. */
+function streamOn(received: UpstreamCall): void {
+  beginStream(received)
+  const { response } = received
+  const [first = '', said = ''] = good[formatOf(received)]
+  response.write(first)
+  const event = said.replace('one', 'word '.repeat(200))
+  const timer = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(event)
+  }, everyMs)
+  response.once('close', () => clearInterval(timer))
+}
+
+interface Times {
+  readonly through: number
+  readonly straight: number
+  readonly failed: number
+}
+
+/** p99 of others' small calls, and of the same calls straight to the upstream: the machine's own share. */
+async function measure({ upstream }: Setting, target: Target, calls: number): Promise<Times> {
+  const [pair] = target.pairs
+  if (pair === undefined) throw new Error('the target serves no pair')
+  const scene = upstream.play(answerWell)
+  const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })] as const
+  const direct: Target = { ...target, origin: upstream.origin }
+  const beside = { client: pair.upstream, upstream: pair.upstream } as const
+  let failed = 0
+  const clients = (to: Target, asked: typeof pair, agent: Agent): Promise<number[]> =>
+    Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const times: number[] = []
+        for (let number = 0; number < calls / 4; number++) {
+          const { status, endMs } = await exchange(to, { ...asked, text: scene.marker }, { agent })
+          if (status !== 200) failed++
+          times.push(endMs)
+          await sleep(5)
+        }
+        return times
+      }),
+    ).then((all) => all.flat())
+  const [through, straight] = await Promise.all([clients(target, pair, agents[0]), clients(direct, beside, agents[1])])
+  scene.end()
+  for (const agent of agents) agent.destroy()
+  return { through: percentile(through, 0.99), straight: percentile(straight, 0.99), failed }
+}
+
+export interface Harm {
+  readonly way: Way
+  /** How often it was done while the others were measured. */
+  readonly acts: number
+  /** Milliseconds by which the others' p99 rose, without what the machine itself became slower by. */
+  readonly raise: number
+  readonly machine: number
+  readonly failed: number
+}
+
+/** What each kind of hostile client does to the others. @param enemy the same gateway with the hostile client's own token */
+export async function tryHostile(setting: Setting, target: Target, enemy: Target): Promise<readonly Harm[]> {
+  const calls = setting.count(2000, 200)
+  const pair = { client: 'chat', upstream: 'chat' } as const
+  const endless = setting.upstream.play(streamOn)
+  const harms: Harm[] = []
+  await measure(setting, target, 100)
+  let calm = await measure(setting, target, calls)
+  let spoilt = false
+  for (const way of ways)
+    harms.push(
+      await upToThrice(
+        async () => {
+          if (spoilt) calm = await measure(setting, target, calls)
+          const hostile = unleash({
+            origin: target.origin,
+            way,
+            headers: headersFor(enemy, { ...pair, text: '' }),
+            model: target.model('chat'),
+            endless: endless.marker,
+          })
+          // Those who hold on to what they opened never are done with it.
+          if (!holding.has(way)) await until(() => hostile.done() > 0, 10_000)
+          else await sleep(300)
+          const before = hostile.done()
+          const attacked = await measure(setting, target, calls)
+          const acts = hostile.done() - before
+          await hostile.stop()
+          await sleep(300)
+          const machine = Math.max(0, attacked.straight - calm.straight)
+          return { way, acts, raise: attacked.through - calm.through - machine, machine, failed: attacked.failed }
+        },
+        ({ raise, failed }) => {
+          spoilt = raise > mostRaiseMs || failed > 0
+          return !spoilt
+        },
+      ),
+    )
+  endless.end()
+  return harms
+}
+
+export const mostRaiseMs = 50
+
+export const worstOf = (harms: readonly Harm[]): string =>
+  harms
+    .map(({ way, acts, raise, machine }) => {
+      const times = holding.has(way) ? '' : `${acts} times, `
+      return `${way} ${ms(Math.max(0, raise))} (${times}machine ${ms(machine)})`
+    })
+    .join(', ')

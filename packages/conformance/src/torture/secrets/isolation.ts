@@ -1,0 +1,163 @@
+import { listenRealtime } from '@modelgate/testing'
+import { good } from '../../faults-streams.ts'
+import type { Check, OwnGateway, Setting, Target } from '../check.ts'
+import { exchange } from '../client.ts'
+import { inParallel, ms, tally } from '../figures.ts'
+import { answerJson, beginStream, formatOf, sleep, whole } from '../playing.ts'
+import type { UpstreamCall } from '../upstream.ts'
+import { asTenant, inFolder } from './callers.ts'
+import { tryHeaders } from './header-lists.ts'
+import { mostRaiseMs, tryHostile, worstOf } from './hostile.ts'
+import { countOwners, tryOthersResponses } from './separation.ts'
+import { crossSessions } from './sessions.ts'
+
+const ids = /talk-\d+-of-\w+/g
+
+/** Says the caller's id back, after a while, word by word, so that all answers are on their way at once. */
+async function answerById(received: UpstreamCall): Promise<void> {
+  const format = formatOf(received)
+  const [id = 'nobody'] = received.body.toString('latin1').match(ids) ?? []
+  const named = (text: string): string => text.replaceAll(/\bone\b/g, id)
+  await sleep(Math.random() * 200)
+  if (!received.stream) return answerJson(received, 200, named(JSON.stringify(whole[format])))
+  beginStream(received)
+  for (const event of good[format]) {
+    received.response.write(named(event))
+    await sleep(Math.random() * 40)
+  }
+  received.response.end()
+}
+
+/** As many calls at once, by both tenants in turn: each must hear of its own id, and of no other. */
+async function crossTalk({ upstream }: Setting, tenants: readonly Target[], count: number): Promise<string[]> {
+  const complaints: string[] = []
+  const scene = upstream.play(answerById)
+  const requestIds = new Set<string>()
+  const jobs = Array.from({ length: count }, (_, number) => number)
+  await inParallel(jobs, count, async (number) => {
+    const tenant = tenants[number % tenants.length] as Target
+    const pair = tenant.pairs[Math.floor(number / 2) % tenant.pairs.length]
+    if (pair === undefined) return
+    const id = `talk-${number}-of-tenant${number % tenants.length}`
+    const text = `${scene.marker} ${id}`
+    const answer = await exchange(tenant, { ...pair, text, stream: number % 3 === 0 }, { withinMs: 60_000 })
+    if (answer.status !== 200)
+      return void complaints.push(`${pair.client} to ${pair.upstream}: answered ${answer.status}`)
+    const heard = new Set(answer.text.match(ids))
+    if (!heard.has(id)) complaints.push(`${pair.client} to ${pair.upstream}: its own answer did not come`)
+    heard.delete(id)
+    if (heard.size > 0) complaints.push(`${pair.client} to ${pair.upstream}: heard of ${[...heard][0]}`)
+    const own = answer.headers['x-request-id']
+    if (typeof own === 'string') {
+      if (requestIds.has(own)) complaints.push('two calls had one request id')
+      requestIds.add(own)
+    }
+  })
+  if (scene.calls.length !== count) complaints.push(`${scene.calls.length} upstream calls for ${count}`)
+  for (const { body } of scene.calls)
+    if (new Set(body.toString('latin1').match(ids)).size !== 1)
+      complaints.push('an upstream call held more than one id')
+  scene.end()
+  return complaints
+}
+
+/** The same words of two tenants, and once more of each: nobody is answered with what another one was told. */
+async function samePrompt({ upstream }: Setting, tenants: readonly Target[]): Promise<{ calls: number; due: number }> {
+  let calls = 0
+  let due = 0
+  for (const pair of tenants[0]?.pairs ?? []) {
+    const scene = upstream.play(answerById)
+    for (let round = 0; round < 2; round++)
+      for (const tenant of tenants) {
+        await exchange(tenant, {
+          ...pair,
+          text: scene.marker,
+          more: pair.client === 'chat' ? { temperature: 0, seed: 1 } : {},
+        })
+        due++
+      }
+    calls += scene.calls.length
+    scene.end()
+  }
+  return { calls, due }
+}
+
+interface Tenants {
+  readonly all: readonly Target[]
+  readonly secrets: readonly string[]
+  readonly own: OwnGateway | undefined
+}
+
+async function startTenants(setting: Setting, folder: string, liveOrigin: string): Promise<Tenants> {
+  const fresh = await setting.fresh({
+    tokens: { folder },
+    upstreams: { live: { format: 'chat', baseURL: liveOrigin } },
+    models: { live: 'live' },
+  })
+  // A foreign gateway has as many tenants as it was given tokens: one.
+  if (fresh === undefined) return { all: [setting.target, setting.target], secrets: [], own: undefined }
+  const issued = [await fresh.own.issue({ owner: 'one' }), await fresh.own.issue({ owner: 'two' })]
+  const secrets = issued.map(({ secret }) => secret)
+  return { all: secrets.map((secret) => asTenant(fresh, secret)), secrets, own: fresh.own }
+}
+
+/** What only a gateway with tenants of its own can be asked. */
+async function askOwn(
+  setting: Setting,
+  { all, secrets, own }: Tenants,
+  fake: Awaited<ReturnType<typeof listenRealtime>>,
+) {
+  const [mine] = all
+  if (own === undefined || mine === undefined) return { told: 'one tenant only', complaints: [] }
+  const stored = await tryOthersResponses(setting, mine, secrets[1] ?? '')
+  const live = await crossSessions(mine, fake, 'live', secrets, setting.count(50, 10))
+  return {
+    told: `${stored.asked} tries at another one's stored responses refused, ${live.sessions} realtime sessions apart`,
+    complaints: [...stored.complaints, ...live.complaints],
+  }
+}
+
+/** Nothing is shared between callers, and none can spoil it for the others. */
+export const isolation: Check = {
+  row: 39,
+  group: 'Isolation',
+  title: '1,000 concurrent ids, caches on, 2 tenants',
+  promise:
+    '0 cross-talk; 2 tenants same prompt ⇒ 2 upstream calls; headers allow-listed both ways; one hostile client cannot raise others’ p99 by > 50 ms',
+  run: (setting) =>
+    inFolder(async (folder) => {
+      const fake = await listenRealtime({ mute: true })
+      try {
+        const tenants = await startTenants(setting, folder, fake.url.replace(/\/v1$/, ''))
+        const { all, own } = tenants
+        await own?.finished()
+        const count = setting.count(1000, 200)
+        const crossed = await crossTalk(setting, all, count)
+        const complaints = [...crossed]
+        if (own !== undefined)
+          for (const [owner, calls] of await countOwners(own))
+            if (calls !== count / 2)
+              complaints.push(`${owner} was taken for the caller of ${calls} calls of ${count / 2}`)
+        const same = await samePrompt(setting, all)
+        if (same.calls !== same.due) complaints.push(`${same.calls} upstream calls for ${same.due} with one prompt`)
+        const headers = await tryHeaders(setting, all[0] ?? setting.target)
+        const asked = await askOwn(setting, tenants, fake)
+        complaints.push(...headers.complaints, ...asked.complaints)
+        const harms = await tryHostile(setting, all[0] ?? setting.target, all[1] ?? setting.target)
+        for (const { way, raise, failed } of harms) {
+          if (raise > mostRaiseMs) complaints.push(`${way}: others’ p99 rose by ${ms(raise)}`)
+          if (failed > 0) complaints.push(`${way}: ${failed} calls of others failed`)
+        }
+        const passed = [...headers.onward].map((name) => name.replace(/^\w+ /, '')).sort()
+        return {
+          held: complaints.length === 0,
+          figure:
+            `${crossed.length} crossed of ${count} at once; ${same.calls} upstream calls for ${same.due} times the same prompt; of ${headers.sent} headers passed on: ` +
+            `${[...new Set(passed)].join(', ') || 'none'}, passed back: ${[...headers.back].join(', ') || 'none'}; ${asked.told}; p99 of others raised by ${worstOf(harms)}`,
+          notes: tally(complaints),
+        }
+      } finally {
+        await fake.close()
+      }
+    }),
+}

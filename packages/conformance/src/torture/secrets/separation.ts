@@ -1,0 +1,66 @@
+import { formats } from '../../fixtures.ts'
+import { objectOf, parseJson, textOf } from '../../json.ts'
+import type { OwnGateway, Setting, Target } from '../check.ts'
+import { exchange } from '../client.ts'
+import { answerWell } from '../playing.ts'
+import { bearer, call } from './callers.ts'
+
+/** What one tenant's answers are good for to another one: nothing. */
+export async function tryOthersResponses(
+  { upstream }: Setting,
+  mine: Target,
+  theirs: string,
+): Promise<{ asked: number; complaints: string[] }> {
+  const complaints: string[] = []
+  let asked = 0
+  for (const format of formats) {
+    const pair = { client: 'responses', upstream: format } as const
+    const scene = upstream.play((received) => answerWell(received))
+    const first = await exchange(mine, { ...pair, text: `${scene.marker} the secret is 4711`, more: { store: true } })
+    const id = textOf(objectOf(parseJson(first.text)).id)
+    if (first.status !== 200 || id === '') {
+      complaints.push(`${format}: no response was kept (${first.status})`)
+      continue
+    }
+    const before = upstream.requests
+    const headers = { ...bearer.headers(theirs), 'content-type': 'application/json' }
+    const path = `/v1/responses/${id}`
+    const next = JSON.stringify({ model: mine.model(format), input: 'what is the secret?', previous_response_id: id })
+    const counted = JSON.stringify({ model: mine.model(format), input: 'hello', previous_response_id: id })
+    const byItem = JSON.stringify({ model: mine.model(format), input: [{ type: 'item_reference', id: 'msg_1' }] })
+    const tries = [
+      ['GET', path],
+      ['GET', `${path}/input_items`],
+      ['POST', `${path}/cancel`, '{}'],
+      ['POST', '/v1/responses', next],
+      ['POST', '/v1/responses/input_tokens', counted],
+      ['POST', '/v1/responses', byItem],
+      ['DELETE', path],
+    ] as const
+    for (const [method, at, body] of tries) {
+      asked++
+      const { status, text } = await call(mine, method, at, headers, body)
+      if (status < 400 || status >= 500)
+        complaints.push(`${format}: ${method} ${at} of another one's response answered ${status}`)
+      if (text.includes('4711')) complaints.push(`${format}: ${method} ${at} told another one's words`)
+    }
+    if (upstream.requests !== before)
+      complaints.push(`${format}: ${upstream.requests - before} calls upstream for another one's response`)
+    // And it is still there for its owner.
+    const own = await call(mine, 'GET', path, headersOf(mine))
+    if (format !== 'responses' && own.status !== 200) complaints.push(`${format}: its owner was answered ${own.status}`)
+    scene.end()
+  }
+  return { asked, complaints }
+}
+
+const headersOf = (target: Target): Record<string, string> => ({
+  ...target.headers({ client: 'responses', upstream: 'responses' }),
+})
+
+/** Whose the gateway took each call for. */
+export async function countOwners(own: OwnGateway): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>()
+  for (const { identity } of await own.finished()) counts.set(identity ?? '', (counts.get(identity ?? '') ?? 0) + 1)
+  return counts
+}

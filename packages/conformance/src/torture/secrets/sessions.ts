@@ -1,0 +1,58 @@
+import type { listenRealtime } from '@modelgate/testing'
+import { WebSocket } from 'ws'
+import type { Target } from '../check.ts'
+import { sleep } from '../playing.ts'
+import { bearer } from './callers.ts'
+
+export type Realtime = Awaited<ReturnType<typeof listenRealtime>>
+
+interface Client {
+  readonly name: string
+  readonly socket: WebSocket
+  readonly messages: string[]
+}
+
+const connect = (target: Target, model: string, token: string, name: string): Promise<Client | undefined> =>
+  new Promise((resolve) => {
+    const address = `${target.origin.replace('http', 'ws')}/v1/realtime?model=${model}`
+    const socket = new WebSocket(address, { headers: bearer.headers(token) })
+    const messages: string[] = []
+    socket.on('message', (data) => messages.push(String(data)))
+    socket.once('open', () => resolve({ name, socket, messages }))
+    socket.once('error', () => resolve(undefined))
+  })
+
+/** Sessions of two tenants at the same time, each told something of its own: it must hear that, and nothing else. */
+export async function crossSessions(
+  target: Target,
+  fake: Realtime,
+  model: string,
+  tokens: readonly string[],
+  each: number,
+): Promise<{ sessions: number; complaints: string[] }> {
+  const complaints: string[] = []
+  const clients: Client[] = []
+  for (const [tenant, token] of tokens.entries())
+    for (let number = 0; number < each; number++) {
+      const client = await connect(target, model, token, `session-${tenant}-${number}-of`)
+      if (client === undefined) complaints.push('a session was refused')
+      else clients.push(client)
+    }
+  for (const { socket, name } of clients) socket.send(JSON.stringify({ type: 'session.update', event_id: name }))
+  await sleep(300)
+  for (const session of fake.sessions) {
+    const names: string[] = [...new Set(session.received.join('').match(/session-\d+-\d+-of/g) ?? [])]
+    if (names.length !== 1) complaints.push(`an upstream session heard ${names.length} clients`)
+    if (tokens.some((token) => JSON.stringify(session.headers).includes(token)))
+      complaints.push('a client token went upstream')
+    await session.send({ type: 'note', text: `for ${names[0]}` })
+  }
+  await sleep(300)
+  for (const { name, messages, socket } of clients) {
+    const heard: string[] = messages.join('\n').match(/session-\d+-\d+-of/g) ?? []
+    if (!heard.includes(name)) complaints.push('a client did not hear its own upstream')
+    if (heard.some((other) => other !== name)) complaints.push("a client heard another one's session")
+    socket.terminate()
+  }
+  return { sessions: clients.length, complaints }
+}

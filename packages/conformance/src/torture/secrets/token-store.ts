@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { base62 } from '../../../../tokens/src/base62.ts'
+import { startRedis, withoutRedisToKill } from '../../../../tokens/src/storage/redis-process.test-support.ts'
+import type { Check, OwnGateway, Setting, Target } from '../check.ts'
+import { inParallel, ms, tally, until } from '../figures.ts'
+import { sleep } from '../playing.ts'
+import { bearer, call, inFolder, withTokens } from './callers.ts'
+import { createWatch } from './leaks.ts'
+
+type Gateway = Target & { readonly own: OwnGateway }
+
+const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
+
+/** Every file below a folder, as text. */
+export const filesIn = (folder: string): { name: string; text: string }[] =>
+  readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .map((name) => ({ name: name.slice(folder.length), text: readFileSync(name, 'latin1') }))
+
+/** Asks for the list of models: what is answered at once, without any upstream. */
+const statusFor = async (target: Target, token: string): Promise<number> =>
+  (await call(target, 'GET', '/v1/models', bearer.headers(token))).status
+
+/** What lies in the folder of tokens that were issued, used, refused and revoked. */
+async function searchFolder(
+  gateway: Gateway,
+  folder: string,
+  count: number,
+): Promise<{ found: string; complaints: string[] }> {
+  const watch = createWatch()
+  const digests: string[] = []
+  for (let number = 0; number < count; number++) {
+    const { id, secret } = await gateway.own.issue({ name: `number ${number}`, owner: 'torture', metadata: { number } })
+    watch.guard('a secret', secret)
+    digests.push(digestOf(secret))
+    await statusFor(gateway, secret)
+    if (number % 4 === 0) await gateway.own.revoke(id)
+  }
+  await sleep(300)
+  const files = filesIn(folder)
+  const complaints = files.flatMap(({ name, text }) => watch.leaksIn(text).map((what) => `${what} in ${name}`))
+  complaints.push(...watch.leaksIn(gateway.log()).map((what) => `${what} in the log`))
+  const kept = digests.filter((digest) => files.some(({ text }) => text.includes(digest))).length
+  if (kept !== count) complaints.push(`${kept} of ${count} SHA-256 digests are there: what is kept in their place?`)
+  return { found: `${files.length} files at rest hold ${kept}/${count} SHA-256 digests and no secret`, complaints }
+}
+
+const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const another = (char: string): string => letters[(letters.indexOf(char) + 7) % letters.length] ?? '0'
+const withChecksum = (body: string): string => body + base62(BigInt(crc32(body)), 6)
+
+/** What is nearly a token: by its beginning, its end, its digest. */
+function mutationsOf({ id, secret }: { id: string; secret: string }, other: string): string[] {
+  const body = secret.slice(0, -6)
+  const changed = [...secret].map((char, at) => secret.slice(0, at) + another(char) + secret.slice(at + 1))
+  // These are good by their looks: only the store can tell.
+  const wellFormed = [...body]
+    .slice(3)
+    .map((char, at) => withChecksum(body.slice(0, at + 3) + another(char) + body.slice(at + 4)))
+  return [
+    ...changed,
+    ...wellFormed,
+    ...[1, 3, 10, 26, 51].flatMap((length) => [secret.slice(0, length), secret.slice(-length), secret.slice(length)]),
+    withChecksum(secret.slice(0, 20) + other.slice(20, 46)),
+    withChecksum(other.slice(0, 26) + secret.slice(26, 46)),
+    `${secret}0`,
+    `${secret}${secret}`,
+    `${secret},${other}`,
+    `${other.slice(0, 10)}${secret}`,
+    secret.toUpperCase(),
+    secret.toLowerCase(),
+    secret.replace('mg-', 'MG-'),
+    encodeURIComponent(secret).replace('-', '%2D'),
+    digestOf(secret),
+    `mg-${digestOf(secret)}`,
+    id,
+    '__proto__',
+    'constructor',
+    'undefined',
+    'null',
+    '*',
+  ]
+}
+
+/** Each of them beside calls with the good one, so that caches are warm. */
+async function tryMutations(gateway: Gateway, { upstream }: Setting): Promise<{ tried: number; complaints: string[] }> {
+  const good = await gateway.own.issue({ owner: 'torture' })
+  const other = await gateway.own.issue({ owner: 'somebody else' })
+  const mutations = mutationsOf(good, other.secret).filter((token) => token !== good.secret && token !== other.secret)
+  const before = upstream.requests
+  const complaints: string[] = []
+  await inParallel(mutations, 8, async (token, place) => {
+    if (place % 10 === 0 && (await statusFor(gateway, good.secret)) !== 200)
+      complaints.push('the good token was refused')
+    const status = await statusFor(gateway, token)
+    if (status !== 401) complaints.push(`'${token.slice(0, 8)}…' (${token.length} characters): answered ${status}`)
+  })
+  if (upstream.requests !== before) complaints.push('an upstream was called')
+  return { tried: mutations.length, complaints }
+}
+
+/** When the last call that was let in set out, in milliseconds after the token was revoked; never less than 0. */
+async function watchRevocation(target: Target, secret: string, revoke: () => Promise<void>): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 })
+  const knock = (): Promise<number> =>
+    new Promise((resolve) => {
+      const options = { agent, headers: bearer.headers(secret) }
+      request(`${target.origin}/v1/models`, options, (answer) => {
+        answer.resume().on('end', () => resolve(answer.statusCode ?? 0))
+      })
+        .on('error', () => resolve(0))
+        .end()
+    })
+  let over = false
+  let last = Number.NEGATIVE_INFINITY
+  const hammer = async (): Promise<void> => {
+    while (!over) {
+      const sent = performance.now()
+      if ((await knock()) === 200) last = Math.max(last, sent)
+    }
+  }
+  const hammers = Array.from({ length: 4 }, hammer)
+  await until(() => last > 0, 5000)
+  await sleep(50)
+  await revoke()
+  const revoked = performance.now()
+  // Longer than promised, so that what comes too late is seen.
+  await sleep(1500)
+  over = true
+  await Promise.all(hammers)
+  agent.destroy()
+  // Who never was let in shows nothing.
+  return last === Number.NEGATIVE_INFINITY ? Number.NaN : Math.max(0, last - revoked)
+}
+
+async function revokeSome(gateway: Gateway, count: number): Promise<number> {
+  const times = await inParallel(Array.from({ length: count }), 5, async () => {
+    const { id, secret } = await gateway.own.issue({})
+    return watchRevocation(gateway, secret, () => gateway.own.revoke(id))
+  })
+  return Math.max(...times)
+}
+
+/** The same where one process revokes and another one is called. Undefined where there is no Redis to share. */
+async function revokeElsewhere(setting: Setting, count: number): Promise<number | undefined> {
+  if (withoutRedisToKill !== undefined) return undefined
+  const redis = await startRedis()
+  try {
+    const tokens = { redis: redis.url, prefix: 'torture:' }
+    const here = await setting.fresh({ tokens })
+    const there = await setting.fresh({ tokens })
+    if (here === undefined || there === undefined) return undefined
+    const times = await inParallel(Array.from({ length: count }), 5, async () => {
+      const { id, secret } = await here.own.issue({})
+      return watchRevocation(there, secret, () => here.own.revoke(id))
+    })
+    await Promise.all([here.stop(), there.stop()])
+    return Math.max(...times)
+  } finally {
+    await redis.close()
+  }
+}
+
+/**
+ * Tokens as they are kept and looked up. That digests are compared by `timingSafeEqual`, and that the cache is keyed by the whole
+ * digest, is shown beside the code: packages/tokens/src/{secret,token-cache}.test.ts.
+ */
+export const tokenStore: Check = {
+  row: 37,
+  group: 'Auth and secrets',
+  title: 'Token store',
+  promise:
+    'only SHA-256/HMAC at rest, full-token lookup, timingSafeEqual; auth cache keyed by full digest; revocation ≤ 1 s',
+  run: (setting) =>
+    inFolder(async (folder) => {
+      const gateway = await withTokens(setting, folder)
+      if (gateway === undefined)
+        return { skipped: 'where and how a foreign gateway keeps tokens cannot be seen from outside' }
+      const { found, complaints } = await searchFolder(gateway, folder, setting.count(200, 20))
+      const mutated = await tryMutations(gateway, setting)
+      const revocations = setting.count(50, 5)
+      const slowest = await revokeSome(gateway, revocations)
+      const elsewhere = await revokeElsewhere(setting, revocations)
+      complaints.push(...mutated.complaints)
+      for (const late of [slowest, elsewhere ?? 0])
+        if (!(late <= 1000))
+          complaints.push(
+            Number.isNaN(late) ? 'a good token was refused' : `a revoked token was let in ${ms(late)} later`,
+          )
+      const apart = elsewhere === undefined ? 'no Redis to share' : `within ${ms(elsewhere)} in another process`
+      return {
+        held: complaints.length === 0,
+        figure: `${found}; ${mutated.tried} near misses of a token refused; refused within ${ms(slowest)} of being revoked, ${apart} (${revocations} tokens each, under load)`,
+        notes: tally(complaints),
+      }
+    }),
+}

@@ -1,0 +1,52 @@
+import { readdirSync } from 'node:fs'
+import type { Setting } from '../check.ts'
+import { exchange } from '../client.ts'
+import { until } from '../figures.ts'
+import { answerWell } from '../playing.ts'
+
+/** What a gateway holds: by name, how many. */
+export type Baseline = Readonly<Record<string, number>>
+
+/** Undefined where the system does not say. */
+function openFiles(pid: number | undefined): number | undefined {
+  try {
+    return pid === undefined ? undefined : readdirSync(`/proc/${pid}/fd`).length
+  } catch {
+    return undefined
+  }
+}
+
+/** Of our own everything that keeps its process busy; of others their open files where we have their process, and what the upstream sees. */
+export async function holdings({ target, upstream }: Setting): Promise<Baseline> {
+  const connections = { 'upstream connections': await upstream.connections() }
+  if (target.own !== undefined) {
+    const { fds, resources } = await target.own.stats()
+    return { fds, ...resources, ...connections }
+  }
+  const fds = openFiles(target.pid)
+  return { ...(fds === undefined ? {} : { fds }), ...connections }
+}
+
+/** Longer than a gateway keeps idle connections to its upstream. */
+const calmMs = 8000
+
+/** What it holds when it has served every pair and nobody asks for anything. */
+export async function baselineOf(setting: Setting): Promise<Baseline> {
+  const { target, upstream } = setting
+  for (const pair of target.pairs)
+    for (const stream of [false, true]) {
+      const scene = upstream.play(answerWell)
+      await exchange(target, { ...pair, text: scene.marker, stream })
+      scene.end()
+    }
+  await until(async () => (await upstream.connections()) === 0, calmMs)
+  return holdings(setting)
+}
+
+/** What it holds beyond its baseline. */
+export function beyond(before: Baseline, now: Baseline): string[] {
+  return Object.entries(now).flatMap(([name, count]) => {
+    const more = count - (before[name] ?? 0)
+    return more > 0 ? [`${more} ${name}`] : []
+  })
+}

@@ -1,0 +1,86 @@
+import { good } from '../../faults-streams.ts'
+import type { Check } from '../check.ts'
+import { beginStream, formatOf, rawHead, sleep, whole } from '../playing.ts'
+import type { UpstreamCall } from '../upstream.ts'
+import { type Break, breakAll, heldOf, throwsOf } from './breaking.ts'
+
+/** How connections come to an end. A reset may overtake what was sent before it: it is given time to arrive. */
+const ends: Readonly<Record<string, (call: UpstreamCall) => void | Promise<void>>> = {
+  reset: async ({ socket }) => {
+    await sleep(5)
+    socket.resetAndDestroy()
+  },
+  'ended within its chunks': ({ socket }) => void socket.end(),
+  'ended well, by its framing': ({ response }) => void response.end(),
+}
+
+const send = (call: UpstreamCall, text: string): void => {
+  beginStream(call)
+  if (text !== '') call.response.write(text)
+}
+
+/** After how much of a good stream: nothing, three events, three and a half, all but the last. */
+const places: Readonly<Record<string, (events: readonly string[]) => string>> = {
+  'before any event': () => '',
+  'after three events': (events) => events.slice(0, 3).join(''),
+  'amid an event': (events) => events.slice(0, 3).join('') + events[3]?.slice(0, 30),
+  'before its last event': (events) => events.slice(0, -1).join(''),
+}
+
+const breaks: readonly Break[] = [
+  { name: 'reset before the headers', stream: true, play: ({ socket }) => void socket.resetAndDestroy() },
+  { name: 'ended before the headers', stream: true, play: ({ socket }) => void socket.end() },
+  ...Object.entries(ends).flatMap(([end, finish]) =>
+    Object.entries(places).map(
+      ([place, part]): Break => ({
+        name: `${end} ${place}`,
+        stream: true,
+        play(call) {
+          send(call, part(good[formatOf(call)]))
+          return finish(call)
+        },
+      }),
+    ),
+  ),
+  {
+    name: 'ended after three events, of no told length',
+    stream: true,
+    play(call) {
+      const events = good[formatOf(call)].slice(0, 3).join('')
+      call.socket.end(`${rawHead(200, { 'content-type': 'text/event-stream', connection: 'close' })}${events}`)
+    },
+  },
+  ...Object.entries(ends).map(
+    ([end, finish]): Break => ({
+      name: `${end} amid a JSON answer`,
+      stream: false,
+      play(call) {
+        call.response.writeHead(200, { 'content-type': 'application/json' })
+        call.response.write(JSON.stringify(whole[formatOf(call)]).slice(0, 80))
+        return finish(call)
+      },
+    }),
+  ),
+]
+
+/** A truncated answer that looks finished is worse than a crash. */
+export const cutOff: Check = {
+  row: 4,
+  group: 'Streams',
+  title: 'Upstream RST, EOF, EOF mid-event',
+  promise:
+    'exactly one error event in the client’s dialect, no success marker; official OpenAI, Anthropic, Gemini SDKs throw 100/100',
+  perServer: true,
+  async run(setting) {
+    const breaking = await breakAll(setting, breaks, {
+      rounds: setting.count(10, 1),
+      official: setting.count(100, 2 * breaks.length),
+    })
+    const { asked, told, notes } = breaking
+    return {
+      held: heldOf(breaking),
+      figure: `${told}/${asked} told as one error, no success; official SDKs threw: ${throwsOf(breaking)}`,
+      notes,
+    }
+  },
+}

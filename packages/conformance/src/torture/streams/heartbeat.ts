@@ -1,0 +1,210 @@
+import { good } from '../../faults-streams.ts'
+import type { Format } from '../../fixtures.ts'
+import { listOf, objectOf, parseJson, textOf } from '../../json.ts'
+import { eventData } from '../../reading.ts'
+import type { Check, Pair, Setting, Target } from '../check.ts'
+import { tally } from '../figures.ts'
+import { readStream } from '../judge.ts'
+import { beginStream, formatOf, sleep } from '../playing.ts'
+import { askOfficially } from './official.ts'
+import { type Piece, watch } from './watch.ts'
+
+/** When the upstream falls silent: with nothing said, not even that there will be an answer, or within it. */
+const silences = { 'from the start': 0, 'mid-stream': 3 } as const
+type Silence = keyof typeof silences
+
+interface Case {
+  readonly pair: Pair
+  readonly silence: Silence
+}
+
+interface Terms {
+  readonly silentMs: number
+  /** The longest that a client may hear nothing. */
+  readonly everyMs: number
+  /** Until an answer that has not begun must be under way: before, an error would still be told by its status. */
+  readonly openMs: number
+}
+
+/** What is allowed to timers, here and there. */
+const slackMs = 100
+/** Some clients give up a call without a head after 60 s; clients.md has us answer before 30 to 45. */
+const full: Terms = { silentMs: 60_000, everyMs: 15_000, openMs: 45_000 }
+/** The same in little, where we may say how long. */
+const little: Terms = { silentMs: 2000, everyMs: 400, openMs: 600 }
+
+/** A stream of responses may begin before there is anything to answer. */
+const openings = ['response.created', 'response.queued', 'response.in_progress']
+
+const isComment = (block: string): boolean => block.split('\n').every((line) => line.startsWith(':'))
+
+/**
+ * The forms that clients.md found every client of the format to take, by the block between blank lines; before the answer has
+ * begun there is no id that a chunk could bear, and no event may come in front of the first.
+ */
+const forms: Readonly<Record<Format, (block: string, id: string, begun: boolean) => boolean>> = {
+  chat(block, id, begun) {
+    if (!begun && isComment(block)) return true
+    const chunk = objectOf(parseJson(eventData(block)[0] ?? ''))
+    const deltas = listOf(chunk.choices).map((choice) => objectOf(objectOf(choice).delta))
+    return (
+      chunk.id === id && deltas.every(({ content = '', ...rest }) => content === '' && Object.keys(rest).length === 0)
+    )
+  },
+  messages: (block) => /^event: ping\ndata: *\{"type": ?"ping"\}$/.test(block),
+  gemini(block) {
+    if (block === '') return true
+    const { candidates, usageMetadata } = objectOf(parseJson(eventData(block)[0] ?? ''))
+    const parts = listOf(candidates).flatMap((one) => listOf(objectOf(objectOf(one).content).parts).map(objectOf))
+    return (candidates !== undefined || usageMetadata !== undefined) && parts.every(({ text }) => text === '')
+  },
+  responses(block, _, begun) {
+    if (!begun && isComment(block)) return true
+    const { type, sequence_number } = objectOf(parseJson(eventData(block)[0] ?? ''))
+    if (!begun && openings.includes(textOf(type))) return true
+    return block.startsWith('event: keepalive\n') && type === 'keepalive' && typeof sequence_number === 'number'
+  },
+}
+
+const firstId = (text: string): string => /"id":\s*"([^"]*)"/.exec(text)?.[1] ?? ''
+
+/** The text between two blank lines, without line ends that belong to neither. */
+const blocksOf = (text: string): string[] =>
+  text
+    .replaceAll('\r\n', '\n')
+    .split('\n\n')
+    .slice(0, -1)
+    .map((block) => block.replace(/^\n/, ''))
+
+/** What one client heard while its upstream said nothing. */
+interface Heard {
+  readonly gaps: readonly number[]
+  readonly opened: number
+  readonly beats: number
+  readonly complaints: readonly string[]
+}
+
+async function listen(setting: Setting, target: Target, { pair, silence }: Case, terms: Terms): Promise<Heard> {
+  let [from, to] = [0, 0]
+  const scene = setting.upstream.play(async (call) => {
+    const events = good[formatOf(call)]
+    const said = silences[silence]
+    if (said > 0) beginStream(call)
+    for (const event of events.slice(0, said)) call.response.write(event)
+    from = performance.now()
+    await sleep(terms.silentMs)
+    to = performance.now()
+    if (said === 0) beginStream(call)
+    for (const event of events.slice(said)) call.response.write(event)
+    call.response.end()
+  })
+  const withinMs = terms.silentMs + 20_000
+  const ask = { ...pair, text: scene.marker, stream: true }
+  const { status, headAt, pieces, broken } = await watch(target, ask, { withinMs })
+  scene.end()
+
+  const complaints: string[] = []
+  if (status !== 200 || broken !== undefined) complaints.push(`${status}, ${broken ?? 'whole'}`)
+  const text = pieces.map((piece) => piece.text).join('')
+  const { text: said, successes } = readStream(pair.client, text)
+  if (said !== 'one two three' || successes.length !== 1)
+    complaints.push(`in the end '${said}' and ${successes.length} claims of success`)
+  const begun = silences[silence] > 0
+  const beats = beatsAmong(pair.client, pieces, begun ? 'one two' : '', to)
+  for (const block of blocksOf(beats.map((piece) => piece.text).join('')))
+    if (!forms[pair.client](block, firstId(text), begun))
+      complaints.push(`not a heartbeat for its clients: ${JSON.stringify(block.slice(0, 200))}`)
+  // Until it is answered at all, a client waits for the head.
+  const opened = begun ? from : Math.min(to, headAt)
+  const moments = [opened, ...beats.map(({ at }) => at), to]
+  const gaps = moments.slice(1).map((at, place) => at - (moments[place] as number))
+  return { gaps, opened: opened - from, beats: beats.length, complaints }
+}
+
+/** What came behind this text, and before the upstream went on. */
+function beatsAmong(client: Format, pieces: readonly Piece[], behind: string, before: number): Piece[] {
+  let text = ''
+  let quiet = behind === ''
+  return pieces.filter((piece) => {
+    const beat = quiet && piece.at < before
+    text += piece.text
+    quiet ||= readStream(client, text).text === behind
+    return beat
+  })
+}
+
+/** An official client sits the silence out, and has its answer. */
+async function sitOut(
+  setting: Setting,
+  target: Target,
+  { pair, silence }: Case,
+  terms: Terms,
+): Promise<readonly string[]> {
+  const scene = setting.upstream.play(async (call) => {
+    const events = good[formatOf(call)]
+    const said = silences[silence]
+    if (said > 0) beginStream(call)
+    for (const event of events.slice(0, said)) call.response.write(event)
+    // The SDKs are given a minute by this suite: they hear a few heartbeats, and the rest in time.
+    await sleep(Math.min(terms.silentMs, 50_000))
+    if (said === 0) beginStream(call)
+    for (const event of events.slice(said)) call.response.write(event)
+    call.response.end()
+  })
+  try {
+    const { text } = await askOfficially(target, { ...pair, text: scene.marker, stream: true })
+    return text === 'one two three' ? [] : [`the official SDK read '${text}'`]
+  } catch (error) {
+    return [`the official SDK threw: ${error instanceof Error ? error.message : String(error)}`]
+  } finally {
+    scene.end()
+  }
+}
+
+const seconds = (value: number): string =>
+  value < 10_000 ? `${value.toFixed(0)} ms` : `${(value / 1000).toFixed(1)} s`
+
+/** A minute of thought: whoever waits must hear that there is somebody. */
+export const heartbeat: Check = {
+  row: 9,
+  group: 'Streams',
+  title: 'Heartbeat',
+  promise:
+    'silent upstream 60 s: client gets a heartbeat in the form its format’s clients accept (clients.md) every ≤ 15 s',
+  async run(setting) {
+    const { short } = setting
+    const terms = short ? little : full
+    const target = short
+      ? await setting.fresh({ limits: { heartbeatMs: little.everyMs, holdMs: little.openMs } })
+      : setting.target
+    if (target === undefined) return { skipped: 'its interval is its own: the full form listens for a minute' }
+    const cases = target.pairs.flatMap((pair) =>
+      (Object.keys(silences) as Silence[]).map((silence): Case => ({ pair, silence })),
+    )
+    const [heard, official] = await Promise.all([
+      Promise.all(cases.map((one) => listen(setting, target, one, terms))),
+      Promise.all(cases.map((one) => sitOut(setting, target, one, terms))),
+    ])
+    const complaints: string[] = []
+    for (const [place, { pair, silence }] of cases.entries()) {
+      const { gaps, opened, complaints: found } = heard[place] as Heard
+      const latest = Math.max(...gaps)
+      const wrong = [...found]
+      if (latest > terms.everyMs + slackMs) wrong.push(`nothing for ${seconds(latest)}`)
+      if (opened > terms.openMs + slackMs) wrong.push(`no head for ${seconds(opened)}`)
+      wrong.push(...(official[place] ?? []))
+      complaints.push(...wrong.map((what) => `${pair.client} from ${pair.upstream}, silent ${silence}: ${what}`))
+    }
+    const longest = (all: readonly Heard[]): number => Math.max(...all.flatMap(({ gaps }) => gaps))
+    const opened = Math.max(...heard.map((one) => one.opened))
+    const beats = heard.reduce((all, one) => all + one.beats, 0)
+    return {
+      held: complaints.length === 0,
+      figure:
+        `${cases.length} streams silent for ${seconds(terms.silentMs)}: ${beats} heartbeats, at most ${seconds(longest(heard))} apart ` +
+        `(an answer that has not begun is under way after ${seconds(opened)}); ` +
+        `${official.filter((wrong) => wrong.length === 0).length}/${official.length} official SDKs had the whole answer`,
+      notes: tally(complaints),
+    }
+  },
+}

@@ -1,0 +1,88 @@
+import type { Format } from '../../fixtures.ts'
+import type { Check, Pair, Setting } from '../check.ts'
+import { type Answer, exchange } from '../client.ts'
+import { inParallel, tally } from '../figures.ts'
+import { readStream, type StreamReading } from '../judge.ts'
+import { beginStream, sleep } from '../playing.ts'
+import type { UpstreamCall } from '../upstream.ts'
+import { type Mutated, mutatedStreams } from './mutations.ts'
+
+/** Read as generously as any client would: with every kind of line end, and without a byte order mark. */
+const read = (format: Format, text: string): StreamReading =>
+  readStream(format, text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n'))
+
+async function play(call: UpstreamCall, { bytes, end }: Mutated): Promise<void> {
+  beginStream(call)
+  if (bytes.length > 0) call.response.write(bytes)
+  if (end === 'well') call.response.end()
+  else if (end === 'within') call.socket.end()
+  else {
+    await sleep(3)
+    call.socket.resetAndDestroy()
+  }
+}
+
+type Verdict = 'false success' | 'success behind an error' | 'no ending'
+
+/** An upstream may say nothing else to clients of its own format, who know the word. */
+const hasFailed = (format: Format, text: string): boolean =>
+  format === 'responses' && /"type": ?"response\.failed"/.test(text)
+
+/** What is wrong with an answer, by what the upstream said itself of the stream behind it. */
+function judge({ client, upstream }: Pair, { bytes }: Mutated, answer: Answer): Verdict | undefined {
+  const [success] = read(upstream, bytes.toString('utf8')).successes
+  const { successes, errors } = read(client, answer.text)
+  if (answer.status === 200 && successes.length > 0) {
+    if (success === undefined) return 'false success'
+    return errors.some((error) => error < (successes[0] as number)) ? 'success behind an error' : undefined
+  }
+  const told =
+    answer.status >= 400 || answer.broken !== undefined || errors.length > 0 || hasFailed(client, answer.text)
+  return told ? undefined : 'no ending'
+}
+
+async function ask({ target, upstream }: Setting, pair: Pair, stream: Mutated, withinMs: number): Promise<Answer> {
+  const scene = upstream.play((call) => play(call, stream))
+  const answer = await exchange(target, { ...pair, text: scene.marker, stream: true }, { withinMs })
+  scene.end()
+  return answer
+}
+
+/** Streams that were cut, mixed up, overwritten and salted with other streams' words. */
+export const honesty: Check = {
+  row: 7,
+  group: 'Streams',
+  title: 'Success marker honesty',
+  promise:
+    '`[DONE]`/`message_stop`/`response.completed`/finishReason only if the upstream had its own; 0 false of 10,000 fuzzed streams',
+  async run(setting) {
+    const { pairs } = setting.target
+    const each = Math.ceil(setting.count(10_000, 800) / pairs.length)
+    const jobs = pairs.flatMap((pair, place) =>
+      mutatedStreams(pair.upstream, each, 42 + place).map((stream) => ({ pair, stream })),
+    )
+    const complaints: string[] = []
+    const counts = { 'false success': 0, 'success behind an error': 0, 'no ending': 0 }
+    let unfinished = 0
+    let hung = 0
+    await inParallel(jobs, 8, async ({ pair, stream }) => {
+      // Who has let clients hang so often is not waited for as long any more.
+      const withinMs = hung < 16 ? 5000 : 200
+      const answer = await ask(setting, pair, stream, withinMs)
+      if (answer.endMs >= withinMs) hung++
+      if (read(pair.upstream, stream.bytes.toString('utf8')).successes.length === 0) unfinished++
+      const verdict = judge(pair, stream, answer)
+      if (verdict === undefined) return
+      counts[verdict]++
+      const end = JSON.stringify(stream.bytes.toString('utf8').slice(-160))
+      complaints.push(`${pair.client} from ${pair.upstream}: ${verdict}, the upstream ended ${stream.end} with ${end}`)
+    })
+    return {
+      held: complaints.length === 0,
+      figure:
+        `${counts['false success']} false of ${jobs.length} fuzzed streams, ${counts['success behind an error']} behind an error; ` +
+        `${unfinished} had no marker of their own, ${counts['no ending']} ended in neither an error nor success, ${hung} hung`,
+      notes: tally(complaints),
+    }
+  },
+}

@@ -1,0 +1,22 @@
+import { type JsonObject, objectOf, parseJson } from '../../json.ts'
+import type { Answer } from '../../reading.ts'
+import { askAs } from '../../sdk.ts'
+import type { Target } from '../check.ts'
+import { type Ask, bodyFor, headersFor } from '../client.ts'
+
+/** The official SDK of the client's format asks, and reads the answer by its own accumulator; rejects where it throws. */
+export function askOfficially(target: Target, ask: Ask): Promise<Answer> {
+  const body: JsonObject = {
+    ...objectOf(parseJson(bodyFor(target, ask))),
+    model: ask.model ?? target.model(ask.upstream),
+    stream: ask.stream ?? false,
+  }
+  const ours = headersFor(target, ask)
+  // What the target needs, in place of what the SDK would send for it.
+  const fetch: typeof globalThis.fetch = (input, init) => {
+    const headers = new Headers(init?.headers)
+    for (const [name, value] of Object.entries(ours)) headers.set(name, value)
+    return globalThis.fetch(input, { ...init, headers })
+  }
+  return askAs(ask.client, { origin: target.origin, fetch }, body)
+}

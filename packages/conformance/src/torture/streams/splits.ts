@@ -1,0 +1,227 @@
+import fc from 'fast-check'
+import { good } from '../../faults-streams.ts'
+import {
+  type Exchange,
+  type Format,
+  formats,
+  haveRecordings,
+  recordedExchanges,
+  whyNoRecordings,
+} from '../../fixtures.ts'
+import { readRecording } from '../../reading.ts'
+import { type Cuts, cut } from '../../upstream-fetch.ts'
+import type { Check, Setting } from '../check.ts'
+import { type Answer, exchange } from '../client.ts'
+import { inParallel, tally } from '../figures.ts'
+import { readStream } from '../judge.ts'
+import { beginStream } from '../playing.ts'
+
+/** An upstream's stream, and the format it is in. */
+interface Stream {
+  readonly name: string
+  readonly format: Format
+  readonly text: string
+}
+
+/** One way for a stream to come. */
+interface Served {
+  readonly stream: Stream
+  readonly client: Format
+  readonly how: 'in two parts' | 'byte by byte' | 'with other line ends'
+  readonly name: string
+  readonly text: string
+  readonly cuts: Cuts
+}
+
+/** Above this size a stream is not sent byte by byte. */
+const mostBytes = 20_000
+const width = 8
+
+/** "one two three" with characters of two, three and four bytes in it, and one that ends lines in JavaScript. */
+const shortStreams: readonly Stream[] = formats.map((format) => ({
+  name: `the short ${format} stream`,
+  format,
+  text: good[format].join('').replaceAll(' two', ' zw\u00f6lf \u20ac \u{1f600}\u2028'),
+}))
+
+/** Recorded streams that are one whole answer. */
+const wholeStreams = (): Stream[] =>
+  recordedExchanges()
+    .filter(
+      (one: Exchange) =>
+        one.stream &&
+        one.method === 'POST' &&
+        !one.features.has('stream_error') &&
+        !one.features.has('concatenated_streams') &&
+        Buffer.byteLength(one.answer) <= mostBytes &&
+        readStream(one.format, one.answer).successes.length > 0 &&
+        readRecording(one) !== undefined,
+    )
+    .map(({ path, format, answer }) => ({ name: path, format, text: answer }))
+
+const variantsOf = (stream: string): Record<string, string> => {
+  const lines = stream.replaceAll('\r\n', '\n')
+  return {
+    CRLF: lines.replaceAll('\n', '\r\n'),
+    CR: lines.replaceAll('\n', '\r'),
+    BOM: `\uFEFF${lines}`,
+    comments: lines.replaceAll('\n\n', '\n\n: keep-alive\n\n'),
+    'ids and retries': lines.replaceAll('\n\n', '\nid: 7\nretry: 100\n\n'),
+  }
+}
+
+const otherLines = (stream: Stream, client: Format, cuts: Cuts): Served[] =>
+  Object.entries(variantsOf(stream.text)).map(([name, text]) => ({
+    stream,
+    client,
+    how: 'with other line ends',
+    name,
+    text,
+    cuts,
+  }))
+
+const splitAt = (stream: Stream, client: Format, at: number): Served => ({
+  stream,
+  client,
+  how: 'in two parts',
+  name: `split at ${at}`,
+  text: stream.text,
+  cuts: [at],
+})
+
+const byteByByte = (stream: Stream, client: Format): Served => ({
+  stream,
+  client,
+  how: 'byte by byte',
+  name: 'byte by byte',
+  text: stream.text,
+  cuts: 1,
+})
+
+/** Where to split, the same in every run. */
+const positions = (bytes: number, count: number, seed: number): number[] =>
+  fc.sample(fc.integer({ min: 1, max: bytes - 1 }), { numRuns: count, seed })
+
+/** Each stream for its own format's client, and for one or all of the others. */
+function clientsOf({ target, short }: Setting, { format }: Stream, place: number, all: boolean): Format[] {
+  const clients = target.pairs.filter((pair) => pair.upstream === format).map((pair) => pair.client)
+  const others = clients.filter((client) => client !== format)
+  const other = others[place % others.length]
+  if (all && !short) return clients
+  return [...clients.filter((client) => client === format), ...(other === undefined ? [] : [other])]
+}
+
+function casesOf(setting: Setting, recorded: readonly Stream[]): Served[] {
+  const cases: Served[] = []
+  for (const [place, stream] of shortStreams.entries())
+    for (const client of clientsOf(setting, stream, place, true)) {
+      const bytes = Buffer.byteLength(stream.text)
+      const step = setting.count(1, 16)
+      for (let at = 1; at < bytes; at += step) cases.push(splitAt(stream, client, at))
+      cases.push(byteByByte(stream, client), ...otherLines(stream, client, 1), ...otherLines(stream, client, 1000))
+    }
+  for (const [place, stream] of recorded.entries())
+    for (const client of clientsOf(setting, stream, place, false)) {
+      cases.push(byteByByte(stream, client), ...otherLines(stream, client, place % 4 === 0 ? 1 : 700))
+      for (const at of positions(Buffer.byteLength(stream.text), setting.count(8, 2), place))
+        cases.push(splitAt(stream, client, at))
+    }
+  return cases
+}
+
+/** Ids by the keys they stand under; one that a gateway makes up is long. They stand in other places as well: within a signature. */
+const longIds = /"(?:(?:\w+_)?id|responseId)":\s*"([^"]{8,})"/g
+
+/** Without what a gateway makes up anew for each answer, to have what the client's format asks for and the upstream's has not: ids and times. */
+function settled(text: string): string {
+  let plain = text
+    .replaceAll(/"(created|created_at|completed_at)":\s*\d+/g, '"$1":0')
+    .replaceAll(/"createTime":\s*"[^"]*"/g, '"createTime":""')
+  const ids = new Set([...plain.matchAll(longIds)].map(([, id = '']) => id))
+  for (const [place, id] of [...ids].entries()) plain = plain.replaceAll(id, `#${place}`)
+  return plain
+}
+
+const ask = async (
+  { target, upstream }: Setting,
+  { stream, client }: Served,
+  text: string,
+  cuts: Cuts,
+): Promise<Answer> => {
+  const bytes = Buffer.from(text)
+  const scene = upstream.play((call) => {
+    beginStream(call)
+    // Each part is a chunk of its own within HTTP, and is read as one however TCP packs it.
+    for (const part of cut(bytes, cuts)) call.response.write(part)
+    call.response.end()
+  })
+  const answer = await exchange(target, {
+    client,
+    upstream: stream.format,
+    text: scene.marker,
+    stream: true,
+    ...(client === 'chat' ? { more: { stream_options: { include_usage: true } } } : {}),
+  })
+  scene.end()
+  return answer
+}
+
+/** Behind the terminal event nobody has to read on. */
+const mostBehind = 200
+const isPassedOn = (came: string, sent: string): boolean =>
+  sent.trimEnd().startsWith(came.trimEnd()) && sent.trimEnd().length - came.length <= mostBehind
+
+const strangers = (text: string): number => text.split('\uFFFD').length - 1
+
+/** What is wrong with an answer, given what the same stream came to in one piece and with plain line ends. */
+function wrongWith({ stream, client, text }: Served, answer: Answer, whole: Answer): string | undefined {
+  if (answer.status !== whole.status) return `${answer.status}, and in one piece ${whole.status}`
+  if (answer.broken !== undefined) return `it broke: ${answer.broken}`
+  if (strangers(answer.text) > strangers(text)) return 'U+FFFD'
+  if (client === stream.format) return isPassedOn(answer.text, text) ? undefined : 'not the upstream’s own bytes'
+  return settled(answer.text) === settled(whole.text) ? undefined : 'not what it comes to in one piece'
+}
+
+/**
+ * Streams in every cut and spelling, over sockets. Every recorded stream for every client, at every position of the short ones, is
+ * gone through in process by `streams.test.ts`; here a large part of it goes over HTTP, the same part in every run.
+ */
+export const splits: Check = {
+  row: 3,
+  group: 'Streams',
+  title: 'Every fixture at every byte split, 1-byte writes, CRLF/CR/BOM/comments',
+  promise: 'output byte-identical, 0 U+FFFD, 100 % of splits',
+  async run(setting) {
+    const all = haveRecordings ? wholeStreams() : []
+    const recorded = setting.short ? all.filter((_, place) => place % 16 === 0) : all
+    const cases = casesOf(setting, recorded)
+    const wholes = new Map<string, Promise<Answer>>()
+    const wholeOf = (served: Served): Promise<Answer> => {
+      const { stream, client } = served
+      const key = `${client} ${stream.name}`
+      const known = wholes.get(key) ?? ask(setting, served, stream.text.replaceAll('\r\n', '\n'), mostBytes)
+      wholes.set(key, known)
+      return known
+    }
+    const complaints: string[] = []
+    const counts: Record<string, number> = {}
+    await inParallel(cases, width, async (served) => {
+      const [whole, answer] = [await wholeOf(served), await ask(setting, served, served.text, served.cuts)]
+      const wrong = wrongWith(served, answer, whole)
+      counts[served.how] = (counts[served.how] ?? 0) + 1
+      if (wrong !== undefined)
+        complaints.push(
+          `${served.client} from ${served.stream.format}, ${served.name}: ${wrong} (${served.stream.name})`,
+        )
+    })
+    const kinds = Object.entries(counts).map(([how, count]) => `${count} ${how}`)
+    return {
+      held: complaints.length === 0,
+      figure:
+        `${cases.length - complaints.length}/${cases.length} identical (${kinds.join(', ')}; ` +
+        `${shortStreams.length} short and ${recorded.length} recorded streams), ` +
+        `${complaints.filter((complaint) => complaint.includes('U+FFFD')).length} with U+FFFD`,
+      notes: [...(haveRecordings ? [] : [whyNoRecordings]), ...tally(complaints)],
+    }
+  },
+}

@@ -1,0 +1,102 @@
+import { errorEvent, errorWords, good, malformed } from '../../faults-streams.ts'
+import { numberOf, objectOf, parseJson, textOf } from '../../json.ts'
+import type { Check, Pair } from '../check.ts'
+import type { Answer } from '../client.ts'
+import { readError, readStream, type ToldError } from '../judge.ts'
+import { beginStream, formatOf } from '../playing.ts'
+import { type Break, breakAll, heldOf, throwsOf } from './breaking.ts'
+
+/** The error that an answer tells of, by its status or in its stream. */
+function toldIn({ client }: Pair, answer: Answer): ToldError | undefined {
+  if (answer.status !== 200) return readError(client, answer)
+  const { events, errors } = readStream(client, answer.text)
+  const text = events[errors[0] ?? -1] ?? ''
+  return readError(client, { text, status: numberOf(objectOf(objectOf(parseJson(text)).error).code) ?? 0 })
+}
+
+/** The word by which this dialect's clients tell kinds of errors apart. */
+const kindOf = ({ client }: Pair, { type, code }: ToldError): string => (client === 'responses' ? textOf(code) : type)
+
+function typeLost(pair: Pair, answer: Answer): string | undefined {
+  const told = toldIn(pair, answer)
+  if (told === undefined) return `no error in the dialect: ${answer.text.slice(-200)}`
+  if (!told.message.includes('Boom at the provider')) return `the upstream's words are lost: ${told.message}`
+  const kind = kindOf(pair, told)
+  const due = errorWords[pair.client](pair.upstream)
+  return kind === due ? undefined : `'${kind}' in place of '${due}'`
+}
+
+/** After every number of events but all. */
+const errorEvents: readonly Break[] = [0, 1, 2, 3, 4].map((count) => ({
+  name: `an error event after ${count} others`,
+  stream: true,
+  play(call) {
+    const format = formatOf(call)
+    beginStream(call)
+    for (const event of good[format].slice(0, count)) call.response.write(event)
+    call.response.end(errorEvent[format])
+  },
+  wrong: typeLost,
+}))
+
+export const errorMidStream: Check = {
+  row: 5,
+  group: 'Streams',
+  title: 'Upstream error event mid-stream',
+  promise: 'reaches the client as an error with type kept, 100 % of 4×4 pairs',
+  async run(setting) {
+    const breaking = await breakAll(setting, errorEvents, {
+      rounds: setting.count(10, 1),
+      official: setting.count(100, 4 * errorEvents.length),
+    })
+    const { asked, told, notes } = breaking
+    return {
+      held: heldOf(breaking),
+      figure:
+        `${told}/${asked} reached the client with their type, over ${setting.target.pairs.length} pairs; ` +
+        `official SDKs threw: ${throwsOf(breaking)}`,
+      notes,
+    }
+  },
+}
+
+/** What stands beside the error is to be readable as ever. */
+function unreadable({ client }: Pair, answer: Answer): string | undefined {
+  if (answer.status !== 200) return undefined
+  const { broken, text } = readStream(client, answer.text)
+  if (broken > 0) return `${broken} events do not parse`
+  return text.startsWith('one') ? undefined : `what came before it is lost: '${text}'`
+}
+
+const malformedEvents: readonly Break[] = [2, 3].map((count) => ({
+  name: `a malformed event after ${count} others`,
+  stream: true,
+  play(call) {
+    const format = formatOf(call)
+    const events = good[format]
+    beginStream(call)
+    for (const event of [...events.slice(0, count), malformed[format], ...events.slice(count)])
+      call.response.write(event)
+    call.response.end()
+  },
+  wrong: unreadable,
+}))
+
+export const malformedEvent: Check = {
+  row: 6,
+  group: 'Streams',
+  title: 'Malformed event in the middle',
+  promise: 'same as 4; all other bytes parse',
+  async run(setting) {
+    const breaking = await breakAll(setting, malformedEvents, {
+      rounds: setting.count(25, 2),
+      official: setting.count(100, 8),
+    })
+    const { asked, told, notes } = breaking
+    return {
+      held: heldOf(breaking),
+      figure: `${told}/${asked} told as one error, all else parses; official SDKs threw: ${throwsOf(breaking)}`,
+      notes,
+    }
+  },
+}

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest'
+import { GatewayError } from '../errors.ts'
+import { asJson, completion, generated, message, setUp } from '../gateway.test-support.ts'
+import type { MediaPolicy } from '../media.ts'
+import { openai } from '../upstreams/openai.ts'
+
+const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47])
+const pngText = 'iVBORw=='
+
+/** A policy for everything below `images.test`, and what it was asked to fetch. */
+function policy(options: Partial<MediaPolicy> = {}): { media: MediaPolicy; fetched: string[] } {
+  const fetched: string[] = []
+  const media: MediaPolicy = {
+    allows: ({ hostname }) => hostname === 'images.test',
+    async fetch(url) {
+      fetched.push(url.href)
+      if (url.pathname.includes('gone')) throw new GatewayError('invalid_request', 'its host answered 404')
+      if (url.pathname.includes('broken')) throw new Error('connect ECONNREFUSED 10.0.0.7:443')
+      return { bytes: png, mediaType: url.pathname.endsWith('.pdf') ? 'application/pdf' : 'image/png' }
+    },
+    ...options,
+  }
+  return { media, fetched }
+}
+
+const answers = { a: asJson(completion), m: asJson(message), g: asJson(generated) }
+const image = (url: string) => ({ type: 'image_url', image_url: { url } })
+const asked = (...content: object[]) => ({ messages: [{ role: 'user', content }] })
+const sent = (body: string | undefined) => JSON.parse(body ?? 'null')
+
+describe('media named by URL', () => {
+  test('are fetched by nobody where there is no policy', async () => {
+    const { chat, seen } = setUp(answers)
+    await chat({ model: 'gemini-x', ...asked(image('https://images.test/a.png')) })
+    expect(seen).toHaveLength(1)
+    expect(sent(seen[0]?.body).contents[0].parts[0].fileData.fileUri).toBe('https://images.test/a.png')
+  })
+
+  test('are sent as data to a target that would not take the address, and it is said', async () => {
+    const { media, fetched } = policy()
+    const { chat, seen, finished } = setUp(answers, { media })
+    const answer = await chat({ model: 'gemini-x', ...asked(image('https://images.test/a.png')) })
+    expect(answer.status).toBe(200)
+    expect(fetched).toEqual(['https://images.test/a.png'])
+    expect(sent(seen[0]?.body).contents[0].parts[0]).toEqual({ inlineData: { mimeType: 'image/png', data: pngText } })
+    expect(finished[0]?.losses).toContainEqual({
+      path: '/messages/0/content/0',
+      kind: 'moved',
+      severity: 'note',
+      detail: 'it was fetched, and sent as data',
+    })
+  })
+
+  test('are left to a target that takes the address', async () => {
+    const { media, fetched } = policy()
+    const { chat, seen } = setUp(answers, { media })
+    await chat({ model: 'claude-x', ...asked(image('https://images.test/a.png')) })
+    await chat({ model: 'real', ...asked(image('https://images.test/a.png')) })
+    expect(fetched).toEqual([])
+    expect(sent(seen[0]?.body).messages[0].content[0].source).toEqual({ type: 'url', url: 'https://images.test/a.png' })
+  })
+
+  test('are sent as data to every target where the policy says always, the client’s own format included', async () => {
+    const { media, fetched } = policy({ inline: 'always' })
+    const { chat, seen } = setUp(answers, { media })
+    await chat({ model: 'claude-x', ...asked(image('https://images.test/a.png')) })
+    await chat({ model: 'real', ...asked(image('https://images.test/a.png')) })
+    expect(fetched).toHaveLength(2)
+    expect(sent(seen[0]?.body).messages[0].content[0].source).toEqual({
+      type: 'base64',
+      media_type: 'image/png',
+      data: pngText,
+    })
+    expect(sent(seen[1]?.body).messages[0].content[0].image_url.url).toBe(`data:image/png;base64,${pngText}`)
+  })
+
+  test('that the policy does not allow stay addresses, whatever they are', async () => {
+    const { media, fetched } = policy()
+    const { chat, seen } = setUp(answers, { media })
+    for (const url of [
+      'https://elsewhere.test/a.png',
+      'http://169.254.169.254/latest',
+      'https://images.test.evil.test/',
+    ])
+      await chat({ model: 'gemini-x', ...asked(image(url)) })
+    expect(fetched).toEqual([])
+    expect(sent(seen[1]?.body).contents[0].parts[0].fileData.fileUri).toBe('http://169.254.169.254/latest')
+  })
+
+  test('are fetched once, however often they are named, in results of tools too', async () => {
+    const { media, fetched } = policy()
+    const { messages } = setUp(answers, { media })
+    const source = { type: 'url', url: 'https://images.test/a.png' }
+    const answer = await messages({
+      model: 'gemini-x',
+      tools: [{ name: 'look', input_schema: { type: 'object' } }],
+      messages: [
+        { role: 'user', content: [{ type: 'image', source }] },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: [{ type: 'image', source }] }] },
+      ],
+    })
+    expect(answer.status).toBe(200)
+    expect(fetched).toEqual(['https://images.test/a.png'])
+  })
+
+  test('that cannot be had stay addresses where those may do, and it is said why', async () => {
+    const { media } = policy()
+    const { chat, seen } = setUp(answers, { media })
+    const answer = await chat({ model: 'gemini-x', ...asked(image('https://images.test/gone.png')) })
+    expect(answer.status).toBe(200)
+    expect(sent(seen[0]?.body).contents[0].parts[0].fileData.fileUri).toBe('https://images.test/gone.png')
+    expect(answer.headers.get('modelgate-loss')).toContain('"/messages/0/content/0";kind=unsupported;severity=warn')
+  })
+
+  test('that cannot be had, for a target without addresses: 400 that names the field and the reason, and nothing internal', async () => {
+    const { media } = policy()
+    const upstreams = { a: openai({ apiKey: 'any', baseURL: 'http://a/v1', formats: ['chat'] }) }
+    const { post, seen } = setUp(answers, { media, upstreams, models: { real: 'a' } })
+    const ask = (file: string) =>
+      post('/v1/responses', {
+        model: 'real',
+        input: [{ role: 'user', content: [{ type: 'input_file', file_url: `https://images.test/${file}` }] }],
+      })
+    for (const [file, reason] of [
+      ['gone.pdf', 'its host answered 404'],
+      ['broken.pdf', 'it could not be fetched'],
+    ] as const) {
+      const answer = await ask(file)
+      const { error } = (await answer.json()) as { error: { message: string; param: string } }
+      expect([answer.status, error.param]).toEqual([400, 'input.0.content.0'])
+      expect(error.message).toContain(reason)
+      expect(error.message).not.toMatch(/10\.0\.0\.7|ECONN/)
+    }
+    expect(seen).toHaveLength(0)
+    expect((await ask('fine.pdf')).status).toBe(200)
+    expect(sent(seen[0]?.body).messages[0].content[0].file).toMatchObject({ filename: 'fine.pdf' })
+  })
+
+  test('more than the policy’s number are refused', async () => {
+    const { media, fetched } = policy({ maxCount: 2 })
+    const { chat } = setUp(answers, { media })
+    const answer = await chat({
+      model: 'gemini-x',
+      ...asked(...[1, 2, 3].map((number) => image(`https://images.test/${number}.png`))),
+    })
+    expect(answer.status).toBe(400)
+    expect(await answer.text()).toContain('3 files by URL')
+    expect(fetched).toEqual([])
+  })
+
+  test('a policy that is none is refused with what to write instead', () => {
+    expect(() => setUp(answers, { media: {} as MediaPolicy })).toThrow(/mediaFetcher\(\{ hosts/)
+  })
+})

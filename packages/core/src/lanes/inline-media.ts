@@ -1,0 +1,151 @@
+import { toBase64 } from '../base64.ts'
+import { GatewayError } from '../errors.ts'
+import type { Loss, MediaPart, ModelRequest, Part } from '../formats/ir.ts'
+import { loss } from '../formats/shared/report.ts'
+import type { FetchedMedia, MediaPolicy } from '../media.ts'
+import type { Signal } from '../signal.ts'
+import type { Lane } from './lane.ts'
+import type { RequestBody } from './wire.ts'
+
+/** What a call's media may be fetched with. */
+export interface MediaFetching {
+  readonly policy: MediaPolicy
+  /** The call's: the client's leaving ends what is being fetched. */
+  readonly signal: Signal
+}
+
+/** An edit of the decoded request, before it is encoded for the upstream. */
+export type Edit = (model: ModelRequest) => void
+
+type Found = FetchedMedia | { readonly failure: GatewayError }
+type Addressed = MediaPart & { source: { type: 'url'; url: string } }
+
+/** What was fetched for a request: its other targets need not fetch it again. */
+const fetched = new WeakMap<RequestBody, Map<string, Promise<Found>>>()
+
+/**
+ * The translation with the media in it that its target could not be sent by their address, where the policy lets them be fetched.
+ * What cannot be had stays an address, and is reported with the reason. Throws GatewayError for more than the policy's number.
+ *
+ * @param translate makes the lane, with an edit of the decoded request
+ */
+export async function withMedia(
+  request: RequestBody,
+  { policy, signal }: MediaFetching,
+  translate: (edit: Edit) => Lane,
+): Promise<Lane> {
+  let parts: readonly Addressed[] = []
+  const plain = translate((model) => {
+    parts = [...addressedIn(model)].filter(({ source }) => isAllowed(source.url, policy))
+  })
+  if (parts.length === 0) return plain
+  const wanted = policy.inline === 'always' ? parts : parts.filter(helpedBy(translate, plain))
+  if (wanted.length === 0) return plain
+  const found = await fetchAll(new Set(wanted.map(({ source }) => source.url)), request, policy, signal)
+  const lane = translate((model) => {
+    for (const part of addressedIn(model)) {
+      const media = found.get(part.source.url)
+      if (media !== undefined && !('failure' in media)) putIn(part, media.mediaType, toBase64(media.bytes))
+    }
+  })
+  for (const { source, at = '' } of wanted) {
+    const media = found.get(source.url)
+    if (media === undefined) continue
+    if ('failure' in media) tellFailure(media.failure, at, lane)
+    else lane.report.add(loss(at, 'it was fetched, and sent as data', 'moved', 'note'))
+  }
+  return lane
+}
+
+/** Every part that is named by a URL; tools answer with such, too. */
+function* addressedIn(model: ModelRequest): Generator<Addressed> {
+  for (const { parts } of model.turns) yield* addressedOf(parts)
+}
+function* addressedOf(parts: readonly Part[]): Generator<Addressed> {
+  for (const part of parts)
+    if (part.type === 'tool-result') yield* addressedOf(part.parts)
+    else if (part.type === 'media' && part.source.type === 'url') yield part as Addressed
+}
+
+function isAllowed(text: string, policy: MediaPolicy): boolean {
+  if (!/^https?:/i.test(text) || !URL.canParse(text)) return false
+  return policy.allows(new URL(text))
+}
+
+/** What a part would most likely turn out to be. */
+const likely: Readonly<Record<MediaPart['kind'], string>> = {
+  image: 'image/png',
+  audio: 'audio/mpeg',
+  video: 'video/mp4',
+  document: 'application/pdf',
+}
+
+/** Whether less would be lost of a part if its bytes were sent: tried with bytes that mean nothing. */
+function helpedBy(translate: (edit: Edit) => Lane, plain: Lane): (part: Addressed) => boolean {
+  const trial = translate((model) => {
+    for (const part of addressedIn(model)) putIn(part, part.mediaType ?? likely[part.kind], 'AAAA')
+  })
+  return ({ at = '' }) => weightAt(trial, at) < weightAt(plain, at)
+}
+
+const weights: Readonly<Record<Loss['severity'], number>> = { fatal: 1e6, warn: 1000, note: 1 }
+
+const weightAt = ({ report }: Lane, at: string): number =>
+  report.losses.reduce((sum, { path, severity }) => sum + (path === at ? weights[severity] : 0), 0)
+
+function putIn(part: MediaPart, mediaType: string, data: string): void {
+  // Documents go by a name, and nothing says it better than where it came from.
+  const { source } = part
+  if (part.kind === 'document' && part.name === undefined && source.type === 'url') {
+    const name = new URL(source.url).pathname.split('/').at(-1)
+    if (name !== undefined && name !== '') part.name = name
+  }
+  part.source = { type: 'base64', data }
+  part.mediaType = mediaType
+}
+
+async function fetchAll(
+  urls: ReadonlySet<string>,
+  request: RequestBody,
+  policy: MediaPolicy,
+  signal: Signal,
+): Promise<ReadonlyMap<string, Found>> {
+  const { maxCount = 20 } = policy
+  if (urls.size > maxCount)
+    throw new GatewayError(
+      'invalid_request',
+      `The request names ${urls.size} files by URL that would have to be fetched; at most ${maxCount} are.`,
+    )
+  const known = fetched.get(request) ?? new Map<string, Promise<Found>>()
+  fetched.set(request, known)
+  const found = new Map<string, Found>()
+  for (const url of urls) if (!known.has(url)) known.set(url, fetchOne(url, policy, signal))
+  for (const url of urls) found.set(url, await (known.get(url) as Promise<Found>))
+  return found
+}
+
+/** Never rejects. */
+async function fetchOne(url: string, policy: MediaPolicy, signal: Signal): Promise<Found> {
+  try {
+    return await policy.fetch(new URL(url), signal)
+  } catch (cause) {
+    const failure =
+      cause instanceof GatewayError ? cause : new GatewayError('invalid_request', 'it could not be fetched', { cause })
+    return { failure }
+  }
+}
+
+/** Without what it is about, a question is another one: the client learns why it could not be had. */
+function tellFailure({ message, cause }: GatewayError, at: string, { report }: Lane): void {
+  const fatal = report.losses.find(({ path, severity }) => path === at && severity === 'fatal')
+  if (fatal === undefined) {
+    report.add(loss(at, `it was to be sent as data, but ${message}`))
+    return
+  }
+  const param = at.slice(1).replaceAll('/', '.')
+  throw new GatewayError('invalid_request', `${param}: ${fatal.detail}, and as data neither: ${message}.`, {
+    param,
+    code: 'unsupported_parameter',
+    cause,
+  })
+}

@@ -1,0 +1,32 @@
+import type { Signal } from './signal.ts'
+
+/** What a URL led to. */
+export interface FetchedMedia {
+  readonly bytes: Uint8Array
+  /** Without parameters: `image/png`. */
+  readonly mediaType: string
+}
+
+/**
+ * Which images, documents and sounds the gateway may fetch itself where a client names them by URL. Without a policy it fetches
+ * nothing: a URL is passed on, or reported as lost where the upstream's format has no place for it.
+ *
+ * Who makes one decides which hosts may be asked, and has to see to it that a name does not lead into the own network:
+ * `mediaFetcher` of @modelgate/node does.
+ */
+export interface MediaPolicy {
+  /** Whether this may be fetched. Asked for every `http` and `https` URL in media of a request. */
+  allows(url: URL): boolean
+  /**
+   * Fetches it. What it rejects with is shown to the client if it is a GatewayError; of any other error it is only told that
+   * there was one. Aborting the signal is the client's leaving.
+   */
+  fetch(url: URL, signal: Signal): Promise<FetchedMedia>
+  /**
+   * `'needed'` (default): only what the target's format could not carry by its address, and never in calls that are passed on
+   * as they came. `'always'`: everything that is allowed, for upstreams that fetch nothing; such calls are rewritten.
+   */
+  readonly inline?: 'needed' | 'always'
+  /** Most URLs fetched for one call; a call with more is refused (400). Default 20. */
+  readonly maxCount?: number
+}

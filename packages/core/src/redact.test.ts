@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import { authorized } from './call-headers.ts'
+import { createGateway } from './gateway.ts'
+import { redact } from './redact.ts'
+import { openai } from './upstreams/openai.ts'
+import type { Upstream } from './upstreams/upstream.ts'
+
+const key = 'sk-qF7w2Xr9/Tz5bLk0+Vn3mHd8'
+const upstream = openai({
+  apiKey: key,
+  baseURL: 'http://10.1.2.3:9000/v1',
+  headers: { 'http-referer': 'https://app.test/of-ours', 'x-title': 'Ours' },
+})
+const never = { aborted: false, reason: undefined, addEventListener() {}, removeEventListener() {} }
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+
+describe('what is taken out of a text', () => {
+  it.each<[string, string, string]>([
+    ['a credential', `bad ${key}!`, 'bad ***!'],
+    ['a credential, each time', `${key} ${key}`, '*** ***'],
+    ['its beginning', `bad ${key.slice(0, 12)}… here`, 'bad ***… here'],
+    ['its end', `bad …${key.slice(-13)}`, 'bad …***'],
+    ['its middle, whatever stands around', `ab${key.slice(5, 18)}cd`, 'ab***cd'],
+    ['two parts of it', `${key.slice(0, 13)}****${key.slice(-12)}`, '**********'],
+    ['the URL-encoded', `?key=${encodeURIComponent(key)}&x`, '?key=***&x'],
+    ['the slashes of it escaped', `{"m":"${key.replace('/', '\\/')} \\" \\\\ \\n"}`, '{"m":"*** \\" \\\\ \\n"}'],
+    [
+      'the letters of it escaped',
+      `{"m":"${[...key].map((char) => `\\u00${char.charCodeAt(0).toString(16)}`).join('')}"}`,
+      '{"m":"***"}',
+    ],
+    ['no half of an escape with it', `{"m":"\\u00e9${key.slice(3)}\\n"}`, '{"m":"\\u00e9***\\n"}'],
+    ['the address', 'at http://10.1.2.3:9000/v1 by 10.1.2.3:9000', 'at [upstream]/v1 by [upstream]'],
+    ['a header of ours as a whole', 'from https://app.test/of-ours', 'from ***'],
+  ])('%s', (_, text, expected) => expect(redact(text, upstream)).toBe(expected))
+
+  it.each(['', 'x', 'ab', 'abc:'])('base64 of it behind %j', (before) => {
+    const text = redact(`basic ${base64(`${before}${key}`)} no`, upstream)
+    const windows = base64(`${before}${key}`)
+    for (let at = 4; at + 16 < windows.length; at++) expect(text).not.toContain(windows.slice(at, at + 12))
+    expect(text).toMatch(/^basic .{0,8}\*\*\*.{0,4} no$/)
+  })
+
+  it('every credential that was made for the latest calls, not only for the last one', async () => {
+    let made = 0
+    const hosted: Upstream = {
+      ...upstream,
+      authorize: () => ({ authorization: `Bearer ya29.token-${++made}-of-many` }),
+    }
+    const call = { method: 'POST', url: 'http://x.test', headers: {}, body: '{}' }
+    for (let calls = 0; calls < 3; calls++) await authorized(hosted, call, never)
+    expect(redact('ya29.token-1-of-many ya29.token-3-of-many', hosted)).toBe('*** ***')
+  })
+})
+
+it('an upstream hides nothing in its request id', async () => {
+  const ids: unknown[] = []
+  const gateway = createGateway({
+    auth: 'none',
+    upstreams: { up: upstream },
+    models: { '*': 'up' },
+    logger: false,
+    fetch: async () => Response.json({ choices: [] }, { headers: { 'x-request-id': `req-${key}` } }),
+    plugins: [{ name: 'witness', onFinish: ({ attempts }) => void ids.push(attempts[0]?.upstreamRequestId) }],
+  })
+  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hello' }] })
+  await gateway.fetch('http://gateway.test/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
+  expect(ids).toEqual(['req-***'])
+})
+
+describe('what is left as it is', () => {
+  it.each([
+    ['other words', 'max_tokens: 10'],
+    ['fewer characters of a credential', key.slice(0, 11)],
+    ['a part of what is no credential', 'see https://app.test/'],
+    ['escapes, where nothing is found', '{"a":"\\/ \\u0041 \\\\u0041 \\""}'],
+  ])('%s', (_, text) => expect(redact(text, upstream)).toBe(text))
+})

@@ -1,0 +1,66 @@
+import { getRequestListener } from '@hono/node-server'
+import type { GatewayError, Inbound } from '@modelgate/core'
+import { Hono } from 'hono'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { createFakeGateway, sleep, until } from '../../node/src/testing/fake-gateway.ts'
+import { dial, serve } from '../../node/src/testing/server.ts'
+import { honoMiddleware } from './node-middleware.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+})
+afterEach(() => {
+  // The sweep that finds nothing to watch ends the sweeping.
+  vi.advanceTimersByTime(10_000)
+  vi.useRealTimers()
+})
+
+/** Reads its body as an upload. */
+async function takeUpload(inbound: Inbound) {
+  let bytes = 0
+  try {
+    for await (const chunk of inbound.stream?.(1000) ?? []) bytes += chunk.length
+    return { status: 200, headers: {}, body: String(bytes) }
+  } catch (error) {
+    return { status: (error as GatewayError).info.status, headers: {}, body: '' }
+  }
+}
+
+async function start() {
+  const gateway = createFakeGateway()
+  const asked: Inbound[] = []
+  const handle = (inbound: Inbound): ReturnType<typeof gateway.handle> => {
+    asked.push(inbound)
+    return inbound.query === 'upload' ? takeUpload(inbound) : gateway.handle(inbound)
+  }
+  const app = new Hono().use('/ai/*', honoMiddleware({ ...gateway, handle }))
+  const { port } = await serve(getRequestListener(app.fetch))
+  return { asked, ...dial(port) }
+}
+
+it.each([
+  ['of a known length', 'content-length: 100', 'half', '/ai/v1/echo'],
+  ['without a length', 'transfer-encoding: chunked', '4\r\nhalf\r\n', '/ai/v1/echo'],
+  ['of an upload', 'content-length: 100', 'half', '/ai/v1/echo?upload'],
+])('answers 408 to a body %s that does not come', async (_name, framing, begin, path) => {
+  const { asked, socket, received } = await start()
+  socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\n${framing}\r\n\r\n${begin}`)
+  await until(() => asked.length === 1)
+  vi.advanceTimersByTime(20_000)
+  await sleep(20)
+  expect(received()).toBe('')
+  vi.advanceTimersByTime(10_000)
+  await until(() => received().startsWith('HTTP/1.1 408 '))
+})
+
+it('waits for a body that comes slowly but steadily', async () => {
+  const { asked, socket, received } = await start()
+  socket.write('POST /ai/v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 20000\r\n\r\n')
+  await until(() => asked.length === 1)
+  for (let sent = 0; sent < 20_000; sent += 2000) {
+    socket.write('a'.repeat(2000))
+    await sleep(20)
+    vi.advanceTimersByTime(5000)
+  }
+  await until(() => received().startsWith('HTTP/1.1 200 '))
+})

@@ -1,0 +1,41 @@
+import { BlockList, isIPv4, isIPv6 } from 'node:net'
+
+/** Networks that are somebody's own, or nobody's: not the public internet (IANA's registries of special-purpose addresses). */
+const special = new BlockList()
+for (const [network, bits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const)
+  special.addSubnet(network, bits, 'ipv4')
+for (const [network, bits] of [
+  // Protocols' own, Teredo, ORCHID and the like; documentation; 6to4, which leads to an IPv4 address.
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+] as const)
+  special.addSubnet(network, bits, 'ipv6')
+
+/** What of IPv6 is given out at all. Mapped and translated IPv4, loopback, link-local and unique local addresses are not in it. */
+const global6 = new BlockList()
+global6.addSubnet('2000::', 3, 'ipv6')
+
+/** Whether an address is one of the public internet. False for what is no address. */
+export function isPublicAddress(address: string): boolean {
+  if (isIPv4(address)) return !special.check(address, 'ipv4')
+  // A zone (`%eth0`) is of this machine.
+  return isIPv6(address) && !address.includes('%') && global6.check(address, 'ipv6') && !special.check(address, 'ipv6')
+}
