@@ -46,9 +46,9 @@ export function readSse(bytes: Uint8Array): Sent[] {
 const typeOf = (value: Json | undefined): string => textOf(objectOf(value).type)
 /** What an event is: some readers go by its name, others by its data. Nothing where the two contradict, or the data is no JSON. */
 function wordOf(value: Json | undefined, event: string): string {
-  const type = typeOf(value)
-  if (value === undefined || (type !== '' && event !== '' && type !== event)) return ''
-  return type === '' ? event : type
+  const { type } = objectOf(value)
+  if (value === undefined || (typeof type === 'string' && event !== '' && type !== event)) return ''
+  return textOf(type) === '' ? event : textOf(type)
 }
 const said = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== false
 
@@ -97,7 +97,8 @@ export function readTold(format: Format, bytes: Uint8Array): StreamTold {
   const events = readSse(bytes)
   const told = { events, successes: [] as number[], errors: [] as number[], broken: [] as number[] }
   for (const [place, { data, event }] of events.entries()) {
-    const parsed = parseJson(data)
+    // Blanks around it, a byte order mark among them, take nothing from it.
+    const parsed = parseJson(data.trim())
     // One format can be had as an array, and some servers send its elements by several.
     const values = Array.isArray(parsed) ? parsed : [parsed]
     if (values.some((value) => successes[format](data, value, event))) told.successes.push(place)
@@ -121,10 +122,13 @@ export interface Allowed {
 export function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): Allowed {
   const { events, successes: named, broken } = readTold(format, bytes)
   const places = (holds: (value: Json | undefined, event: string) => boolean): number[] =>
-    events.flatMap(({ data, event }, place) => (holds(parseJson(data), event) ? [place] : []))
+    events.flatMap(({ data, event }, place) => (holds(parseJson(data.trim()), event) ? [place] : []))
   const faults = places((value, event) => isFault(format, value, event, passed))
   // Some servers leave the name out, or give another.
   const ends = [...named, ...places((value) => terminals.has(typeOf(value)))]
+  // Google's own readers take both spellings; who passes an event on leaves that to its client.
+  if (format === 'gemini' && !passed)
+    ends.push(...places((value) => listOf(objectOf(value).candidates).some((one) => said(objectOf(one).finish_reason))))
   const bare = /(^|[\r\n])\s*\{/.test(new TextDecoder().decode(bytes))
   const fatal = Math.min(faults[0] ?? events.length, passed ? events.length : (broken[0] ?? events.length))
   return {
@@ -209,9 +213,13 @@ export function wrongStream(
   if (told.successes.length > 0 && told.errors.length > 0) return 'success and an error'
   if (told.successes.length === 0 && told.errors.length === 0) return 'neither success nor an error'
   if (told.errors.length === 1) {
-    const last = events.length - 1
-    const follows = client === 'responses' && typeOf(parseJson(events[last]?.data ?? '')) === 'response.failed'
-    if (told.errors[0] !== (follows ? last - 1 : last)) return 'the error is not its last word'
+    // That it still lives is no word of an answer.
+    const behind = events
+      .slice((told.errors[0] as number) + 1)
+      .map(({ data }) => typeOf(parseJson(data)))
+      .filter((type) => type !== 'keepalive')
+    const follows = client === 'responses' && behind[0] === 'response.failed' ? 1 : 0
+    if (behind.length > follows) return 'the error is not its last word'
   }
   return undefined
 }

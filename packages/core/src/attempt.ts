@@ -229,6 +229,7 @@ export class Attempt {
     try {
       response = await this.#send()
     } catch (cause) {
+      if (wasResent(cause)) this.#options.log.resent = true
       throw this.#reason(cause)
     }
     this.#doing = cutOff
@@ -325,7 +326,8 @@ export class Attempt {
     this.#abort()
     const error = this.#reason(cause)
     log.error = error.info.kind
-    if (wasResent(error.cause)) log.resent = true
+    // Of the cause itself: who stopped it, or the clock, has the word on the error, and knows nothing of it.
+    if (wasResent(cause)) log.resent = true
     log.latencyMs ??= Date.now() - this.#startedAt
     const { hints } = error
     ticket.over(error, hints?.waitMs)

@@ -1,10 +1,27 @@
-/** Arguments that one call of `fromCharCode` surely takes. */
-const chunk = 8192
+const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+/** Two digits at a time, for twelve bits; made when first needed, in the machine's own order of bytes. */
+let pairs: Uint16Array | undefined
+const decoder = new TextDecoder()
 
+function makePairs(): Uint16Array {
+  const text = [...digits].map((first) => [...digits].map((second) => first + second).join('')).join('')
+  return new Uint16Array(new TextEncoder().encode(text).slice().buffer)
+}
+
+/** By hand: through `btoa` media of 20 MB take a second, in which nobody else has a turn. */
 export function toBase64(bytes: Uint8Array): string {
-  let binary = ''
-  for (let at = 0; at < bytes.length; at += chunk) binary += String.fromCharCode(...bytes.subarray(at, at + chunk))
-  return btoa(binary)
+  pairs ??= makePairs()
+  const { length } = bytes
+  const text = new Uint16Array(Math.ceil(length / 3) * 2)
+  const whole = length - (length % 3)
+  let to = 0
+  for (let at = 0; at < whole; at += 3) {
+    const three = ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number)
+    text[to++] = pairs[three >> 12] as number
+    text[to++] = pairs[three & 4095] as number
+  }
+  const rest = bytes.subarray(whole)
+  return decoder.decode(text.subarray(0, to)) + (rest.length === 0 ? '' : btoa(String.fromCharCode(...rest)))
 }
 
 /** Either alphabet, with or without padding; undefined for what is no base64. */

@@ -11,9 +11,15 @@ it.each([
   ['signs', '我能吞下玻璃而不伤身体。'.repeat(3000), false],
   ['faces', '🙂🙃'.repeat(3000), false],
   ['words in escapes', 'Съешь ещё этих мягких французских булок. '.repeat(900), true],
+  ['signs in escapes, which look like data', '我能吞下玻璃而不伤身体。'.repeat(3000), true],
+  ['faces in escapes', '🙂🙃'.repeat(3000), true],
+  ['nothing but backslashes', '\\'.repeat(50_000), false],
+  ['what looks like escapes', '\\u4e2d'.repeat(9000), false],
+  ['paths', 'C:\\users\\nobody\\'.repeat(3000), false],
   ['lines and quotes', 'He said: "No."\n'.repeat(3000), false],
   ['an image', `data:image/png;base64,${image}`, false],
   ['bare data', image, false],
+  ['data in lines', image.replaceAll('A', '\n'), false],
 ])('%s are about what the value is estimated at', (_name, text, escaped) => {
   const value = { model: 'm', messages: [{ role: 'user', content: text }] }
   const json = JSON.stringify(value)

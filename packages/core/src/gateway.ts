@@ -100,7 +100,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       if (ledger.upstream !== undefined) Object.assign(reply.headers, callHeaders(ledger))
       else if (ledger.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(ledger))
       // Each retry of the client would be as many calls upstream again.
-      if (ledger.spent === true || ledger.attempts.length > 1) reply.headers['x-should-retry'] = 'false'
+      const [first, ...others] = ledger.attempts
+      if (ledger.spent === true || others.length > 0 || first?.resent === true)
+        reply.headers['x-should-retry'] = 'false'
       if (ledger.model !== '' || ledger.announced === true)
         settle(
           ledger,

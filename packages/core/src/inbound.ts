@@ -25,6 +25,11 @@ export interface Inbound {
   stream?(limit: number): AsyncIterable<Uint8Array>
   /** A place for an upload that is better not held in memory. Absent: uploads stay in memory, within the limit for other bodies. */
   openSpool?(): Spool
+  /**
+   * Waits for a turn of its own, before a piece of work that takes some milliseconds: everybody else's sockets are seen to first, and
+   * no two such pieces are done without a look at them in between. Absent: a timer has to do.
+   */
+  turn?(): Promise<void>
   /** Aborted when the client has left before the reply was finished. */
   readonly signal: Signal
 }

@@ -29,4 +29,6 @@ export interface MediaPolicy {
   readonly inline?: 'needed' | 'always'
   /** Most URLs fetched for one call; a call with more is refused (400). Default 20. */
   readonly maxCount?: number
+  /** Most bytes of all that is fetched for one call; a call with more is refused (400). Default 64 MiB. */
+  readonly maxTotalBytes?: number
 }

@@ -184,3 +184,20 @@ describe('about a text that was cut', () => {
     expect(acceptorOf(z.string().max(100))(cutText)).toBe(true)
   })
 })
+
+it('more values and names than may be are refused at once, wherever they stand', () => {
+  const body = (values: number): Uint8Array =>
+    encoder.encode(`{"model":"m","messages":[${'{},'.repeat(values)}"${prose}"],"broken":`)
+  const read = (bytes: Uint8Array) =>
+    outlinedBody(bytes, {
+      maxDepth: 9,
+      maxValues: 1000,
+      complete: (value) => value,
+      validate: (value) => value as JsonObject,
+      model: undefined,
+      modelPrefix: undefined,
+      passes: () => true,
+    })
+  expect(() => read(body(5000))).toThrow('more than 1000 values and names')
+  expect(read(body(10))).toBeUndefined()
+})

@@ -26,7 +26,7 @@ interface Reading {
 
 /**
  * Checks a large body by its outline: no text as long as the body is made, and no value as large. Undefined where that does not
- * suffice or does not pay, which says nothing against the body: it has to be read whole.
+ * suffice or does not pay, which says nothing against the body: it has to be read whole. Throws GatewayError for too many values.
  */
 export function outlinedBody(bytes: Uint8Array, reading: Reading): RequestBody | undefined {
   const model = reading.model ?? modelIn(bytes)

@@ -7,6 +7,7 @@ import { scanJson } from './json/scan.ts'
 import type { RequestBody } from './lanes/wire.ts'
 import { lazily } from './lazily.ts'
 import type { RequiredHeader } from './routes.ts'
+import { tooManyValues } from './too-many-values.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -20,6 +21,12 @@ export interface FromPath {
 
 /** Smaller bodies are read whole in the time that an outline would take. */
 const largeBytes = 32_768
+
+/**
+ * Larger bodies are read piece by piece, each piece in a turn of its own: they can take some hundred milliseconds, and others wait for
+ * one piece at most.
+ */
+const hugeBytes = 1 << 20
 
 /** What reads large bodies. */
 export const outliner = lazily(() => import('./outlined-body.ts').then(({ outlinedBody }) => outlinedBody))
@@ -46,6 +53,8 @@ export async function readRequest(
       `Unsupported content type '${type.slice(0, 100)}': send 'application/json'.`,
     )
   const bytes = await inbound.read(limits.bodyBytes)
+  const huge = bytes.length >= hugeBytes
+  if (huge) await turnOf(inbound)
   if (bytes.length === 0) throw new GatewayError('invalid_request', 'The request has no body: send a JSON object.')
   const validate = validation instanceof Promise ? await validation : validation
   const complete = (body: Json): Json => (fromPath === undefined ? body : withPath(body, fromPath))
@@ -56,6 +65,7 @@ export async function readRequest(
     const { depth: maxDepth, values: maxValues } = limits
     const outlined = outlinedBody(bytes, { maxDepth, maxValues, complete, validate, model, modelPrefix, passes })
     if (outlined !== undefined) return outlined
+    if (huge) await turnOf(inbound)
   }
   let text: string
   try {
@@ -63,24 +73,26 @@ export async function readRequest(
   } catch {
     throw new GatewayError('invalid_request', 'The request body is not valid UTF-8.')
   }
+  if (huge) await turnOf(inbound)
   const { tooDeep, tooMany, members } = scanJson(text, limits.depth, limits.values)
   if (tooDeep) throw new GatewayError('invalid_request', `The request body nests deeper than ${limits.depth} levels.`)
-  if (tooMany)
-    throw new GatewayError(
-      'invalid_request',
-      `The request body holds more than ${limits.values} values and names: send less at a time.`,
-    )
+  if (tooMany) throw tooManyValues(limits.values)
+  if (huge) await turnOf(inbound)
   let body: Json
   try {
     body = JSON.parse(text) as Json
   } catch {
     throw new GatewayError('invalid_request', 'We could not parse the JSON body of your request: it is not valid JSON.')
   }
+  if (huge) await turnOf(inbound)
   const value = validate(complete(body))
   // A byte order mark is gone from the text; sending the bytes on would bring it back.
   const sent = bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes
   return { bytes: sent, text, members, value, outline: undefined, modelPrefix }
 }
+
+/** Not by a promise that calls share: on some runtimes those belong to the request that made them. */
+const turnOf = (inbound: Inbound): Promise<void> => inbound.turn?.() ?? new Promise((resolve) => setTimeout(resolve, 0))
 
 /** What the path says, put where every format's codec looks for it. The path was checked; a body that says otherwise is refused. */
 function withPath(body: Json, { model, stream, modelPrefix = '' }: FromPath): Json {

@@ -226,6 +226,23 @@ describe('what the gateway knows', () => {
     expect(called).toHaveLength(5 + calls)
   })
 
+  it.each([
+    ['with the same function for them is kept', true, 0],
+    ['with another function for them is new: they may be another account’s', false, 1],
+  ])('of failures: an upstream that asks for its tokens, %s', async (_, same, calls) => {
+    const { gateway, named, chat, called } = setUp(down)
+    const base = openai({ baseURL: 'http://one/v1' })
+    const asks = (token: string) => ({ ...base, authorize: () => ({ authorization: `Bearer ${token}` }) })
+    const first = asks('of-one')
+    const config = (a: typeof first) => named('one', { upstreams: { a }, models: { real: 'a' } } as object)
+    gateway.reconfigure(config(first))
+    for (let n = 0; n < 5; n++) await chat('one')
+    expect((await chat('one')).status).toBe(503)
+    gateway.reconfigure(config(same ? { ...first } : asks('of-another')))
+    await chat('one')
+    expect(called).toHaveLength(5 + calls)
+  })
+
   it('of an upstream whose calls go on meanwhile is the same for old and new calls', async () => {
     const { gateway, named, chat, called } = setUp(down)
     const begun = [1, 2, 3, 4, 5].map(() => chat('one'))

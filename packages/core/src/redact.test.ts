@@ -41,6 +41,22 @@ describe('what is taken out of a text', () => {
     expect(text).toMatch(/^basic .{0,8}\*\*\*.{0,4} no$/)
   })
 
+  it.each(['\\', '\\u', 'C:\\', '\n', '\u00e9', '"', '\\\\'])(
+    'all of a short one behind %j, and JSON stays JSON',
+    (before) => {
+      const short = 'ub7f2-Kx9wQz'
+      const text = redact(JSON.stringify({ m: `${before}${short}` }), openai({ apiKey: short }))
+      expect(JSON.parse(text)).toEqual({ m: `${before}***` })
+    },
+  )
+
+  it('in a time that grows with the text only, also where much of it is like a part of a credential', () => {
+    const near = `${key.slice(0, 11)} `.repeat(40_000)
+    const start = performance.now()
+    expect(redact(near, upstream)).toBe(near)
+    expect(performance.now() - start).toBeLessThan(1000)
+  })
+
   it('every credential that was made for the latest calls, not only for the last one', async () => {
     let made = 0
     const hosted: Upstream = {

@@ -71,7 +71,7 @@ function withoutParts(text: string, grams: Needles['grams']): string {
       if (run.end - run.begin > end - begin) ({ begin, end } = run)
     }
     if (end - begin < tell) continue
-    clean += `${text.slice(from, begin)}***`
+    clean += `${text.slice(from, behindEscape(text, begin))}***`
     from = end
   }
   return from === 0 ? text : clean + text.slice(from)
@@ -83,13 +83,19 @@ function runAround(text: string, at: number, from: number, needle: string, place
   while (at - before > from && place > before && text[at - before - 1] === needle[place - before - 1]) before++
   let behind = step
   while (at + behind < text.length && text[at + behind] === needle[place + behind]) behind++
-  return { begin: behindEscape(text, at - before), end: at + behind }
+  return { begin: at - before, end: at + behind }
 }
 
 /** The text may be JSON, and must stay it: half an escape is none. */
 function behindEscape(text: string, begin: number): number {
-  const slash = begin > 0 ? text.lastIndexOf('\\', begin - 1) : -1
-  if (slash < begin - 5 || slash < 0) return begin
+  // No further back than an escape is long: what is looked for in all of a long text, time and again, takes its time squared.
+  let slash = begin - 1
+  while (slash > begin - 6 && text[slash] !== '\\') slash--
+  if (text[slash] !== '\\') return begin
+  let first = slash
+  while (text[first - 1] === '\\') first--
+  // Of two in a row the second begins nothing.
+  if ((slash - first) % 2 === 1) return begin
   return Math.max(begin, slash + (text[slash + 1] === 'u' ? 6 : 2))
 }
 

@@ -2,6 +2,7 @@ import { tokensByCharacters } from './estimate-characters.ts'
 import type { Says } from './formats/codec.ts'
 import type { Json } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
+import { nestsDeeper } from './json/scan.ts'
 import { type Run, sampled } from './sse/alike.ts'
 import { createSseDecoder } from './sse/decode.ts'
 
@@ -116,7 +117,11 @@ const nothing: readonly number[] = []
 
 const silent: Said = { add() {}, addRun() {}, last: () => '', tokens: () => 0 }
 
+/** More levels take longer to read than the estimate is worth, and in the end all there is room for. */
+const mostLevels = 1000
+
 function wordsIn(data: string, keys: readonly string[]): number {
+  if (nestsDeeper(data, mostLevels)) return 0
   try {
     return saidIn(JSON.parse(data) as Json, keys)
   } catch {

@@ -1,5 +1,5 @@
 import { GatewayError, type Inbound, type Signal, type Spool, toInbound } from '@modelgate/core'
-import { clientSignal, fileSpool, paced, pacedRead } from '@modelgate/node'
+import { clientSignal, fileSpool, paced, pacedRead, turn } from '@modelgate/node'
 import type { Context } from 'hono'
 
 /** Node's own objects, where @hono/node-server has made the request of them. */
@@ -48,6 +48,10 @@ export class HonoInbound implements Inbound {
 
   openSpool(): Spool {
     return fileSpool()
+  }
+
+  turn(): Promise<void> {
+    return turn()
   }
 
   async #read(limit: number): Promise<Uint8Array> {

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { fileSpool } from './file-spool.ts'
 
@@ -33,4 +34,20 @@ describe('a spool', () => {
     await expect(collect(spool.read(0, 10))).rejects.toThrow()
     await expect(spool.write(piece(9))).rejects.toThrow('closed')
   })
+
+  // Where the system tells what a process has open.
+  it.runIf(existsSync('/proc/self/fd'))(
+    'that is closed while its file is being opened leaves no file open',
+    async () => {
+      const open = (): number => readdirSync('/proc/self/fd').length
+      const before = open()
+      for (let index = 0; index < 8; index++) {
+        const spool = fileSpool()
+        const writing = spool.write(piece(index, 2_000_000))
+        spool.close()
+        await expect(writing).rejects.toThrow('closed')
+      }
+      expect(open()).toBe(before)
+    },
+  )
 })

@@ -20,7 +20,11 @@ export function fileSpool(): Spool {
 
   const append = async (chunk: Uint8Array): Promise<void> => {
     file ??= await openNameless()
-    if (closed) throw new Error('The spool is closed.')
+    if (closed) {
+      // It was opened while nobody wanted it any more.
+      await file.close().catch(() => {})
+      throw new Error('The spool is closed.')
+    }
     for (const piece of [...small.splice(0), chunk]) await writeWhole(file, piece)
   }
   return {

@@ -3,6 +3,7 @@ import { createCanceller, GatewayError, type Inbound, type Signal, type Spool } 
 import { fileSpool } from './file-spool.ts'
 import { readBody } from './read-body.ts'
 import { streamBody } from './stream-body.ts'
+import { turn } from './turn.ts'
 
 /**
  * An `IncomingMessage` as the gateway's inner currency, without a `Request` in between. A class, and its signal made
@@ -44,6 +45,10 @@ export class NodeInbound implements Inbound {
 
   openSpool(): Spool {
     return fileSpool()
+  }
+
+  turn(): Promise<void> {
+    return turn()
   }
 
   get signal(): Signal {

@@ -4,6 +4,7 @@ export { clientSignal } from './inbound.ts'
 export { nodeListener } from './listener.ts'
 export { type MediaFetcherOptions, mediaFetcher } from './media-fetcher.ts'
 export { paced, pacedRead } from './paced.ts'
+export { turn } from './turn.ts'
 export {
   sharedTransport,
   type UndiciTransport,

@@ -22,6 +22,8 @@ export interface MediaFetcherOptions {
   inline?: 'needed' | 'always'
   /** See MediaPolicy. */
   maxCount?: number
+  /** See MediaPolicy. */
+  maxTotalBytes?: number
 }
 
 const usualTypes = ['image/*', 'audio/*', 'video/*', 'application/pdf', 'text/plain']
@@ -35,7 +37,7 @@ const mostRedirects = 3
  * @throws TypeError for hosts that are none
  */
 export function mediaFetcher(options: MediaFetcherOptions): MediaPolicy {
-  const { hosts, insecure = false, inline, maxCount } = options
+  const { hosts, insecure = false, inline, maxCount, maxTotalBytes } = options
   for (const host of hosts)
     if (!/^(\*\.)?[a-z0-9.:[\]_-]+$/i.test(host) || host.includes('/') || /:\d+$/.test(host))
       throw new TypeError(
@@ -55,6 +57,7 @@ export function mediaFetcher(options: MediaFetcherOptions): MediaPolicy {
     fetch: (url, signal) => fetchMedia(url, signal, allows, options),
     ...(inline === undefined ? {} : { inline }),
     ...(maxCount === undefined ? {} : { maxCount }),
+    ...(maxTotalBytes === undefined ? {} : { maxTotalBytes }),
   }
 }
 
@@ -85,6 +88,7 @@ async function fetchMedia(
     throw refused(`it redirects more than ${mostRedirects} times`)
   } catch (cause) {
     if (controller.signal.aborted) throw controller.signal.reason
+    // In the same words for a name that does not exist, one that leads into the own network, and a host that does not answer.
     throw cause instanceof GatewayError ? cause : refused('its host could not be reached', cause)
   } finally {
     clearTimeout(timer)
@@ -142,7 +146,7 @@ async function pinned(
   const addresses = family > 0 ? [{ address: literal, family }] : await lookup(hostname, { all: true })
   const [first] = addresses
   if (first === undefined || !addresses.every(({ address }) => allowAddress(address)))
-    throw refused('its host is not on the public internet')
+    throw new Error(`'${hostname}' is not on the public internet`)
   return (_hostname, { all }, done) => {
     if (all === true) done(null, addresses)
     else done(null, first.address, first.family)

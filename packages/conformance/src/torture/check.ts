@@ -10,6 +10,8 @@ export type Outcome =
       readonly figure: string
       /** What fell short, case by case, for who wants to mend it. */
       readonly notes?: readonly string[]
+      /** What of the promise cannot be reached on Node: the figure reached, and the reason. All else of it has to hold. */
+      readonly limit?: string
     }
   | { readonly skipped: string }
 

@@ -135,7 +135,8 @@ async function main(): Promise<number> {
       onRow: (row) => console.log(line(row)),
     })
     const counts = summary(came)
-    console.log(`${name}: ${counts.held} held, ${counts.short} fell short, ${counts.skipped} not asked`)
+    const limited = counts.limited === 0 ? '' : ` (${counts.limited} within a limit of Node's)`
+    console.log(`${name}: ${counts.held} held${limited}, ${counts.short} fell short, ${counts.skipped} not asked`)
     held += counts.held
     fallen += counts.short
     results.push(asJson(name, came))

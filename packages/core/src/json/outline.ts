@@ -1,3 +1,4 @@
+import { tooManyValues } from '../too-many-values.ts'
 import { isSpace, type Member, Scanner } from './scan.ts'
 import { StringBytes } from './string-bytes.ts'
 
@@ -38,16 +39,17 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * it as it was written, faults included. So a parser that takes the outline would take the document, and finds the same in it
  * but for the texts that were cut.
  *
- * Undefined where the document has to be read whole: it is no UTF-8, it nests too deep or holds too much, a string is broken or shunned, or too
+ * Undefined where the document has to be read whole: it is no UTF-8, it nests too deep, a string is broken or shunned, or too
  * little can be cut for an outline to be worth it.
  *
+ * @param maxValues there may be so many values and names; of more, no more is looked at. Throws GatewayError
  * @param shunned no string, and nothing that is quoted within one, may begin with one of these
  */
 export function outlineOf(
   bytes: Uint8Array,
   maxDepth: number,
   shunned: readonly Uint8Array[],
-  maxValues?: number,
+  maxValues = Number.POSITIVE_INFINITY,
 ): Outline | undefined {
   const strings = new StringBytes(bytes, shunned)
   const scanner = new Scanner(bytes, maxDepth, maxValues)
@@ -65,7 +67,8 @@ export function outlineOf(
       continue
     }
     const end = strings.end(at)
-    if (end < 0 || scanner.stopped || size > out.length) return undefined
+    if (scanner.tooMany) throw tooManyValues(maxValues)
+    if (end < 0 || scanner.tooDeep || size > out.length) return undefined
     scanner.string(at, end)
     if (end - at > keptBytes && !isKey(bytes, end)) {
       if (scanner.key !== undefined) cutKeys.add(scanner.key)
@@ -74,7 +77,8 @@ export function outlineOf(
       at = end
     } else while (at < end) out[size++] = bytes[at++] as number
   }
-  if (scanner.stopped || size > out.length) return undefined
+  if (scanner.tooMany) throw tooManyValues(maxValues)
+  if (scanner.tooDeep || size > out.length) return undefined
   try {
     return { text: decoder.decode(out.subarray(0, size)), members: scanner.members, cutKeys, farTexts }
   } catch {

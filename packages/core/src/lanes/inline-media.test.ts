@@ -149,6 +149,16 @@ describe('media named by URL', () => {
     expect(fetched).toEqual([])
   })
 
+  test('more bytes than the policy’s number are refused, and not all fetched first', async () => {
+    const { media, fetched } = policy({ maxTotalBytes: 3 * png.length })
+    const { chat } = setUp(answers, { media })
+    const images = Array.from({ length: 12 }, (_, number) => image(`https://images.test/${number}.png`))
+    const answer = await chat({ model: 'gemini-x', ...asked(...images) })
+    expect(answer.status).toBe(400)
+    expect(await answer.text()).toContain('larger than 12 bytes together')
+    expect(fetched).toHaveLength(4)
+  })
+
   test('a policy that is none is refused with what to write instead', () => {
     expect(() => setUp(answers, { media: {} as MediaPolicy })).toThrow(/mediaFetcher\(\{ hosts/)
   })

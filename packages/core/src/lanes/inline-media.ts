@@ -2,7 +2,7 @@ import { toBase64 } from '../base64.ts'
 import { GatewayError } from '../errors.ts'
 import type { Loss, MediaPart, ModelRequest, Part } from '../formats/ir.ts'
 import { loss } from '../formats/shared/report.ts'
-import type { FetchedMedia, MediaPolicy } from '../media.ts'
+import type { MediaPolicy } from '../media.ts'
 import type { Signal } from '../signal.ts'
 import type { Lane } from './lane.ts'
 import type { RequestBody } from './wire.ts'
@@ -17,7 +17,8 @@ export interface MediaFetching {
 /** An edit of the decoded request, before it is encoded for the upstream. */
 export type Edit = (model: ModelRequest) => void
 
-type Found = FetchedMedia | { readonly failure: GatewayError }
+/** In base64 from the beginning: each of a call's targets is sent it so. */
+type Found = { readonly mediaType: string; readonly data: string } | { readonly failure: GatewayError }
 type Addressed = MediaPart & { source: { type: 'url'; url: string } }
 
 /** What was fetched for a request: its other targets need not fetch it again. */
@@ -45,7 +46,7 @@ export async function withMedia(
   const lane = translate((model) => {
     for (const part of addressedIn(model)) {
       const media = found.get(part.source.url)
-      if (media !== undefined && !('failure' in media)) putIn(part, media.mediaType, toBase64(media.bytes))
+      if (media !== undefined && !('failure' in media)) putIn(part, media.mediaType, media.data)
     }
   })
   for (const { source, at = '' } of wanted) {
@@ -104,13 +105,15 @@ function putIn(part: MediaPart, mediaType: string, data: string): void {
   part.mediaType = mediaType
 }
 
+const atOnce = 4
+
 async function fetchAll(
   urls: ReadonlySet<string>,
   request: RequestBody,
   policy: MediaPolicy,
   signal: Signal,
 ): Promise<ReadonlyMap<string, Found>> {
-  const { maxCount = 20 } = policy
+  const { maxCount = 20, maxTotalBytes = 64 * 1024 * 1024 } = policy
   if (urls.size > maxCount)
     throw new GatewayError(
       'invalid_request',
@@ -119,15 +122,32 @@ async function fetchAll(
   const known = fetched.get(request) ?? new Map<string, Promise<Found>>()
   fetched.set(request, known)
   const found = new Map<string, Found>()
-  for (const url of urls) if (!known.has(url)) known.set(url, fetchOne(url, policy, signal))
-  for (const url of urls) found.set(url, await (known.get(url) as Promise<Found>))
+  const all = [...urls]
+  let chars = 0
+  // A few at a time: what is too much in all must not be here in all first.
+  for (let at = 0; at < all.length; at += atOnce) {
+    const some = all.slice(at, at + atOnce)
+    for (const url of some) if (!known.has(url)) known.set(url, fetchOne(url, policy, signal))
+    for (const url of some) {
+      const media = await (known.get(url) as Promise<Found>)
+      if ('data' in media) chars += media.data.length
+      found.set(url, media)
+    }
+    // Base64: four characters for three bytes.
+    if (chars * 0.75 > maxTotalBytes)
+      throw new GatewayError(
+        'invalid_request',
+        `The files that the request names by URL are larger than ${maxTotalBytes} bytes together.`,
+      )
+  }
   return found
 }
 
 /** Never rejects. */
 async function fetchOne(url: string, policy: MediaPolicy, signal: Signal): Promise<Found> {
   try {
-    return await policy.fetch(new URL(url), signal)
+    const { bytes, mediaType } = await policy.fetch(new URL(url), signal)
+    return { mediaType, data: toBase64(bytes) }
   } catch (cause) {
     const failure =
       cause instanceof GatewayError ? cause : new GatewayError('invalid_request', 'it could not be fetched', { cause })

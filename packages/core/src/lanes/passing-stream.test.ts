@@ -323,6 +323,14 @@ describe('a stream that passes', () => {
     )
   })
 
+  it.each(['chat', 'messages', 'responses'] as const)('is whole whatever is broken behind its end: %s', (format) => {
+    const whole = encodeAllSse(made[format])
+    const { text, state, thrown } = outcome({ format, edited: false, seen: false }, [bytes(`${whole}data: null\n\n`)])
+    expect(text).toBe(whole)
+    expect(thrown).toBeUndefined()
+    expect(state).toMatchObject({ ended: true, error: undefined })
+  })
+
   it('is the same for events that are too long to be compared, and chunks too long to be copied', () => {
     const long = [1, 9000, 2, 200_000, 3].map((length) => said({ content: 'é"'.repeat(length) }))
     const text = encodeAllSse([...made.chat.slice(0, 15), ...long, ...made.chat.slice(15)])

@@ -196,7 +196,14 @@ class PassingStream implements AnswerStream {
   #fateOf(event: SseEvent): Fate {
     const tap = this.state
     if (tap.error !== undefined) return 'drop'
-    const keep = tap.push(event)
+    let keep: boolean
+    try {
+      keep = tap.push(event)
+    } catch (cause) {
+      // The answer is whole: nothing that is broken behind its end takes that back.
+      if (!tap.ended) throw cause
+      return 'drop'
+    }
     this.#said.add(event.data)
     if (tap.error === undefined && tap.failing !== true) return keep ? 'pass' : 'withhold'
     if (keep) return 'redact'

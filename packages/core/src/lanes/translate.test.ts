@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { codecs } from '../formats/index.ts'
 import type { Format, JsonObject } from '../formats/ir.ts'
 import { translateLane } from './translate.ts'
@@ -125,6 +125,17 @@ describe('an event that nests too deep', () => {
     stream.push(bytes(started))
     expect(() => stream.push(bytes(ending))).toThrow('nests too deep')
     expect(stream.state.ended).toBe(false)
+  })
+
+  test('costs no time when its words are counted', () => {
+    const stream = laneOf('messages', 'gemini', true).openStream()
+    stream.push(bytes('data: {"candidates":[{"content":{"parts":[{"text":"one"}],"role":"model"}}]}\n\n'))
+    const event = `data: {"candidates":[],"x":${'{"a":'.repeat(100_000)}{}${'}'.repeat(100_000)}}\n\n`
+    expect(() => stream.push(bytes(event))).toThrow('nests too deep')
+    const parse = vi.spyOn(JSON, 'parse')
+    expect(stream.said?.()).toBe(1)
+    expect(parse.mock.calls.some(([text]) => text.length > 1000)).toBe(false)
+    parse.mockRestore()
   })
 })
 

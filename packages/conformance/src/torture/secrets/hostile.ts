@@ -146,6 +146,12 @@ export async function tryHostile(setting: Setting, target: Target, enemy: Target
 
 export const mostRaiseMs = 50
 
+/**
+ * What 31 MB bodies, four at a time and without a pause, may come to where the machine has two processors and this kit takes its share:
+ * above it something is done in one piece that should not be.
+ */
+export const mostRaiseByHugeMs = 1000
+
 export const worstOf = (harms: readonly Harm[]): string =>
   harms
     .map(({ way, acts, raise, machine }) => {

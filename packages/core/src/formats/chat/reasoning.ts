@@ -1,5 +1,5 @@
 import type { Json, JsonObject, ReasoningPart, Report, Sealed } from '../ir.ts'
-import { parseObject } from '../shared/json-text.ts'
+import { innerObject } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
 import { dropNulls, inWords, isObject, leftover, putBack, takeNumber, takeString, unread } from '../shared/reader.ts'
 import { ownExtra } from '../shared/report.ts'
@@ -74,7 +74,7 @@ function decodeDetail(detail: JsonObject, at: string | undefined): ReasoningPart
 /** The fields that stand for a seal: its text under `key`, or the object that the upstream wrote. */
 function sealFields(seal: Sealed | undefined, key: 'data' | 'signature'): JsonObject {
   if (seal === undefined) return {}
-  return (seal.issuer === 'chat' ? parseObject(seal.data) : undefined) ?? { [key]: writeSeal(seal, 'chat') }
+  return (seal.issuer === 'chat' ? innerObject(seal.data) : undefined) ?? { [key]: writeSeal(seal, 'chat') }
 }
 
 const summaryType = 'reasoning.summary'
@@ -112,4 +112,4 @@ export function decodeCallSeal(content: JsonObject): Sealed {
 }
 
 export const encodeCallSeal = (seal: Sealed): JsonObject =>
-  (seal.issuer === 'chat' ? parseObject(seal.data) : undefined) ?? { seal: writeSeal(seal, 'chat') }
+  (seal.issuer === 'chat' ? innerObject(seal.data) : undefined) ?? { seal: writeSeal(seal, 'chat') }

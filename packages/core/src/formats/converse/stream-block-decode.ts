@@ -3,7 +3,7 @@ import { concatBytes } from '../../bytes.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { createPartWriter, type PartWriter } from '../messages/stream-block-decode.ts'
-import { parseJson } from '../shared/json-text.ts'
+import { innerJson } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { customInput } from '../shared/tool-input.ts'
@@ -115,7 +115,7 @@ function openServerCall(start: JsonObject, writer: PartWriter): BlockDecoder {
     delta(delta) {
       input += textOf(isObject(delta.toolUse) && delta.toolUse.input)
     },
-    stop: () => writer.end(writer.start(nativeBlock({ toolUse: { ...start, input: parseJson(input) ?? input } }))),
+    stop: () => writer.end(writer.start(nativeBlock({ toolUse: { ...start, input: innerJson(input) ?? input } }))),
   }
 }
 

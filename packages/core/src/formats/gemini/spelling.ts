@@ -1,4 +1,4 @@
-import type { JsonObject } from '../ir.ts'
+import type { Json, JsonObject } from '../ir.ts'
 
 const joint = /(?<=[A-Za-z0-9])_([a-z0-9])/g
 const camel = (key: string): string =>
@@ -16,12 +16,13 @@ function isCamel(source: JsonObject): boolean {
 }
 
 function toCamel(source: JsonObject): JsonObject {
-  const out: JsonObject = {}
+  const fields: [string, Json][] = []
   for (const key of Object.keys(source)) {
     const name = camel(key)
-    if (name === key || source[name] === undefined) out[name] = source[key] ?? null
+    if (name === key || source[name] === undefined) fields.push([name, source[key] ?? null])
   }
-  return out
+  // Assigned, a field of the name `__proto__` would bring all that is in it.
+  return Object.fromEntries(fields)
 }
 
 /** As `respell`, but the object itself where it is spelt so already: for the chunks of a stream. */

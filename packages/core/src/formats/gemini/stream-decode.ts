@@ -110,9 +110,10 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
         tellUsage(mould.usage)
         return drain()
       }
-      plain = undefined
       const data = event.data.trim()
+      // It says nothing: what was learned still holds.
       if (data === '') return []
+      plain = undefined
       let parsed: unknown
       try {
         parsed = JSON.parse(data)

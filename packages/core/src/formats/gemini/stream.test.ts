@@ -18,6 +18,27 @@ const encode = (...events: ModelEvent[]): JsonObject[] =>
 const last = chunk([{ text: '' }], { finishReason: 'STOP' })
 
 describe('a stream from upstream', () => {
+  test('has no answer in what a field of an odd name holds', () => {
+    const odd = JSON.stringify({ odd_name: last }).replace('odd_name', '__proto__')
+    const events = run(geminiCodec.decodeStream(testContext()), [...sse(chunk([{ text: 'a' }])), { data: odd }])
+    expect(events.map(({ type }) => type)).not.toContain('choice-end')
+    expect(events.at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream_truncated' } })
+  })
+
+  test('has its sources where they are, also behind an event that says nothing', () => {
+    const source = {
+      groundingChunks: [{ web: { uri: 'u' } }],
+      groundingSupports: [{ segment: { endIndex: 6 }, groundingChunkIndices: [0] }],
+    }
+    const words = sse(...['ab', 'cd', 'ef'].map((text) => chunk([{ text }])))
+    words.splice(2, 0, { data: '' })
+    const events = [...words, ...sse(chunk([{ text: '' }], { finishReason: 'STOP', groundingMetadata: source }))]
+    const told = run(geminiCodec.decodeStream(testContext()), events)
+    expect(told).toContainEqual(
+      expect.objectContaining({ delta: { type: 'citation', citation: { url: 'u', start: 0, end: 6 } } }),
+    )
+  })
+
   test('is text, thoughts and whole calls, told as they come', () => {
     expect(
       decode(

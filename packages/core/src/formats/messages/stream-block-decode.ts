@@ -1,6 +1,6 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, JsonObject, ModelEvent, Part, ToolCallPart } from '../ir.ts'
-import { parseJson } from '../shared/json-text.ts'
+import { innerJson } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { customInput } from '../shared/tool-input.ts'
@@ -154,7 +154,7 @@ function openWhole(start: JsonObject, writer: PartWriter): BlockDecoder {
       }
     },
     stop() {
-      if (input !== '') block.input = parseJson(input) ?? input
+      if (input !== '') block.input = innerJson(input) ?? input
       writer.end(writer.start(nativeBlock(block)))
     },
   }

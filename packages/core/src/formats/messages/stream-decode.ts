@@ -150,6 +150,8 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
         growing?.more?.(text)
         return [mould.delta(text)]
       }
+      // Some servers keep a stream alive with no more than a name.
+      if (source.data === '' && source.event !== 'error') return []
       out = []
       const event = parseObject(source.data)
       if (event === undefined) failBadly('The upstream sent a stream event that is not a JSON object.')

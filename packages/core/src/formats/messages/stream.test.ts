@@ -14,6 +14,14 @@ function decode(events: readonly SseEvent[], request: Partial<ModelRequest> = {}
 const partsOf = (out: readonly ModelEvent[]): Part[] => foldEvents(out).choices[0]?.parts ?? []
 
 describe('reading a stream', () => {
+  test('passes over an event of a name alone, unless that says that the answer failed', () => {
+    const said = block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'a' })
+    const types = (event: SseEvent) =>
+      decode([start, event, ...said, ...ending('end_turn')]).out.map(({ type }) => type)
+    expect(types({ event: 'ping', data: '' }).at(-1)).toBe('response-end')
+    expect(types({ event: 'error', data: '' }).at(-1)).toBe('error')
+  })
+
   test.each<[string, SseEvent[], Part[]]>([
     ['no blocks at all', [], []],
     [

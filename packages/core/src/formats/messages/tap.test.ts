@@ -47,6 +47,7 @@ describe('tapping a stream', () => {
   test.each([
     ['half an event', [start, { event: 'content_block_delta', data: '{"type":"content_block_delta","index' }]],
     ['garbage', [start, { event: 'message_delta', data: 'garbage' }]],
+    ['an error that has no more than its name', [start, { event: 'error', data: '' }]],
     [
       'an end that only looks like one',
       [start, { event: 'message_stop', data: '{"type":"mes\n{"type":"message_stop"}' }],

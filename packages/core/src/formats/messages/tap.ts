@@ -97,7 +97,7 @@ export function tapStream(): StreamTap {
     finish: undefined,
     push(event) {
       tap.plain = false
-      if (event.event === ':' || event.data === '') return true
+      if (event.event === ':' || (event.data === '' && event.event !== 'error')) return true
       checkWhole(event.data)
       return look(event)
     },

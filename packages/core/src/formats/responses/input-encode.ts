@@ -9,7 +9,7 @@ import type {
   ToolResultPart,
   Turn,
 } from '../ir.ts'
-import { parseObject } from '../shared/json-text.ts'
+import { innerObject } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
@@ -228,5 +228,5 @@ export function callFields(
 
 /** A call of the function that stood for the client's tool search. */
 export function searchCall(id: string, input: string): JsonObject {
-  return { type: 'tool_search_call', call_id: id, execution: 'client', arguments: parseObject(input) ?? {} }
+  return { type: 'tool_search_call', call_id: id, execution: 'client', arguments: innerObject(input) ?? {} }
 }

@@ -4,7 +4,7 @@ import type { MutableTap, ResponseTap, SseEvent, StreamTap, TargetTraits } from 
 import type { ErrorInfo, JsonObject } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
-import { checkWhole } from '../shared/tap.ts'
+import { checkWhole, wholeObject } from '../shared/tap.ts'
 import { decodeError } from './error.ts'
 import { comment, errorEvents, keepalive } from './event.ts'
 import { decodeUsage } from './usage-decode.ts'
@@ -72,10 +72,12 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
 
   const lastNumber = (): number => numberIn(unseen?.() ?? last)
 
-  function readEnd(type: string, data: string): void {
-    const event = parseObject(data)
-    // Clients go by what the data says: under this name alone it ends nothing.
-    if (event === undefined || (typeof event.type === 'string' && !endings.has(event.type))) return
+  function readEnd(found: string, data: string): void {
+    const event = wholeObject(data)
+    // Clients go by what the data says: under this name alone it ends nothing, and something further in may have a type too.
+    const own = typeof event.type === 'string' ? event.type : found
+    const type = endings.has(own) ? own : event.error ? 'error' : undefined
+    if (type === undefined) return
     const response = isObject(event.response) ? event.response : {}
     tap.usage = decodeUsage(response.usage) ?? tap.usage
     tap.units = searchesIn(response) ?? tap.units

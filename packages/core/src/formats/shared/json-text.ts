@@ -1,3 +1,4 @@
+import { nestsDeeper } from '../../json/scan.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { isObject } from './reader.ts'
 
@@ -8,6 +9,22 @@ export function parseJson(text: string): Json | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Levels that whatever walks a document can take, whoever wrote it. */
+const mostLevels = 1000
+
+/**
+ * The value that a text within a document holds, for a place where it becomes part of a document itself; undefined for no JSON,
+ * and for one that nests too deep for that: the document's own depth was limited before, that of the texts in it was not.
+ */
+export const innerJson = (text: string): Json | undefined =>
+  nestsDeeper(text, mostLevels) ? undefined : parseJson(text)
+
+/** The object that such a text holds; undefined for anything else. */
+export function innerObject(text: string): JsonObject | undefined {
+  const value = innerJson(text)
+  return isObject(value) ? value : undefined
 }
 
 /** The object a text holds; undefined for anything else. */
@@ -22,7 +39,7 @@ const longNumber = /\d{16,}/g
 /** The JSON object a text holds; undefined if it holds none, or one that would not come out as it went in. */
 export function objectIn(text: string): JsonObject | undefined {
   if (!text.trimStart().startsWith('{')) return undefined
-  const value = parseJson(text)
+  const value = innerJson(text)
   return isObject(value) && keepsNumbers(text, value) ? value : undefined
 }
 

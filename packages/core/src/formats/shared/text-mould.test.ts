@@ -105,6 +105,15 @@ describe('usage that grows', () => {
     expect(learned([delta('a'), usage]).read(event(second))).toBeUndefined()
   })
 
+  it.each(['7.5', '7e1'])('is read whole where it is no whole number: %s', (count) => {
+    const mould = new TextMould(silent, running)
+    const odd = first.replace('7', count)
+    mould.learn(event(odd), 'text', [delta('a'), usage])
+    expect(mould.read(event(odd.replace('"a"', '"b"')))).toBe('b')
+    expect(mould.usage).toEqual({ in: 3, total: Number(count), more: [{ total: 4 }] })
+    expect(mould.read(event(odd.replace('7', '8')))).toBeUndefined()
+  })
+
   it('is not learned where it told nothing', () => {
     expect(learned([delta('a')]).read(event(first))).toBeUndefined()
   })

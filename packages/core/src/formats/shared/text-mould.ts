@@ -7,6 +7,8 @@ const COLON = 0x3a
 const BACKSLASH = 0x5c
 const SPACE = 0x20
 const ZERO = 0x30
+const DOT = 0x2e
+const LETTER_E = 0x65
 const OPEN = 0x7b
 const CLOSE = 0x7d
 
@@ -223,8 +225,12 @@ function closingQuote(data: string, from: number): number {
 function endOfNumber(data: string, from: number): number {
   let at = from
   while (isDigit(data.charCodeAt(at))) at++
+  // What goes on in a fraction or an exponent would be read as the count without it.
+  if (goesOn(data.charCodeAt(at))) return -1
   return at === from || (at > from + 1 && data.charCodeAt(from) === ZERO) ? -1 : at
 }
+
+const goesOn = (char: number): boolean => char === DOT || (char | 0x20) === LETTER_E
 
 /** Five times as fast as Number of a slice. */
 function integer(data: string, from: number, to: number): number {

@@ -1,5 +1,5 @@
 import type { JsonObject, ModelRequest, Report, Tool, ToolCallPart } from '../ir.ts'
-import { keepsNumbers, parseJson } from './json-text.ts'
+import { innerJson, keepsNumbers, parseJson } from './json-text.ts'
 import { isObject } from './reader.ts'
 import { loss } from './report.ts'
 import { findTool } from './tool-names.ts'
@@ -7,14 +7,17 @@ import { findTool } from './tool-names.ts'
 /** The one property of the function that stands for a custom (free text) tool. */
 const customProperty = 'input'
 
-/** A call's input for formats that hold it as an object. Text that is no JSON object is wrapped, and reported. */
+/**
+ * A call's input for formats that hold it as an object. Text that is no JSON object, or one that nests too deep, is wrapped, and
+ * reported.
+ */
 export function inputObject(
   { input, custom, name, at = '' }: Pick<ToolCallPart, 'input' | 'custom' | 'name' | 'at'>,
   report: Report,
 ): JsonObject {
   if (custom) return { [customProperty]: input }
   if (input.trim() === '') return {}
-  const value = parseJson(input)
+  const value = innerJson(input)
   if (value !== undefined && !keepsNumbers(input, value)) {
     const detail = `a number in the input of the call of '${name}' is too long to be kept exactly`
     report.add(loss(at, detail, 'approximated'))

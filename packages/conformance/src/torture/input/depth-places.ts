@@ -1,0 +1,206 @@
+import type { Format } from '../../fixtures.ts'
+
+/** Stand where JSON nests, and where a text holds JSON that nests. */
+const deep = '@deep@'
+const deepText = '@deep text@'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const object = { type: 'object', properties: { a: deep } } as const
+const user = (text: string): object => ({ role: 'user', content: text })
+
+const schema: Readonly<Record<Format, Fields>> = {
+  chat: { tools: [{ type: 'function', function: { name: 'f', parameters: object } }] },
+  messages: { tools: [{ name: 'f', input_schema: object }] },
+  gemini: { tools: [{ functionDeclarations: [{ name: 'f', description: 'f', parameters: object }] }] },
+  responses: { tools: [{ type: 'function', name: 'f', parameters: object, strict: false }] },
+}
+const content: Readonly<Record<Format, (text: string) => Fields>> = {
+  chat: (text) => ({ messages: [user(text), { role: 'user', content: [deep] }] }),
+  messages: (text) => ({ messages: [user(text), { role: 'user', content: [deep] }] }),
+  gemini: (text) => ({ contents: [{ role: 'user', parts: [{ text }, { inlineData: deep }] }] }),
+  responses: (text) => ({ input: [user(text), { role: 'user', content: [deep] }] }),
+}
+const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: deepText } } as const
+/** A call and its result; what nests is the one or the other. */
+const called: Readonly<Record<Format, (text: string, result: boolean) => Fields>> = {
+  chat: (text, result) => ({
+    messages: [
+      user(text),
+      { role: 'assistant', tool_calls: [result ? { ...call, function: { name: 'f', arguments: '{}' } } : call] },
+      { role: 'tool', tool_call_id: 'call_1', content: result ? deepText : 'x' },
+    ],
+  }),
+  messages: (text, result) => ({
+    messages: [
+      user(text),
+      {
+        role: 'assistant',
+        content: [{ type: 'tool_use', id: 'call_1', name: 'f', input: result ? {} : { a: deep } }],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: result ? deepText : 'x' }] },
+    ],
+  }),
+  gemini: (text, result) => ({
+    contents: [
+      { role: 'user', parts: [{ text }] },
+      { role: 'model', parts: [{ functionCall: { name: 'f', args: result ? {} : { a: deep } } }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'f', response: { a: result ? deep : 'x' } } }] },
+    ],
+  }),
+  responses: (text, result) => ({
+    input: [
+      user(text),
+      { type: 'function_call', call_id: 'call_1', name: 'f', arguments: result ? '{}' : deepText },
+      { type: 'function_call_output', call_id: 'call_1', output: result ? deepText : 'x' },
+    ],
+  }),
+}
+
+/** Where a request can nest: the fields to be put into one that says this text. */
+export const requestPlaces: Readonly<Record<string, (format: Format, text: string) => Fields>> = {
+  content: (format, text) => content[format](text),
+  'tool schema': (format) => schema[format],
+  'tool arguments': (format, text) => called[format](text, false),
+  'tool result': (format, text) => called[format](text, true),
+  'unknown field': () => ({ x_deep: deep }),
+}
+
+/** Where other operations' requests can: path, whose dialect, and a body. */
+export const otherRequests: readonly {
+  readonly name: string
+  readonly format: Format
+  path(model: string): string
+  body(model: string): Fields
+}[] = [
+  {
+    name: 'messages/count_tokens',
+    format: 'messages',
+    path: () => '/v1/messages/count_tokens',
+    body: (model) => ({ model, messages: [{ role: 'user', content: [deep] }] }),
+  },
+  {
+    name: 'messages/count_tokens, unknown field',
+    format: 'messages',
+    path: () => '/v1/messages/count_tokens',
+    body: (model) => ({ model, messages: [user('hi')], x_deep: deep }),
+  },
+  {
+    name: 'countTokens',
+    format: 'gemini',
+    path: (model) => `/v1beta/models/${model}:countTokens`,
+    body: () => ({ contents: [{ role: 'user', parts: [{ inlineData: deep }] }] }),
+  },
+  {
+    name: 'embeddings',
+    format: 'chat',
+    path: () => '/v1/embeddings',
+    body: (model) => ({ model, input: [deep] }),
+  },
+  {
+    name: 'embeddings, unknown field',
+    format: 'chat',
+    path: () => '/v1/embeddings',
+    body: (model) => ({ model, input: 'hi', x_deep: deep }),
+  },
+  {
+    name: 'embedContent',
+    format: 'gemini',
+    path: (model) => `/v1beta/models/${model}:embedContent`,
+    body: () => ({ content: { parts: [{ inlineData: deep }] } }),
+  },
+]
+
+/** What an answer has in place of "one two three" when it calls a tool. */
+export const calling: Readonly<Record<Format, Fields>> = {
+  chat: {
+    choices: [
+      { index: 0, message: { role: 'assistant', content: null, tool_calls: [call] }, finish_reason: 'tool_calls' },
+    ],
+  },
+  messages: { content: [{ type: 'tool_use', id: 'call_1', name: 'f', input: { a: deep } }], stop_reason: 'tool_use' },
+  gemini: {
+    candidates: [
+      {
+        content: { role: 'model', parts: [{ functionCall: { name: 'f', args: { a: deep } } }] },
+        finishReason: 'STOP',
+        index: 0,
+      },
+    ],
+  },
+  responses: {
+    output: [
+      { id: 'fc_1', type: 'function_call', status: 'completed', call_id: 'call_1', name: 'f', arguments: deepText },
+    ],
+  },
+}
+
+const event = (data: Fields): string =>
+  `${data.type === undefined ? '' : `event: ${String(data.type)}\n`}data: ${JSON.stringify(data)}\n\n`
+const item = { id: 'fc_1', type: 'function_call', call_id: 'call_1', name: 'f' } as const
+const inItem = { item_id: 'fc_1', output_index: 1 } as const
+
+/** The events of a call, for the middle of a good stream. */
+export const callEvents: Readonly<Record<Format, string>> = {
+  chat: event({
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'recorded',
+    choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...call }] }, finish_reason: null }],
+  }),
+  messages: [
+    { type: 'content_block_stop', index: 0 },
+    { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'call_1', name: 'f', input: {} } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: deepText } },
+    { type: 'content_block_stop', index: 1 },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  ]
+    .map(event)
+    .join(''),
+  gemini: event({
+    candidates: [{ content: { parts: [{ functionCall: { name: 'f', args: { a: deep } } }], role: 'model' }, index: 0 }],
+    modelVersion: 'recorded',
+    responseId: 'r1',
+  }),
+  responses: [
+    { type: 'response.output_item.added', output_index: 1, item: { ...item, status: 'in_progress', arguments: '' } },
+    { type: 'response.function_call_arguments.delta', ...inItem, delta: deepText },
+    { type: 'response.function_call_arguments.done', ...inItem, name: 'f', arguments: deepText },
+    { type: 'response.output_item.done', output_index: 1, item: { ...item, status: 'completed', arguments: deepText } },
+  ]
+    .map((data, place) => event({ ...data, sequence_number: 100 + place }))
+    .join(''),
+}
+
+/** Whether it is a text that nests here, which is nothing to whoever passes it on as one. */
+export const isText = (json: string): boolean => json.includes(deepText)
+
+/** What JSON can nest in. */
+export const nests = {
+  objects: { open: '{"a":', close: '}' },
+  schemas: { open: '{"items":', close: '}' },
+  lists: { open: '[', close: ']' },
+} as const
+export type Nest = keyof typeof nests
+
+const write = (nest: Nest, levels: number): string => {
+  const { open, close } = nests[nest]
+  return `${open.repeat(levels)}{}${close.repeat(levels)}`
+}
+
+/** Levels around the place. */
+const levelsAround = (json: string): number => {
+  let level = 0
+  for (const sign of json.slice(0, json.indexOf(`"${deep}"`)).replace(/"[^"]*"/g, ''))
+    level += '{['.includes(sign) ? 1 : ']}'.includes(sign) ? -1 : 0
+  return level
+}
+
+/** The JSON with so many levels in all where it may nest, and in the text where a text does. */
+export function deepen(json: string, nest: Nest, levels: number): string {
+  // The empty object at the bottom is a level, too; in the text there is an object around it.
+  const inText = JSON.stringify(`{"a":${write(nest, levels - 2)}}`)
+  if (isText(json)) return json.replaceAll(`"${deepText}"`, () => inText)
+  return json.replaceAll(`"${deep}"`, () => write(nest, levels - levelsAround(json) - 1))
+}

@@ -1,0 +1,242 @@
+import { Agent } from 'node:http'
+import { good } from '../../faults-streams.ts'
+import type { Format } from '../../fixtures.ts'
+import { isObject, parseJson } from '../../json.ts'
+import type { Check, Pair, Setting, Target } from '../check.ts'
+import { type Answer, type Ask, bodyFor, exchange, headersFor } from '../client.ts'
+import { ms, tally } from '../figures.ts'
+import { readError, readStream, wrongEnding } from '../judge.ts'
+import { answerJson, answerWell, beginStream, sleep, whole } from '../playing.ts'
+import { callEvents, calling, deepen, isText, type Nest, otherRequests, requestPlaces } from './depth-places.ts'
+import { upToThrice } from './meanwhile.ts'
+import { headOf, pour } from './pour.ts'
+
+/** In milliseconds, of the promise. */
+const within = 20
+const tooDeep = [200, 10_000, 100_000] as const
+/** What is to pass. Ten are any tool's schema. */
+const fine = [10, 64, 128] as const
+/** An answer of so few levels can be carried over all the same. */
+const carried = 1000
+
+interface Came {
+  readonly wrong: string | undefined
+  /** Of the gateway, until its answer began. NaN: not asked for. */
+  readonly ms: number
+}
+interface Case {
+  readonly name: string
+  /** For the figure. */
+  readonly kind: keyof typeof kinds
+  run(agent: Agent): Promise<Came>
+}
+const kinds = {
+  requests: 'requests refused',
+  texts: 'with deep JSON in a text taken or refused',
+  answers: 'answers told as an error',
+  streams: 'streams ended with one error',
+  passing: "answers and streams in the client's own format passed as they were",
+  fine: 'of up to 128 levels passed',
+} as const
+
+const nestNames = ['objects', 'lists'] as const satisfies readonly Nest[]
+const notInDialect = (format: Format, { status, text }: Pick<Answer, 'status' | 'text'>): string | undefined =>
+  readError(format, { status, text }) === undefined ? `${status} not in the dialect: ${text.slice(0, 120)}` : undefined
+const refused = (format: Format, status: number, answer: Pick<Answer, 'status' | 'text'>): string | undefined =>
+  answer.status === status
+    ? notInDialect(format, answer)
+    : `answered ${answer.status} in place of ${status}: ${answer.text.slice(0, 120)}`
+
+/** Requests of one pair. */
+function requestCases({ target, upstream }: Setting, pair: Pair): Case[] {
+  const { client } = pair
+  return Object.entries(requestPlaces).flatMap(([place, fieldsAt]) =>
+    nestNames.flatMap((way) => {
+      const nest = place === 'tool schema' && way === 'objects' ? 'schemas' : way
+      const make = (levels: number): Case => {
+        const passes = levels <= 128
+        const written = isText(JSON.stringify(fieldsAt(client, '')))
+        return {
+          name: `${client} for ${pair.upstream}: ${levels} levels of ${nest} in ${place}`,
+          kind: passes ? 'fine' : written ? 'texts' : 'requests',
+          async run(agent) {
+            const scene = upstream.play(answerWell)
+            const ask: Ask = { ...pair, text: scene.marker }
+            const body = deepen(bodyFor(target, { ...ask, more: fieldsAt(client, scene.marker) }), nest, levels)
+            const answer = await exchange(target, { ...ask, body }, { agent })
+            const called = scene.calls.length
+            scene.end()
+            if (passes || (written && answer.status === 200))
+              return {
+                wrong: answer.status === 200 ? undefined : `answered ${answer.status}: ${answer.text.slice(0, 200)}`,
+                ms: Number.NaN,
+              }
+            return {
+              wrong: refused(client, 400, answer) ?? (called > 0 ? `${called} calls upstream` : undefined),
+              ms: answer.headMs,
+            }
+          },
+        }
+      }
+      // Where the format has a place for JSON of any depth; contents are wrong at every depth.
+      const isLegal = place === 'tool schema' ? way === 'objects' : place.startsWith('tool ')
+      return [...(isLegal ? fine : []), ...tooDeep].map(make)
+    }),
+  )
+}
+
+/** Requests for what is no generation; also such as only open, and never close. */
+function otherCases({ target, upstream }: Setting): Case[] {
+  const cases = otherRequests.flatMap(({ name, format, path, body }) =>
+    tooDeep.flatMap((levels) =>
+      nestNames.map((nest) => ({
+        name: `${name}: ${levels} levels of ${nest}`,
+        ...{ format, path },
+        text: (model: string) => deepen(JSON.stringify(body(model)), nest, levels),
+      })),
+    ),
+  )
+  const open = otherRequests.map(({ name, format, path }) => ({
+    name: `${name}: 100000 lists without an end`,
+    ...{ format, path },
+    text: (model: string) => `{"model":"${model}","input":${'['.repeat(100_000)}`,
+  }))
+  return [...cases, ...open].map(({ name, format, path, text }) => ({
+    name,
+    kind: 'requests',
+    async run() {
+      const model = target.model(format)
+      const bytes = Buffer.from(text(model))
+      const headers = { ...headersFor(target, { client: format, upstream: format, text: '' }), connection: 'close' }
+      const head = headOf(target, path(model), { ...headers, 'content-length': String(bytes.length) })
+      const before = upstream.requests
+      const { status, raw, answerMs } = await pour(target, ['mark', Buffer.concat([Buffer.from(head), bytes])])
+      const called = upstream.requests - before
+      const answer = { status, text: raw.slice(raw.indexOf('\r\n\r\n') + 4) }
+      return {
+        wrong: refused(format, 400, answer) ?? (called > 0 ? `${called} calls upstream` : undefined),
+        ms: answerMs,
+      }
+    },
+  }))
+}
+
+/** What an upstream answers, whole: a call, or an answer with a member that nobody knows. */
+const answers: Readonly<Record<string, (format: Format) => string>> = {
+  'a call': (format) => JSON.stringify({ ...whole[format], ...calling[format] }),
+  'an unknown member': (format) => JSON.stringify({ x_deep: '@deep@', ...whole[format] }),
+}
+/** Its events, some behind which nothing is wrong any more. */
+const streams: Readonly<Record<string, (format: Format) => readonly string[]>> = {
+  'a call': (format) => good[format].toSpliced(3, 0, callEvents[format]),
+  'an unknown member': (format) =>
+    good[format].map((event, place) => (place === 2 ? event.replace('data: {', 'data: {"x_deep":"@deep@",') : event)),
+}
+
+/** Answers to one pair, whole and as streams. */
+function answerCases({ target, upstream }: Setting, pair: Pair): Case[] {
+  const straight = pair.client === pair.upstream
+  const makeAll = (stream: boolean, what: string, nest: Nest, levels: number): Case => {
+    const pieces = stream ? (streams[what]?.(pair.upstream) ?? []) : [answers[what]?.(pair.upstream) ?? '']
+    const written = isText(pieces.join(''))
+    const passes = levels <= 128
+    return {
+      name: `${pair.client} from ${pair.upstream}: ${stream ? 'stream' : 'answer'} with ${levels} levels of ${nest} in ${what}`,
+      kind: passes ? 'fine' : straight ? 'passing' : written ? 'texts' : stream ? 'streams' : 'answers',
+      async run(agent) {
+        const sent = pieces.map((piece) => deepen(piece, nest, levels))
+        const nested = sent.filter((piece, place) => piece !== pieces[place])
+        let begun = Number.NaN
+        const scene = upstream.play(async (call) => {
+          if (stream) beginStream(call)
+          for (const piece of stream ? sent : []) {
+            if (nested.includes(piece)) {
+              // What came before is through, and whatever is loaded for a first event.
+              if (!passes) await sleep(5)
+              begun = performance.now()
+            }
+            call.response.write(piece)
+          }
+          if (stream) call.response.end()
+          else {
+            begun = performance.now()
+            answerJson(call, 200, sent.join(''))
+          }
+        })
+        const answer = await exchange(target, { ...pair, text: scene.marker, stream }, { agent })
+        const took = performance.now() - begun
+        scene.end()
+        const isWhole = stream
+          ? answer.status === 200 &&
+            readStream(pair.client, answer.text).errors.length === 0 &&
+            endsWell(pair.client, answer)
+          : answer.status === 200 && isObject(parseJson(answer.text))
+        const asItWas = straight && nested.every((piece) => answer.text.includes(piece.trim()))
+        // What is delivered is no refusal, and has no limit in time here.
+        if (isWhole && (passes || written || levels <= carried || asItWas)) return { wrong: undefined, ms: Number.NaN }
+        if (passes) return { wrong: `answered ${answer.status}: ${answer.text.slice(-200)}`, ms: Number.NaN }
+        const wrong =
+          stream && answer.status === 200 ? wrongEnding(pair.client, answer) : refused(pair.client, 502, answer)
+        return { wrong, ms: took }
+      },
+    }
+  }
+  return [false, true].flatMap((stream) =>
+    Object.keys(answers).flatMap((what) =>
+      nestNames.flatMap((nest) => [...fine, ...tooDeep].map((levels) => makeAll(stream, what, nest, levels))),
+    ),
+  )
+}
+
+const endsWell = (format: Format, { text }: Answer): boolean => readStream(format, text).successes.length > 0
+
+async function stillThere(target: Target, pair: Pair): Promise<boolean> {
+  return (await exchange(target, { ...pair, text: 'still there?' })).status === 200
+}
+
+/**
+ * JSON that nests, from clients and from upstreams: refused before anything that walks it dies of it. What stands in a text, as
+ * some formats' arguments of calls do, is a text to whoever passes it on, and no level of the body. Answers in the client's own
+ * format pass as they are. Answers that nest deeper than requests may, but not so deep that anything breaks, are carried over.
+ */
+export const depth: Check = {
+  row: 27,
+  group: 'Input',
+  title: 'Depth 200+, 10 k, 100 k; in known and unknown fields; answers too',
+  promise: '400 (502 from upstream) < 20 ms, never 500',
+  async run(setting) {
+    const { target, count } = setting
+    const agent = new Agent({ keepAlive: true })
+    const step = count(1, 5)
+    const cases = [
+      ...target.pairs.flatMap((pair) => requestCases(setting, pair)),
+      ...otherCases(setting),
+      ...target.pairs.flatMap((pair) => answerCases(setting, pair)),
+    ].filter((_, place) => place % step === 0)
+    const complaints: string[] = []
+    const counts = new Map<Case['kind'], { asked: number; held: number; slowest: number }>()
+    let errors = 0
+    for (const { name, kind, run } of cases) {
+      const { wrong, ms: took } = await upToThrice(
+        () => run(agent),
+        (came) => came.wrong !== undefined || !(came.ms > within),
+      )
+      const all = counts.get(kind) ?? { asked: 0, held: 0, slowest: 0 }
+      counts.set(kind, all)
+      all.asked++
+      if (!Number.isNaN(took)) all.slowest = Math.max(all.slowest, took)
+      if (wrong?.startsWith('answered 500') || wrong?.startsWith('500')) errors++
+      const complaint = wrong ?? (took > within ? `took ${ms(took)}` : undefined)
+      if (complaint === undefined) all.held++
+      else complaints.push(`${name}: ${complaint}`)
+    }
+    agent.destroy()
+    for (const pair of target.pairs)
+      if (!(await stillThere(target, pair))) complaints.push(`${pair.client}: it is gone`)
+    const told = [...counts].map(
+      ([kind, { asked, held, slowest }]) =>
+        `${held}/${asked} ${kinds[kind]}${slowest === 0 ? '' : ` (≤ ${ms(slowest)})`}`,
+    )
+    return { held: complaints.length === 0, figure: `${told.join(', ')}; ${errors} × 500`, notes: tally(complaints) }
+  },
+}
