@@ -117,6 +117,9 @@ function translated(body: JsonObject, upstream: Upstream) {
   return { sent: chat.encodeRequest(request, { ...context, target: traits(upstream) }), losses: report.losses }
 }
 
+// What fits bodies to quirks is loaded by the first call to an upstream that has some.
+await chat.wireReady?.({ model: '', quirks: { streamOptions: false } })
+
 /** As the wire lane would send it, but for the wish for usage. */
 function onTheWire(body: JsonObject, upstream: Upstream) {
   const { set = {}, drop = [], losses = [], erase } = chat.wireEdit(structuredClone(body), traits(upstream)) ?? {}
