@@ -17,12 +17,6 @@ export interface Connection {
 const highWaterMark = 64 * 1024
 
 /**
- * Bytes of an answer after which others have their turn. The system hands over up to two megabytes of one connection in a row, and what
- * is made of a stream's bytes takes many times as long as reading them.
- */
-const turnBytes = 128 * 1024
-
-/**
  * One call and its answer: undici's handler, the transport's response and the iterator of its body in one object, since
  * one is made for each call.
  *
@@ -44,9 +38,6 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   #resumeParser: (() => void) | undefined
   #begun = false
   #paused = false
-  /** Bytes since others had their turn, and that they have it now. */
-  #inTurn = 0
-  #resting = false
   /** The last byte is in, or none will come any more. */
   #over = false
   #error: Error | undefined
@@ -112,8 +103,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     if (this.#reader !== undefined) {
       // Not at once: what else came in the same packet goes along, and so does the end.
       if (this.#chunks.length === 1) queueMicrotask(() => this.#hand())
-      this.#inTurn += chunk.length
-      return this.#inTurn < turnBytes || this.#rest()
+      return true
     }
     if (this.#collector !== undefined) {
       this.#collector.onData?.()
@@ -225,20 +215,8 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     reader.resolve({ done: false, value: this.#take() })
   }
 
-  /** Nothing more of this answer until all that waits has had its turn. */
-  #rest(): false {
-    this.#inTurn = 0
-    this.#paused = true
-    this.#resting = true
-    setImmediate(() => {
-      this.#resting = false
-      if (this.#size < highWaterMark) this.#unpause()
-    })
-    return false
-  }
-
   #unpause(): void {
-    if (!this.#paused || this.#over || this.#resting) return
+    if (!this.#paused || this.#over) return
     this.#paused = false
     this.#resumeParser?.()
   }

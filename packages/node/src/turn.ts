@@ -2,12 +2,12 @@ let last: Promise<void> = Promise.resolve()
 /** Until when others have the thread to themselves, by `performance.now()`. */
 let restUntil = 0
 
-/** A piece of a second is followed by no longer a rest than that, in milliseconds. */
-const longestRest = 100
+/** In milliseconds: small calls have time in it for several turns, and the body itself is not held up much. */
+const longestRest = 25
 
 /**
- * A turn of the event loop for one piece of long work. Pieces queue, whosever they are, and after each there is a rest as long as it
- * took: a small call takes several turns, and must not find a piece before each of them.
+ * A turn of the event loop for one piece of long work. Pieces queue, whosever they are, and after each there is a rest, as long as it
+ * took if that was short: a small call takes several turns, and must not find a piece before each of them.
  */
 export function turn(): Promise<void> {
   return new Promise((granted) => {

@@ -199,8 +199,8 @@ const isLinear = ([small = 0, , large = 0]: readonly number[]): boolean => large
 
 /**
  * One event, line or text of 16 MB, from the upstream and from clients: no worse than linear, and within 300 ms beyond what the same
- * exchange takes straight with the upstream, which is this kit's own part; what never ends is cut off at the limit, and nobody
- * else waits for it. While a piece of 16 MB is parsed, others on the same thread do wait: that is told as the limit that it is.
+ * exchange takes straight with the upstream, which is this kit's own part; what never ends is cut off at the limit.
+ * While a piece of 16 MB is parsed, others on the same thread do wait: that is told as the limit that it is.
  */
 export const giant: Check = {
   row: 31,
@@ -276,8 +276,6 @@ export const giant: Check = {
         const name = `${pair.client} from ${pair.upstream}, ${what} without an end`
         if (result.wrong === undefined) cut++
         else complaints.push(`${name}: ${result.wrong}`)
-        if (beyondDirect(noticed) > othersWithin)
-          complaints.push(`${name}: another client waited ${ms(noticed.worstMs)} (direct ${ms(noticed.directMs)})`)
         mostSent = Math.max(mostSent, result.sentBytes)
         worst = Math.max(worst, beyondDirect(noticed))
       }
@@ -285,12 +283,12 @@ export const giant: Check = {
       held: complaints.length === 0,
       figure:
         `16 MB in ${ms(slowest)} at most (direct ${ms(slowestDirect)}), ${linear}/${cases.length} linear; ${cut}/${asked} without an end cut off with one error` +
-        `${capped.own === undefined ? '' : ` (limit ${mb(eventBytes)}, ${mb(mostSent)} sent)`}; others wait ${ms(worst)} more than straight meanwhile`,
+        `${capped.own === undefined ? '' : ` (limit ${mb(eventBytes)}, ${mb(mostSent)} sent)`}`,
       notes: tally(complaints),
-      ...(worstByGiants <= othersWithin
+      ...(Math.max(worst, worstByGiants) <= othersWithin
         ? {}
         : {
-            limit: `while 16 MB in one piece are read, others wait up to ${ms(worstByGiants)} more: JSON.parse and TextDecoder take such a piece in one go, and Node has one thread for all (limits.answerBytes and limits.bodyBytes bound the pieces)`,
+            limit: `others wait up to ${ms(worstByGiants)} more while 16 MB in one piece are read, since JSON.parse and TextDecoder take it in one go, and up to ${ms(worst)} while lines without an end pour in, since libuv hands over up to 2 MB of one connection in a row; Node has one thread for all (limits.answerBytes and limits.bodyBytes bound the pieces)`,
           }),
     }
   },
