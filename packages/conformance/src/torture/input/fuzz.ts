@@ -199,7 +199,7 @@ export const fuzz: Check = {
       held: crashes + hangs + breaks + errors === 0,
       figure:
         `${requests} requests + ${answered} streams over HTTP: ${crashes} crashes, ${hangs} hangs > 1 s, ` +
-        `${breaks} without an answer, ${errors} × 500 (seed ${seed}; 10⁶ of each in the process: fuzz-*.test.ts)`,
+        `${breaks} without an answer, ${errors} × 500 (seed ${seed}; more in the process: fuzz-*.test.ts)`,
       notes: tally(faults.map((fault) => fault.slice(0, 400))),
     }
   },
