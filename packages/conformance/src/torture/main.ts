@@ -134,12 +134,17 @@ async function main(): Promise<number> {
       ...(values['upstream-port'] === undefined ? {} : { upstreamPort: Number(values['upstream-port']) }),
       onRow: (row) => console.log(line(row)),
     })
-    const counts = summary(came)
+    // The short form runs where other things run as well.
+    const lenient = short && values.target === undefined
+    const counts = summary(came, lenient)
     const limited = counts.limited === 0 ? '' : ` (${counts.limited} within a limit of Node's)`
-    console.log(`${name}: ${counts.held} held${limited}, ${counts.short} fell short, ${counts.skipped} not asked`)
+    const late = counts.late === 0 ? '' : `, ${counts.late} too late on a machine that may be too noisy to tell`
+    console.log(
+      `${name}: ${counts.held} held${limited}, ${counts.short} fell short${late}, ${counts.skipped} not asked`,
+    )
     held += counts.held
     fallen += counts.short
-    results.push(asJson(name, came))
+    results.push(asJson(name, came, lenient))
   }
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`)
   console.log(`\n${held} held, ${fallen} fell short`)
