@@ -79,11 +79,20 @@ export interface Answer {
   readonly broken: string | undefined
 }
 
-/** One exchange; never rejects. @param withinMs how long is waited for the end; default 30,000 */
+export interface ExchangeOptions {
+  /** Default false: a connection of its own. */
+  readonly agent?: Agent | false
+  /** How long is waited for the end, in milliseconds. Default 30,000. */
+  readonly withinMs?: number
+  /** Told of everything as it comes. */
+  readonly onData?: (part: Buffer) => void
+}
+
+/** One exchange; never rejects. */
 export function exchange(
   target: Target,
   ask: Ask,
-  { agent = false, withinMs = 30_000 }: { agent?: Agent | false; withinMs?: number } = {},
+  { agent = false, withinMs = 30_000, onData }: ExchangeOptions = {},
 ): Promise<Answer> {
   return new Promise((resolve) => {
     const begun = performance.now()
@@ -107,7 +116,10 @@ export function exchange(
       status = incoming.statusCode ?? 0
       headers = incoming.headers
       headMs = performance.now() - begun
-      incoming.on('data', (part: Buffer) => parts.push(part))
+      incoming.on('data', (part: Buffer) => {
+        parts.push(part)
+        onData?.(part)
+      })
       incoming.on('error', (error) => finish(error.message))
       incoming.on('end', () => finish())
     })

@@ -1,6 +1,6 @@
-import type { Agent } from 'node:http'
+import { StringDecoder } from 'node:string_decoder'
 import type { Target } from '../check.ts'
-import { type Ask, send } from '../client.ts'
+import { type Ask, type ExchangeOptions, exchange } from '../client.ts'
 
 /** Bytes that came, and when. */
 export interface Piece {
@@ -19,33 +19,11 @@ export interface Watched {
 }
 
 /** One exchange, with the time of everything that comes. Never rejects. */
-export function watch(
-  target: Target,
-  ask: Ask,
-  { agent = false, withinMs = 30_000 }: { agent?: Agent | false; withinMs?: number } = {},
-): Promise<Watched> {
-  return new Promise((resolve) => {
-    const sentAt = performance.now()
-    const pieces: Piece[] = []
-    let headAt = Number.NaN
-    let status = 0
-    const outgoing = send(target, ask, agent)
-    const finish = (broken?: string): void => {
-      clearTimeout(timer)
-      resolve({ sentAt, headAt, status, pieces, broken })
-    }
-    const timer = setTimeout(() => {
-      finish(`no end within ${withinMs} ms`)
-      outgoing.destroy()
-    }, withinMs)
-    outgoing.on('error', (error) => finish(error.message))
-    outgoing.on('response', (incoming) => {
-      headAt = performance.now()
-      status = incoming.statusCode ?? 0
-      incoming.setEncoding('utf8')
-      incoming.on('data', (text: string) => pieces.push({ at: performance.now(), text }))
-      incoming.on('error', (error) => finish(error.message))
-      incoming.on('end', () => finish())
-    })
-  })
+export async function watch(target: Target, ask: Ask, options: Omit<ExchangeOptions, 'onData'> = {}): Promise<Watched> {
+  const decoder = new StringDecoder('utf8')
+  const pieces: Piece[] = []
+  const onData = (part: Buffer): void => void pieces.push({ at: performance.now(), text: decoder.write(part) })
+  const sentAt = performance.now()
+  const { status, headMs, broken } = await exchange(target, ask, { ...options, onData })
+  return { sentAt, headAt: sentAt + headMs, status, pieces, broken }
 }
