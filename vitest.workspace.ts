@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { consoleAssetsForVite } from './packages/console/build/plugins.mjs'
 
@@ -12,6 +13,8 @@ const shared = {
 
 export default defineConfig({
   test: {
+    // Vitest leaves one processor free for itself, and would have one worker where there are two; most tests here wait for sockets.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     reporters: ['default', './.ci/count-reporter.mjs'],
     projects: [
       {
