@@ -107,6 +107,9 @@ async function playTo(
     socket.destroy()
     return
   }
+  const promised = headers.find(([name]) => name === 'content-length')?.[1]
+  // Who has promised more than there is closes, as the rest would be waited for as long as the limits of time allow: other rows.
+  if (Number(promised) > bytes.length) response.shouldKeepAlive = false
   response.writeHead(status, headers.flat())
   // Hundreds of pieces, each with a wait in between, would only be slow.
   const size = piece === 0 ? Math.max(1, bytes.length) : Math.max(piece, Math.ceil(bytes.length / 20))
