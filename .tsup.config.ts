@@ -38,7 +38,7 @@ const noBareImports: NonNullable<Options['plugins']>[number] = {
 }
 
 /** One build for every package: ESM and CJS, with types for both. Run from the package's own folder. */
-export default defineConfig({
+const library: Options = {
   // The second: what Node gets in place of the first, by the condition `node` in a package's exports.
   entry: ['src/index.ts', 'src/node.ts'].filter((file) => existsSync(file)),
   format: ['esm', 'cjs'],
@@ -48,6 +48,10 @@ export default defineConfig({
   dts: { compilerOptions: { customConditions: [] } },
   esbuildPlugins: name === '@modelgate/console' ? [consoleAssetsForEsbuild()] : isCore ? [oneCore] : [],
   plugins: isCore ? [noBareImports] : [],
+  esbuildOptions: (options, { format }) => {
+    // For Node esbuild adds what tells `import` the names that a CommonJS file exports. (Built-in modules fail the other format.)
+    if (format === 'cjs') options.platform = 'node'
+  },
   clean: true,
   // Rollup's round after esbuild's would have `require` load at once what is to be loaded later.
   treeshake: !isCore,
@@ -55,4 +59,15 @@ export default defineConfig({
   // Deno and Workers know built-in modules by their full names only.
   removeNodeProtocol: false,
   tsconfig: '../../tsconfig.base.json',
-})
+}
+
+/** A command's program, which nobody imports: in a folder of its own, since each build cleans its folder. */
+const program: Options = {
+  ...library,
+  entry: ['src/bin.ts'],
+  outDir: 'bin/dist',
+  format: ['esm'],
+  dts: false,
+}
+
+export default defineConfig(existsSync('src/bin.ts') ? [library, program] : library)

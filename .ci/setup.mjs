@@ -1,13 +1,11 @@
 // Everything that must stand before `npm start`, `npm test` and `pnpm bench`: dependencies installed, packages built.
 // Plain Node without dependencies, because it runs before there are any. Says nothing when nothing is to do.
-import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
-import { join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { alone } from './alone.mjs'
+import { digest, filesBelow, readJson, root, run, workspaceDirs } from './workspace.mjs'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const stampFile = join(root, 'node_modules/.cache/modelgate-setup.json')
 const dist = ['index.js', 'index.cjs', 'index.d.ts', 'index.d.cts']
 
@@ -20,31 +18,10 @@ class SetupError extends Error {}
 /** @param {string} line */
 const say = (line) => process.stderr.write(`modelgate setup: ${line}\n`)
 
-/** @param {string} file */
-const readJson = (file) => JSON.parse(readFileSync(join(root, file), 'utf8'))
-
 function checkNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major < 20 || (major === 20 && minor < 19))
     throw new SetupError(`Node ${process.versions.node} is too old: install Node 20.19 or newer, then run this again.`)
-}
-
-/** @returns {string[]} folders of the workspace's packages, relative to the root */
-function workspaceDirs() {
-  return ['packages', 'examples'].flatMap((group) =>
-    existsSync(join(root, group))
-      ? readdirSync(join(root, group))
-          .map((name) => `${group}/${name}`)
-          .filter((dir) => existsSync(join(root, dir, 'package.json')))
-      : [],
-  )
-}
-
-/** @param {string[]} parts */
-function digest(parts) {
-  const hash = createHash('sha256')
-  for (const part of parts) hash.update(part).update('\0')
-  return hash.digest('hex').slice(0, 32)
 }
 
 /** @param {string} file */
@@ -63,32 +40,6 @@ function readStamps() {
 function writeStamps(stamps) {
   mkdirSync(join(root, 'node_modules/.cache'), { recursive: true })
   writeFileSync(stampFile, `${JSON.stringify(stamps, null, 2)}\n`)
-}
-
-/**
- * Runs a command to its end and keeps its output for the case that it fails.
- * @param {string} command @param {string[]} args @param {string} cwd
- * @returns {Promise<{ code: number, output: string }>}
- */
-function run(command, args, cwd) {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, {
-      cwd,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      // Without a terminal pnpm must not ask, and a production environment must not drop the tools.
-      env: { ...process.env, CI: 'true', NODE_ENV: 'development' },
-      shell: process.platform === 'win32',
-    })
-    let output = ''
-    child.stdout.on('data', (chunk) => {
-      output += chunk
-    })
-    child.stderr.on('data', (chunk) => {
-      output += chunk
-    })
-    child.on('error', (error) => resolve({ code: 1, output: String(error) }))
-    child.on('close', (code) => resolve({ code: code ?? 1, output }))
-  })
 }
 
 /** @param {Stamps} stamps @param {string[]} dirs */
@@ -121,15 +72,6 @@ async function install(stamps, dirs) {
   writeStamps(stamps)
 }
 
-/** @param {string} dir @returns {string[]} files that a build reads, in a stable order */
-function sources(dir) {
-  if (!existsSync(join(root, dir))) return []
-  return readdirSync(join(root, dir), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.includes('.test.'))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
-    .sort()
-}
-
 /** @param {string[]} dirs @returns {Package[]} */
 function readPackages(dirs) {
   return dirs.map((dir) => {
@@ -144,7 +86,7 @@ function buildInputs({ dir, dependencies }, byName) {
     '.tsup.config.ts',
     'tsconfig.base.json',
     `${dir}/package.json`,
-    ...['src', 'build'].flatMap((part) => sources(`${dir}/${part}`)),
+    ...['src', 'build'].flatMap((part) => filesBelow(`${dir}/${part}`)).filter((file) => !file.includes('.test.')),
   ]
   // A package's types may spell out those of the packages it stands on.
   for (const name of dependencies) {
@@ -152,6 +94,17 @@ function buildInputs({ dir, dependencies }, byName) {
     if (dependency !== undefined) files.push(`${dependency.dir}/dist/index.d.ts`)
   }
   return digest(files.flatMap((file) => [file, contents(file)]))
+}
+
+/** Whether the package's build is not that of its sources. @param {Stamps} stamps @param {Package} pkg @param {string} wanted */
+const isStaleBuild = (stamps, pkg, wanted) =>
+  stamps.builds[pkg.name] !== wanted || !dist.every((file) => existsSync(join(root, pkg.dir, 'dist', file)))
+
+/** @param {Stamps} stamps @param {string[]} dirs */
+function isStale(stamps, dirs) {
+  const packages = readPackages(dirs).filter(({ builds }) => builds)
+  const byName = new Map(packages.map((pkg) => [pkg.name, pkg]))
+  return packages.some((pkg) => isStaleBuild(stamps, pkg, buildInputs(pkg, byName)))
 }
 
 /** @param {Stamps} stamps @param {string[]} dirs */
@@ -180,8 +133,7 @@ async function build(stamps, dirs) {
       }),
     )
     const wanted = buildInputs(pkg, byName)
-    if (stamps.builds[pkg.name] === wanted && dist.every((file) => existsSync(join(root, pkg.dir, 'dist', file))))
-      return
+    if (!isStaleBuild(stamps, pkg, wanted)) return
     const free = await slots()
     say(`building ${pkg.name} …`)
     const tsup = join(root, 'node_modules/tsup/dist/cli-default.js')
@@ -221,8 +173,17 @@ try {
   checkNode()
   const stamps = readStamps()
   const dirs = workspaceDirs()
-  await install(stamps, dirs)
-  await build(stamps, dirs)
+  // Who packs has dependencies already, and may be at work on what they are to become.
+  if (!process.argv.includes('--no-install')) await install(stamps, dirs)
+  if (isStale(stamps, dirs)) {
+    const lock = join(root, 'node_modules/.cache/modelgate-setup.lock')
+    // Two builds of a package would take each other's files away.
+    await alone(
+      lock,
+      () => build(readStamps(), dirs),
+      (holder) => say(`waiting for the process ${holder}, which is building …`),
+    )
+  }
 } catch (error) {
   if (!(error instanceof SetupError)) throw error
   say(error.message)

@@ -1,0 +1,133 @@
+// The packages as strangers have them: their tarballs, installed by npm into empty folders outside of this repository, with the
+// lowest and with the newest versions of what they run beside.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newProject, type Project } from './packed/project.mjs'
+import { type PackedRegistry, packedRegistry } from './packed/registry.mjs'
+import { readJson } from './workspace.mjs'
+
+const user = (file: string) => readFileSync(fileURLToPath(new URL(`packed/users/${file}`, import.meta.url)), 'utf8')
+const programs = {
+  'use-packages.cjs': user('use-packages.cjs'),
+  'main.mjs': user('main.mjs'),
+  'main.cjs': user('main.cjs'),
+}
+
+let registry: PackedRegistry
+/** For each package beside which ours run, the versions they say they run with: `^4.18.0 || ^5.0.0` are two. */
+let ranges: Map<string, string[]>
+const projects: Project[] = []
+
+beforeAll(async () => {
+  registry = await packedRegistry()
+  const peers = registry.packages.flatMap(({ manifest }) => Object.entries(Object(manifest.peerDependencies)))
+  ranges = new Map(peers.map(([name, range]) => [name, String(range).split(' || ')]))
+  // No peer of ours, but how Hono runs on Node.
+  ranges.set('@hono/node-server', ['^1.0.0', '^2.0.0'])
+})
+afterAll(async () => {
+  for (const project of projects) project.remove()
+  await registry.close()
+})
+
+const lowest = (range: string) => range.replace('^', '')
+
+const all = () => registry.packages.map(({ name }) => name)
+
+async function install(name: string, own: string[], beside: [string, string][], more: string[] = []): Promise<Project> {
+  const project = newProject(name, programs, registry)
+  projects.push(project)
+  await project.npm('install', ...own, ...beside.map(([peer, version]) => `${peer}@${version}`), ...more)
+  return project
+}
+
+/** What works with these versions, by a program that imports and by one that requires. */
+async function used(project: Project, own: string[], beside: [string, string][]): Promise<string[][]> {
+  const installed = ['node:http', ...own, ...beside.map(([name]) => name)]
+  const said = await Promise.all(['main.mjs', 'main.cjs'].map((file) => project.run('node', [file, ...installed])))
+  return said.map((lines) => lines.trim().split('\n'))
+}
+
+const hosts = (names: string[]) =>
+  names.flatMap((name) => ['', '/ai'].map((path) => `${name}${path}: JSON, stream, abort`))
+const everything = [
+  ...hosts(['node:http', 'express', 'fastify', 'hono']),
+  ...['aws4fetch', 'google-auth-library', 'gpt-tokenizer'].map((name) => `${name}: used`),
+  'modelgate: defineConfig',
+]
+
+describe('with the newest versions of what they run beside', () => {
+  const { devDependencies } = readJson('package.json')
+  let project: Project
+  let beside: [string, string][]
+
+  beforeAll(async () => {
+    beside = [...ranges].map(([name, parts]) => [name, parts.at(-1) as string])
+    const types = ['typescript', '@types/node'].map((name) => `${name}@${devDependencies[name]}`)
+    project = await install('newest', all(), beside, [...types, '@types/express@5'])
+  })
+
+  it('they do their work for those who import and for those who require', async () => {
+    for (const said of await used(project, all(), beside)) expect(said).toEqual(everything)
+  })
+
+  it.each(['node16', 'nodenext', 'bundler'])(
+    'their types resolve with moduleResolution %s',
+    async (moduleResolution) => {
+      const use = user('use.mts')
+      const folder = `ts-${moduleResolution}`
+      const isNode = moduleResolution !== 'bundler'
+      project.write({
+        [`${folder}/use.mts`]: use,
+        ...(isNode ? { [`${folder}/use.cts`]: use } : {}),
+        [`${folder}/tsconfig.json`]: {
+          compilerOptions: {
+            strict: true,
+            exactOptionalPropertyTypes: true,
+            // The types of others count too: ours stand on them.
+            skipLibCheck: false,
+            target: 'ES2022',
+            // One with the types of browsers, two with Node's alone.
+            lib: isNode ? ['ES2023'] : ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+            module: isNode ? moduleResolution : 'ESNext',
+            moduleResolution,
+            esModuleInterop: true,
+            types: ['node'],
+            outDir: 'out',
+          },
+        },
+      })
+      await project.run(join('node_modules', '.bin', 'tsc'), ['-p', folder])
+      for (const file of isNode ? ['use.mjs', 'use.cjs'] : ['use.mjs'])
+        expect(await project.run('node', [join(folder, 'out', file)])).toBe('typed true\n')
+    },
+  )
+
+  it('npm knows of no hole in what they bring along', async () => {
+    const audit = await project.run('npm', ['audit', '--omit=dev', '--json']).catch((error: Error) => error.message)
+    // Some mirrors of the registry do not answer audits.
+    if (/audit endpoint returned an error|ENOAUDIT/.test(audit))
+      console.log('npm audit: left out, the registry answers none')
+    else expect(JSON.parse(audit).metadata.vulnerabilities.total).toBe(0)
+  })
+})
+
+it('with the lowest versions that they say they run with, they do their work', async () => {
+  const beside = [...ranges].map(([name, [first]]): [string, string] => [name, lowest(first as string)])
+  for (const said of await used(await install('lowest', all(), beside), all(), beside)) expect(said).toEqual(everything)
+})
+
+it.each([
+  ['newest versions of the older range', (older: string, _newer: string) => older],
+  ['lowest versions of the newer range', (_older: string, newer: string) => lowest(newer)],
+])('with the %s, where there are two, they do their work', async (_name, pick) => {
+  const two = [...ranges].filter(([, parts]) => parts.length === 2)
+  const beside = two.map(([name, [older = '', newer = '']]): [string, string] => [name, pick(older, newer)])
+  expect(beside.map(([name]) => name)).toEqual(['express', '@hono/node-server'])
+  beside.push(['hono', '^4.0.0'])
+  const own = ['core', 'node', 'express', 'hono', 'tokens', 'console', 'testing'].map((name) => `@modelgate/${name}`)
+  for (const said of await used(await install('between', own, beside), own, beside))
+    expect(said).toEqual(hosts(['node:http', 'express', 'hono']))
+})

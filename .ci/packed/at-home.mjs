@@ -1,0 +1,80 @@
+// Starts the fake provider that at-home.cjs leads programs to. As a command it runs another one so:
+//
+//   node .ci/packed/at-home.mjs node app.js
+import { spawn } from 'node:child_process'
+import { argv, exit, env as ownEnv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+/** As built: this runs outside of vitest, too. */
+const built = new URL('../../packages/testing/dist/index.js', import.meta.url)
+
+/** @returns {Promise<typeof import('../../packages/testing/src/index.ts')>} */
+const testing = () => import(built.href)
+
+const preload = fileURLToPath(new URL('at-home.cjs', import.meta.url))
+
+/**
+ * A fake provider in the place of all providers. `env` is for the programs that shall meet it, beside or over their own environment;
+ * `ports` are ports of this machine that those programs name, and what they get instead.
+ * @param {{ ports?: Record<number, number> } & import('../../packages/testing/src/index.ts').FakeProviderOptions} [options]
+ */
+export async function providersAtHome({ ports = {}, ...options } = {}) {
+  const { createFakeProvider, listen } = await testing()
+  const provider = createFakeProvider(options)
+  const listening = await listen({
+    ...provider,
+    fetch: (input, init) => provider.fetch(asTheFakeDoes(new Request(input, init))),
+  })
+  return { provider, port: listening.port, env: homeEnv(listening.port, ports), close: () => listening.close() }
+}
+
+/**
+ * What providers do in ways of their own, as the fake one does it: an API below /openai, /api or /inference, a key in Azure's header,
+ * OpenRouter's list of the models that a key may use.
+ * @param {Request} request
+ */
+function asTheFakeDoes(request) {
+  const url = request.url
+    .replace(/^(https?:\/\/[^/]+)\/(?:openai|api|inference)(?=\/v[12])/, '$1')
+    .replace(/\/v1\/models\/user$/, '/v1/models')
+  const one = url === request.url ? request : new Request(url, request)
+  // Servers of one's own ask for none.
+  const own = /^(?:gpu-box|localhost)(?::|$)/.test(one.headers.get('host') ?? '')
+  const key = one.headers.get('api-key') ?? (own ? 'none' : null)
+  if (key !== null && !one.headers.has('authorization')) one.headers.set('authorization', `Bearer ${key}`)
+  return one
+}
+
+/**
+ * @param {number} port the fake provider's
+ * @param {Record<number, number>} [ports]
+ * @returns {Record<string, string>}
+ */
+export function homeEnv(port, ports = {}) {
+  return {
+    NODE_OPTIONS: `--require=${JSON.stringify(preload)}`,
+    MODELGATE_AT_HOME: String(port),
+    MODELGATE_AT_HOME_PORTS: Object.entries(ports)
+      .map((pair) => pair.join(':'))
+      .join(','),
+  }
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  const [command, ...args] = argv.slice(2)
+  if (command === undefined) {
+    console.error('usage: node .ci/packed/at-home.mjs COMMAND [ARGUMENT …]')
+    exit(2)
+  }
+  const home = await providersAtHome()
+  const child = spawn(command, args, { stdio: 'inherit', env: { ...ownEnv, ...home.env } })
+  const code = await new Promise((resolve) => {
+    child.once('error', (error) => {
+      console.error(`${command}: ${error.message}`)
+      resolve(127)
+    })
+    child.once('exit', (code, signal) => resolve(code ?? (signal === null ? 1 : 128)))
+  })
+  await home.close()
+  exit(code)
+}

@@ -1,0 +1,68 @@
+// Every public package as the tarball that would be published. A package whose files have not changed is not packed again,
+// whoever asks; several processes may ask at once.
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { alone } from '../alone.mjs'
+import { digest, filesBelow, readJson, root, run, workspaceDirs } from '../workspace.mjs'
+import { readTarball } from './tarball.mjs'
+
+/** Where tarballs and npm's own cache are kept: it goes when node_modules goes. */
+export const cache = join(root, 'node_modules/.cache/packed')
+
+/** @typedef {{ name: string, version: string, tarball: string, manifest: Record<string, unknown> }} Packed */
+
+/** @returns {{ name: string, dir: string }[]} */
+const publicPackages = () =>
+  workspaceDirs(['packages'])
+    .map((dir) => ({ dir, ...readJson(`${dir}/package.json`) }))
+    .filter((manifest) => manifest.private !== true)
+
+/**
+ * Builds what is stale, packs what is stale.
+ * @returns {Promise<Packed[]>}
+ */
+export async function packAll() {
+  return alone(join(cache, 'lock'), async () => {
+    await build()
+    const packages = publicPackages().map(({ name, dir }) => ({ name, dir, tarball: join(cache, `${stamp(dir)}.tgz`) }))
+    await pack(packages.filter(({ tarball }) => !existsSync(tarball)))
+    return packages.map(({ name, tarball }) => {
+      const manifest = JSON.parse(String(readTarball(tarball).get('package.json')))
+      return { name, version: manifest.version, tarball, manifest }
+    })
+  })
+}
+
+/** Builds what is stale, unless whoever runs the tests has seen to it. */
+async function build() {
+  if (process.env.MODELGATE_BUILT === '1') return
+  const { code, output } = await run(process.execPath, [join(root, '.ci/setup.mjs'), '--no-install'], root)
+  if (code !== 0) throw new Error(`The packages could not be built:\n${output}`)
+}
+
+/** A name for what the package's tarball is made of: its own files, and the versions that ranges of the workspace stand for. */
+function stamp(/** @type {string} */ dir) {
+  const files = filesBelow(dir).filter((file) => !file.includes('/node_modules/') && !file.includes('/src/'))
+  const versions = workspaceDirs().map((other) => {
+    const { name, version } = readJson(`${other}/package.json`)
+    return `${name}@${version}`
+  })
+  const { packageManager } = readJson('package.json')
+  const contents = ['LICENSE', ...files].flatMap((file) => [file, readFileSync(join(root, file))])
+  return `${basename(dir)}-${digest([packageManager, ...versions, ...contents])}`
+}
+
+/** @param {{ name: string, dir: string, tarball: string }[]} packages */
+async function pack(packages) {
+  if (packages.length === 0) return
+  const { packageManager } = readJson('package.json')
+  const folder = mkdtempSync(join(cache, 'packing-'))
+  const filters = packages.flatMap(({ dir }) => ['--filter', `./${dir}`])
+  // `%s` is the name with its `@` and `/` taken out: what is below `modelgate-`, and `modelgate` itself.
+  const args = ['--yes', packageManager, '-r', ...filters, 'pack', '--out', join(folder, '%s.tgz')]
+  const { code, output } = await run('npx', args, root)
+  if (code !== 0) throw new Error(`pnpm pack failed:\n${output}`)
+  for (const { name, tarball } of packages)
+    renameSync(join(folder, `${name.replace('@', '').replace('/', '-')}.tgz`), tarball)
+  rmSync(folder, { recursive: true })
+}
