@@ -1,8 +1,12 @@
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createFakeProvider, listen } from '@modelgate/testing'
 import { afterEach, describe, expect, it } from 'vitest'
-import { npmStart, type Running, startExample, stopExamples } from '../start-example.ts'
+import { npmStart, type Running, stopExamples } from '../start-example.ts'
+import { modelgate } from './modelgate.ts'
 
 afterEach(stopExamples)
 
@@ -12,7 +16,7 @@ interface Server extends Running {
 }
 
 async function start(env: Record<string, string> = {}): Promise<Server> {
-  return ready(startExample('./server/server.js', env))
+  return ready(modelgate(['start'], env))
 }
 
 async function ready(server: Running): Promise<Server> {
@@ -40,7 +44,7 @@ describe('without a key', () => {
     expect(said()).toContain(`OpenAI clients     base URL ${root}/v1\n`)
     expect(said()).toContain(`Anthropic clients  base URL ${root}\n`)
     expect(said()).toContain(`Google clients     base URL ${root}\n`)
-    expect(said()).toContain(`Models             ${demoModels.join(', ')}\n`)
+    for (const model of demoModels) expect(said()).toMatch(new RegExp(`^  (.*, )?${model}(,.*)? +demo-`, 'm'))
     expect(token).toMatch(/^mg-.{32}$/)
   })
 
@@ -216,7 +220,7 @@ describe('a start that cannot be', () => {
   it('names the port that is in use', async () => {
     const { root } = await start()
     const { port } = new URL(root)
-    const second = startExample('./server/server.js', { PORT: port })
+    const second = modelgate(['start'], { PORT: port })
     expect(await second.ended).toBe(1)
     expect(second.said()).toBe(
       `modelgate: port ${port} on 127.0.0.1 is in use: stop what uses it, or set PORT to another\n`,
@@ -229,9 +233,41 @@ describe('a start that cannot be', () => {
     [{ HOST: '192.0.2.1' }, "HOST is '192.0.2.1'"],
     [{ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'localhost:1234' }, "baseURL 'localhost:1234'"],
   ])('says what is wrong with %j, in one line', async (env, message) => {
-    const server = startExample('./server/server.js', env)
+    const server = modelgate(['start'], env)
     expect(await server.ended).toBe(1)
     expect(server.said().trimEnd().split('\n')).toEqual([expect.stringContaining(message)])
+  })
+})
+
+describe('another configuration', () => {
+  const folders: string[] = []
+  afterEach(() => {
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+  })
+
+  it.each([
+    ['SIGHUP', [], (server: Running) => server.signal('SIGHUP')],
+    ['--watch', ['--watch'], () => {}],
+  ] as const)('is read again by %s', async (_name, args, ask) => {
+    const folder = mkdtempSync(join(tmpdir(), 'modelgate-server-'))
+    folders.push(folder)
+    const file = join(folder, 'modelgate.config.json')
+    const write = (model: string): void =>
+      writeFileSync(
+        file,
+        JSON.stringify({
+          upstreams: { one: { provider: 'openai', apiKey: 'k' } },
+          models: { [model]: 'one' },
+          token: 't',
+        }),
+      )
+    write('before')
+    const server = await ready(modelgate(['start', '--config', file, ...args]))
+    write('after')
+    ask(server)
+    await server.saying(/The configuration was read again and is in force/)
+    const response = await fetch(`${server.root}/v1/models`, { headers: { authorization: 'Bearer t' } })
+    expect(await response.json()).toMatchObject({ data: [{ id: 'after' }] })
   })
 })
 
@@ -256,8 +292,8 @@ describe('the end', () => {
   }
 
   it.each([
-    ['server.js', 'SIGTERM', () => startExample('./server/server.js')],
-    ['server.js', 'SIGINT', () => startExample('./server/server.js')],
+    ['modelgate', 'SIGTERM', () => modelgate(['start'])],
+    ['modelgate', 'SIGINT', () => modelgate(['start'])],
     ['npm start', 'SIGTERM', () => npmStart()],
   ] as const)(
     '%s: %s lets a running stream finish, takes no new call, and exits with 0',

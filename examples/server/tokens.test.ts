@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { startExample, stopExamples } from '../start-example.ts'
+import { stopExamples } from '../start-example.ts'
+import { modelgate, program } from './modelgate.ts'
 
 let folder = ''
 let data = ''
@@ -17,11 +17,9 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const script = fileURLToPath(new URL('tokens.js', import.meta.url))
-
 /** The command, as it is typed. */
 function command(args: string[], env: Record<string, string> = {}) {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [script, ...args], {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [program, 'tokens', ...args], {
     encoding: 'utf8',
     env: { ...process.env, MODELGATE_DATA: data, MODELGATE_PRICES: '', MODELGATE_LEDGER: '', ...env },
   })
@@ -36,7 +34,7 @@ function asked(...args: string[]) {
 }
 
 async function startServer(env: Record<string, string> = {}) {
-  const server = startExample('./server/server.js', { MODELGATE_DATA: data, ...env })
+  const server = modelgate(['start'], { MODELGATE_DATA: data, ...env })
   const [, root = ''] = await server.saying(/listens on (\S+)/)
   await server.saying(/\/v1\/models .*\n/)
   const ask = (token: string, model = 'demo-chat') =>
@@ -53,7 +51,7 @@ const soon = { timeout: 5000, interval: 100 }
 describe('the command beside the running server', () => {
   it('issues a token that is let in at once, and ends it within a second', async () => {
     const { server, ask } = await startServer()
-    expect(server.said()).toContain(`MODELGATE_DATA='${data}' node examples/server/tokens.js issue`)
+    expect(server.said()).toContain(`MODELGATE_DATA='${data}' npx modelgate tokens issue`)
     const { id, secret } = asked('issue', '--name', 'laptop', '--owner', 'ada', '--models', 'demo-chat,demo-messages')
     expect((await ask(secret)).status).toBe(200)
     expect((await ask(secret, 'demo-gemini')).status).toBe(404)
@@ -142,7 +140,7 @@ describe('the server', () => {
     ['prices that are not there', { MODELGATE_PRICES: '/nowhere/prices.json' }, '/nowhere/prices.json'],
     ['a folder that cannot be', { MODELGATE_DATA: '/dev/null/data' }, '/dev/null/data'],
   ])('says in one line what is wrong with %s', async (_, env, words) => {
-    const server = startExample('./server/server.js', env)
+    const server = modelgate(['start'], env)
     expect(await server.ended).toBe(1)
     expect(server.said().trimEnd().split('\n')).toEqual([expect.stringContaining(words)])
   })
@@ -167,7 +165,7 @@ describe('for people', () => {
   })
 
   it.each([
-    [['isue'], 2, "no command 'isue'"],
+    [['isue'], 2, "no command 'tokens isue': did you mean 'issue'?"],
     [['issue', '--nam', 'x'], 2, '--nam'],
     [['issue', 'laptop'], 2, "'laptop'"],
     [['revoke'], 2, 'needs the id'],

@@ -4,6 +4,7 @@ import { NodeInbound, pathOf } from './inbound.ts'
 import { sendReply } from './send-reply.ts'
 import { sharedTransport } from './undici-transport.ts'
 
+/** What the adapters for Node take. */
 export interface NodeOptions {
   /** Makes the upstream calls. Default: one `undiciTransport()` shared by the whole process. */
   transport?: Transport

@@ -1,3 +1,4 @@
+export { drain } from './drain.ts'
 export { fileSpool } from './file-spool.ts'
 export { createNodeHandler, type NodeHandler, type NodeOptions } from './handler.ts'
 export { clientSignal } from './inbound.ts'

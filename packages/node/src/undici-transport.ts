@@ -3,6 +3,7 @@ import type { Transport } from '@modelgate/core'
 import { buildConnector, Client, type Dispatcher, Pool } from 'undici'
 import { type Connection, Exchange } from './exchange.ts'
 
+/** What `undiciTransport` takes. */
 export interface UndiciTransportOptions {
   /** Most connections to one origin; further calls wait. Default: no limit. */
   connections?: number

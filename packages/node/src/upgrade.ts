@@ -5,6 +5,7 @@ import { pathOf } from './inbound.ts'
 import { serveRealtime } from './realtime.ts'
 import { createDial, type DialTls } from './realtime-dial.ts'
 
+/** What `nodeUpgrade` takes. */
 export interface UpgradeOptions {
   /** Path prefix under which the host mounts the gateway (`/ai`), where the gateway itself has no `basePath`. Default: none. */
   basePath?: string

@@ -1,42 +1,16 @@
-/** @typedef {import('@modelgate/tokens').Token} Token */
-/** @typedef {import('@modelgate/tokens').TokenUsage} TokenUsage */
+import type { IssuedToken, Token, TokenUsage, UsageSums } from '@modelgate/tokens'
+import { table } from '../table.ts'
 
-/**
- * Lines in columns. Columns of numbers are flush right.
- * @param {readonly string[]} heads @param {readonly (readonly (string | number)[])[]} rows
- */
-function table(heads, rows) {
-  const lines = [heads, ...rows.map((row) => row.map(cell))]
-  const widths = heads.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)))
-  const right = heads.map((_, at) => rows.length > 0 && rows.every((row) => typeof row[at] === 'number'))
-  return lines
-    .map((line) =>
-      line
-        .map((text, at) => (right[at] ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
+const dateOf = (time: number | undefined): string =>
+  time === undefined ? '' : new Date(time).toISOString().slice(0, 16).replace('T', ' ')
 
-/** What a terminal would take for a command has no place in a name. @param {string | number} value */
-const cell = (value) =>
-  typeof value === 'number'
-    ? value.toLocaleString('en-US', { maximumFractionDigits: 9 })
-    : value.replace(/\p{Cc}/gu, '?')
-
-/** @param {number | undefined} time */
-const dateOf = (time) => (time === undefined ? '' : new Date(time).toISOString().slice(0, 16).replace('T', ' '))
-
-/** @param {Token} token @param {number} now */
-function stateOf({ revokedAt, expiresAt }, now) {
+function stateOf({ revokedAt, expiresAt }: Token, now: number): string {
   if (revokedAt !== undefined) return `revoked ${dateOf(revokedAt)}`
   if (expiresAt === undefined) return 'good'
   return expiresAt <= now ? `expired ${dateOf(expiresAt)}` : `good until ${dateOf(expiresAt)}`
 }
 
-/** @param {readonly Token[]} tokens @param {number} now */
-export const listText = (tokens, now) =>
+export const listText = (tokens: readonly Token[], now: number): string =>
   tokens.length === 0
     ? 'There is no token yet: `issue` makes one.'
     : table(
@@ -52,8 +26,7 @@ export const listText = (tokens, now) =>
         ]),
       )
 
-/** @param {Token} token */
-export const tokenText = (token) =>
+export const tokenText = (token: Token): string =>
   table(
     ['Id', token.id],
     [
@@ -68,19 +41,16 @@ export const tokenText = (token) =>
     ],
   )
 
-/** @param {import('@modelgate/tokens').IssuedToken} token */
-export const issuedText = ({ secret, ...token }) =>
+export const issuedText = ({ secret, ...token }: IssuedToken): string =>
   `${secret}\n\nThis is the token: keep it now, it is not told again.\n\n${tokenText(token)}`
 
-/** @param {TokenUsage['limits'][number]['per']} per */
-const perText = (per) => (typeof per === 'number' ? `${per} s` : (per ?? 'at a time'))
+const perText = (per: TokenUsage['limits'][number]['per']): string =>
+  typeof per === 'number' ? `${per} s` : (per ?? 'at a time')
 
-/** @param {TokenUsage} usage */
-export function usageText({ from, to, currency, limits, budgets, byDay, byModel, totals }) {
+export function usageText({ from, to, currency, limits, budgets, byDay, byModel, totals }: TokenUsage): string {
   const money = currency ?? 'MONEY'
   const heads = ['CALLS', 'INPUT', 'CACHED', 'OUTPUT', money, 'UNPRICED']
-  /** @param {typeof totals} sums */
-  const numbers = ({ calls, inputTokens, cachedTokens, outputTokens, cost, unpriced }) => [
+  const numbers = ({ calls, inputTokens, cachedTokens, outputTokens, cost, unpriced }: UsageSums): number[] => [
     calls,
     inputTokens,
     cachedTokens,

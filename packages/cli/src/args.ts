@@ -1,0 +1,39 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { messageOf, UsageError } from './errors.ts'
+import { nearest } from './near.ts'
+
+/** Options as `parseArgs` of node:util declares them. */
+export type Options = NonNullable<ParseArgsConfig['options']>
+/** What was given for them. */
+export type Values = { [name: string]: string | boolean | (string | boolean)[] | undefined }
+
+export const text = { type: 'string' } as const
+export const flag = { type: 'boolean' } as const
+
+/** Reads a command's options and words. Throws a UsageError that names what was probably meant. */
+export function readArgs(args: string[], options: Options, topic: string): { values: Values; words: string[] } {
+  try {
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+    return { values, words: positionals }
+  } catch (error) {
+    const [, wrong = ''] = /^Unknown option '--?([^']*)'/.exec(messageOf(error)) ?? []
+    if (wrong === '') throw new UsageError(firstSentence(messageOf(error)), topic)
+    const near = nearest(wrong, Object.keys(options))
+    throw new UsageError(
+      `there is no option '--${wrong}'${near === undefined ? '' : `: did you mean '--${near}'?`}`,
+      topic,
+    )
+  }
+}
+
+/** parseArgs goes on about arguments that begin with a dash. */
+const firstSentence = (message: string): string => message.split('. ', 1)[0] ?? message
+
+/** An option's text; undefined where it was not given. */
+export const textOf = (value: Values[string]): string | undefined => (typeof value === 'string' ? value : undefined)
+
+/** @throws UsageError for words behind the options that the command does not take. */
+export function noWords(words: readonly string[], topic: string): void {
+  const [first] = words
+  if (first !== undefined) throw new UsageError(`'${first}' is one word too many for ${topic}`, topic)
+}

@@ -1,0 +1,188 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createFakeProvider, listen } from '@modelgate/testing'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createWorld } from '../world.test-support.ts'
+import type { CheckReport } from './check.ts'
+
+const closing: (() => Promise<unknown> | unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+const secret = 'sk-secret-0123456789'
+
+async function provider(models: string[] = ['known-1', 'known-2']) {
+  const opened = await listen(createFakeProvider({ apiKey: secret, models }))
+  closing.push(opened.close)
+  return opened
+}
+
+async function server(handle: RequestListener): Promise<string> {
+  const made: Server = createServer(handle)
+  await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve))
+  closing.push(() => {
+    made.closeAllConnections()
+    made.close()
+  })
+  return `http://127.0.0.1:${(made.address() as AddressInfo).port}`
+}
+
+/** What `check --json` reports of a configuration. */
+async function checked(
+  config: object,
+  ...args: string[]
+): Promise<{ report: CheckReport; code: number | undefined; said: string }> {
+  const world = createWorld({ 'modelgate.config.json': JSON.stringify(config) })
+  const code = await world.run('check', '--json', ...args)
+  return { report: JSON.parse(world.said()) as CheckReport, code, said: world.said() }
+}
+
+const one = (upstream: object, models: object = { '*': 'one' }) => ({ upstreams: { one: upstream }, models })
+
+describe('an upstream that answers', () => {
+  it('is asked in each format with its own key, and its models are counted', async () => {
+    const { url, origin } = await provider()
+    const { report, code } = await checked({
+      upstreams: {
+        chat: { provider: 'openai', apiKey: secret, baseURL: url },
+        messages: { provider: 'anthropic', apiKey: secret, baseURL: origin },
+        content: { provider: 'gemini', apiKey: secret, baseURL: origin },
+      },
+      models: { 'known-1': 'chat', other: { upstream: 'messages', model: 'known-2' }, '*': 'content' },
+    })
+    expect(report).toMatchObject({ ok: true, config: 'modelgate.config.json', warnings: [] })
+    const host = new URL(origin).host
+    expect(report.upstreams).toEqual(
+      ['chat', 'messages', 'content'].map((name) => ({ name, host, state: 'ok', models: 2, ms: expect.any(Number) })),
+    )
+    expect(code).toBe(0)
+  })
+
+  it('is warned about names that it does not list', async () => {
+    const { url } = await provider()
+    const { report, code } = await checked(
+      one({ provider: 'openai', apiKey: secret, baseURL: url }, { 'knwon-1': 'one', fast: ['one'], 'o*': 'one' }),
+    )
+    expect(report.warnings).toEqual([
+      "models['knwon-1']: one does not list 'knwon-1': did you mean 'known-1'?",
+      "models['fast']: one does not list 'fast'",
+    ])
+    expect(code).toBe(0)
+  })
+
+  it('is asked page after page', async () => {
+    const baseURL = await server((req, res) => {
+      const after = new URL(req.url ?? '', 'http://h').searchParams.get('after_id')
+      res.end(JSON.stringify({ data: [{ id: after === null ? 'a' : 'b' }], has_more: after === null, last_id: 'a' }))
+    })
+    const { report } = await checked(one({ provider: 'anthropic', apiKey: secret, baseURL }, { a: 'one', b: 'one' }))
+    expect(report).toMatchObject({ ok: true, warnings: [], upstreams: [{ models: 2 }] })
+  })
+
+  it('may have no list, which is no fault', async () => {
+    const { report, code } = await checked(one({ provider: 'voyage', apiKey: secret }))
+    expect(report.upstreams).toMatchObject([{ state: 'not asked', detail: 'it has no list of models' }])
+    expect(code).toBe(0)
+  })
+})
+
+describe('an upstream that does not', () => {
+  const answering = (status: number, text = '{}') =>
+    server((_req, res) => res.writeHead(status, { location: 'http://h/' }).end(text))
+  it.each([
+    [401, 'it refuses the key (401): check the key of upstreams.one'],
+    [403, 'the key may not list models (403)'],
+    [404, 'it has no list of models at /models (404): is baseURL right?'],
+    [429, 'it is limited (429)'],
+    [302, 'it redirects (302), which is not followed'],
+    [503, 'it fails (503)'],
+    [418, 'it refuses the request (418)'],
+    [200, 'it answers, but with no list of models at /models: is baseURL right?'],
+  ])('by %i', async (status, words) => {
+    const { report, code, said } = await checked(
+      one({ provider: 'openai', apiKey: secret, baseURL: await answering(status, secret) }),
+    )
+    expect(report).toMatchObject({
+      ok: false,
+      upstreams: [{ state: 'failed', detail: expect.stringContaining(words) }],
+    })
+    expect(said).not.toContain(secret)
+    expect(code).toBe(1)
+  })
+
+  it.each([
+    ['its port is one that is never called', 'http://127.0.0.1:1', 'no connection (bad port)'],
+    ['there is no host', 'http://no-such-host.invalid', 'there is no such host'],
+  ])('because %s', async (_, baseURL, words) => {
+    const { report } = await checked(one({ provider: 'openai', apiKey: secret, baseURL }))
+    expect(report.upstreams[0]?.detail).toContain(words)
+  })
+
+  it('because nobody listens', async () => {
+    const { url, close } = await provider()
+    await close()
+    const { report } = await checked(one({ provider: 'openai', apiKey: secret, baseURL: url }))
+    expect(report.upstreams[0]?.detail).toContain('nothing listens there: is it running')
+  })
+
+  it('because it hangs', async () => {
+    const baseURL = await server(() => {})
+    const { report } = await checked(one({ provider: 'openai', apiKey: secret, baseURL }), '--timeout', '0.05')
+    expect(report.upstreams[0]?.detail).toContain('no answer within 0.05 s')
+  })
+
+  it('because one of its keys is refused', async () => {
+    const { url } = await provider()
+    const { report, said } = await checked(
+      one({ provider: 'openai', apiKey: [secret, 'sk-wrong-key-1234'], baseURL: url }),
+    )
+    expect(report.upstreams[0]).toMatchObject({
+      state: 'failed',
+      detail: expect.stringMatching(/^key 2 of 2: it refuses the key/),
+    })
+    expect(said).not.toContain('sk-wrong')
+  })
+
+  it('because a variable is not set that the environment would have named', async () => {
+    const world = createWorld({
+      'modelgate.config.mjs': `import { openai } from 'modelgate'
+      export default { upstreams: { a: openai({ apiKey: process.env.NO_SUCH_KEY ?? '' }) }, models: { '*': 'a' } }`,
+    })
+    expect(await world.run('check')).toBe(1)
+    expect(world.said()).toMatch(/^a +api\.openai\.com +FAILED +its key is empty/m)
+  })
+
+  it('is told by the variable of its key, if it comes from the environment', async () => {
+    const baseURL = await answering(401)
+    const world = createWorld({}, { OPENAI_API_KEY: secret, OPENAI_BASE_URL: baseURL })
+    expect(await world.run('check')).toBe(1)
+    expect(world.said()).toContain('it refuses the key (401): check OPENAI_API_KEY')
+    expect(world.said()).toContain('1 of 1 upstreams cannot be used as they are.')
+  })
+})
+
+describe('a configuration', () => {
+  it.each([
+    [{ upstreams: {}, models: {} }, 'upstreams is empty'],
+    [one({ provider: 'openai', apiKey: 'k' }, { a: 'two' }), "models['a'] names the upstream 'two'"],
+    [one({ provider: 'opnai' }), "did you mean 'openai'?"],
+  ])('%j cannot be, and nobody is asked', async (config, words) => {
+    const { report, code } = await checked(config)
+    expect(report).toMatchObject({ ok: false, error: expect.stringContaining(words), upstreams: [] })
+    expect(code).toBe(1)
+  })
+
+  it('may be none: the demo is not asked', async () => {
+    const world = createWorld()
+    expect(await world.run('check')).toBe(0)
+    expect(world.said()).toContain('the environment (no provider key is set: a demo answers)')
+    expect(world.said()).toContain('All is well.')
+  })
+
+  it('is not looked at for a time that is none', async () => {
+    const world = createWorld()
+    expect(await world.run('check', '--timeout', 'soon')).toBe(2)
+    expect(world.complained()).toContain("--timeout is 'soon'")
+  })
+})

@@ -1,0 +1,28 @@
+import { table } from '../table.ts'
+import type { CheckReport } from './check.ts'
+
+const marks = { ok: 'ok', 'not asked': '–', failed: 'FAILED' } as const
+
+/** A report for people. */
+export function reportText({ config, error, upstreams, warnings, ok }: CheckReport): string {
+  if (error !== undefined) return `The configuration cannot be: ${error}`
+  const failed = upstreams.filter(({ state }) => state === 'failed').length
+  return [
+    `Configuration: ${config}`,
+    '',
+    table(
+      ['UPSTREAM', 'ADDRESS', 'STATE', 'MODELS', 'MS', ''],
+      upstreams.map(({ name, host, state, models, ms, detail = '' }) => [
+        name,
+        host,
+        marks[state],
+        models === undefined ? '' : String(models),
+        ms === undefined ? '' : String(ms),
+        detail,
+      ]),
+    ),
+    ...warnings.flatMap((warning) => ['', `Warning: ${warning}.`.replace(/\?\.$/, '?')]),
+    '',
+    ok ? 'All is well.' : `${failed} of ${upstreams.length} upstreams cannot be used as they are.`,
+  ].join('\n')
+}

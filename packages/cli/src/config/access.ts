@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto'
+import type { Authenticate } from '@modelgate/core'
+import { quoted } from '../quoted.ts'
+import type { World } from '../world.ts'
+import type { Flags } from './address.ts'
+import { anyOf, oneToken } from './auth.ts'
+import type { ModelgateConfig } from './define-config.ts'
+import type { Kept } from './kept.ts'
+import type { Places } from './open-tokens.ts'
+
+/** Who is let in. */
+export interface Access {
+  readonly auth: Authenticate | 'none'
+  /** What clients may send as their API key; undefined: there is none but issued ones and those that `auth` knows. */
+  readonly token: string | undefined
+  /** Nobody set one: it changes with every start. */
+  readonly tokenIsMade: boolean
+  readonly notes: readonly string[]
+}
+
+/**
+ * Who is let in: the token of MODELGATE_TOKEN or of the file, whom the file's `auth` knows, and those that were issued, where these
+ * are kept. With none of them, a token that is made for this run.
+ */
+export function accessOf(config: ModelgateConfig, places: Places, { env }: World, kept: Kept): Access {
+  const { auth } = config
+  if (auth !== undefined && auth !== 'none' && typeof auth !== 'function')
+    throw new Error("auth is neither a function nor 'none': write (credential) => identity | null, or leave it out")
+  const set = env.MODELGATE_TOKEN || config.token || undefined
+  if (auth === 'none') {
+    const idle = set === undefined ? '' : ', and the token that is set does nothing'
+    return {
+      auth,
+      token: undefined,
+      tokenIsMade: false,
+      notes: [`auth is 'none': who reaches this server is let in${idle}`],
+    }
+  }
+  const issues = isKept(places)
+  const token = set ?? (issues || auth !== undefined ? undefined : kept.madeToken)
+  const all = [
+    ...(token === undefined ? [] : [oneToken(token)]),
+    ...(auth === undefined ? [] : [auth]),
+    ...(issues ? [kept.tokens.tokens.authenticate] : []),
+  ]
+  const [only] = all
+  return {
+    auth: only !== undefined && all.length === 1 ? only : anyOf(all),
+    token,
+    tokenIsMade: token !== undefined && set === undefined,
+    notes: [],
+  }
+}
+
+/** Whether tokens that are issued outlive this process. */
+export const isKept = ({ data, redis, tokens }: Places): boolean =>
+  data !== undefined || redis !== undefined || tokens !== undefined
+
+export const makeToken = (): string => `mg-${randomBytes(24).toString('base64url')}`
+
+/** The command that issues a token for this server; undefined where issued tokens are not kept. */
+export function issueCommand(places: Places, { env, command }: World, flags: Flags): string | undefined {
+  if (!isKept(places)) return undefined
+  const variable = ['MODELGATE_DATA', 'MODELGATE_REDIS'].find((name) => env[name])
+  const before = variable === undefined ? '' : `${variable}=${quoted(env[variable] ?? '')} `
+  const behind = variable === undefined && flags.config !== undefined ? ` --config ${quoted(flags.config)}` : ''
+  return `${before}${command} tokens issue --name laptop${behind}`
+}

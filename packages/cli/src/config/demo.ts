@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto'
+import { anthropic, cohere, gemini, openai, type Upstream } from '@modelgate/core'
+
+/** Upstreams that need no key. */
+export interface Demo {
+  readonly upstreams: Record<string, Upstream>
+  readonly models: Record<string, string>
+  close(): Promise<void>
+}
+
+/**
+ * Without a key: a provider within this process, behind a real socket, so that everything else is as it will be. One upstream
+ * for each format, so that every kind of client can be tried against each.
+ */
+export async function openDemo(): Promise<Demo> {
+  const { createFakeProvider, listen, listenRealtime } = await import('@modelgate/testing')
+  const apiKey = randomBytes(24).toString('base64url')
+  const { url, origin, close } = await listen(createFakeProvider({ apiKey, paceMs: 25, keepRequests: 0 }))
+  const realtime = await listenRealtime({ apiKey, paceMs: 25 })
+  return {
+    upstreams: {
+      'demo-openai': openai({ apiKey, baseURL: url, formats: ['chat'] }),
+      'demo-anthropic': anthropic({ apiKey, baseURL: origin }),
+      'demo-google': gemini({ apiKey, baseURL: origin }),
+      'demo-openai-responses': openai({ apiKey, baseURL: url, formats: ['responses'] }),
+      'demo-cohere': cohere({ apiKey, baseURL: origin }),
+      'demo-openai-realtime': openai({ apiKey, baseURL: realtime.url }),
+    },
+    models: {
+      'demo-chat': 'demo-openai',
+      'demo-messages': 'demo-anthropic',
+      'demo-gemini': 'demo-google',
+      'demo-responses': 'demo-openai-responses',
+      'demo-embedding': 'demo-openai',
+      'demo-image': 'demo-openai',
+      'demo-transcribe': 'demo-openai',
+      'demo-speech': 'demo-openai',
+      'demo-rerank': 'demo-cohere',
+      'demo-realtime': 'demo-openai-realtime',
+    },
+    close: async () => {
+      await Promise.all([close(), realtime.close()])
+    },
+  }
+}

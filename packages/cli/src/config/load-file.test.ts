@@ -1,0 +1,91 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables, as configurations name them
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import * as core from '@modelgate/core'
+import { describe, expect, it } from 'vitest'
+import { createWorld } from '../world.test-support.ts'
+import { loadFile } from './load-file.ts'
+
+const esm = `import { defineConfig, openai, GatewayError } from 'modelgate'
+import { anthropic } from '@modelgate/core'
+export default defineConfig({
+  upstreams: { a: openai({ apiKey: 'k' }), b: anthropic({ apiKey: 'k' }) },
+  models: { '*': 'a' },
+  auth: () => { throw new GatewayError('rate_limited', 'slower') },
+})
+`
+
+describe('a file', () => {
+  it.each([
+    ['ts', `${esm}const typed: number = 1\nexport type T = typeof typed\n`],
+    ['mts', `${esm}export const typed: number = 1\n`],
+    ['js', esm],
+    ['mjs', esm],
+    [
+      'cjs',
+      `const { defineConfig, openai } = require('modelgate')\nmodule.exports = defineConfig({ upstreams: { a: openai({ apiKey: 'k' }) }, models: { '*': 'a' } })\n`,
+    ],
+    [
+      'json',
+      '\ufeff{ "$schema": "x", "upstreams": { "a": { "provider": "openai", "apiKey": "${KEY}" } }, "models": { "*": "a" } }',
+    ],
+  ])('.%s is found and read, with nothing installed beside it', async (end, text) => {
+    const world = createWorld({ [`modelgate.config.${end}`]: text }, { KEY: 'k' })
+    const file = await loadFile(world)
+    expect(file?.name).toBe(`modelgate.config.${end}`)
+    const { upstreams, models } = (file?.config ?? {}) as { upstreams: Record<string, core.Upstream>; models: object }
+    expect(upstreams.a?.headers).toEqual({ authorization: 'Bearer k' })
+    expect(models).toEqual({ '*': 'a' })
+    expect(file?.config).not.toHaveProperty('$schema')
+  })
+
+  it('throws errors that are those of the gateway', async () => {
+    const file = await loadFile(createWorld({ 'modelgate.config.ts': esm }))
+    const { auth } = (file?.config ?? {}) as { auth: () => void }
+    expect(auth).toThrow(core.GatewayError)
+  })
+
+  it('is read anew each time, with what it imports', async () => {
+    const world = createWorld({
+      'modelgate.config.ts': `import { port } from './port.ts'\nexport default { port }\n`,
+      'port.ts': 'export const port: number = 1\n',
+    })
+    expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
+    world.write('port.ts', 'export const port: number = 2\n')
+    expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
+  })
+
+  it('may be a promise, and in another folder', async () => {
+    const world = createWorld()
+    mkdirSync(join(world.cwd, 'deep'))
+    world.write('deep/other.mjs', 'export default Promise.resolve({ port: 3 })\n')
+    expect(await loadFile(world, 'deep/other.mjs')).toMatchObject({
+      name: join('deep', 'other.mjs'),
+      config: { port: 3 },
+    })
+    expect(await loadFile(world)).toBeUndefined()
+  })
+
+  it.each([
+    [{ 'modelgate.config.json': '{ "port": 1,\n  oops }' }, 'modelgate.config.json: it is no JSON: '],
+    [{ 'modelgate.config.json': '{ "port": 1,\n  oops }' }, 'line 2 column 3'],
+    [{ 'modelgate.config.json': '[]' }, 'modelgate.config.json: it is no object'],
+    [
+      { 'modelgate.config.json': '{ "token": "${NO_SUCH}" }' },
+      'modelgate.config.json: token takes NO_SUCH from the environment',
+    ],
+    [{ 'modelgate.config.js': 'export const config = {}\n' }, 'modelgate.config.js: '],
+    [{ 'modelgate.config.ts': 'export default { port: \n' }, 'modelgate.config.ts: '],
+    [{ 'modelgate.config.ts': `throw new Error('no luck')\nexport default {}\n` }, 'modelgate.config.ts: no luck'],
+    [{ 'modelgate.config.ts': `import 'not-installed'\nexport default {}\n` }, 'not-installed'],
+  ])('%j is named with what is wrong', async (files, words) => {
+    await expect(loadFile(createWorld(files))).rejects.toThrow(words)
+  })
+
+  it.each([
+    ['none.json', "there is no file 'none.json'"],
+    ['config.yaml', "'config.yaml' is no configuration: it ends in .ts, .mts, .js, .mjs, .cjs, .json"],
+  ])('%s', async (named, words) => {
+    await expect(loadFile(createWorld({ 'config.yaml': '' }), named)).rejects.toThrow(words)
+  })
+})

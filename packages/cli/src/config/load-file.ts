@@ -1,0 +1,100 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { extname, join, relative, resolve } from 'node:path'
+import * as core from '@modelgate/core'
+import { inFile, messageOf } from '../errors.ts'
+import type { World } from '../world.ts'
+import { dataUpstreams } from './data-upstreams.ts'
+import { defineConfig } from './define-config.ts'
+import { expand } from './expand.ts'
+import { isRecord } from './is-record.ts'
+
+/** Names under which a configuration is found, in this order. */
+export const fileNames = ['ts', 'mts', 'js', 'mjs', 'cjs', 'json'].map((end) => `modelgate.config.${end}`)
+
+/** A configuration as its file has it, its upstreams made. */
+export interface LoadedFile {
+  readonly path: string
+  /** As it is said to people: relative to the working directory. */
+  readonly name: string
+  readonly config: Readonly<Record<string, unknown>>
+}
+
+/**
+ * The configuration file that is named, or the one in the working directory. Undefined if there is none; throws an Error that names
+ * the file.
+ */
+export async function loadFile(world: World, named?: string): Promise<LoadedFile | undefined> {
+  const path = findFile(world.cwd, named)
+  if (path === undefined) return undefined
+  const name = relative(world.cwd, path) || path
+  try {
+    const config = extname(path) === '.json' ? readJson(path, world) : await importFile(path)
+    if (!isRecord(config))
+      throw new Error(
+        extname(path) === '.json'
+          ? 'it is no object: write { "upstreams": …, "models": … }'
+          : 'it has no configuration as its default export: write `export default defineConfig({ … })`',
+      )
+    return { path, name, config }
+  } catch (error) {
+    throw inFile(name, error)
+  }
+}
+
+/** Where the configuration is; undefined if there is none. */
+export function findFile(cwd: string, named?: string): string | undefined {
+  if (named === undefined) return fileNames.map((file) => join(cwd, file)).find((file) => existsSync(file))
+  const path = resolve(cwd, named)
+  if (!existsSync(path)) throw new Error(`there is no file '${named}': \`init\` writes a configuration`)
+  const ends = fileNames.map((file) => extname(file))
+  if (!ends.includes(extname(path))) throw new Error(`'${named}' is no configuration: it ends in ${ends.join(', ')}`)
+  return path
+}
+
+function readJson(path: string, { env }: World): unknown {
+  const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '')
+  let data: unknown
+  try {
+    data = JSON.parse(text)
+  } catch (error) {
+    throw new Error(`it is no JSON: ${withLine(messageOf(error), text)}`, { cause: error })
+  }
+  if (!isRecord(data)) return data
+  const { $schema: _, ...written } = data
+  const config = expand(written, env) as Record<string, unknown>
+  return config.upstreams === undefined ? config : { ...config, upstreams: dataUpstreams(config.upstreams) }
+}
+
+/** Node 20 tells the position in a text as a number. */
+function withLine(message: string, text: string): string {
+  const at = /position (\d+)/.exec(message)?.[1]
+  if (at === undefined || message.includes('line ')) return message
+  const before = text.slice(0, Number(at)).split('\n')
+  return `${message} (line ${before.length} column ${(before.at(-1)?.length ?? 0) + 1})`
+}
+
+/**
+ * Imports a file anew, TypeScript too. What it imports of this package and of those below it is what the program itself runs with:
+ * so it needs not be installed beside the file, and a GatewayError is a GatewayError.
+ */
+async function importFile(path: string): Promise<unknown> {
+  const { createJiti } = await import('jiti')
+  const jiti = createJiti(path, {
+    moduleCache: false,
+    fsCache: false,
+    virtualModules: await ownModules(),
+    interopDefault: false,
+  })
+  const found = await jiti.import(path)
+  if (!isRecord(found)) return found
+  const isModule = found.__esModule === true || Object.prototype.toString.call(found) === '[object Module]'
+  return 'default' in found || isModule ? found.default : found
+}
+
+const ownModules = async (): Promise<Record<string, unknown>> => ({
+  modelgate: { ...core, defineConfig },
+  '@modelgate/core': core,
+  '@modelgate/console': await import('@modelgate/console'),
+  '@modelgate/node': await import('@modelgate/node'),
+  '@modelgate/tokens': await import('@modelgate/tokens'),
+})

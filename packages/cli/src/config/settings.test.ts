@@ -1,0 +1,230 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createGateway } from '@modelgate/core'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createWorld } from '../world.test-support.ts'
+import type { Env } from '../world.ts'
+import { envProviders } from './env-providers.ts'
+import { type Flags, readSettings, type Settings } from './settings.ts'
+
+const open: Settings[] = []
+afterEach(async () => {
+  for (const settings of open.splice(0)) await settings.kept.close()
+})
+
+async function read(files: Record<string, string> = {}, env: Env = {}, flags: Flags = {}) {
+  const settings = await readSettings(createWorld(files, env), flags)
+  open.push(settings)
+  return settings
+}
+
+const config = (text: string) => ({
+  'modelgate.config.mjs': `import * as m from 'modelgate'\nexport default { ${text} }\n`,
+})
+const upstreams = `upstreams: { a: m.openai({ apiKey: 'k' }) }, models: { '*': 'a' }`
+
+/** Whom the settings let in. */
+async function letsIn({ gateway }: Settings, credential: string): Promise<boolean> {
+  const { fetch } = createGateway({ ...gateway, logger: false })
+  const { status } = await fetch('http://gateway/v1/models', { headers: { authorization: `Bearer ${credential}` } })
+  return status === 200
+}
+
+describe('where it listens', () => {
+  const both = config(`port: 1, host: 'h1', ${upstreams}`)
+  it.each([
+    [{}, {}, {}, { port: 8787, host: '127.0.0.1' }],
+    [both, {}, {}, { port: 1, host: 'h1' }],
+    [both, { PORT: '2', HOST: 'h2' }, {}, { port: 2, host: 'h2' }],
+    [both, { PORT: '2', HOST: 'h2' }, { port: '3', host: 'h3' }, { port: 3, host: 'h3' }],
+    [both, { PORT: '', HOST: '' }, {}, { port: 1, host: 'h1' }],
+    [both, {}, { port: '0' }, { port: 0 }],
+  ])('%#: flags before the environment before the file', async (files, env, flags, expected) => {
+    expect(await read(files, env, flags)).toMatchObject(expected)
+  })
+
+  it.each([
+    [{}, { PORT: 'http' }, {}, "PORT is 'http': set it to a number from 0 to 65535"],
+    [{}, {}, { port: '' }, "--port is '': set it"],
+    [config('port: 70000'), {}, {}, "modelgate.config.mjs: port is '70000': set it"],
+    [config('prot: 1'), {}, {}, "modelgate.config.mjs: prot is no setting: did you mean 'port'?"],
+    [config('host: 1'), {}, {}, 'modelgate.config.mjs: host is a number: write a text'],
+    [config('models: []'), {}, {}, 'modelgate.config.mjs: models is a list: write an object'],
+    [config(`auth: 'all'`), {}, {}, "modelgate.config.mjs: auth is neither a function nor 'none'"],
+    [config(`data: 'a', redis: 'redis://h'`), {}, {}, 'modelgate.config.mjs: data and redis are both there'],
+    [{}, { MODELGATE_DATA: 'a', MODELGATE_REDIS: 'redis://h' }, {}, 'MODELGATE_DATA and MODELGATE_REDIS are both set'],
+    [
+      {},
+      { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'localhost:1' },
+      {},
+      "OPENAI_BASE_URL: baseURL 'localhost:1' must start with http",
+    ],
+    [config('plugins: 5'), {}, {}, 'modelgate.config.mjs: plugins is no list'],
+  ] as const)('%#: says what is wrong', async (files, env, flags, words) => {
+    await expect(read(files, { ...env }, flags)).rejects.toThrow(words)
+  })
+})
+
+describe('upstreams', () => {
+  it('are those of the environment, each by the names of its models', async () => {
+    const { gateway, demo, keyNames } = await read(
+      {},
+      { GROQ_API_KEY: 'k', GOOGLE_API_KEY: 'g', OPENROUTER_API_KEY: 'o' },
+    )
+    expect(Object.keys(gateway.upstreams)).toEqual(['gemini', 'groq', 'openrouter'])
+    expect(keyNames).toEqual({ gemini: 'GOOGLE_API_KEY', groq: 'GROQ_API_KEY', openrouter: 'OPENROUTER_API_KEY' })
+    expect(gateway.models).toMatchObject({
+      'gemini-*': 'gemini',
+      'groq/*': { upstream: 'groq', model: '*' },
+      'openrouter/auto': { upstream: 'openrouter', model: 'openrouter/auto' },
+      '*/*': 'openrouter',
+    })
+    expect(demo).toBe(false)
+    createGateway(gateway)
+  })
+
+  it('are made for every provider, once its variables are there', async () => {
+    const keys = Object.fromEntries(envProviders.map(({ keys: [key] }) => [key, 'k']))
+    const { gateway, notes } = await read(
+      {},
+      { ...keys, AZURE_OPENAI_ENDPOINT: 'https://r.openai.azure.com', AWS_REGION: 'us-east-1' },
+    )
+    expect(Object.keys(gateway.upstreams)).toEqual(envProviders.map(({ name }) => name))
+    expect(notes).toEqual([])
+    createGateway(gateway)
+  })
+
+  it('say what is ignored for want of something else', async () => {
+    const { notes } = await read(
+      {},
+      { AZURE_OPENAI_API_KEY: 'k', AWS_BEARER_TOKEN_BEDROCK: 'b', GROQ_BASE_URL: 'http://x' },
+    )
+    expect(notes).toEqual([
+      'GROQ_BASE_URL is ignored, because GROQ_API_KEY is not set',
+      'AZURE_OPENAI_API_KEY is ignored, because it also takes AZURE_OPENAI_ENDPOINT, the address of the resource',
+      'AWS_BEARER_TOKEN_BEDROCK is ignored, because it also takes AWS_REGION',
+    ])
+  })
+
+  it("are the file's alone, where it has some, and its models may use those of the environment", async () => {
+    const own = await read(config(upstreams), { GROQ_API_KEY: 'k' })
+    expect(Object.keys(own.gateway.upstreams)).toEqual(['a'])
+    const named = await read(config(`models: { fast: { upstream: 'groq', model: 'x' } }`), { GROQ_API_KEY: 'k' })
+    expect(named.gateway.models).toEqual({ fast: { upstream: 'groq', model: 'x' } })
+    createGateway(named.gateway)
+  })
+
+  it('are a demo without any key', async () => {
+    const { demo, gateway, notes } = await read(config(`models: { x: 'groq' }`))
+    expect(demo).toBe(true)
+    expect(Object.keys(gateway.models)).toContain('demo-chat')
+    expect(notes).toEqual(["the file's models are not served, because no provider key is set"])
+  })
+
+  it('are noted if their key is empty', async () => {
+    const { notes } = await read(config(`upstreams: { a: m.anthropic({ apiKey: '' }) }, models: { '*': 'a' }`))
+    expect(notes).toEqual(['the key of upstreams.a is empty, so that its calls will be refused'])
+  })
+
+  it('find their variables in .env too, behind the environment', async () => {
+    const files = { '.env': 'OPENAI_API_KEY=from-file\nPORT=9001\n# a comment\nHOST="127.0.0.2"\n' }
+    const settings = await read(files, { PORT: '9002' })
+    expect(settings).toMatchObject({ port: 9002, host: '127.0.0.2' })
+    expect(settings.gateway.upstreams.openai?.headers).toEqual({ authorization: 'Bearer from-file' })
+    expect(settings.facts).toContainEqual(['Configuration', 'the environment, .env'])
+  })
+})
+
+describe('who is let in', () => {
+  it('a token made for this run, if nobody says anything', async () => {
+    const settings = await read()
+    expect(settings).toMatchObject({ token: expect.stringMatching(/^mg-.{32}$/), tokenIsMade: true })
+    expect(await letsIn(settings, settings.token ?? '')).toBe(true)
+    expect(await letsIn(settings, 'other')).toBe(false)
+  })
+
+  it('the token of the environment before that of the file', async () => {
+    const files = config(`token: 'filed', ${upstreams}`)
+    expect(await read(files)).toMatchObject({ token: 'filed', tokenIsMade: false })
+    expect(await read(files, { MODELGATE_TOKEN: 'set' })).toMatchObject({ token: 'set', tokenIsMade: false })
+  })
+
+  it('issued ones, where they are kept, and no made one then', async () => {
+    const settings = await read(config(`data: 'data', ${upstreams}`))
+    expect(settings).toMatchObject({ token: undefined, issueCommand: 'npx modelgate tokens issue --name laptop' })
+    const { secret } = await settings.kept.tokens.tokens.issue({})
+    expect([await letsIn(settings, secret), await letsIn(settings, 'other')]).toEqual([true, false])
+  })
+
+  it("whom the file's auth knows, beside the token and issued ones", async () => {
+    const auth = `auth: (credential) => (credential === 'friend' ? { id: 'f' } : null)`
+    const settings = await read(config(`${auth}, data: 'data', ${upstreams}`), { MODELGATE_TOKEN: 'mine' })
+    const { secret } = await settings.kept.tokens.tokens.issue({})
+    for (const [credential, expected] of [
+      ['friend', true],
+      ['mine', true],
+      [secret, true],
+      ['foe', false],
+    ] as const)
+      expect([credential, await letsIn(settings, credential)]).toEqual([credential, expected])
+    const alone = await read(config(`${auth}, ${upstreams}`))
+    expect(alone).toMatchObject({ token: undefined, issueCommand: undefined })
+    expect(await letsIn(alone, 'friend')).toBe(true)
+  })
+
+  it("everybody with 'none', which is noted", async () => {
+    const settings = await read(config(`auth: 'none', ${upstreams}`), { MODELGATE_TOKEN: 't' })
+    expect(settings.notes[0]).toContain('who reaches this server is let in, and the token that is set does nothing')
+    expect(await letsIn(settings, 'anything')).toBe(true)
+  })
+})
+
+describe('paths', () => {
+  it('in a file are relative to it, in the environment to the working directory', async () => {
+    const files = config(`data: 'data', ledger: 'book', ${upstreams}`)
+    const world = createWorld(files)
+    const settings = await readSettings(world, {})
+    open.push(settings)
+    expect(settings.facts).toEqual([
+      ['Configuration', 'modelgate.config.mjs'],
+      ['Issued tokens', 'data'],
+      ['Ledger', 'book'],
+    ])
+    const other = await readSettings({ ...world, env: { MODELGATE_DATA: 'elsewhere' } }, {})
+    open.push(other)
+    expect(other.issueCommand).toBe("MODELGATE_DATA='elsewhere' npx modelgate tokens issue --name laptop")
+    expect(other.kept.places).toContain(join(world.cwd, 'elsewhere'))
+  })
+
+  it("are not all: tokens may be in Redis, by the folder's own package, and its password is not shown", async () => {
+    const world = createWorld({}, { MODELGATE_REDIS: 'redis://ada:secret@cache:6379' })
+    mkdirSync(join(world.cwd, 'node_modules/redis'), { recursive: true })
+    const client = '{ on() {}, async connect() {}, destroy() {}, async sendCommand() { throw new Error("away") } }'
+    world.write(
+      'node_modules/redis/index.js',
+      `exports.createClient = ({ url }) => (globalThis.redisUrl = url, ${client})`,
+    )
+    const settings = await readSettings(world, {})
+    open.push(settings)
+    expect(settings.facts).toContainEqual(['Issued tokens', 'Redis at cache:6379'])
+    expect(globalThis).toMatchObject({ redisUrl: 'redis://ada:secret@cache:6379' })
+  })
+
+  it('of prices that are not there are named', async () => {
+    await expect(read(config(`prices: 'no.json', ${upstreams}`))).rejects.toThrow('no.json: the prices cannot be read')
+  })
+})
+
+describe('pages', () => {
+  it.each([
+    ['', { home: true, playground: true }],
+    ['console: false,', { home: false, playground: false }],
+    ['console: { playground: false },', { home: true, playground: false }],
+  ])('with %j', async (text, expected) => {
+    const { pages, gateway } = await read(config(`${text} ${upstreams}`))
+    expect(pages).toEqual(expected)
+    const { fetch } = createGateway(gateway)
+    expect((await fetch('http://gateway/')).status === 200).toBe(expected.home)
+    expect((await fetch('http://gateway/console/playground')).status === 200).toBe(expected.playground)
+  })
+})

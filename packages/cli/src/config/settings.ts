@@ -1,0 +1,168 @@
+import { relative } from 'node:path'
+import type { ConsoleOptions } from '@modelgate/console'
+import type { GatewayConfig, ModelRoute, Plugin, Upstream } from '@modelgate/core'
+import { inFile, messageOf } from '../errors.ts'
+import type { Env, World } from '../world.ts'
+import { type Access, accessOf, issueCommand } from './access.ts'
+import { addressOf, type Flags } from './address.ts'
+
+export type { Flags } from './address.ts'
+
+import { checkNames } from './check-names.ts'
+import type { ModelgateConfig } from './define-config.ts'
+import { readEnvFile } from './env-file.ts'
+import { envUpstreams } from './env-providers.ts'
+import { type Kept, openKept, saidOf } from './kept.ts'
+import { isKeyless } from './keyless.ts'
+import { type LoadedFile, loadFile } from './load-file.ts'
+import { hostOf, type Places, placesOf } from './open-tokens.ts'
+
+/** What the server is to do, from flags, environment and file. */
+export interface Settings extends Omit<Access, 'auth'> {
+  /** The configuration file, relative to the working directory. */
+  readonly file: string | undefined
+  readonly host: string
+  readonly port: number
+  readonly gateway: GatewayConfig
+  /** What issues a token for this server; undefined: tokens that are issued would not last. */
+  readonly issueCommand: string | undefined
+  readonly pages: { readonly home: boolean; readonly playground: boolean }
+  /** What else is configured, for the table at the start. */
+  readonly facts: readonly (readonly [name: string, value: string])[]
+  /** There is no key, so the answers are made up. */
+  readonly demo: boolean
+  /** The variable that an upstream's key is from, for what to say if it is refused. */
+  readonly keyNames: Readonly<Record<string, string>>
+  /** For a reload. */
+  readonly kept: Kept
+}
+
+/**
+ * Reads flags, environment and file. Throws an Error whose message is for the user.
+ *
+ * @param kept what a server holds that runs already, for a reload
+ */
+export async function readSettings(world: World, flags: Flags, kept?: Kept): Promise<Settings> {
+  const hasEnvFile = readEnvFile(world)
+  const file = await loadFile(world, flags.config)
+  try {
+    return await settingsOf(world, flags, file, hasEnvFile, kept)
+  } catch (error) {
+    // Messages about the environment name their variable; all others are about the file.
+    throw /^(--|[A-Z][A-Z_]+\b)/.test(messageOf(error)) ? error : inFile(file?.name, error)
+  }
+}
+
+async function settingsOf(
+  world: World,
+  flags: Flags,
+  file: LoadedFile | undefined,
+  hasEnvFile: boolean,
+  before: Kept | undefined,
+): Promise<Settings> {
+  checkNames(file?.config ?? {})
+  const config = (file?.config ?? {}) as ModelgateConfig
+  const address = addressOf(flags, world.env, config)
+  const places = placesOf(world, file)
+  const kept = before ?? openKept(places, world)
+  try {
+    const { auth, ...access } = accessOf(config, places, world, kept)
+    const { upstreams, models, ...origin } = await upstreamsOf(config, world.env, kept)
+    const { plugins, pages } = await pluginsOf(config, kept)
+    const moved =
+      kept.places === saidOf(places) ? [] : ['tokens, prices and ledger are somewhere else now: that takes a new start']
+    return {
+      ...access,
+      ...address,
+      ...origin,
+      gateway: { ...gatewayPart(config), auth, upstreams, models, plugins },
+      issueCommand: issueCommand(places, world, flags),
+      file: file?.name,
+      pages,
+      facts: factsOf(config, places, file, world.cwd, hasEnvFile),
+      notes: [...origin.notes, ...keyless(upstreams), ...access.notes, ...moved],
+      kept,
+    }
+  } catch (error) {
+    if (before === undefined) await kept.close()
+    throw error
+  }
+}
+
+const keyless = (upstreams: Readonly<Record<string, Upstream>>): string[] =>
+  Object.entries(upstreams)
+    .filter(([, upstream]) => isKeyless(upstream))
+    .map(([name]) => `the key of upstreams.${name} is empty, so that its calls will be refused`)
+
+const serverFields: ReadonlySet<string> = new Set<keyof ModelgateConfig>([
+  'port',
+  'host',
+  'token',
+  'data',
+  'redis',
+  'tokens',
+  'prices',
+  'ledger',
+  'console',
+  'otel',
+])
+
+/** What the gateway itself takes. */
+const gatewayPart = (config: ModelgateConfig): Partial<GatewayConfig> =>
+  Object.fromEntries(Object.entries(config).filter(([name]) => !serverFields.has(name)))
+
+/** Where calls go: the file's upstreams, else those of the environment, else the demo. */
+async function upstreamsOf(
+  config: ModelgateConfig,
+  env: Env,
+  kept: Kept,
+): Promise<{
+  upstreams: Readonly<Record<string, Upstream>>
+  models: Readonly<Record<string, ModelRoute>>
+  keyNames: Readonly<Record<string, string>>
+  demo: boolean
+  notes: readonly string[]
+}> {
+  if (config.upstreams !== undefined)
+    return { upstreams: config.upstreams, models: config.models ?? {}, keyNames: {}, demo: false, notes: [] }
+  const found = envUpstreams(env)
+  if (Object.keys(found.upstreams).length > 0) return { ...found, models: config.models ?? found.models, demo: false }
+  const demo = await kept.demo()
+  const { upstreams } = demo
+  // The file's models go to upstreams that are not there: without keys it is the demo or nothing.
+  const idle = config.models === undefined ? [] : ["the file's models are not served, because no provider key is set"]
+  return { upstreams, models: demo.models, keyNames: {}, demo: true, notes: [...found.notes, ...idle] }
+}
+
+async function pluginsOf(config: ModelgateConfig, kept: Kept) {
+  const { console: pages = true, otel = false, plugins = [] } = config
+  if (!Array.isArray(plugins)) throw new Error('plugins is no list: write [plugin, …]')
+  const own: Plugin[] = [kept.tokens.tokens.plugin, ...plugins]
+  if (otel !== false) own.push((await import('@modelgate/otel')).otel(otel === true ? {} : otel))
+  const options: ConsoleOptions = typeof pages === 'boolean' ? {} : pages
+  if (pages !== false) own.push(await kept.pages(options))
+  return { plugins: own, pages: { home: pages !== false, playground: pages !== false && options.playground !== false } }
+}
+
+function factsOf(
+  { otel }: ModelgateConfig,
+  { tokens, data, redis, prices, ledger }: Places,
+  file: LoadedFile | undefined,
+  cwd: string,
+  hasEnvFile: boolean,
+): (readonly [string, string])[] {
+  const place = (path: string): string => {
+    const near = relative(cwd, path)
+    return near.startsWith('..') ? path : near || '.'
+  }
+  const given = (value: unknown): string => (typeof value === 'string' ? place(value) : 'of the configuration')
+  return [
+    ['Configuration', [file?.name ?? 'the environment', ...(hasEnvFile ? ['.env'] : [])].join(', ')],
+    ...(tokens === undefined ? [] : [['Issued tokens', 'of the configuration'] as const]),
+    ...(data === undefined ? [] : [['Issued tokens', place(data)] as const]),
+    ...(redis === undefined ? [] : [['Issued tokens', `Redis at ${hostOf(redis)}`] as const]),
+    ...(prices === undefined ? [] : [['Prices', given(prices)] as const]),
+    ...(ledger === undefined ? [] : [['Ledger', given(ledger)] as const]),
+    ...(otel === undefined || otel === false ? [] : [['OpenTelemetry', 'on'] as const]),
+  ]
+}

@@ -1,0 +1,7 @@
+import type { ModelRoute, Target } from '@modelgate/core'
+
+/** A route's targets, as written. */
+export function targetsOf(route: ModelRoute): Target[] {
+  const list = typeof route === 'object' && 'targets' in route ? route.targets : Array.isArray(route) ? route : [route]
+  return (list as readonly (string | Target)[]).map((one) => (typeof one === 'string' ? { upstream: one } : one))
+}

@@ -1,0 +1,24 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { table } from '../../../.ci/markdown-table.ts'
+import { envProviders } from './config/env-providers.ts'
+
+const page = new URL('../../../docs/cli.md', import.meta.url)
+const code = (text: string): string => `\`${text}\``
+
+it("docs/cli.md has the environment's providers as they are", () => {
+  const rows = envProviders.map(({ name, keys, address, needs, models }) => [
+    code(name),
+    `${keys.map(code).join(' or ')}${needs === undefined ? '' : `; needs ${code(needs.split(',', 1)[0] ?? '')}`}`,
+    needs?.startsWith(address) === true ? '–' : code(address),
+    [...models, `${name}/*`, ...(name === 'openrouter' ? ['*/*'] : [])].map(code).join(', '),
+  ])
+  const wanted = table(['upstream', 'key', 'another address', 'models'], ...rows)
+  const [open, close] = ['<!-- environment -->\n', '<!-- /environment -->']
+  const text = readFileSync(page, 'utf8')
+  const from = text.indexOf(open) + open.length
+  const to = text.indexOf(close)
+  // UPDATE_DOCS=1 writes it.
+  if (process.env.UPDATE_DOCS !== undefined) writeFileSync(page, text.slice(0, from) + wanted + text.slice(to))
+  expect(readFileSync(page, 'utf8').slice(from, from + wanted.length)).toBe(wanted)
+})

@@ -1,0 +1,79 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { version } from '../../package.json'
+import { flag, noWords, readArgs } from '../args.ts'
+import { readEnvFile } from '../config/env-file.ts'
+import { envProviders } from '../config/env-providers.ts'
+import { fileNames } from '../config/load-file.ts'
+import { UsageError } from '../errors.ts'
+import type { World } from '../world.ts'
+import { type Chosen, codeTemplate, jsonTemplate } from './templates.ts'
+
+const kinds = ['ts', 'js', 'json'] as const
+type Kind = (typeof kinds)[number]
+
+/** Written for where no key is found. */
+const usual: ReadonlySet<string> = new Set(['openai', 'anthropic', 'gemini'])
+
+/** `modelgate init`: writes a configuration, and says what to do next. */
+export async function init(args: string[], world: World): Promise<number> {
+  const { values, words } = readArgs(args, { ts: flag, js: flag, json: flag, force: flag }, 'init')
+  noWords(words, 'init')
+  const asked = kinds.filter((kind) => values[kind] === true)
+  if (asked.length > 1)
+    throw new UsageError(`${asked.map((kind) => `--${kind}`).join(' and ')} exclude each other`, 'init')
+  readEnvFile(world)
+  const file = `modelgate.config.${asked[0] ?? usualKind(world.cwd)}`
+  const there = fileNames.find((name) => existsSync(join(world.cwd, name)))
+  if (there !== undefined && !(values.force === true && there === file))
+    throw new Error(
+      there === file
+        ? `${file} is there already: --force writes over it`
+        : `${there} is there already, and would be taken before or beside ${file}: remove it first`,
+    )
+  const found = envProviders.flatMap((provider): Chosen[] => {
+    const keyName = provider.keys.find((name) => world.env[name])
+    return keyName === undefined ? [] : [{ provider, keyName }]
+  })
+  const chosen =
+    found.length > 0
+      ? found
+      : envProviders.filter(({ name }) => usual.has(name)).map((provider) => ({ provider, keyName: provider.keys[0] }))
+  writeFileSync(join(world.cwd, file), contents(file.slice(file.lastIndexOf('.') + 1) as Kind, chosen, world.cwd))
+  world.out(whatNext(file, chosen, found.length > 0, world))
+  return 0
+}
+
+const usualKind = (cwd: string): Kind => (existsSync(join(cwd, 'tsconfig.json')) ? 'ts' : 'js')
+
+const contents = (kind: Kind, chosen: readonly Chosen[], cwd: string): string =>
+  kind === 'json' ? jsonTemplate(chosen, schemaFor(cwd)) : codeTemplate(chosen)
+
+/** The schema that an editor finds: that of the installed package, else the published one. */
+const schemaFor = (cwd: string): string => {
+  const installed = 'node_modules/modelgate/config.schema.json'
+  return existsSync(join(cwd, installed))
+    ? `./${installed}`
+    : `https://unpkg.com/modelgate@${version}/config.schema.json`
+}
+
+function whatNext(file: string, chosen: readonly Chosen[], found: boolean, { command }: World): string {
+  const keys = chosen.map(({ keyName }) => keyName)
+  const lines = [
+    [`${command} check`, 'asks each upstream whether it answers'],
+    [`${command} tokens issue --name laptop`, 'a token for a client'],
+    [command, 'starts the server'],
+  ] as const
+  const widest = Math.max(...lines.map(([line]) => line.length))
+  const steps = [
+    ...(found ? [] : [`Set ${keys.join(', ')}, or take out of the file what you have no key for.`]),
+    ...lines.map(([line, why]) => `${line.padEnd(widest)}  ${why}`),
+  ]
+  return [
+    `Wrote ${file}${found ? ` for ${keys.join(', ')}` : ''}.`,
+    '',
+    'Next:',
+    ...steps.map((step, at) => `  ${at + 1}. ${step}`),
+    ...(file.endsWith('.ts') ? ['', 'For its types in your editor: npm install --save-dev modelgate'] : []),
+  ].join('\n')
+}

@@ -1,0 +1,112 @@
+import type { EnvProvider } from '../config/env-providers.ts'
+
+/** An upstream as a new configuration is to have it. */
+export interface Chosen {
+  readonly provider: EnvProvider
+  /** The variable of its key. */
+  readonly keyName: string
+}
+
+/** Names that go to an upstream: a well-known one as it is, or `groq/*`. */
+const patternsOf = ({ name, models }: EnvProvider): string[] => {
+  const stars = models.filter((model) => model.includes('*'))
+  return stars.length > 0 ? stars : [`${name}/*`]
+}
+
+const exampleOf = ({ models, example }: EnvProvider): string =>
+  models.find((model) => !model.includes('*')) ?? example ?? 'the-model'
+
+const talks = ({ name }: EnvProvider): boolean => name !== 'voyage' && name !== 'jina'
+
+/** Options of a maker beside the key, as variables of the environment. */
+const furtherOptions: Readonly<Record<string, readonly (readonly [option: string, variable: string])[]>> = {
+  azure: [['baseURL', 'AZURE_OPENAI_ENDPOINT']],
+  bedrock: [['region', 'AWS_REGION']],
+}
+
+/** A configuration in TypeScript or JavaScript. */
+export function codeTemplate(chosen: readonly Chosen[]): string {
+  const names = chosen.map(({ provider }) => provider.name)
+  const [first, second] = chosen.filter(({ provider }) => talks(provider)).map(({ provider }) => provider)
+  return `import { ${[...names, 'defineConfig'].sort().join(', ')} } from 'modelgate'
+
+// Variables are read from the environment, and from .env in this folder. What else can be said here: docs/cli.md.
+export default defineConfig({
+  // Where calls can go. Keys stay here: no client ever sees them.
+  upstreams: {
+${chosen.map(upstreamCode).join('\n')}
+  },
+
+  // What clients may ask for, and where it goes. A star stands for anything.
+  models: {
+${routesOf(chosen)
+  .map(
+    ([model, route]) =>
+      `    '${model}': ${typeof route === 'string' ? `'${route}'` : `{ upstream: '${route.upstream}', model: '*' }`},`,
+  )
+  .join('\n')}
+${
+  first === undefined
+    ? ''
+    : `    // A name of your own${second === undefined ? '' : ': the first that works answers'}.
+    fast: ${
+      second === undefined
+        ? `{ upstream: '${first.name}', model: '${exampleOf(first)}' }`
+        : `[
+      { upstream: '${first.name}', model: '${exampleOf(first)}' },
+      { upstream: '${second.name}', model: '${exampleOf(second)}' },
+    ]`
+    },
+`
+}  },
+
+  // Who is let in: MODELGATE_TOKEN, and tokens that are issued with \`npx modelgate tokens issue --name laptop\` into this folder.
+  data: 'modelgate-data',
+
+  // port: 8787,
+  // host: '0.0.0.0', // everyone who can reach this machine; default: this machine only
+  // prices: 'prices.json', // what models cost, for budgets in money
+  // ledger: 'ledger', // a record of each call, never its content
+})
+`
+}
+
+const upstreamCode = ({ provider: { name }, keyName }: Chosen): string => {
+  const options = [['apiKey', keyName] as const, ...(furtherOptions[name] ?? [])]
+  return `    ${name}: ${name}({ ${options.map(([option, variable]) => `${option}: process.env.${variable} ?? ''`).join(', ')} }),`
+}
+
+type SimpleRoute = string | { readonly upstream: string; readonly model: string }
+
+function routesOf(chosen: readonly Chosen[]): [string, SimpleRoute][] {
+  const routes = new Map<string, SimpleRoute>()
+  for (const { provider } of chosen)
+    for (const pattern of patternsOf(provider))
+      if (!routes.has(pattern))
+        routes.set(pattern, pattern.includes('/') ? { upstream: provider.name, model: '*' } : provider.name)
+  return [...routes]
+}
+
+/** The same as JSON, which has no comments: its schema tells an editor what there is. */
+export function jsonTemplate(chosen: readonly Chosen[], schema: string): string {
+  const config = {
+    $schema: schema,
+    upstreams: Object.fromEntries(
+      chosen.map(({ provider: { name }, keyName }) => [
+        name,
+        {
+          provider: name,
+          ...Object.fromEntries(
+            [['apiKey', keyName] as const, ...(furtherOptions[name] ?? [])].map(([option, variable]) => [
+              option,
+              `\${${variable}}`,
+            ]),
+          ),
+        },
+      ]),
+    ),
+    models: Object.fromEntries(routesOf(chosen)),
+    data: 'modelgate-data',
+  }
+  return `${JSON.stringify(config, null, 2)}\n`
+}

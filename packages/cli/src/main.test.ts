@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest'
+import manifest from '../package.json' with { type: 'json' }
+import { createWorld } from './world.test-support.ts'
+
+it.each([['--version'], ['-v'], ['version']])('%s', async (arg) => {
+  const world = createWorld()
+  expect(await world.run(arg)).toBe(0)
+  expect(world.said()).toBe(`${manifest.version}\n`)
+})
+
+it.each([
+  [['--help'], ['npx modelgate init', 'npx modelgate check', 'tokens', 'OPENAI_BASE_URL=', 'ANTHROPIC_BASE_URL=']],
+  [['help'], ['npx modelgate init']],
+  [
+    ['start', '--help'],
+    ['--config', '--port', 'MODELGATE_DATA', 'OPENAI_API_KEY'],
+  ],
+  [['help', 'start'], ['--watch']],
+  [['--port', '1', '--help'], ['--watch']],
+  [['init', '-h'], ['--force']],
+  [
+    ['check', '--help'],
+    ['--timeout', 'Exit'],
+  ],
+  [['tokens', '--help'], ['--budget-usd']],
+  [['tokens', 'issue', '--help'], ['--budget-usd']],
+  [['tokens'], ['--budget-usd']],
+])('%j teaches', async (args, words) => {
+  const world = createWorld()
+  expect(await world.run(...args)).toBe(0)
+  for (const word of words) expect(world.said()).toContain(word)
+  expect(world.complained()).toBe('')
+})
+
+it.each([
+  [['strat'], 2, "there is no command 'strat': did you mean 'start'?\nnpx modelgate --help tells"],
+  [['serve'], 2, "there is no command 'serve': there are start, init, check, tokens"],
+  [['help', 'chekc'], 2, "did you mean 'check'?"],
+  [
+    ['start', '--prot', '1'],
+    2,
+    "there is no option '--prot': did you mean '--port'?\nnpx modelgate start --help tells",
+  ],
+  [['--nothing'], 2, "there is no option '--nothing'"],
+  [['start', 'now'], 2, "'now' is one word too many for start"],
+  [['start', '--port'], 2, 'argument missing'],
+  [['start', '--port', 'x'], 1, "--port is 'x': set it to a number"],
+  [['start', '--config', 'no.json'], 1, "there is no file 'no.json'"],
+  [['init', '--ts', '--json'], 2, '--ts and --json exclude each other'],
+  [['tokens', 'isue'], 2, "did you mean 'issue'?"],
+  [['tokens', 'list'], 2, 'it is not known where the tokens are'],
+  [['tokens', 'list', '--data', 'none'], 1, 'no such folder'],
+] as const)('%j ends with %i and says why, without a stack', async (args, code, words) => {
+  const world = createWorld()
+  expect(await world.run(...args)).toBe(code)
+  expect(world.complained()).toContain(words)
+  expect(world.complained()).toMatch(/^modelgate: /)
+  expect(world.complained()).not.toMatch(/\n\s+at /)
+  expect(world.said()).toBe('')
+})
+
+it('tokens are issued where the configuration has them', async () => {
+  const world = createWorld({ 'modelgate.config.json': '{ "data": "kept" }' })
+  expect(await world.run('tokens', 'issue', '--name', 'laptop', '--json')).toBe(0)
+  const { id } = JSON.parse(world.said())
+  const other = createWorld({}, { MODELGATE_DATA: `${world.cwd}/kept` })
+  expect(await other.run('tokens', 'show', id)).toBe(0)
+  expect(other.said()).toMatch(/^Name +laptop$/m)
+})

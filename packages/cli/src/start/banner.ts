@@ -1,0 +1,79 @@
+import type { Settings } from '../config/settings.ts'
+import { targetsOf } from '../config/targets.ts'
+import { indented } from '../table.ts'
+import { type CurlToken, curlLines } from './curl-lines.ts'
+import { routesTable } from './routes-table.ts'
+
+/** Where clients on this machine reach the server. */
+export function rootUrl({ host, gateway }: Pick<Settings, 'host' | 'gateway'>, port: number): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}${gateway.basePath ?? ''}`
+}
+
+/** What the server says once it listens. */
+export function banner(settings: Settings, port: number): string {
+  const { pages, facts, demo, notes, gateway } = settings
+  const root = rootUrl(settings, port)
+  const token = curlToken(settings)
+  const lines: (readonly [string, string])[] = [
+    ...(pages.home ? [['Home page', `${root}/`] as const] : []),
+    ...(pages.playground ? [['Playground', `${root}/console/playground`] as const] : []),
+    ['OpenAI clients', `base URL ${root}/v1`],
+    ['Anthropic clients', `base URL ${root}`],
+    ['Google clients', `base URL ${root}`],
+    ['Token', tokenText(settings)],
+    ...facts,
+  ]
+  return [
+    `Modelgate listens on ${root}`,
+    '',
+    ...lines.map(([name, value]) => `  ${name.padEnd(19)}${value}`),
+    '',
+    indented(routesTable(gateway)),
+    ...(demo
+      ? [
+          '',
+          'No provider key is set, so a demo answers. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or another for real ones.',
+        ]
+      : []),
+    ...[...notes, ...ownCallers(gateway, port)].flatMap((note) => ['', `Note: ${note}.`]),
+    '',
+    'Try it:',
+    '',
+    ...(token === 'variable' ? ['TOKEN=mg-…'] : []),
+    ...curlLines(root, token, talkable(gateway)),
+    '',
+  ].join('\n')
+}
+
+/** A client's setting, such as OPENAI_BASE_URL, that the server itself was started with as well. */
+const ownCallers = ({ upstreams }: Settings['gateway'], port: number): string[] =>
+  Object.entries(upstreams)
+    .filter(([, { baseURL }]) => {
+      const url = new URL(baseURL)
+      return Number(url.port) === port && /^(localhost|127\.|\[::1\]|0\.0\.0\.0)/.test(url.hostname)
+    })
+    .map(
+      ([name, { baseURL }]) =>
+        `the upstream ${name} is this server itself (${baseURL}): its calls would go round in circles`,
+    )
+
+const curlToken = ({ token, gateway }: Settings): CurlToken =>
+  token !== undefined ? { token } : gateway.auth === 'none' ? 'none' : 'variable'
+
+function tokenText({ token, tokenIsMade, issueCommand, gateway }: Settings): string {
+  if (token !== undefined) return tokenIsMade ? `${token}  (made for this run; set MODELGATE_TOKEN to keep one)` : token
+  if (gateway.auth === 'none') return 'none is asked for'
+  return issueCommand === undefined ? 'whom auth of the configuration knows' : `issue one: ${issueCommand}`
+}
+
+/** Names that a conversation can be had with: those without a star, if there are any. */
+function talkable({ models, upstreams }: Settings['gateway']): string[] {
+  const names = Object.entries(models)
+    .filter(([, route]) =>
+      targetsOf(route).some(({ upstream }) => Object.keys(upstreams[upstream]?.formats ?? {}).length > 0),
+    )
+    .map(([name]) => name)
+  const exact = names.filter((name) => !name.includes('*'))
+  return exact.length > 0 ? exact : names.slice(0, 1).map((name) => name.replaceAll('*', 'your-model'))
+}

@@ -1,0 +1,148 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables, as configurations name them
+import { createFakeProvider, listen } from '@modelgate/testing'
+import { afterEach, describe, expect, it } from 'vitest'
+import { readSettings } from '../config/settings.ts'
+import { createWorld, type TestWorld } from '../world.test-support.ts'
+import { banner } from './banner.ts'
+import { type Serving, serve } from './serve.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function provider() {
+  const opened = await listen(createFakeProvider({ apiKey: 'k' }))
+  closing.push(opened.close)
+  return opened.url
+}
+
+async function started(world: TestWorld): Promise<Serving & { models(): Promise<string[]> }> {
+  const serving = await serve(world, { port: '0' })
+  closing.push(serving.stop)
+  const models = async (): Promise<string[]> => {
+    const headers = { authorization: 'Bearer t' }
+    const response = await fetch(`http://127.0.0.1:${serving.port}/v1/models`, { headers })
+    return ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id)
+  }
+  return { ...serving, models }
+}
+
+const config = (baseURL: string, models: object, rest: object = {}) =>
+  JSON.stringify({ upstreams: { one: { provider: 'openai', apiKey: '${KEY}', baseURL } }, models, token: 't', ...rest })
+
+describe('a reload', () => {
+  it('puts the new configuration in force, and keeps the old one if the new one cannot be', async () => {
+    const baseURL = await provider()
+    const world = createWorld({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
+    const serving = await started(world)
+    expect(await serving.models()).toEqual(['a'])
+
+    world.write('modelgate.config.json', config(baseURL, { a: 'one', b: 'one' }))
+    await serving.reload()
+    expect(await serving.models()).toEqual(['a', 'b'])
+    expect(world.said()).toContain('The configuration was read again and is in force.')
+
+    for (const [text, words] of [
+      [config(baseURL, { c: 'two' }), "modelgate.config.json: models['c'] names the upstream 'two'"],
+      ['{', 'modelgate.config.json: it is no JSON'],
+      [config('localhost', { c: 'one' }), 'upstreams.one: baseURL'],
+    ] as const) {
+      world.write('modelgate.config.json', text)
+      await serving.reload()
+      expect(world.complained()).toContain(`modelgate: the old configuration stays: ${words}`.slice(0, 40))
+      expect(world.complained()).toContain(words)
+      expect(await serving.models()).toEqual(['a', 'b'])
+    }
+  })
+
+  it('says what takes a new start', async () => {
+    const baseURL = await provider()
+    const world = createWorld({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
+    const serving = await started(world)
+    world.write('modelgate.config.json', config(baseURL, { a: 'one' }, { host: '127.0.0.2', data: 'data' }))
+    await serving.reload()
+    expect(world.said()).toContain('Note: tokens, prices and ledger are somewhere else now: that takes a new start.')
+    expect(world.said()).toContain('Note: another port or host takes a new start.')
+  })
+
+  it('sees another key in .env', async () => {
+    const baseURL = await provider()
+    const world = createWorld({ 'modelgate.config.json': config(baseURL, { a: 'one' }), '.env': 'KEY=wrong\n' })
+    const serving = await started(world)
+    const ask = async (): Promise<number> => {
+      const { status } = await fetch(`http://127.0.0.1:${serving.port}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer t', 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'a', messages: [{ role: 'user', content: 'hi' }] }),
+      })
+      return status
+    }
+    expect(await ask()).toBe(502)
+    world.write('.env', 'KEY=k\n')
+    await serving.reload()
+    expect(await ask()).toBe(200)
+  })
+})
+
+describe('the table at the start', () => {
+  it('says where models go, who speaks what, and what else is configured', async () => {
+    const world = createWorld({
+      'modelgate.config.mjs': `import { anthropic, groq, openai } from 'modelgate'
+        export default {
+          basePath: '/ai', data: 'kept', ledger: 'book', otel: false,
+          upstreams: { openai: openai({ apiKey: 'sk-secret-1' }), claude: anthropic({ apiKey: 'sk-secret-2' }), groq: groq({ apiKey: 'sk-secret-3' }) },
+          models: {
+            'gpt-5': 'openai', 'gpt-*': 'openai', 'claude-*': 'claude',
+            fast: [{ upstream: 'groq', model: 'llama' }, 'openai'],
+            spread: { targets: [{ upstream: 'openai', weight: 3 }, { upstream: 'claude', weight: 1, model: 'c' }] },
+            late: { targets: ['openai', { upstream: 'claude', priority: 1 }] },
+          },
+        }`,
+    })
+    const serving = await started(world)
+    const said = world.said()
+    const root = `http://127.0.0.1:${serving.port}/ai`
+    expect(said).toContain(`Modelgate listens on ${root}\n`)
+    expect(said).toContain(`OpenAI clients     base URL ${root}/v1\n`)
+    expect(said).toContain('Token              issue one: npx modelgate tokens issue --name laptop\n')
+    expect(said).toContain('Configuration      modelgate.config.mjs\n')
+    expect(said).toContain('Issued tokens      kept\n')
+    expect(said).toContain('Ledger             book\n')
+    expect(said).toMatch(/^ {2}gpt-5, gpt-\* +openai$/m)
+    expect(said).toMatch(/^ {2}fast +groq \(llama\), then openai$/m)
+    expect(said).toMatch(/^ {2}spread +openai or claude \(c\)$/m)
+    expect(said).toMatch(/^ {2}late +openai, then claude$/m)
+    expect(said).toMatch(/^ {2}claude +api\.anthropic\.com +messages$/m)
+    expect(said).toContain('TOKEN=mg-…\ncurl ')
+    expect(said).not.toContain('sk-secret')
+  })
+
+  it('warns of an upstream that is the server itself', async () => {
+    const baseURL = await provider()
+    const world = createWorld({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
+    await started(world)
+    expect(world.said()).not.toContain('this server itself')
+    const settings = await readSettings(
+      createWorld({}, { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://localhost:8787/v1' }),
+      {},
+    )
+    expect(banner(settings, 8787)).toContain(
+      'Note: the upstream openai is this server itself (http://localhost:8787/v1)',
+    )
+    await settings.kept.close()
+  })
+
+  it('has lines to paste for models that can be talked to, and no token where none is asked for', async () => {
+    const world = createWorld({
+      'modelgate.config.mjs': `import { voyage, groq } from 'modelgate'
+        export default { auth: 'none', upstreams: { voyage: voyage({ apiKey: 'k' }), groq: groq({ apiKey: 'k' }) },
+          models: { 'voyage-3': 'voyage', 'groq/*': { upstream: 'groq', model: '*' } } }`,
+    })
+    await started(world)
+    expect(world.said()).toContain('"model":"groq/your-model"')
+    expect(world.said()).toContain('Token              none is asked for')
+    expect(world.said()).not.toContain('authorization')
+    expect(world.said()).toMatch(/\/v1\/models\n/)
+  })
+})

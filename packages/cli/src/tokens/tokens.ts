@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { flag, readArgs, text, textOf } from '../args.ts'
+import { isKept } from '../config/access.ts'
+import { readEnvFile } from '../config/env-file.ts'
+import { loadFile } from '../config/load-file.ts'
+import { openTokens, type Places, placesOf } from '../config/open-tokens.ts'
+import { UsageError } from '../errors.ts'
+import { didYouMean } from '../near.ts'
+import type { World } from '../world.ts'
+import { tokenCommands } from './commands.ts'
+import { tokensHelp } from './help.ts'
+
+/** `modelgate tokens`: issues tokens, lists and ends them, beside the running server, which sees it within a second. */
+export async function tokens(args: string[], world: World): Promise<number> {
+  const [name, ...rest] = args
+  if (name === undefined || name === 'help') {
+    world.out(tokensHelp)
+    return 0
+  }
+  const command = Object.hasOwn(tokenCommands, name) ? tokenCommands[name] : undefined
+  if (command === undefined)
+    throw new UsageError(
+      `there is no command 'tokens ${name}'${didYouMean(name, Object.keys(tokenCommands))}`,
+      'tokens',
+    )
+  const { values, words } = readArgs(rest, { ...command.options, data: text, config: text, json: flag }, 'tokens')
+  const [id = '', extra] = words
+  if (command.takesId && id === '') throw new UsageError(`${name} needs the id of a token: ${name} tok_…`, 'tokens')
+  const tooMuch = command.takesId ? extra : words[0]
+  if (tooMuch !== undefined) throw new UsageError(`'${tooMuch}' is one word too many for ${name}`, 'tokens')
+  const places = await findPlaces(world, textOf(values.data), textOf(values.config))
+  if (!isKept(places))
+    throw new UsageError(
+      'it is not known where the tokens are: set MODELGATE_DATA as for the server, give --data, or write `data` into the configuration',
+      'tokens',
+    )
+  const { data } = places
+  if (name !== 'issue' && data !== undefined && !existsSync(data))
+    throw new Error(`there are no tokens in '${data}': no such folder`)
+  const opened = openTokens(places, world.cwd)
+  try {
+    const answer = await command.run(opened.tokens, id, values)
+    world.out(values.json === true ? JSON.stringify(answer.json, null, 2) : answer.text)
+  } finally {
+    await opened.close()
+  }
+  return 0
+}
+
+/** Where the tokens are. The ledger is the server's: nothing is called from here. */
+async function findPlaces(world: World, data: string | undefined, config: string | undefined): Promise<Places> {
+  readEnvFile(world)
+  const { env, cwd } = world
+  // A folder that is named needs no configuration, which may lack keys here.
+  const isNamed = (data !== undefined && data !== '') || env.MODELGATE_DATA || env.MODELGATE_REDIS
+  const file = isNamed && config === undefined ? undefined : await loadFile(world, config)
+  const { ledger: _, ...places } = placesOf(world, file)
+  return data === undefined || data === ''
+    ? places
+    : { ...places, data: resolve(cwd, data), redis: undefined, tokens: undefined }
+}

@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach } from 'vitest'
+import { main } from './main.ts'
+import type { Env, World } from './world.ts'
+
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+/** A folder of its own with files, and what a command says there. */
+export interface TestWorld extends World {
+  said(): string
+  complained(): string
+  /** Runs a command to its end. */
+  run(...args: string[]): Promise<number | undefined>
+  write(file: string, text: string): void
+}
+
+export function createWorld(files: Record<string, string> = {}, env: Env = {}): TestWorld {
+  const cwd = mkdtempSync(join(tmpdir(), 'modelgate-cli-'))
+  folders.push(cwd)
+  const write = (file: string, text: string): void => writeFileSync(join(cwd, file), text)
+  for (const [file, text] of Object.entries(files)) write(file, text)
+  let out = ''
+  let err = ''
+  const world: World = {
+    env,
+    cwd,
+    command: 'npx modelgate',
+    out: (text) => {
+      out += `${text}\n`
+    },
+    err: (text) => {
+      err += `${text}\n`
+    },
+  }
+  return { ...world, write, said: () => out, complained: () => err, run: (...args) => main(args, world) }
+}
