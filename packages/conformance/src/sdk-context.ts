@@ -122,12 +122,7 @@ export async function lossesOf(
 export const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 export const pixelBytes = 70
 
-export const citySchema = {
-  type: 'object',
-  properties: { city: { type: 'string' } },
-  required: ['city'],
-  additionalProperties: false,
-} as const
+export { citySchema } from './city-schema.ts'
 
 /** Only messages have a 529: overloaded is 503 elsewhere. */
 export const overloadedAt = (upstream: Format, text: string): string =>

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai'
+import { citySchema } from './city-schema.ts'
 import { objectOf, textOf } from './json.ts'
 import { chatCalls, chatReasoning, chatUsage } from './reading.ts'
-import { citySchema } from './sdk-context.ts'
 import type { Piece, Said, Talker } from './sdk-talk.ts'
 
 type Part = OpenAI.ChatCompletionContentPart
@@ -18,38 +18,42 @@ function partOf(piece: Piece): Part {
 interface Heard {
   readonly completion: OpenAI.ChatCompletion
   readonly reasoning: string
+  readonly pieces: number
 }
 
-export const talkAsChat: Talker = ({ openai }, { stream, tools, think, most, system }) => {
+export const talkAsChat: Talker = ({ openai }, { model = 'demo', stream, tools, think, most, system, extra }) => {
   const messages: OpenAI.ChatCompletionMessageParam[] =
     system === undefined ? [] : [{ role: 'system', content: system }]
   const limit = most ?? (think ? 32_000 : undefined)
   const settings = {
-    model: 'demo',
+    model,
     ...(tools === undefined
       ? {}
       : { tools: tools.map((name) => ({ type: 'function' as const, function: { name, parameters: citySchema } })) }),
     ...(think ? { reasoning_effort: 'high' as const } : {}),
     ...(limit === undefined ? {} : { max_completion_tokens: limit }),
+    ...extra,
   }
   let calls: readonly OpenAI.ChatCompletionMessageToolCall[] = []
   const whole = async (): Promise<Heard> => {
     const completion = await openai.chat.completions.create({ ...settings, messages })
-    return { completion, reasoning: chatReasoning(objectOf(completion.choices[0]?.message)) }
+    return { completion, reasoning: chatReasoning(objectOf(completion.choices[0]?.message)), pieces: 1 }
   }
   const streamed = async (): Promise<Heard> => {
     const body = { ...settings, messages, stream: true as const, stream_options: { include_usage: true } }
     const stream = openai.chat.completions.stream(body)
     let reasoning = ''
+    let pieces = 0
     // The accumulator keeps of an unknown text field only what came last.
     stream.on('chunk', ({ choices }) => {
       const { reasoning_details: _, ...delta } = objectOf(choices[0]?.delta)
       reasoning += chatReasoning(delta)
+      if (textOf(delta.content) !== '') pieces++
     })
-    return { completion: await stream.finalChatCompletion(), reasoning }
+    return { completion: await stream.finalChatCompletion(), reasoning, pieces }
   }
   const go = async (): Promise<Said> => {
-    const { completion, reasoning } = stream ? await streamed() : await whole()
+    const { completion, reasoning, pieces } = stream ? await streamed() : await whole()
     const [choice] = completion.choices
     if (choice === undefined) throw new Error('no choice')
     const { message } = choice
@@ -62,6 +66,8 @@ export const talkAsChat: Talker = ({ openai }, { stream, tools, think, most, sys
       reasoning,
       tools: chatCalls(objectOf(message)),
       end: choice.finish_reason,
+      model: textOf(completion.model),
+      pieces,
       ...(usage === undefined ? {} : { usage }),
     }
   }

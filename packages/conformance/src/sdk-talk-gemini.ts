@@ -1,6 +1,6 @@
 import type { FunctionCall, GenerateContentResponse, Part } from '@google/genai'
+import { citySchema } from './city-schema.ts'
 import { readGemini } from './reading-gemini.ts'
-import { citySchema } from './sdk-context.ts'
 import type { Piece, Said, Talker } from './sdk-talk.ts'
 
 function partOf(piece: Piece): Part {
@@ -11,10 +11,13 @@ function partOf(piece: Piece): Part {
   return { inlineData: { mimeType: 'application/pdf', data: piece.pdf } }
 }
 
+const hasText = ({ candidates }: GenerateContentResponse): boolean =>
+  (candidates?.[0]?.content?.parts ?? []).some(({ text = '', thought }) => text !== '' && thought !== true)
+
 /** By the SDK's own chat, which sends back every chunk of a stream as a content of its own. */
-export const talkAsGemini: Talker = ({ google }, { stream, tools, think, most, system }) => {
+export const talkAsGemini: Talker = ({ google }, { model = 'demo', stream, tools, think, most, system, extra }) => {
   const chat = google.chats.create({
-    model: 'demo',
+    model,
     config: {
       ...(system === undefined ? {} : { systemInstruction: system }),
       ...(tools === undefined
@@ -22,6 +25,7 @@ export const talkAsGemini: Talker = ({ google }, { stream, tools, think, most, s
         : { tools: [{ functionDeclarations: tools.map((name) => ({ name, parametersJsonSchema: citySchema })) }] }),
       ...(think ? { thinkingConfig: { includeThoughts: true, thinkingBudget: 4096 } } : {}),
       ...(most === undefined ? {} : { maxOutputTokens: most }),
+      ...extra,
     },
   })
   let calls: readonly FunctionCall[] = []
@@ -33,7 +37,12 @@ export const talkAsGemini: Talker = ({ google }, { stream, tools, think, most, s
     const answer = readGemini(chunks, !stream)
     if (answer === undefined) throw new Error(`no answer in ${JSON.stringify(chunks)}`)
     const last = chunks.at(-1)
-    return { ...answer, end: last?.candidates?.[0]?.finishReason ?? last?.promptFeedback?.blockReason ?? '' }
+    return {
+      ...answer,
+      end: last?.candidates?.[0]?.finishReason ?? last?.promptFeedback?.blockReason ?? '',
+      model: last?.modelVersion ?? '',
+      pieces: chunks.filter(hasText).length,
+    }
   }
   return {
     ask: (...pieces) => go(pieces.map(partOf)),

@@ -1,7 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
+import { citySchema } from './city-schema.ts'
 import { objectOf, textOf } from './json.ts'
 import { messagesUsage } from './reading.ts'
-import { citySchema } from './sdk-context.ts'
 import type { Piece, Said, Talker } from './sdk-talk.ts'
 
 type Block = Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthropic.DocumentBlockParam
@@ -19,20 +19,28 @@ function blockOf(piece: Piece): Block {
   throw new Error('messages have no audio')
 }
 
-export const talkAsMessages: Talker = ({ anthropic }, { stream, tools, think, most, system }) => {
+export const talkAsMessages: Talker = (
+  { anthropic },
+  { model = 'demo', stream, tools, think, most, system, extra },
+) => {
   const messages: Anthropic.MessageParam[] = []
   const settings = {
-    model: 'demo',
+    model,
     max_tokens: most ?? 8192,
     ...(system === undefined ? {} : { system }),
     ...(tools === undefined ? {} : { tools: tools.map((name) => ({ name, input_schema: mutable() })) }),
     ...(think ? { thinking: { type: 'enabled' as const, budget_tokens: 4096, display: 'summarized' as const } } : {}),
+    ...extra,
   }
   let calls: readonly Anthropic.ToolUseBlock[] = []
   const go = async (): Promise<Said> => {
-    const message = stream
-      ? await anthropic.messages.stream({ ...settings, messages }).finalMessage()
-      : await anthropic.messages.create({ ...settings, messages })
+    let pieces = 0
+    const streamed = (): Promise<Anthropic.Message> =>
+      anthropic.messages
+        .stream({ ...settings, messages })
+        .on('text', () => void pieces++)
+        .finalMessage()
+    const message = stream ? await streamed() : await anthropic.messages.create({ ...settings, messages })
     const { content } = message
     if (content.length > 0) messages.push({ role: 'assistant', content })
     calls = content.filter((block) => block.type === 'tool_use')
@@ -43,6 +51,8 @@ export const talkAsMessages: Talker = ({ anthropic }, { stream, tools, think, mo
       reasoning: content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
       tools: calls.map(({ name, input }) => ({ name, input })),
       end: message.stop_reason ?? '',
+      model: textOf(message.model),
+      pieces: stream ? pieces : 1,
       ...(usage === undefined ? {} : { usage }),
     }
   }

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai'
-import { objectOf } from './json.ts'
+import { citySchema } from './city-schema.ts'
+import { objectOf, textOf } from './json.ts'
 import { readResponsesBody } from './reading-responses.ts'
-import { citySchema } from './sdk-context.ts'
 import type { Piece, Said, Talker } from './sdk-talk.ts'
 
 type Shown =
@@ -21,10 +21,10 @@ function partOf(piece: Piece): Shown {
 }
 
 /** Without a store, as agents do it: every item goes back, encrypted reasoning among them. */
-export const talkAsResponses: Talker = ({ openai }, { stream, tools, think, most, system }) => {
+export const talkAsResponses: Talker = ({ openai }, { model = 'demo', stream, tools, think, most, system, extra }) => {
   const input: OpenAI.Responses.ResponseInputItem[] = []
   const settings = {
-    model: 'demo',
+    model,
     store: false,
     ...(system === undefined ? {} : { instructions: system }),
     ...(tools === undefined
@@ -39,17 +39,23 @@ export const talkAsResponses: Talker = ({ openai }, { stream, tools, think, most
         }
       : {}),
     ...(most === undefined ? {} : { max_output_tokens: most }),
+    ...extra,
   }
   let calls: readonly OpenAI.Responses.ResponseFunctionToolCall[] = []
   const go = async (): Promise<Said> => {
-    const response = stream
-      ? await openai.responses.stream({ ...settings, input }).finalResponse()
-      : await openai.responses.create({ ...settings, input })
+    let pieces = 0
+    const streamed = (): Promise<OpenAI.Responses.Response> =>
+      openai.responses
+        .stream({ ...settings, input })
+        .on('response.output_text.delta', () => void pieces++)
+        .finalResponse()
+    const response = stream ? await streamed() : await openai.responses.create({ ...settings, input })
     for (const item of response.output) input.push(sendable(item))
     calls = response.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
     const answer = readResponsesBody(response)
     if (answer === undefined) throw new Error(`no answer in ${JSON.stringify(response)}`)
-    return { ...answer, end: response.incomplete_details?.reason ?? response.status ?? '' }
+    const end = response.incomplete_details?.reason ?? response.status ?? ''
+    return { ...answer, end, model: textOf(response.model), pieces: stream ? pieces : 1 }
   }
   return {
     ask(...pieces) {

@@ -1,6 +1,9 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import type { GoogleGenAI } from '@google/genai'
+import type OpenAI from 'openai'
 import type { Format } from './fixtures.ts'
+import type { JsonObject } from './json.ts'
 import type { Answer } from './reading.ts'
-import type { Setting } from './sdk-context.ts'
 import { talkAsChat } from './sdk-talk-chat.ts'
 import { talkAsGemini } from './sdk-talk-gemini.ts'
 import { talkAsMessages } from './sdk-talk-messages.ts'
@@ -14,20 +17,35 @@ export type Piece =
   | { readonly pdf: string }
   | { readonly audio: string }
 
+/** The official clients, all of one server. */
+export interface Clients {
+  readonly openai: OpenAI
+  readonly anthropic: Anthropic
+  readonly google: GoogleGenAI
+}
+
 /** How a conversation is held, in each client's own terms. */
 export interface Manner {
+  /** Default `demo`. */
+  readonly model?: string
   readonly stream: boolean
   readonly tools?: readonly string[]
   readonly think?: boolean
   /** Most tokens of an answer. */
   readonly most?: number
   readonly system?: string
+  /** More fields, in the words of the client's own format (of Google's SDK: of its `config`). */
+  readonly extra?: JsonObject
 }
 
 /** What a client's SDK made of an answer. */
 export interface Said extends Answer {
   /** The ending in the format's own words. */
   readonly end: string
+  /** Whose answer it says it is. */
+  readonly model: string
+  /** In how many pieces the text came: more than one only where it was streamed. */
+  readonly pieces: number
 }
 
 /** A conversation that an official client keeps, sending back what its SDK gave it. */
@@ -37,7 +55,7 @@ export interface Talk {
   answer(results: Readonly<Record<string, readonly Piece[]>>): Promise<Said>
 }
 
-export type Talker = (setting: Setting, manner: Manner) => Talk
+export type Talker = (clients: Clients, manner: Manner) => Talk
 
 /** The four official clients, each in its own dialect. */
 export const talkers: Readonly<Record<Format, Talker>> = {

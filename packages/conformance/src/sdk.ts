@@ -12,12 +12,14 @@ export interface Place {
   readonly origin?: string
   readonly fetch?: typeof fetch
   readonly token?: string
+  /** How long an answer may take, in milliseconds. Default 60,000. */
+  readonly timeoutMs?: number
 }
 
-const options = ({ fetch, token = 'client-token' }: Place) => ({
+const options = ({ fetch, token = 'client-token', timeoutMs = 60_000 }: Place) => ({
   apiKey: token,
   maxRetries: 0,
-  timeout: 60_000,
+  timeout: timeoutMs,
   logLevel: 'off' as const,
   ...(fetch === undefined ? {} : { fetch }),
 })

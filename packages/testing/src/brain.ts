@@ -1,6 +1,7 @@
 import { settingsOf } from './directive-faults.ts'
 import { type Directive, directiveNumber, readDirectives } from './directives.ts'
 import { isObject, parseJson } from './json.ts'
+import { plainly } from './plainly.ts'
 import type { Prompt, PromptMedia, PromptTool, PromptTurn } from './prompt.ts'
 import { sampleOf } from './schema-sample.ts'
 import { tokensOf } from './tokens.ts'
@@ -8,7 +9,8 @@ import type { Json, Script, ScriptedCitation, ScriptedToolCall } from './types.t
 
 /**
  * The demo model: repeatable answers in a few plain sentences. It calls a tool whose name the user mentions, reports tool
- * results, says what media it received, fills schemas, cites documents, and obeys the directives in the user's last text.
+ * results, says what media it received, does what is asked plainly, fills schemas, cites documents, and obeys the directives
+ * in the user's last text.
  */
 export function demoBrain(prompt: Prompt): Script {
   const last = prompt.turns.findLast((turn) => turn.role === 'user')
@@ -50,6 +52,8 @@ function answerOf(
     })
     return { text: told.join(' ') }
   }
+  const plain = plainly(prompt, last, rest)
+  if (plain !== undefined) return { text: plain }
   const media = last?.media ?? []
   const cited = citationsOf(media)
   if (cited.length > 0) return { text: cited.map((citation) => citation.text.trim()).join(' '), citations: cited }

@@ -79,6 +79,11 @@ export const gemini: Dialect = {
     promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }],
   }),
   render: renderGemini,
-  listModels: (models) => ({ models: models.map(modelEntry) }),
+  listModels(models, query) {
+    const from = Number(query.get('pageToken') ?? 0)
+    const to = from + Number(query.get('pageSize') ?? 50)
+    const page = { models: models.slice(from, to).map(modelEntry) }
+    return to < models.length ? { ...page, nextPageToken: String(to) } : page
+  },
   modelEntry,
 }

@@ -91,11 +91,16 @@ export const messages: Dialect = {
     events: () => messagesEvents(answer, padding),
   }),
   failure: (error, requestId) => eventPiece('error', errorBody(error, requestId)),
-  listModels: (models) => ({
-    data: models.map(modelEntry),
-    has_more: false,
-    first_id: models[0] ?? null,
-    last_id: models.at(-1) ?? null,
-  }),
+  listModels(models, query) {
+    const after = query.get('after_id')
+    const left = after === null ? models : models.slice(models.indexOf(after) + 1)
+    const page = left.slice(0, Number(query.get('limit') ?? 20))
+    return {
+      data: page.map(modelEntry),
+      has_more: page.length < left.length,
+      first_id: page[0] ?? null,
+      last_id: page.at(-1) ?? null,
+    }
+  },
   modelEntry,
 }

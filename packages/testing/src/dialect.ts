@@ -103,6 +103,7 @@ export interface Dialect extends Voice {
   callId(ids: Ids, prompt: Prompt): string
   counted(tokens: number): JsonObject
   render(generated: Generated): Rendering
-  listModels(models: readonly string[]): JsonObject
+  /** The models, or the page of them that the query asks for. */
+  listModels(models: readonly string[], query: URLSearchParams): JsonObject
   modelEntry(model: string): JsonObject
 }

@@ -17,7 +17,7 @@ export class FaultError extends TypeError {
 }
 
 /** Waits; rejects with the signal's reason as soon as it is aborted. */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason)
   return new Promise((resolve, reject) => {
     const leave = (): void => {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FaultError } from './faults.ts'
 import type { FakeProvider } from './provider.ts'
 
+/** Where `listen` listens. */
 export interface ListenOptions {
   /** Default 0: any free port. */
   port?: number

@@ -1,9 +1,12 @@
+import type { StoredResponse } from './stored-responses.ts'
 import type { JsonObject } from './types.ts'
 
 /** What a provider keeps of earlier answers, so that later requests can refer to it. */
 export interface Memory {
   /** The conversation up to and with an answer. */
   readonly conversations: Map<string, readonly JsonObject[]>
+  /** Answers that can be read again, by their ids. */
+  readonly stored: Map<string, StoredResponse>
   /** Items of stored answers, by their ids. */
   readonly items: Map<string, JsonObject>
   /** Reasoning that an item cannot be sent back without: the item's id, the reasoning's. */
@@ -15,7 +18,7 @@ export interface Memory {
 const capacity = 2_000
 
 export function createMemory(): Memory {
-  const memory = { conversations: new Map(), items: new Map(), reasonings: new Map() }
+  const memory = { conversations: new Map(), stored: new Map(), items: new Map(), reasonings: new Map() }
   return {
     ...memory,
     clear() {

@@ -4,7 +4,7 @@ import { modelsCreated } from './models.ts'
 import type { JsonObject } from './types.ts'
 
 /** What OpenAI says to each status, whichever of its formats is spoken. */
-export const openaiWords: ErrorTable = {
+const openaiWords: ErrorTable = {
   400: { type: 'invalid_request_error', code: null, message: 'Invalid request.' },
   401: { type: 'invalid_request_error', code: 'invalid_api_key', message: 'Incorrect API key provided.' },
   403: {

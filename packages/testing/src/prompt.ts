@@ -25,6 +25,7 @@ export interface Prompt {
   readonly segments: readonly Segment[]
 }
 
+/** Which tools the model may or must call. */
 export type PromptToolChoice =
   | 'auto'
   | 'none'
@@ -32,6 +33,7 @@ export type PromptToolChoice =
   | { readonly name: string }
   | { readonly allowed: readonly string[]; readonly mode: 'auto' | 'required' }
 
+/** One turn of the conversation, whatever the format. */
 export interface PromptTurn {
   readonly role: 'user' | 'assistant'
   readonly text: string
@@ -40,6 +42,7 @@ export interface PromptTurn {
   readonly toolResults: readonly PromptToolResult[]
 }
 
+/** What a tool gave back. */
 export interface PromptToolResult {
   readonly id: string
   readonly name: string | undefined
@@ -48,11 +51,14 @@ export interface PromptToolResult {
   readonly isError: boolean
 }
 
+/** A picture, sound or file in a prompt: its data or its address. */
 export interface PromptMedia {
   readonly kind: 'image' | 'audio' | 'document' | 'file'
   readonly mediaType: string
   /** Bytes of inline data. */
   readonly bytes: number | undefined
+  /** The inline data itself, in base64. */
+  readonly data?: string | undefined
   readonly url: string | undefined
   readonly title: string | undefined
   /** A document's plain text. */
@@ -60,6 +66,7 @@ export interface PromptMedia {
   readonly citable: boolean
 }
 
+/** A tool that the request offers. */
 export interface PromptTool {
   readonly name: string
   readonly schema: JsonObject

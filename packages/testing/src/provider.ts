@@ -16,6 +16,7 @@ import { readBody } from './request-body.ts'
 import { type Destination, destinationOf, formatOf } from './routes.ts'
 import { serve } from './serve.ts'
 import { createSeals } from './signature.ts'
+import { isFault, storedAnswer } from './stored-responses.ts'
 import type { FakeProviderOptions, FakeStats, JsonObject, Matcher, RecordedRequest, Reply, Script } from './types.ts'
 
 /** A model provider that runs in the process and behaves like the real ones. */
@@ -23,6 +24,7 @@ export interface FakeProvider {
   /**
    * Answers a request as `fetch` would: pass it where a `fetch` is asked for. Whatever the host, the path decides:
    * `/v1/chat/completions`, `/v1/messages`, `/v1/messages/count_tokens`, `/v1/responses`, `/v1/responses/input_tokens`,
+   * `/v1/responses/{id}`, `/v1/responses/{id}/input_items`,
    * `/v1beta/models/{model}:generateContent` (also `:streamGenerateContent`, `:countTokens`, `:embedContent`,
    * `:batchEmbedContents`), `/v1/completions`, `/v1/embeddings`, `/v1/rerank`, `/v2/rerank`, `/v1/moderations`,
    * `/v1/images/…`, `/v1/audio/…` and `/v1/models`, all but `/v2/rerank` with any version or none.
@@ -94,6 +96,13 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
     const refusal = voice.admit(knock, options.apiKey)
     if (refusal) return errorResponse(base, refusal)
     if (destination.operation === 'models') return listModels(base, dialect, destination)
+    if (destination.operation === 'stored') {
+      const kept = storedAnswer(memory, destination, knock.query)
+      if (isFault(kept)) return errorResponse(base, kept)
+      exchange.answered(200)
+      exchange.settle('finished')
+      return Response.json(kept, { headers: signing.headers })
+    }
     if (!destination.service) return generate(base, dialect, destination)
     return serve({
       ...base,
@@ -116,7 +125,9 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
     if (model !== undefined && !exists(model)) return errorResponse(base, dialect.unknownModel(model, destination))
     exchange.answered(200)
     exchange.settle('finished')
-    const body = model === undefined ? dialect.listModels(options.models ?? demoModels) : dialect.modelEntry(model)
+    const listed = (): JsonObject =>
+      dialect.listModels(options.models ?? demoModels, new URLSearchParams(exchange.record.query))
+    const body = model === undefined ? listed() : dialect.modelEntry(model)
     return Response.json(body, { headers: signing.headers })
   }
 

@@ -85,6 +85,7 @@ const mediaOf = (parts: readonly JsonObject[]): PromptMedia[] =>
         kind: kindOf(mediaType),
         mediaType,
         bytes: blob ? base64Bytes(stringOf(blob.data)) : undefined,
+        data: blob ? stringOf(blob.data) : undefined,
         url: file ? stringOf(file.fileUri) : undefined,
         title: undefined,
         text: undefined,

@@ -64,6 +64,7 @@ function mediaOf(content: Json | undefined): PromptMedia[] {
         kind: block.type === 'image' ? 'image' : 'document',
         mediaType: stringOf(source.media_type),
         bytes: source.type === 'base64' ? base64Bytes(stringOf(source.data)) : undefined,
+        data: source.type === 'base64' ? stringOf(source.data) : undefined,
         url: source.type === 'url' ? stringOf(source.url) : undefined,
         title: stringOf(block.title) || undefined,
         text: source.type === 'text' ? stringOf(source.data) : source.type === 'content' ? inner : undefined,

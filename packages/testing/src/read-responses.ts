@@ -56,7 +56,8 @@ const nothing = { bytes: undefined, url: undefined, title: undefined, text: unde
 function fromUrl(kind: PromptMedia['kind'], url: string): PromptMedia {
   const data = /^data:([^;,]*)[^,]*,/.exec(url)
   if (!data) return { ...nothing, kind, mediaType: '', url: url === '' ? undefined : url }
-  return { ...nothing, kind, mediaType: data[1] ?? '', bytes: base64Bytes(url.slice(data[0].length)) }
+  const inline = url.slice(data[0].length)
+  return { ...nothing, kind, mediaType: data[1] ?? '', bytes: base64Bytes(inline), data: inline }
 }
 
 const mediaOf = (content: Json | undefined): PromptMedia[] =>

@@ -5,6 +5,7 @@ import type { WebSocket } from 'ws'
 import { createRealtimeMachine } from './realtime-session.ts'
 import type { JsonObject } from './types.ts'
 
+/** What `createFakeRealtime` takes. */
 export interface FakeRealtimeOptions {
   /** The key to accept, in `Authorization`. Default: any key that is not empty. */
   apiKey?: string
@@ -57,6 +58,7 @@ export interface FakeRealtime {
   refuse(...refusals: readonly RealtimeRefusal[]): void
 }
 
+/** A fake provider of realtime sessions on a socket. */
 export interface ListeningRealtime extends FakeRealtime {
   /** Base URL with `/v1`, as clients take it. */
   readonly url: string

@@ -6,6 +6,7 @@ import { eventPiece, type Piece } from './piece.ts'
 import { responseEcho, responseUsage } from './responses-echo.ts'
 import { conversationOf } from './responses-input.ts'
 import { type Item, itemsOf } from './responses-items.ts'
+import { storedInput } from './stored-responses.ts'
 import type { JsonObject } from './types.ts'
 
 interface Ending {
@@ -51,7 +52,7 @@ export function renderResponses(generated: Generated): Rendering {
       service_tier: 'default',
       usage: responseUsage(answer.usage),
     })
-  const remember = (): void => rememberAnswer(generated, items)
+  const remember = (): void => rememberAnswer(generated, items, done)
   return {
     body() {
       remember()
@@ -93,7 +94,7 @@ const hides = ({ request, padding }: Generated): boolean => {
 }
 
 /** Keeps the answer for requests that refer to it, and which items need their reasoning back. */
-function rememberAnswer({ answer, request, memory }: Generated, items: readonly Item[]): void {
+function rememberAnswer({ answer, request, memory }: Generated, items: readonly Item[], done: () => JsonObject): void {
   let reasoning: string | undefined
   for (const item of items) {
     if (item.done.type === 'reasoning') reasoning = item.id
@@ -104,5 +105,6 @@ function rememberAnswer({ answer, request, memory }: Generated, items: readonly 
   }
   if (request.store === false) return
   for (const item of items) keep(memory.items, item.id, item.done)
+  keep(memory.stored, answer.id, { response: done(), input: storedInput(request.input, answer.id) })
   keep(memory.conversations, answer.id, [...conversationOf(request, memory), ...items.map((item) => item.done)])
 }

@@ -47,6 +47,3 @@ export const toolsOf = (body: JsonObject, items: readonly JsonObject[]): { tool:
     .filter((item) => typeOf(item) === 'tool_search_output' || typeOf(item) === 'additional_tools')
     .flatMap((item) => flatTools(item.tools)),
 ]
-
-export const isNamed = (value: Json | undefined): value is JsonObject =>
-  isObject(value) && typeof value.name === 'string'

@@ -3,7 +3,7 @@ import type { Service } from './service.ts'
 import { serviceMethods, services } from './services.ts'
 import type { FakeFormat } from './types.ts'
 
-export type Operation = 'generate' | 'count-tokens' | 'models' | 'serve'
+export type Operation = 'generate' | 'count-tokens' | 'models' | 'stored' | 'serve'
 
 /** What a path stands for. */
 export interface Destination {
@@ -11,9 +11,11 @@ export interface Destination {
   readonly format: FakeFormat
   /** Who serves it, where that is none of generation. */
   readonly service: Service | undefined
-  /** What the path asks of the model that it names: `embedContent`. */
+  /** What the path asks of the model or the item that it names: `embedContent`, `input_items`. */
   readonly action: string | undefined
-  readonly method: 'GET' | 'POST'
+  /** What is kept at the provider and named by the path. */
+  readonly item?: string
+  readonly method: 'GET' | 'POST' | 'DELETE'
   /** The model that the path names. */
   readonly model: string | undefined
   /** What the path says of streaming; undefined: the body says it. */
@@ -75,6 +77,12 @@ export function destinationOf(knock: Knock): Destination | undefined {
       stream,
       array,
     }
+  }
+  const stored = /^\/responses\/([^/]+)(?:\/(input_items))?$/.exec(short)
+  if (stored) {
+    const [, item = '', action] = stored
+    const method = action === undefined && knock.method === 'DELETE' ? 'DELETE' : 'GET'
+    return { ...base, operation: 'stored', format: 'responses', method, item, action }
   }
   const models = /^\/models(?:\/([^:]+))?$/.exec(short)
   if (!models) return undefined

@@ -211,4 +211,15 @@ describe('the official OpenAI client, on responses', () => {
     )
     await failed.rejects.toThrow(/server had an error/)
   })
+
+  it('reads, lists and deletes what was stored, and nothing else', async () => {
+    const first = await client.responses.create({ ...ask('Hello there'), store: true })
+    expect(await client.responses.retrieve(first.id)).toMatchObject({ id: first.id, output: first.output })
+    const { data } = await client.responses.inputItems.list(first.id)
+    expect(data).toMatchObject([{ role: 'user', content: [{ type: 'input_text', text: 'Hello there' }] }])
+    await client.responses.delete(first.id)
+    const unstored = await client.responses.create({ ...ask('Hello there'), store: false })
+    for (const id of [first.id, unstored.id])
+      await expect(client.responses.retrieve(id)).rejects.toMatchObject({ status: 404 })
+  })
 })

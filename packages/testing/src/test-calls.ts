@@ -26,7 +26,7 @@ export const responsesBody = (content: string, more: JsonObject = {}): JsonObjec
   ...more,
 })
 
-export const bodies = { chat: chatBody, messages: messagesBody, gemini: geminiBody, responses: responsesBody }
+const bodies = { chat: chatBody, messages: messagesBody, gemini: geminiBody, responses: responsesBody }
 export const formats = ['chat', 'messages', 'gemini', 'responses'] as const satisfies FakeFormat[]
 
 /** Where a format is spoken. What is not said in the body is said in the path. */

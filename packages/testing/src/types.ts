@@ -1,6 +1,8 @@
 import type { Prompt } from './prompt.ts'
 
+/** A value that JSON can carry. */
 export type Json = null | boolean | number | string | Json[] | JsonObject
+/** An object of JSON. */
 export type JsonObject = { [key: string]: Json }
 
 /** The formats the fake provider speaks. */
@@ -111,6 +113,7 @@ export type Fault =
   /** 200 with nothing in it. */
   | { readonly type: 'empty' }
 
+/** A call of a tool in a scripted answer. */
 export interface ScriptedToolCall {
   readonly name: string
   /** Default: an id in the format's own style. */
@@ -119,6 +122,7 @@ export interface ScriptedToolCall {
   readonly input?: Json
 }
 
+/** Thinking in a scripted answer. */
 export interface ScriptedThinking {
   readonly text?: string
   /** Default: a signature the fake recognises on the next turn. */
@@ -223,6 +227,7 @@ export interface FakeStats {
   readonly open: number
 }
 
+/** What `createFakeProvider` takes. */
 export interface FakeProviderOptions {
   /** The key to accept, or a check. Default: any key that is not empty. */
   apiKey?: string | ((key: string) => boolean)

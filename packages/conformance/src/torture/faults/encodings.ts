@@ -8,7 +8,7 @@ import {
   gzipSync,
   inflateSync,
 } from 'node:zlib'
-import type { Check } from '../check.ts'
+import type { Check, Setting } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
 import { inParallel, tally } from '../figures.ts'
 import { readError, readStream } from '../judge.ts'
@@ -110,6 +110,39 @@ function wrong(way: Way, answer: Answer): string | undefined {
   return successes.length === 1 ? undefined : 'no end'
 }
 
+/** The names of `encodings`. */
+export const encodingNames: readonly string[] = Object.keys(encodings)
+
+/**
+ * One call whose upstream compresses its answer.
+ *
+ * @param place of the call among all: whether the answer has a length, and whether the client would take it compressed, go by it
+ * @returns the answer, and what is wrong with it
+ */
+export async function askEncoded(
+  { target, upstream }: Pick<Setting, 'target' | 'upstream'>,
+  name: string,
+  way: Way,
+  place: number,
+): Promise<{ readonly answer: Answer; readonly wrong: string | undefined }> {
+  const { says, encode } = encodings[name] ?? { says: name, encode: (data: Buffer) => data }
+  const scene = upstream.play((call) => {
+    const format = formatOf(call)
+    const bytes = encode(Buffer.from(call.stream ? eventsSaying(format, words).join('') : bodySaying(format, words)))
+    call.response.writeHead(200, {
+      'content-type': call.stream ? 'text/event-stream' : 'application/json',
+      'content-encoding': says,
+      ...(place % 2 === 0 ? { 'content-length': bytes.length } : {}),
+    })
+    return sendInPieces(call, bytes)
+  })
+  // Half of the clients would take it compressed.
+  const headers = { 'accept-encoding': place % 3 === 0 ? 'identity' : 'gzip, deflate, br, zstd' }
+  const answer = await exchange(target, { ...way, text: scene.marker, headers }, { withinMs: 10_000 })
+  scene.end()
+  return { answer, wrong: wrong(way, answer) }
+}
+
 /** An upstream that compresses what nobody asked it to compress. */
 export const encodedAnswers: Check = {
   row: 18,
@@ -117,35 +150,17 @@ export const encodedAnswers: Check = {
   title: 'gzip/br/deflate/zstd upstream, stream and JSON',
   promise: 'right bytes, no content-encoding/length mismatch',
   perServer: true,
-  async run({ target, upstream, short }) {
-    const cases = Object.entries(encodings)
-      .filter((_, place) => !short || place % 2 === 0 || place === 5)
-      .flatMap(([name, encoding]) => waysOf(target).map((way) => ({ name, encoding, way })))
+  async run(setting) {
+    const cases = encodingNames
+      .filter((_, place) => !setting.short || place % 2 === 0 || place === 5)
+      .flatMap((name) => waysOf(setting.target).map((way) => ({ name, way })))
     const complaints: string[] = []
     let undecodable = 0
-    await inParallel(cases, 4, async ({ name, encoding: { says, encode }, way }, place) => {
-      const scene = upstream.play((call) => {
-        const format = formatOf(call)
-        const bytes = encode(
-          Buffer.from(call.stream ? eventsSaying(format, words).join('') : bodySaying(format, words)),
-        )
-        call.response.writeHead(200, {
-          'content-type': call.stream ? 'text/event-stream' : 'application/json',
-          'content-encoding': says,
-          ...(place % 2 === 0 ? { 'content-length': bytes.length } : {}),
-        })
-        return sendInPieces(call, bytes)
-      })
-      // Half of the clients would take it compressed.
-      const headers = { 'accept-encoding': place % 3 === 0 ? 'identity' : 'gzip, deflate, br, zstd' }
-      const answer = await exchange(target, { ...way, text: scene.marker, headers }, { withinMs: 10_000 })
-      scene.end()
+    await inParallel(cases, 4, async ({ name, way }, place) => {
+      const { answer, wrong } = await askEncoded(setting, name, way, place)
       if (name === 'zstd' && !haveZstd && answer.status === 502 && readError(way.client, answer) !== undefined)
         undecodable++
-      else {
-        const complaint = wrong(way, answer)
-        if (complaint !== undefined) complaints.push(`${name}, ${wayName(way)}: ${complaint}`)
-      }
+      else if (wrong !== undefined) complaints.push(`${name}, ${wayName(way)}: ${wrong}`)
     })
     const asked = cases.length - undecodable
     return {

@@ -8,7 +8,7 @@ import type { Play, Scene, UpstreamCall } from '../upstream.ts'
 import { type Baseline, baselineOf } from './baseline.ts'
 
 /** When a client leaves: what the upstream has done by then. */
-interface Moment {
+export interface Moment {
   readonly name: string
   readonly stream: boolean
   readonly play: Play
@@ -41,7 +41,7 @@ const underway = async (_: ClientRequest, scene: Scene): Promise<void> => {
 }
 
 /** The four moments of the promise; two of them are also those of a call that does not stream. */
-const moments: readonly Moment[] = [
+export const moments: readonly Moment[] = [
   { name: 'before the headers', stream: true, play() {}, ripe: arrived },
   { name: 'before the first event', stream: true, play: sendHead, ripe: underway },
   {
@@ -97,12 +97,19 @@ export interface Left {
   readonly complaints: readonly string[]
 }
 
-/** @returns milliseconds until the upstream's connection was closed, or what went wrong */
-async function leave(
-  { target, upstream }: Setting,
+/**
+ * Has one client leave.
+ *
+ * @param open gets the upstream's calls that were not closed
+ * @param hangUp how it leaves
+ * @returns milliseconds until the upstream's connection was closed, or what went wrong
+ */
+export async function leave(
+  { target, upstream }: Pick<Setting, 'target' | 'upstream'>,
   moment: Moment,
   pair: Pair,
   open: UpstreamCall[],
+  hangUp: (outgoing: ClientRequest) => void = (outgoing) => outgoing.destroy(),
 ): Promise<number | string> {
   const scene = upstream.play(moment.play)
   const outgoing = send(target, { ...pair, text: scene.marker, stream: moment.stream })
@@ -111,7 +118,7 @@ async function leave(
     if ((await within(10_000, ripe)) === undefined) return 'nothing came through within 10 s'
     const call = await scene.arrived()
     const left = performance.now()
-    outgoing.destroy()
+    hangUp(outgoing)
     const closed = await within(patienceMs, call.closed)
     if (closed !== undefined) return Math.max(0, closed - left)
     open.push(call)

@@ -1,0 +1,113 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Format, formats } from '../packages/conformance/src/fixtures.ts'
+import { upstreamKey, upstreamOf } from '../packages/conformance/src/gateways.ts'
+import { formatNames, formats as titles } from '../packages/conformance/src/score/check.ts'
+import { checks } from '../packages/conformance/src/score/checks.ts'
+import type { Report } from '../packages/conformance/src/score/report.ts'
+import { score } from '../packages/conformance/src/score/score.ts'
+import { cohere, createGateway, openai } from '../packages/core/src/index.ts'
+import { nodeListener, nodeUpgrade } from '../packages/node/src/index.ts'
+import { createFakeProvider, listen, listenRealtime } from '../packages/testing/src/index.ts'
+import { table } from './markdown-table.ts'
+
+const token = 'client-token-of-the-document'
+const titleOf: Readonly<Record<Format, string>> = titles
+
+/** The gateway on a socket, with one model that an upstream of this format serves, and models for other work; scored as anyone scores it. */
+async function scored(upstream: Format): Promise<Report> {
+  const provider = await listen(createFakeProvider({ apiKey: upstreamKey }))
+  const realtime = await listenRealtime({ apiKey: upstreamKey })
+  const gateway = createGateway({
+    auth: (given) => (given === token ? { id: 'document' } : null),
+    upstreams: {
+      up: upstreamOf(upstream, provider.origin),
+      openai: openai({ apiKey: upstreamKey, baseURL: provider.url }),
+      cohere: cohere({ apiKey: upstreamKey, baseURL: provider.origin }),
+      realtime: openai({ apiKey: upstreamKey, baseURL: realtime.url }),
+    },
+    models: {
+      demo: 'up',
+      'demo-embedding': 'openai',
+      'demo-image': 'openai',
+      'demo-transcribe': 'openai',
+      'demo-speech': 'openai',
+      'demo-rerank': 'cohere',
+      'demo-realtime': 'realtime',
+    },
+    logger: false,
+  })
+  const server = createServer(nodeListener(gateway)).on('upgrade', nodeUpgrade(gateway))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = server.address() as AddressInfo
+    return await score({ url: `http://127.0.0.1:${port}/v1`, token, model: 'demo' })
+  } finally {
+    await gateway.close({ graceMs: 0 })
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+    await Promise.all([provider.close(), realtime.close()])
+  }
+}
+
+export type Scores = readonly (readonly [upstream: Format, report: Report])[]
+
+/** Our own score, once for each format that an upstream can have. */
+export async function ownScores(): Promise<Scores> {
+  const scores: [Format, Report][] = []
+  for (const upstream of formats) scores.push([upstream, await scored(upstream)])
+  return scores
+}
+
+/** What each format’s clients could, column by column for the upstreams behind. */
+export function scoreTable(scores: Scores): string {
+  const rows = formatNames.map((format) => [
+    titles[format],
+    ...scores.map(([, report]) => {
+      const share = report.formats.find((one) => one.format === format)
+      const aside = share?.notServed ? `, ${share.notServed} not served` : ''
+      return `${share?.passed ?? 0}/${share?.asked ?? 0}${aside}`
+    }),
+  ])
+  const total = scores.map(([, { passed, asked, score: percent }]) => `**${passed}/${asked}** (${percent} %)`)
+  const head = ['client', ...scores.map(([upstream]) => `upstream: ${titleOf[upstream]}`)]
+  return table(head, ...rows, ['**all**', ...total])
+}
+
+/** What was not passed, and why. Lines that two upstreams share are told once. */
+export function lackTable(scores: Scores): string {
+  const rows = new Map<string, { cells: string[]; upstreams: string[] }>()
+  for (const [upstream, { results }] of scores)
+    for (const { name, verdict, why = '' } of results) {
+      if (verdict === 'passed') continue
+      const cells = [`\`${name}\``, verdict, why.replaceAll('|', '\\|')]
+      const row = rows.get(cells.join()) ?? { cells, upstreams: [] }
+      row.upstreams.push(titleOf[upstream])
+      rows.set(cells.join(), row)
+    }
+  const order = [...rows.values()].sort(
+    (one, other) => Number(other.cells[1] === 'failed') - Number(one.cells[1] === 'failed'),
+  )
+  return table(
+    ['check', 'verdict', 'why', 'upstream'],
+    ...order.map(({ cells, upstreams }) => [...cells, upstreams.join(', ')]),
+  )
+}
+
+/** Every feature, what it proves, and which formats have it. */
+export function checkTable(): string {
+  const rows = new Map<string, { feature: string; proves: string; of: string[] }>()
+  for (const { feature, proves, format } of checks) {
+    const row = rows.get(feature + proves) ?? { feature, proves, of: [] }
+    row.of.push(titles[format])
+    rows.set(feature + proves, row)
+  }
+  return table(
+    ['feature', 'what is known once it has passed', 'of'],
+    ...[...rows.values()].map(({ feature, proves, of }) => [
+      feature,
+      proves,
+      of.length === 4 ? 'all four formats' : of.join(', '),
+    ]),
+  )
+}

@@ -1,0 +1,21 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { checkTable, lackTable, ownScores, type Scores, scoreTable } from './conformance-document.ts'
+import { tableIn } from './document-table.ts'
+
+const file = 'docs/conformance.md'
+
+describe(file, () => {
+  let scores: Scores = []
+  beforeAll(async () => {
+    scores = await ownScores()
+  })
+
+  it.each([
+    ['scores', scoreTable],
+    ['lacks', lackTable],
+    ['checks', checkTable],
+  ])('says in its %s what the scorer says of this gateway', (name, make) => {
+    const fromCode = make(scores)
+    expect(tableIn(file, name, fromCode)).toBe(fromCode)
+  })
+})

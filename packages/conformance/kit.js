@@ -1,0 +1,30 @@
+// Node 20 runs no TypeScript, so that a kit is bundled before it runs; the packages it asks are taken as they were built.
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+/**
+ * Bundles modules of a folder below `src`, and runs the first.
+ * @param {string} folder
+ * @param {[string, ...string[]]} modules without their `.ts`
+ */
+export async function runKit(folder, modules) {
+  const source = fileURLToPath(new URL(`src/${folder}`, import.meta.url))
+  // Within the package, so that its dependencies are found from there.
+  const outdir = fileURLToPath(new URL(`node_modules/.cache/${folder}`, import.meta.url))
+  await build({
+    entryPoints: modules.map((name) => `${source}/${name}.ts`),
+    outdir,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    packages: 'external',
+    sourcemap: true,
+    logLevel: 'error',
+  })
+  // Bundled, the kit no longer lies where it would look for recorded traffic.
+  process.env.MODELGATE_SHARED ??= fileURLToPath(new URL('../../../shared', import.meta.url))
+  await import(`${outdir}/${modules[0]}.mjs`)
+}

@@ -1,0 +1,68 @@
+import { formats } from '../../fixtures.ts'
+import { type Ask, exchange } from '../../torture/client.ts'
+import { oddAnswer, oddRequest, oddStream } from '../../wire-bytes.ts'
+import { type Case, type Check, type Place, tallyOf } from '../check.ts'
+
+/** As large as a conversation with a few pictures in it. */
+const largeBytes = 3_000_000
+
+async function passes({ providers, plain }: Place, ask: Ask, body: string): Promise<string | undefined> {
+  providers.reset()
+  providers.on({}, { raw: { body } })
+  try {
+    const { status, text } = await exchange(plain, ask)
+    if (status !== 200) return `answered ${status}: ${text.slice(0, 200)}`
+    if (text !== body) return `the answer is ${JSON.stringify(text.slice(0, 300))}`
+    return providers.requests.at(-1)?.bodyText === ask.body ? undefined : 'the upstream got another body'
+  } finally {
+    providers.reset()
+  }
+}
+
+/** Lasts for megabytes, in both directions: the provider echoes. */
+async function passesLarge({ providers, plain }: Place, ask: Ask): Promise<string | undefined> {
+  providers.reset()
+  const { status, text } = await exchange(plain, ask, { withinMs: 60_000 })
+  if (status !== 200) return `answered ${status}: ${text.slice(0, 200)}`
+  const got = providers.requests.at(-1)?.bodyText.length ?? 0
+  providers.reset()
+  return got >= largeBytes ? undefined : `${got} bytes reached the upstream`
+}
+
+const casesAt = (place: Place): Case[] =>
+  formats.flatMap((format): Case[] => {
+    const ask = { client: format, upstream: format, text: '' }
+    const other = formats[(formats.indexOf(format) + 1) % formats.length] ?? format
+    const large = { text: `[[say:ok]] ${'x'.repeat(largeBytes)}` }
+    return [
+      {
+        name: `${format}, JSON`,
+        ask: () => passes(place, { ...ask, body: oddRequest(format, `${format}-model`) }, oddAnswer[format]),
+      },
+      {
+        name: `${format}, streamed`,
+        ask: () => {
+          const body = oddRequest(format, `${format}-model`).replace(/^\{/, streaming[format])
+          return passes(place, { ...ask, stream: true, body }, oddStream[format])
+        },
+      },
+      { name: `${format}, 3 MB`, ask: () => passesLarge(place, { ...ask, ...large }) },
+      { name: `${format} from ${other}, 3 MB`, ask: () => passesLarge(place, { ...ask, upstream: other, ...large }) },
+    ]
+  })
+
+const streaming = {
+  chat: '{"stream":true,"stream_options":{"include_usage":true},',
+  messages: '{"stream":true,',
+  // Its path says it.
+  gemini: '{',
+  responses: '{"stream":true,',
+}
+
+/** Where no translation is needed, bytes pass as they came. */
+export const bytes: Check = {
+  name: 'bytes',
+  promise:
+    'client and upstream of one format: request and answer pass byte for byte; bodies of 3 MB pass, translated too',
+  run: (place) => tallyOf(casesAt(place), 1),
+}

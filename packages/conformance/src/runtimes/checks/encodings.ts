@@ -1,0 +1,34 @@
+import { askEncoded, encodingNames } from '../../torture/faults/encodings.ts'
+import { waysOf } from '../../torture/faults/ways.ts'
+import { wrongEnding } from '../../torture/judge.ts'
+import { type Case, type Check, type Place, tallyOf } from '../check.ts'
+
+/** What nobody asked for, and is undone all the same. Deno undoes what it asked for, and the gateway asks for nothing. */
+const undone = {
+  'on-node.js': ['gzip', 'br', 'deflate'],
+  'on-bun.js': ['gzip', 'br', 'deflate'],
+  'on-deno.js': [],
+  'on-workerd.js': ['gzip', 'br'],
+} satisfies Readonly<Record<Place['pin']['program'], readonly string[]>>
+
+/** Upstreams that compress their answers, though they were asked not to. */
+export const encodings: Check = {
+  name: 'encodings',
+  promise:
+    'answers that are compressed though nobody asked for it, each pair of formats, whole and streamed: right bytes, or an error in the dialect; gzip and br are undone on Node, Bun and workerd',
+  run({ strict: target, stage: upstream, pin }) {
+    const must: readonly string[] = undone[pin.program]
+    const cases = encodingNames.flatMap((name, at) =>
+      waysOf(target).map(
+        (way, place): Case => ({
+          name: `${name}, ${way.client} from ${way.upstream}${way.stream ? ', streamed' : ''}`,
+          async ask() {
+            const { answer, wrong } = await askEncoded({ target, upstream }, name, way, at + place)
+            return must.includes(name) || wrongEnding(way.client, answer) !== undefined ? wrong : undefined
+          },
+        }),
+      ),
+    )
+    return tallyOf(cases, 8)
+  },
+}

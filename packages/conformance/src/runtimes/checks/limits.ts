@@ -1,0 +1,97 @@
+import { good } from '../../faults-streams.ts'
+import { formats } from '../../fixtures.ts'
+import type { Pair } from '../../torture/check.ts'
+import { type Ask, exchange } from '../../torture/client.ts'
+import { readError, readStream, wrongEnding } from '../../torture/judge.ts'
+import { allPairs } from '../../torture/own.ts'
+import { beginStream, formatOf } from '../../torture/playing.ts'
+import type { Play } from '../../torture/upstream.ts'
+import { type Case, type Check, type Place, tallyOf, together } from '../check.ts'
+
+/** The upstream says two words and nothing more until the client has heard something else. */
+async function hears({ stage, hasty }: Place, pair: Pair): Promise<string | undefined> {
+  let goOn = (): void => {}
+  const heard = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const scene = stage.play(async (call) => {
+    beginStream(call)
+    const events = good[formatOf(call)]
+    for (const event of events.slice(0, 3)) call.response.write(event)
+    await heard
+    for (const event of events.slice(3)) call.response.write(event)
+    call.response.end()
+  })
+  let text = ''
+  let quiet: number | undefined
+  const onData = (part: Buffer): void => {
+    text += part.toString()
+    if (quiet !== undefined && text.length > quiet) goOn()
+    // What comes in the same turn may belong to the words.
+    if (quiet === undefined && readStream(pair.client, text).text === 'one two')
+      setTimeout(() => {
+        quiet = text.length
+      }, 50)
+  }
+  const answer = await exchange(hasty, { ...pair, text: scene.marker, stream: true }, { onData })
+  goOn()
+  scene.end()
+  const { text: said, successes } = readStream(pair.client, answer.text)
+  return said === 'one two three' && successes.length === 1 ? undefined : `it ended with '${answer.text.slice(-200)}'`
+}
+
+/** The upstream is slower than it may be. */
+const givesUp = async ({ stage, hasty }: Place, ask: Omit<Ask, 'text'>, play: Play): Promise<string | undefined> => {
+  const scene = stage.play(play)
+  const answer = await exchange(hasty, { ...ask, text: scene.marker })
+  scene.end()
+  if (ask.stream !== true && answer.status !== 504) return `answered ${answer.status}: ${answer.text.slice(0, 200)}`
+  return wrongEnding(ask.client, answer)
+}
+
+const silent: Play = () => {}
+const stalling: Play = (call) => {
+  beginStream(call)
+  for (const event of good[formatOf(call)].slice(0, 3)) call.response.write(event)
+}
+
+/** A body that is larger than allowed is refused in the client's words, and nobody is called. */
+async function isTooLarge({ stage, hasty }: Place, pair: Pair): Promise<string | undefined> {
+  const before = stage.requests
+  const answer = await exchange(hasty, { ...pair, text: 'x'.repeat(200_000) })
+  if (answer.status !== 413) return `answered ${answer.status}: ${answer.broken ?? answer.text.slice(0, 200)}`
+  if (stage.requests > before) return 'the upstream was called'
+  return readError(pair.client, answer) === undefined ? `not in the dialect: ${answer.text.slice(0, 200)}` : undefined
+}
+
+function casesAt(place: Place): Case[] {
+  const patient = allPairs.flatMap((pair): Case[] => {
+    const name = `${pair.client} from ${pair.upstream}`
+    return [
+      { name: `heartbeat, ${name}`, ask: () => hears(place, pair) },
+      { name: `no answer, ${name}`, ask: () => givesUp(place, { ...pair, stream: false }, silent) },
+      { name: `no first event, ${name}`, ask: () => givesUp(place, { ...pair, stream: true }, silent) },
+      { name: `stalled, ${name}`, ask: () => givesUp(place, { ...pair, stream: true }, stalling) },
+    ]
+  })
+  return patient
+}
+
+/** What runs by the clock, and what is counted. */
+export const limits: Check = {
+  name: 'limits',
+  promise:
+    'heartbeats in silence, 504 for no answer, an error for a stream that stalls, 413 for a body that is too large: each in the client’s dialect',
+  async run(place) {
+    // What waits for the clock waits together.
+    const waiting = await tallyOf(casesAt(place), 32)
+    const large = await tallyOf(
+      formats.map((format): Case => {
+        const pair = { client: format, upstream: format }
+        return { name: `too large, ${format}`, ask: () => isTooLarge(place, pair) }
+      }),
+      1,
+    )
+    return together(waiting, large)
+  },
+}

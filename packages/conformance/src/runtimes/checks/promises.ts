@@ -1,0 +1,35 @@
+import type { Setting } from '../../torture/check.ts'
+import { checks as rows } from '../../torture/checks.ts'
+import { type Case, type Check, type Place, tallyOf } from '../check.ts'
+
+/** Rows of the torture whose figures are no times, and which can be asked of a gateway from outside. */
+const quick = [5, 6, 8, 17, 28, 30]
+/** These take a minute, or more. */
+const slow = [3, 4, 7, 14, 15]
+
+const settingOf = ({ strict: target, stage: upstream }: Place): Setting => ({
+  target,
+  upstream,
+  short: true,
+  count: (_, short) => short,
+  fresh: async () => undefined,
+})
+
+const casesAt = (place: Place): Case[] =>
+  rows
+    .filter(({ row }) => quick.includes(row) || (place.full && slow.includes(row)))
+    .map(({ row, title, run }) => ({
+      name: `torture ${row}, ${title}`,
+      async ask() {
+        const outcome = await run(settingOf(place))
+        if ('skipped' in outcome) return `it was not asked: ${outcome.skipped}`
+        return outcome.held ? undefined : [outcome.figure, ...(outcome.notes ?? []).slice(0, 6)].join('\n      ')
+      },
+    }))
+
+/** The torture's kit, as it asks any gateway. */
+export const promises: Check = {
+  name: 'torture',
+  promise: `rows ${quick.join(', ')} of the torture (with --full ${slow.join(', ')} too): errors and broken events in streams, usage, malformed bodies, odd numbers`,
+  run: (place) => tallyOf(casesAt(place), 1),
+}

@@ -1,0 +1,165 @@
+import type { ClientRequest } from 'node:http'
+import { good } from '../../faults-streams.ts'
+import { type Format, formats } from '../../fixtures.ts'
+import type { Pair, Target } from '../../torture/check.ts'
+import { exchange, send } from '../../torture/client.ts'
+import { until } from '../../torture/figures.ts'
+import { readStream } from '../../torture/judge.ts'
+import { allPairs } from '../../torture/own.ts'
+import { beginStream, formatOf, within } from '../../torture/playing.ts'
+import { leave, type Moment, moments } from '../../torture/streams/leaving.ts'
+import type { UpstreamCall } from '../../torture/upstream.ts'
+import { type Case, type Check, type Place, tallyOf, together } from '../check.ts'
+
+const pairName = ({ client, upstream }: Pair): string => `${client} from ${upstream}`
+const patienceMs = 20_000
+
+/** A promise with its resolver. */
+function gate(): { readonly opened: Promise<true>; open(): void } {
+  let open = (): void => {}
+  const opened = new Promise<true>((resolve) => {
+    open = () => resolve(true)
+  })
+  return { opened, open }
+}
+
+/** The upstream holds back every word until the client has the one before. */
+async function isLive({ stage, strict }: Place, pair: Pair): Promise<string | undefined> {
+  const words = ['one', ' two', ' three']
+  const gates = words.map(gate)
+  const scene = stage.play(async (call) => {
+    beginStream(call)
+    const events = good[formatOf(call)]
+    const [first = '', ...rest] = events
+    call.response.write(first)
+    for (const [at, event] of rest.entries()) {
+      // Behind each word it waits until that word has been seen.
+      call.response.write(event)
+      await gates[at]?.opened
+    }
+    call.response.end()
+  })
+  let text = ''
+  const onData = (part: Buffer): void => {
+    text += part.toString()
+    const said = readStream(pair.client, text).text
+    for (const [at] of words.entries()) if (said.startsWith(words.slice(0, at + 1).join(''))) gates[at]?.open()
+  }
+  const answer = await exchange(strict, { ...pair, text: scene.marker, stream: true }, { onData, withinMs: patienceMs })
+  scene.end()
+  const { text: said, successes } = readStream(pair.client, answer.text)
+  if (answer.status !== 200) return `answered ${answer.status}: ${answer.text.slice(0, 200)}`
+  if (answer.broken !== undefined) return `after '${said}': ${answer.broken}`
+  return said === words.join('') && successes.length === 1 ? undefined : `it said '${said}'`
+}
+
+/** Word by word, as the upstream says them. */
+export const live: Check = {
+  name: 'live',
+  promise: 'a word of a stream is with the client while the upstream holds back the next, each pair of formats',
+  run: (place) =>
+    tallyOf(
+      allPairs.map((pair): Case => ({ name: pairName(pair), ask: () => isLive(place, pair) })),
+      4,
+    ),
+}
+
+/** workerd by itself takes a closed connection for one that has nothing more to say, until it writes; a reset it notices at once. */
+const seesResetsOnly = ({ pin }: Place): boolean => pin.program === 'on-workerd.js'
+
+const outcomesAt = async ({ origin }: Place): Promise<Record<string, number>> =>
+  (await fetch(`${origin}/host/more/outcomes`)).json() as Promise<Record<string, number>>
+
+/** A client that goes takes the call upstream with it. */
+export const leaving: Check = {
+  name: 'leaving',
+  promise: 'a client that leaves ends the call upstream, whatever the moment, each pair of formats; `onFinish` is told',
+  async run(place) {
+    const { strict, beating, stage: upstream } = place
+    const open: UpstreamCall[] = []
+    const leaves = (target: Target, moment: Moment, how: string, hangUp?: (outgoing: ClientRequest) => void): Case[] =>
+      allPairs.map((pair) => ({
+        name: `${moment.name}, ${how}${pairName(pair)}`,
+        async ask() {
+          const left = await leave({ target, upstream }, moment, pair, open, hangUp)
+          return typeof left === 'string' ? left : undefined
+        },
+      }))
+    const cases = seesResetsOnly(place)
+      ? moments.flatMap((moment) => [
+          ...leaves(strict, moment, 'by a reset, ', (outgoing) => outgoing.socket?.resetAndDestroy()),
+          // What is not a stream has no heartbeats.
+          ...(moment.stream ? leaves(beating, moment, 'noticed by a heartbeat, ') : []),
+        ])
+      : moments.flatMap((moment) => leaves(strict, moment, ''))
+    const before = (await outcomesAt(place)).aborted ?? 0
+    const told: Case = {
+      name: 'onFinish',
+      async ask() {
+        const aborted = async (): Promise<number> => ((await outcomesAt(place)).aborted ?? 0) - before
+        if (await until(async () => (await aborted()) === cases.length, patienceMs)) return undefined
+        return `it was told of ${await aborted()} calls of ${cases.length}`
+      },
+    }
+    const tally = await tallyOf(cases, 8)
+    const after = await tallyOf([told])
+    for (const call of open) call.socket.destroy()
+    return together(tally, after)
+  },
+}
+
+/** More than sockets hold on the way, and what a runtime may have of its own; less than what would be poured out. */
+const enoughBytes = 48 * 1024 * 1024
+const filler = 'x'.repeat(1000)
+
+/** Sends words for as long as somebody takes them. */
+async function standsStill({ stage, strict }: Place, pair: Pair): Promise<string | undefined> {
+  let sent = 0
+  const scene = stage.play((call) => {
+    beginStream(call)
+    const [opening = '', word = ''] = good[formatOf(call)]
+    const delta = word.replace('"one"', `"${filler}"`)
+    call.response.write(opening)
+    const pour = (): void => {
+      while (!call.response.destroyed && sent <= enoughBytes) {
+        sent += delta.length
+        if (!call.response.write(delta)) return
+      }
+    }
+    call.response.on('drain', pour)
+    pour()
+  })
+  const outgoing = send(strict, { ...pair, text: scene.marker, stream: true })
+  try {
+    const answered = new Promise<true>((resolve) => void outgoing.once('response', () => resolve(true)))
+    if ((await within(patienceMs, answered)) === undefined) return 'no answer'
+    let before = -1
+    for (let still = 0; still < 3 && sent <= enoughBytes; ) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      still = sent === before ? still + 1 : 0
+      before = sent
+    }
+    if (sent > enoughBytes) return `${sent} bytes were taken for a client that reads none`
+    const call = await scene.arrived()
+    outgoing.destroy()
+    return (await within(patienceMs, call.closed)) === undefined ? 'the upstream was not let go' : undefined
+  } finally {
+    outgoing.destroy()
+    scene.end()
+  }
+}
+
+const nextOf = (at: number): Format => formats[(at + 1) % formats.length] as Format
+
+/** Whoever does not read does not fill the gateway's memory. */
+export const pace: Check = {
+  name: 'pace',
+  promise: 'a client that does not read stops the upstream, each format on either side (with --full each pair)',
+  run(place) {
+    const pairs = place.full ? allPairs : formats.map((client, at) => ({ client, upstream: nextOf(at) }))
+    return tallyOf(
+      pairs.map((pair): Case => ({ name: pairName(pair), ask: () => standsStill(place, pair) })),
+      4,
+    )
+  },
+}

@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+import { createFakeProvider, listen, listenRealtime } from '@modelgate/testing'
+import { upstreamKey } from '../gateways.ts'
+import { foreign } from '../torture/foreign.ts'
+import { startUpstream } from '../torture/upstream.ts'
+import type { Check, Place, Tally } from './check.ts'
+import type { Installed } from './install.ts'
+import type { Pin } from './pins.ts'
+import type { Project } from './project.ts'
+import { type Served, start } from './start.ts'
+
+const token = 'client-token-93b1f2c4'
+
+/** One cell: what came of a check, and how long it took. */
+export interface Cell {
+  readonly name: string
+  readonly tally: Tally
+  readonly seconds: number
+}
+
+/** One row: a runtime, and what it was asked. */
+export interface Row {
+  readonly pin: Pin
+  readonly version: string
+  /** What was asked, or why nothing was. */
+  readonly outcome: { readonly cells: readonly Cell[] } | { readonly absent: string }
+}
+
+export const fellShort = ({ tally }: Cell): boolean => 'held' in tally && tally.held < tally.asked
+
+export interface Asking {
+  readonly project: Project
+  readonly checks: readonly Check[]
+  /** Where the first to be asked leaves its answers, and the others find them. */
+  readonly reference: Map<string, string>
+  readonly full: boolean
+}
+
+/** Starts the gateway in a runtime and asks every check of it, one after the other. */
+export async function ask(pin: Pin, installed: Installed, asking: Asking): Promise<Row> {
+  if ('absent' in installed) return { pin, version: pin.version, outcome: installed }
+  const providers = createFakeProvider({ apiKey: upstreamKey, now: () => 1_800_000_000_000 })
+  const [listening, live, stage] = await Promise.all([
+    listen(providers),
+    listenRealtime({ apiKey: upstreamKey }),
+    startUpstream(0),
+  ])
+  const { project, checks, ...rest } = asking
+  const cells: Cell[] = []
+  try {
+    const served = await start(pin, installed.program, project, {
+      PROVIDERS: listening.origin,
+      LIVE: live.url,
+      STAGE: stage.origin,
+      KEY: upstreamKey,
+      TOKEN: token,
+      FOLDER: join(project.folder, `tokens-${pin.name}`),
+    })
+    const place = { pin, project, token, providers, stage, ...rest, ...targetsOf(served) }
+    try {
+      for (const check of checks) cells.push(await askOne(check, place))
+    } finally {
+      await served.stop()
+    }
+  } catch (error) {
+    cells.push({ name: 'starts', tally: broken(error), seconds: 0 })
+  } finally {
+    await Promise.all([stage.close(), live.close(), listening.close()])
+  }
+  return { pin, version: installed.version, outcome: { cells } }
+}
+
+const targetsOf = ({ origin, log }: Served): Pick<Place, 'origin' | 'plain' | 'strict' | 'hasty' | 'beating'> => {
+  const at = (prefix: string) => ({ ...foreign({ url: `${origin}${prefix}`, token }), log })
+  return { origin, plain: at(''), strict: at('/strict'), hasty: at('/hasty'), beating: at('/beating') }
+}
+
+async function askOne(check: Check, place: Place): Promise<Cell> {
+  const begun = performance.now()
+  const tally = await check.run(place).catch(broken)
+  return { name: check.name, tally, seconds: (performance.now() - begun) / 1000 }
+}
+
+const broken = (error: unknown): Tally => {
+  const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return { held: 0, asked: 1, complaints: [said] }
+}

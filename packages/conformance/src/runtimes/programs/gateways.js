@@ -1,0 +1,126 @@
+// What every runtime runs: the gateways that the matrix asks, and a host's own routes beside them. Only packages that are said to
+// run anywhere are imported here, and nothing of a runtime's own.
+import { consolePages } from '@modelgate/console'
+import { anthropic, cohere, createGateway, gemini, openai } from '@modelgate/core'
+import { honoMiddleware } from '@modelgate/hono'
+import { otel } from '@modelgate/otel'
+import { Hono } from 'hono'
+import { inProcess } from './in-process.js'
+import { offline } from './offline.js'
+
+/**
+ * What the matrix tells a program: the origins of the upstreams (`providers` answers as providers do, `live` in realtime sessions,
+ * `stage` plays what a check wants), the key they take, and the token of the one client.
+ * @typedef {{ providers: string, live: string, stage: string, key: string, token: string }} Setting
+ */
+
+/** One upstream for each format: the model's name says which. @param {string} origin @param {string} apiKey */
+const upstreamsAt = (origin, apiKey) => ({
+  chat: openai({ apiKey, baseURL: `${origin}/v1`, formats: ['chat'] }),
+  messages: anthropic({ apiKey, baseURL: origin }),
+  gemini: gemini({ apiKey, baseURL: origin }),
+  responses: openai({ apiKey, baseURL: `${origin}/v1`, formats: ['responses'] }),
+})
+
+const models = /** @type {const} */ ({
+  'chat-model': 'chat',
+  'messages-model': 'messages',
+  'gemini-model': 'gemini',
+  'responses-model': 'responses',
+})
+
+/** For other work than text. */
+const moreModels = /** @type {const} */ ({
+  'demo-embedding': 'chat',
+  'demo-image': 'chat',
+  'demo-transcribe': 'chat',
+  'demo-speech': 'chat',
+  'demo-rerank': 'ranks',
+  'demo-realtime': 'live',
+})
+
+/** @param {Setting} setting */
+export function makeGateways({ providers, live, stage, key, token }) {
+  /** @param {string} credential */
+  const auth = (credential) => (credential === token ? { id: 'client' } : null)
+  /** @type {Record<string, number>} */
+  const outcomes = {}
+  const witness = {
+    name: 'witness',
+    /** @param {import('@modelgate/core').FinishEvent} event */
+    onFinish({ outcome }) {
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+    },
+  }
+  // Each call is looked at by itself: no second tries, and no memory of what befell another.
+  const byItself = /** @type {const} */ ({
+    auth,
+    upstreams: upstreamsAt(stage, key),
+    models,
+    retry: false,
+    breaker: false,
+    health: { read: () => undefined, write() {} },
+    plugins: [witness],
+    logger: false,
+  })
+  return {
+    /** How calls of all but the first of these ended. */
+    outcomes,
+    /** As a user has it: everything that is on by default is on. */
+    plain: createGateway({
+      auth,
+      upstreams: {
+        ...upstreamsAt(providers, key),
+        ranks: cohere({ apiKey: key, baseURL: providers }),
+        live: openai({ apiKey: key, baseURL: live }),
+      },
+      models: { ...models, ...moreModels },
+      plugins: [consolePages(), otel()],
+      logger: false,
+    }),
+    strict: createGateway({ ...byItself, basePath: '/strict' }),
+    /** With limits so short that a check can wait for them. */
+    hasty: createGateway({
+      ...byItself,
+      basePath: '/hasty',
+      limits: { heartbeatMs: 150, holdMs: 300, firstByteMs: 900, idleMs: 900, bodyBytes: 100_000 },
+    }),
+    /** With heartbeats that come soon, and the patience that is the default. */
+    beating: createGateway({ ...byItself, basePath: '/beating', limits: { heartbeatMs: 150, holdMs: 300 } }),
+  }
+}
+
+/**
+ * The whole site as a `fetch`, as Bun, Deno and Workers serve it.
+ * @param {Setting} setting
+ * @param {(path: string) => Promise<unknown>} [more] what only some runtimes can be asked, by its path
+ */
+export function createSite(setting, more = async () => null) {
+  const { plain, outcomes, ...others } = makeGateways(setting)
+  const app = hostOf(plain, setting, async (what) => (what === 'outcomes' ? outcomes : more(what)))
+  /**
+   * Runtimes hand over more than the request, and whoever serves `gateway.fetch` itself hands it on.
+   * @param {Request} request @param {any[]} more
+   */
+  const fetch = async (request, ...more) => {
+    const [, first = ''] = new URL(request.url).pathname.split('/')
+    if (first === 'host') return app.fetch(request, ...more)
+    return (Object.entries(others).find(([name]) => name === first)?.[1] ?? plain).fetch(request, ...more)
+  }
+  return { plain, others, app, fetch }
+}
+
+/**
+ * A host with routes of its own, the gateway below `/host/ai`.
+ * @param {import('@modelgate/core').Gateway} gateway @param {Setting} setting @param {(path: string) => Promise<unknown>} more
+ */
+function hostOf(gateway, setting, more) {
+  const app = new Hono()
+  app.get('/host/before', (context) => context.text('before'))
+  app.use('/host/ai/*', honoMiddleware(gateway))
+  app.get('/host/in-process', async (context) => context.json(await inProcess(gateway, setting.token)))
+  app.get('/host/offline', async (context) => context.json(await offline()))
+  app.get('/host/more/:what', async (context) => context.json(await more(context.req.param('what'))))
+  app.notFound((context) => context.text('nothing of the host here', 404))
+  return app
+}

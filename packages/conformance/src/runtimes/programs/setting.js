@@ -1,0 +1,8 @@
+/**
+ * What the matrix hands over, from wherever a runtime keeps it.
+ * @param {Readonly<Record<string, string | undefined>>} env
+ * @returns {import('./gateways.js').Setting}
+ */
+export function settingFrom({ PROVIDERS = '', STAGE = '', LIVE = '', KEY = '', TOKEN = '' }) {
+  return { providers: PROVIDERS, stage: STAGE, live: LIVE, key: KEY, token: TOKEN }
+}

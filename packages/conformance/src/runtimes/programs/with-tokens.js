@@ -1,0 +1,71 @@
+// Platform tokens within the runtime, by what each storage has to keep: what was issued, what was revoked, how much is left.
+import { createGateway, openai } from '@modelgate/core'
+import { createFakeProvider } from '@modelgate/testing'
+import { createTokens, fileLedger, folderStorage, memoryStorage, redisStorage } from '@modelgate/tokens'
+import { tried } from './in-process.js'
+
+/** @typedef {import('./in-process.js').Tried} Tried */
+
+export const tokensInMemory = () => tokensIn(memoryStorage())
+
+/** @param {string} folder */
+export const tokensInFolder = (folder) =>
+  tokensIn(folderStorage(folder), { ledger: fileLedger({ folder: `${folder}/ledger` }) })
+
+/** @param {string} url */
+export async function tokensInRedis(url) {
+  const { createClient } = await import('redis')
+  const client = createClient({ url })
+  await client.connect()
+  try {
+    return await tokensIn(redisStorage({ client, prefix: `matrix-${crypto.randomUUID()}` }))
+  } finally {
+    await client.close()
+  }
+}
+
+/**
+ * @param {import('@modelgate/tokens').Storage} storage @param {Partial<import('@modelgate/tokens').TokensOptions>} [options]
+ * @returns {Promise<Tried[]>}
+ */
+async function tokensIn(storage, options = {}) {
+  const tokens = createTokens({ storage, logger: false, ...options })
+  const gateway = createGateway({
+    auth: tokens.authenticate,
+    upstreams: { openai: openai({ apiKey: 'any' }) },
+    models: { '*': 'openai' },
+    fetch: createFakeProvider().fetch,
+    logger: false,
+  })
+  /** @param {string} secret @param {boolean} [stream] */
+  const call = async (secret, stream = false) => {
+    const response = await gateway.fetch('http://gateway/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}` },
+      body: JSON.stringify({ model: 'any', messages: [{ role: 'user', content: '[[say:hello]]' }], stream }),
+    })
+    await response.text()
+    return response.status
+  }
+  try {
+    const { id, secret } = await tokens.issue({ owner: 'ada', limits: { requests: 2, window: 'day' } })
+    return [
+      await tried('a stranger is refused', async () => `${await call('mg-unknown')}`, '401'),
+      await tried('a token is let in', async () => `${await call(secret)}`, '200'),
+      await tried('a stream counts, too', async () => `${await call(secret, true)}`, '200'),
+      await tried('its limit holds', async () => `${await call(secret)}`, '429'),
+      await tried('what it used is known', async () => `${(await tokens.usage(id)).totals.calls}`, '2'),
+      await tried(
+        'once revoked it is refused',
+        async () => {
+          await tokens.revoke(id)
+          return `${await call(secret)}`
+        },
+        '401',
+      ),
+    ]
+  } finally {
+    await gateway.close({ graceMs: 0 })
+    await tokens.close()
+  }
+}

@@ -1,0 +1,55 @@
+import { type Cell, fellShort, type Row } from './matrix.ts'
+
+const figureOf = ({ tally }: Cell): string => ('without' in tally ? '–' : `${tally.held}/${tally.asked}`)
+
+/** A row for the terminal: a line for each cell, with what fell short below it. */
+export function account({ pin, version, outcome }: Row): string {
+  if ('absent' in outcome) return `=== ${pin.title} ${version} is left out: ${outcome.absent}`
+  return [`=== ${pin.title} ${version}`, ...outcome.cells.map(cellText)].join('\n')
+}
+
+function cellText(cell: Cell): string {
+  const { name, tally, seconds } = cell
+  const head = `${name.padEnd(11)}${figureOf(cell).padStart(9)}  (${seconds.toFixed(1)} s)`
+  if ('without' in tally) return `${head}  ${tally.without}`
+  const shown = tally.complaints.slice(0, 12)
+  const more = tally.complaints.length - shown.length
+  return [head, ...shown, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n    ')
+}
+
+/** The matrix as a Markdown table, which can be read in a terminal too. */
+export function table(rows: readonly Row[]): string {
+  const columns = [
+    ...new Set(rows.flatMap(({ outcome }) => ('cells' in outcome ? outcome.cells : [])).map(({ name }) => name)),
+  ]
+  const lines = rows.map(({ pin, version, outcome }) => {
+    const figures = columns.map((column) => {
+      if ('absent' in outcome) return 'not run'
+      const cell = outcome.cells.find(({ name }) => name === column)
+      return cell === undefined ? '' : fellShort(cell) ? `**${figureOf(cell)}**` : figureOf(cell)
+    })
+    return [pin.title, version, ...figures]
+  })
+  const all = [['runtime', 'version', ...columns], ...lines]
+  const widths = columns.concat('', '').map((_, at) => Math.max(...all.map((line) => line[at]?.length ?? 0)))
+  const written = (line: readonly string[]): string =>
+    `| ${line.map((text, at) => text.padEnd(widths[at] ?? 0)).join(' | ')} |`
+  const [head = [], ...body] = all
+  return [head, widths.map((width) => '-'.repeat(width)), ...body].map(written).join('\n')
+}
+
+/** The rows as a file for machines keeps them; `held` and `short` count cells. */
+export const asJson = (rows: readonly Row[]): object[] =>
+  rows.map(({ pin: { name, title }, version, outcome }) => {
+    const named = { runtime: name, title, version }
+    if ('absent' in outcome) return { ...named, held: 0, short: 0, absent: outcome.absent }
+    const { cells } = outcome
+    const short = cells.filter(fellShort).length
+    const asked = cells.filter(({ tally }) => 'held' in tally).length
+    return {
+      ...named,
+      held: asked - short,
+      short,
+      checks: cells.map(({ tally, ...cell }) => ({ ...cell, ...tally })),
+    }
+  })

@@ -1,0 +1,19 @@
+import type { ScoredFormat } from './check.ts'
+import { checks, nameOf } from './checks.ts'
+
+/** A check as it is told of. */
+export interface CheckInfo {
+  readonly name: string
+  readonly format: ScoredFormat
+  readonly feature: string
+  /** What is known once it has passed. */
+  readonly proves: string
+  /** How many calls it makes, at most. */
+  readonly calls: number
+}
+
+/** Everything that `score` asks, in order. */
+export const checkList: readonly CheckInfo[] = checks.map((check) => {
+  const { format, feature, proves, calls } = check
+  return { name: nameOf(check), format, feature, proves, calls }
+})

@@ -1,0 +1,166 @@
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { version } from '../../package.json'
+import type { Format } from '../fixtures.ts'
+import { formatNames, type ModelKind, modelKinds, type ScoredFormat } from './check.ts'
+import { checks, nameOf } from './checks.ts'
+import { help } from './help.ts'
+import type { Result } from './report.ts'
+import { ScoreError, type ScoreOptions, score } from './score.ts'
+import { tableOf, wrap } from './table.ts'
+
+/** Where a command writes. Lines of the table are as wide as `columns`; progress is shown where `isTTY`. */
+export interface Terminal {
+  write(text: string): unknown
+  readonly columns?: number
+  readonly isTTY?: boolean
+}
+
+class Misuse extends Error {}
+
+const text = { type: 'string' } as const
+const options = {
+  token: text,
+  model: { type: 'string', multiple: true },
+  'embedding-model': text,
+  'image-model': text,
+  'transcription-model': text,
+  'speech-model': text,
+  'rerank-model': text,
+  'realtime-model': text,
+  'completion-model': text,
+  only: text,
+  skip: text,
+  header: { type: 'string', multiple: true },
+  concurrency: text,
+  timeout: text,
+  retries: text,
+  list: { type: 'boolean' },
+  json: text,
+  'fail-under': text,
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
+} as const
+
+function read(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options, allowPositionals: true })
+  } catch (error) {
+    throw new Misuse(error instanceof Error ? error.message : String(error))
+  }
+}
+
+type Values = ReturnType<typeof read>['values']
+
+/** What this package's command runs. Resolves to the exit code: 0 it ran, 1 below `--fail-under`, 2 misuse. */
+export async function command(
+  argv: readonly string[],
+  out: Terminal = process.stdout,
+  err: Terminal = process.stderr,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<number> {
+  try {
+    const { values, positionals } = read(argv)
+    if (values.help === true) return said(out, help)
+    if (values.version === true) return said(out, version)
+    const only = listOf(values.only, '--only')
+    const skip = listOf(values.skip, '--skip') ?? []
+    if (values.list === true) return said(out, listed(only, skip, out.columns))
+    const [url, ...more] = positionals
+    if (url === undefined) throw new Misuse('Which server? Give its base URL, such as http://localhost:8787')
+    if (more.length > 0) throw new Misuse(`One URL at a time: '${more[0]}' is one too many`)
+    const failUnder = numberOf(values['fail-under'], '--fail-under', 0, 100)
+    const asked = optionsOf(url, values, env)
+    const report = await score({ ...asked, ...(only ? { only } : {}), skip, onResult: progress(err) })
+    if (err.isTTY === true) err.write('\r\u001b[K')
+    const json = `${JSON.stringify(report, null, 2)}\n`
+    if (values.json === '-') out.write(json)
+    else out.write(`${tableOf(report, out.columns ?? 120)}\n`)
+    if (values.json !== undefined && values.json !== '-') writeFileSync(values.json, json)
+    return failUnder !== undefined && report.score < failUnder ? 1 : 0
+  } catch (error) {
+    if (!(error instanceof Misuse || error instanceof ScoreError)) throw error
+    err.write(`${error.message}\n${error instanceof Misuse ? '--help says how it is used.\n' : ''}`)
+    return 2
+  }
+}
+
+function said(out: Terminal, words: string): number {
+  out.write(`${words}\n`)
+  return 0
+}
+
+/** One line that is written over, for whoever watches. */
+function progress(err: Terminal): NonNullable<ScoreOptions['onResult']> {
+  if (err.isTTY !== true) return () => {}
+  let failed = 0
+  return ({ name, verdict }: Result, done, all) => {
+    if (verdict === 'failed') failed++
+    err.write(`\r\u001b[K${done}/${all}  ${failed} failed  ${name}`.slice(0, err.columns ?? 80))
+  }
+}
+
+function listOf(value: string | undefined, option: string): ScoredFormat[] | undefined {
+  return value?.split(',').map((word) => {
+    const format = formatNames.find((name) => name === word.trim())
+    if (format === undefined) throw new Misuse(`${option}: '${word}' is none of ${formatNames.join(', ')}`)
+    return format
+  })
+}
+
+function numberOf(value: string | undefined, option: string, least: number, most: number): number | undefined {
+  if (value === undefined) return undefined
+  const number = Number(value)
+  if (value.trim() === '' || !(number >= least && number <= most))
+    throw new Misuse(`${option}: '${value}' is no number from ${least} to ${most}`)
+  return number
+}
+
+const own: readonly Format[] = ['chat', 'messages', 'gemini', 'responses']
+
+/** `MODEL`, or `chat=MODEL` for one format. */
+function modelsOf(names: readonly string[] = []): Pick<ScoreOptions, 'model' | 'modelOf'> {
+  const modelOf: Partial<Record<Format, string>> = {}
+  let model: string | undefined
+  for (const name of names) {
+    const format = own.find((one) => name.startsWith(`${one}=`))
+    if (format === undefined) model = name
+    else modelOf[format] = name.slice(format.length + 1)
+  }
+  return { modelOf, ...(model === undefined ? {} : { model }) }
+}
+
+function optionsOf(url: string, values: Values, env: Readonly<Record<string, string | undefined>>): ScoreOptions {
+  const headers = Object.fromEntries(
+    (values.header ?? []).map((header) => {
+      const at = header.indexOf(':')
+      if (at < 1) throw new Misuse(`--header: '${header}' has no colon; write it as 'name: value'`)
+      return [header.slice(0, at).trim(), header.slice(at + 1).trim()]
+    }),
+  )
+  const models = Object.fromEntries(
+    modelKinds.flatMap((kind: ModelKind) => {
+      const name = kind === 'text' ? undefined : values[`${kind}-model`]
+      return name === undefined ? [] : [[kind, name]]
+    }),
+  )
+  const token = values.token ?? (env.CONFORMANCE_TOKEN || undefined)
+  const seconds = numberOf(values.timeout, '--timeout', 1, 86_400)
+  return {
+    url,
+    ...modelsOf(values.model),
+    models,
+    headers,
+    concurrency: numberOf(values.concurrency, '--concurrency', 1, 64) ?? 4,
+    retries: numberOf(values.retries, '--retries', 0, 10) ?? 2,
+    ...(seconds === undefined ? {} : { timeoutMs: seconds * 1000 }),
+    ...(token === undefined ? {} : { token }),
+  }
+}
+
+/** Every check, with what it proves. */
+function listed(only: readonly ScoredFormat[] | undefined, skip: readonly ScoredFormat[], columns = 120): string {
+  const chosen = checks.filter(({ format }) => (only?.includes(format) ?? true) && !skip.includes(format))
+  const column = Math.max(...chosen.map((check) => nameOf(check).length), 1)
+  return chosen.map((check) => `${nameOf(check).padEnd(column)}  ${wrap(check.proves, columns, column + 2)}`).join('\n')
+}

@@ -1,0 +1,174 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import type { GoogleGenAI } from '@google/genai'
+import type OpenAI from 'openai'
+import type { Format } from '../fixtures.ts'
+import type { JsonObject } from '../json.ts'
+import { anthropicClient, googleClient, openaiClient, type Place } from '../sdk.ts'
+import { type Clients, type Manner, type Talk, talkers } from '../sdk-talk.ts'
+import { type ModelKind, must, NotServed } from './check.ts'
+import { names, refusalOf, toldBy } from './refusal.ts'
+
+/** The server that is asked, and what to say to it. */
+export interface Target {
+  /** Without `/v1` and without a slash at its end. */
+  readonly origin: string
+  readonly token: string | undefined
+  /** Sent with every call. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly fetch: typeof fetch
+  /** Calls go through a function in this process: there is no socket for a session. */
+  readonly socketless: boolean
+  readonly models: Readonly<Partial<Record<ModelKind, string>>>
+  /** The text model of a format, where that is another one. */
+  readonly modelOf: Readonly<Partial<Record<Format, string>>>
+  readonly timeoutMs: number
+}
+
+/** What a check has at hand. */
+export interface Context extends Clients {
+  readonly target: Target
+  /** Aborted once the check’s time is over. */
+  readonly signal: AbortSignal
+  /** The text model that a format's clients ask for. */
+  model(format: Format): string
+  /** The model for other work. A check is not asked where there is none. */
+  modelFor(kind: ModelKind): string
+  /** The same clients with a token nobody knows. */
+  readonly strangers: Clients
+  /** A conversation in one format's own terms. */
+  talk(format: Format, manner?: Omit<Manner, 'stream' | 'model'> & { readonly stream?: boolean }): Talk
+  /** What the SDKs do not send; a text is sent as it is. Paths begin with `/v1`. */
+  post(
+    format: Format,
+    path: string,
+    body: JsonObject | string,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Response>
+  /** The same without any header of authentication. */
+  keyless(path: string, body: JsonObject): Promise<Response>
+  get(path: string): Promise<Response>
+  /** What is not every model's gift. Not served, if the server refuses the field by its name. */
+  gift<Value>(field: string | readonly string[], call: () => Promise<Value>): Promise<Value>
+  /** A header of an answer to this check that names the field: what was left out was told. */
+  toldOf(field: string): string | undefined
+  /** Headers of the answer that came last. */
+  last(): Headers
+}
+
+/** What the calls of a check are counted by. */
+export interface Meter {
+  call(): void
+}
+
+const strangerToken = 'conformance-token-nobody-knows'
+
+const auth: Readonly<Record<Format, (token: string) => Record<string, string>>> = {
+  chat: (token) => ({ authorization: `Bearer ${token}` }),
+  responses: (token) => ({ authorization: `Bearer ${token}` }),
+  messages: (token) => ({ 'x-api-key': token, 'anthropic-version': '2023-06-01' }),
+  gemini: (token) => ({ 'x-goog-api-key': token }),
+}
+
+/** What one check works with. Once the signal says so, its calls end. */
+export function createContext(target: Target, meter: Meter, signal: AbortSignal): Context {
+  const answers: Response[] = []
+  const call: typeof fetch = async (input, init) => {
+    meter.call()
+    const request = input instanceof Request ? input : undefined
+    const headers = new Headers(init?.headers ?? request?.headers)
+    for (const [name, value] of Object.entries(target.headers)) headers.set(name, value)
+    const own = init?.signal ?? request?.signal
+    const all = own ? AbortSignal.any([own, signal]) : signal
+    const answer = await target.fetch(input, { ...init, headers, signal: all })
+    answers.push(answer)
+    return answer
+  }
+  // Servers without tokens are asked with some word: the SDKs insist on one.
+  const token = target.token ?? 'none'
+  const send = (path: string, body: JsonObject | string, headers: Record<string, string>): Promise<Response> =>
+    call(`${target.origin}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    })
+  const place = (key: string): Place => ({
+    origin: target.origin,
+    fetch: call,
+    token: key,
+    timeoutMs: target.timeoutMs,
+  })
+  const clients = clientsOf(place(token))
+  const model = (format: Format): string => target.modelOf[format] ?? target.models.text ?? ''
+  return {
+    get openai() {
+      return clients.openai
+    },
+    get anthropic() {
+      return clients.anthropic
+    },
+    get google() {
+      return clients.google
+    },
+    target,
+    signal,
+    model,
+    modelFor: (kind) => target.models[kind] ?? '',
+    strangers: clientsOf(place(strangerToken)),
+    talk: (format, manner = {}) => talkers[format](clients, { stream: false, ...manner, model: model(format) }),
+    post: (format, path, body, headers = {}) => send(path, body, { ...auth[format](token), ...headers }),
+    keyless: (path, body) => send(path, body, {}),
+    get: (path) => call(`${target.origin}${path}`, { headers: auth.chat(token) }),
+    async gift(field, ask) {
+      try {
+        return await ask()
+      } catch (error) {
+        const refusal = refusalOf(error)
+        if (
+          refusal &&
+          (refusal.status === 400 || refusal.status === 422) &&
+          [field].flat().some((name) => names(refusal, name))
+        )
+          throw new NotServed(`refused, ${toldBy(refusal)}`)
+        throw error
+      }
+    },
+    toldOf(field) {
+      const told = new RegExp(`[^,]*/${field}"?(?![\\w/])[^,]*`)
+      return answers
+        .flatMap(({ headers }) => [...headers])
+        .flatMap(([name, value]) => {
+          const part = told.exec(value)?.[0]
+          return part === undefined ? [] : [`${name}: ${part.trim()}`]
+        })[0]
+    },
+    last: () => answers.at(-1)?.headers ?? new Headers(),
+  }
+}
+
+/** The clients are made when they are asked for: most checks need one. */
+function clientsOf(place: Place): Clients {
+  let openai: OpenAI | undefined
+  let anthropic: Anthropic | undefined
+  let google: GoogleGenAI | undefined
+  return {
+    get openai() {
+      openai ??= openaiClient(place)
+      return openai
+    },
+    get anthropic() {
+      anthropic ??= anthropicClient(place)
+      return anthropic
+    },
+    get google() {
+      google ??= googleClient(place)
+      return google
+    },
+  }
+}
+
+/** What was asked for is there; or it is not served, because a header tells that it was left out; or it is a miss. */
+export function given(context: Context, field: string, there: boolean, why: string): void {
+  const told = there ? undefined : context.toldOf(field)
+  if (told !== undefined) throw new NotServed(`left out, and told so: ${told}`)
+  must(there, why)
+}

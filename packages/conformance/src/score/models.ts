@@ -1,0 +1,28 @@
+import type { OpenAI } from 'openai'
+import type { ModelKind } from './check.ts'
+
+/** How models for other work than text are called, the likeliest first. */
+const namesOf: Readonly<Partial<Record<ModelKind, readonly RegExp[]>>> = {
+  embedding: [/text-embedding-3-small/i, /embed/i],
+  image: [/gpt-image-1-mini/i, /gpt-image/i, /image|dall-e|imagen|flux/i],
+  transcription: [/gpt-4o-mini-transcribe/i, /transcri/i, /whisper/i],
+  speech: [/gpt-4o-mini-tts/i, /\btts/i, /speech/i],
+  rerank: [/rerank/i],
+  realtime: [/gpt-realtime-mini/i, /realtime(?!.*(transcri|whisper|translat))/i],
+}
+
+/** The models of the list that are for other work than text. */
+export function findModels(list: readonly string[]): Partial<Record<ModelKind, string>> {
+  const found = Object.entries(namesOf).flatMap(([kind, patterns]) => {
+    const name = patterns.map((pattern) => list.find((id) => pattern.test(id))).find((id) => id !== undefined)
+    return name === undefined ? [] : [[kind, name]]
+  })
+  return Object.fromEntries(found)
+}
+
+/** What the server lists, as the OpenAI SDK asks for it. */
+export async function listModels(client: OpenAI): Promise<string[]> {
+  const ids: string[] = []
+  for await (const { id } of client.models.list()) if (typeof id === 'string' && ids.push(id) >= 5000) break
+  return ids
+}

@@ -1,0 +1,133 @@
+import { toFile } from 'openai'
+import { type Check, must, shown } from './check.ts'
+import { bytesOf, redPicture, toneBytes } from './material.ts'
+
+/** A picture by its first bytes, whichever of the four common kinds. */
+const isPicture = (base64: string): boolean => /^(iVBORw0KGgo|\/9j\/|UklGR|R0lGOD)/.test(base64)
+
+interface Picture {
+  readonly b64_json?: string
+  readonly url?: string
+}
+
+function picture(data: readonly Picture[] | undefined): void {
+  const { b64_json, url } = data?.[0] ?? {}
+  must(b64_json !== undefined || url !== undefined, `there is no picture in ${shown(data)}`)
+  if (b64_json !== undefined) must(isPicture(b64_json), `these bytes are no picture: ${shown(b64_json)}`)
+  else must(URL.canParse(url ?? ''), `the picture’s address is ${shown(url)}`)
+}
+
+const tone = () => toFile(toneBytes(), 'tone.wav', { type: 'audio/wav' })
+
+/** Pictures and sound. */
+export const mediaOperations: readonly Check[] = [
+  {
+    format: 'images',
+    apart: true,
+    feature: 'generate',
+    needs: 'image',
+    proves: 'Words become a picture.',
+    calls: 1,
+    async run(context) {
+      const model = context.modelFor('image')
+      const { data } = await context.openai.images.generate({
+        model,
+        prompt: 'A red circle on white.',
+        size: '1024x1024',
+      })
+      picture(data)
+    },
+  },
+  {
+    format: 'images',
+    apart: true,
+    feature: 'edit',
+    needs: 'image',
+    proves: 'A picture that is sent as a file is edited.',
+    calls: 1,
+    async run(context) {
+      const model = context.modelFor('image')
+      const image = await toFile(bytesOf(redPicture), 'red.png', { type: 'image/png' })
+      picture((await context.openai.images.edit({ model, image, prompt: 'Make it blue.' })).data)
+    },
+  },
+  {
+    format: 'transcriptions',
+    feature: 'json',
+    needs: 'transcription',
+    proves: 'A sound that is sent as a file becomes text.',
+    calls: 1,
+    door: true,
+    async run(context) {
+      const model = context.modelFor('transcription')
+      const { text } = await context.openai.audio.transcriptions.create({ model, file: await tone() })
+      must(typeof text === 'string', `the text is ${shown(text)}`)
+    },
+  },
+  {
+    format: 'transcriptions',
+    feature: 'plain text',
+    needs: 'transcription',
+    proves: 'The transcript comes as plain text where that is asked for, or the wish is refused by its name.',
+    calls: 1,
+    async run(context) {
+      const model = context.modelFor('transcription')
+      const file = await tone()
+      const text: unknown = await context.gift('response_format', () =>
+        context.openai.audio.transcriptions.create({ model, file, response_format: 'text' }),
+      )
+      must(typeof text === 'string', `the answer is ${shown(text)}`)
+    },
+  },
+  {
+    format: 'transcriptions',
+    feature: 'stream',
+    needs: 'transcription',
+    proves: 'The transcript comes as events that end with the whole of it, or the wish is refused by its name.',
+    calls: 1,
+    async run(context) {
+      const model = context.modelFor('transcription')
+      const file = await tone()
+      const types: string[] = []
+      await context.gift('stream', async () => {
+        const stream = await context.openai.audio.transcriptions.create({ model, file, stream: true })
+        for await (const event of stream) types.push(event.type)
+      })
+      must(types.at(-1) === 'transcript.text.done', `the events are ${shown(types)}`)
+    },
+  },
+  {
+    format: 'speech',
+    feature: 'sound',
+    needs: 'speech',
+    proves: 'Words become sound, of a type that says so.',
+    calls: 1,
+    door: true,
+    async run(context) {
+      const model = context.modelFor('speech')
+      const answer = await context.openai.audio.speech.create({ model, voice: 'alloy', input: 'Hello, world.' })
+      const type = answer.headers.get('content-type') ?? 'none'
+      const { byteLength } = await answer.arrayBuffer()
+      must(/^(audio\/|application\/octet-stream)/.test(type), `the content type is ${type}`)
+      must(byteLength > 100, `the sound has ${byteLength} bytes`)
+    },
+  },
+  {
+    format: 'speech',
+    feature: 'format',
+    needs: 'speech',
+    proves: 'The sound is a WAV file where that is asked for.',
+    calls: 1,
+    async run(context) {
+      const model = context.modelFor('speech')
+      const answer = await context.openai.audio.speech.create({
+        model,
+        voice: 'alloy',
+        input: 'Hello, world.',
+        response_format: 'wav',
+      })
+      const head = new TextDecoder('latin1').decode((await answer.arrayBuffer()).slice(0, 4))
+      must(head === 'RIFF', `the sound begins with ${shown(head)}, not "RIFF"`)
+    },
+  },
+]

@@ -1,0 +1,143 @@
+import { type Check, must, shown } from './check.ts'
+import { shortPrompt } from './dialect.ts'
+import { refused, unknownModel } from './features-errors.ts'
+import { toldBy } from './refusal.ts'
+
+/** Lists can be long: what is asked for is looked for in so many. */
+const most = 2000
+
+async function firstOf<Item>(list: AsyncIterable<Item>): Promise<Item[]> {
+  const items: Item[] = []
+  for await (const item of list) {
+    items.push(item)
+    if (items.length >= most) break
+  }
+  return items
+}
+
+/** Which models there are, and how long a question is. */
+export const modelOperations: readonly Check[] = [
+  {
+    format: 'models',
+    apart: true,
+    feature: 'list for OpenAI',
+    proves: 'The OpenAI SDK lists models, each with an id.',
+    calls: 1,
+    async run({ openai }) {
+      const models = await firstOf(openai.models.list())
+      must(models.length > 0, 'the list is empty')
+      const odd = models.find(({ id, object }) => typeof id !== 'string' || object !== 'model')
+      must(odd === undefined, `an entry is ${shown(odd)}`)
+    },
+  },
+  {
+    format: 'models',
+    apart: true,
+    feature: 'one for OpenAI',
+    proves: 'One model is found by its id, and one that does not exist is not.',
+    calls: 3,
+    async run({ openai }) {
+      const [first] = await firstOf(openai.models.list())
+      must(first !== undefined, 'the list is empty')
+      const one = await openai.models.retrieve(first.id)
+      must(one.id === first.id, `asked for ${shown(first.id)}, ${shown(one.id)} came`)
+      const refusal = await refused(openai.models.retrieve(unknownModel), 'there is no such model')
+      must(refusal.status === 404, `expected status 404; ${toldBy(refusal)}`)
+    },
+  },
+  {
+    format: 'models',
+    apart: true,
+    feature: 'list for Anthropic',
+    behind: 'messages',
+    proves: 'The Anthropic SDK lists models, page by page, each with a name to show.',
+    calls: 1,
+    async run({ anthropic }) {
+      const models = await firstOf(anthropic.models.list({ limit: 1000 }))
+      must(models.length > 0, 'the list is empty')
+      const odd = models.find(({ id, type, display_name }) => !id || type !== 'model' || !display_name)
+      must(odd === undefined, `an entry is ${shown(odd)}`)
+    },
+  },
+  {
+    format: 'models',
+    apart: true,
+    feature: 'list for Google',
+    behind: 'gemini',
+    proves: 'The Google SDK lists models, page by page, each with a name that begins with models/.',
+    calls: 1,
+    async run({ google }) {
+      const models = await firstOf(await google.models.list({ config: { pageSize: 1000 } }))
+      must(models.length > 0, 'the list is empty')
+      const odd = models.find(({ name = '' }) => !name.startsWith('models/'))
+      must(odd === undefined, `an entry is ${shown(odd)}`)
+    },
+  },
+  {
+    format: 'models',
+    apart: true,
+    feature: 'pages for Anthropic',
+    behind: 'messages',
+    proves: 'Pages of one model each make up the same list.',
+    calls: 22,
+    async run({ anthropic }) {
+      const whole = await anthropic.models.list({ limit: 20 })
+      const wanted = whole.data.map(({ id }) => id)
+      const first = await anthropic.models.list({ limit: 1 })
+      must(first.data.length === 1, `a page of one has ${first.data.length} models`)
+      const ids: string[] = []
+      for await (const { id } of anthropic.models.list({ limit: 1 })) {
+        ids.push(id)
+        if (ids.length >= wanted.length) break
+      }
+      must(ids.join() === wanted.join(), `one by one they are ${shown(ids)}, at once ${shown(wanted)}`)
+    },
+  },
+  {
+    format: 'tokens',
+    apart: true,
+    feature: 'for messages',
+    behind: 'messages',
+    proves: 'The tokens of a messages request are counted, and more words are more tokens.',
+    calls: 2,
+    async run(context) {
+      const count = async (content: string): Promise<number> => {
+        const model = context.model('messages')
+        const messages = [{ role: 'user' as const, content }]
+        return (await context.anthropic.messages.countTokens({ model, messages })).input_tokens
+      }
+      longer(await count(shortPrompt), await count(shortPrompt.repeat(4)))
+    },
+  },
+  {
+    format: 'tokens',
+    apart: true,
+    feature: 'for generateContent',
+    behind: 'gemini',
+    proves: 'The tokens of a generateContent request are counted, and more words are more tokens.',
+    calls: 2,
+    async run(context) {
+      const count = async (contents: string): Promise<number | undefined> =>
+        (await context.google.models.countTokens({ model: context.model('gemini'), contents })).totalTokens
+      longer(await count(shortPrompt), await count(shortPrompt.repeat(4)))
+    },
+  },
+  {
+    format: 'tokens',
+    apart: true,
+    feature: 'for responses',
+    behind: 'responses',
+    proves: 'The tokens of a responses request are counted, and more words are more tokens.',
+    calls: 2,
+    async run(context) {
+      const count = async (input: string): Promise<number> =>
+        (await context.openai.responses.inputTokens.count({ model: context.model('responses'), input })).input_tokens
+      longer(await count(shortPrompt), await count(shortPrompt.repeat(4)))
+    },
+  },
+]
+
+function longer(short: number | undefined, long: number | undefined): void {
+  must(Number.isInteger(short) && Number.isInteger(long), `counted were ${shown(short)} and ${shown(long)}`)
+  must((short ?? 0) > 0 && (long ?? 0) > (short ?? 0), `few words are ${short} tokens, four times as many ${long}`)
+}

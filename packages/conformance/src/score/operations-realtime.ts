@@ -1,0 +1,132 @@
+import { connect } from 'node:net'
+import { OpenAIRealtimeWS } from 'openai/realtime/ws'
+import type { RealtimeServerEvent } from 'openai/resources/realtime/realtime'
+import type { ClientOptions } from 'ws'
+import { type Check, Missed, must, NotAsked, NotServed, shown } from './check.ts'
+import type { Context } from './context.ts'
+
+interface Session {
+  /** Events until one of this type, that one included. */
+  until(type: RealtimeServerEvent['type']): Promise<RealtimeServerEvent[]>
+  send: OpenAIRealtimeWS['send']
+  close(): Promise<number>
+}
+
+/** Without TLS the client, which insists on it, is given the bare connection. */
+function connection(url: URL): ClientOptions {
+  if (url.protocol === 'https:') return {}
+  const port = Number(url.port) || 80
+  return { createConnection: () => connect(port, url.hostname.replace(/^\[|\]$/g, '')) }
+}
+
+/** A session of the official client. Fails if the server answers otherwise than with the upgrade. */
+function openSession(context: Context, stranger = false): Session {
+  const { target } = context
+  if (target.socketless) throw new NotAsked('there is no socket to open a session on')
+  const client = stranger ? context.strangers.openai : context.openai
+  const options = { ...connection(new URL(target.origin)), headers: { ...target.headers } }
+  const rt = new OpenAIRealtimeWS({ model: context.modelFor('realtime'), options }, client)
+  const events: RealtimeServerEvent[] = []
+  let failure: Error | undefined
+  let code: number | undefined
+  let wake: () => void = () => {}
+  const fail = (error: Error): void => {
+    failure ??= error
+    wake()
+  }
+  rt.on('event', (event) => {
+    events.push(event)
+    wake()
+  })
+  rt.on('error', (error) => fail(new Missed(`the session failed: ${error.message}`)))
+  rt.socket.on('unexpected-response', (_request, response) => {
+    const status = response.statusCode ?? 0
+    const absent = status === 501 || status === 405
+    fail(absent ? new NotServed(`status ${status} in place of the upgrade`) : new Refused(status))
+    rt.socket.terminate()
+  })
+  rt.socket.on('close', (closed: number) => {
+    code = closed
+    fail(new Missed(`the session was closed with ${closed}`))
+  })
+  context.signal.addEventListener('abort', () => rt.socket.terminate(), { once: true })
+  const woken = (): Promise<void> =>
+    new Promise((resolve) => {
+      wake = resolve
+    })
+  return {
+    send: (event) => rt.send(event),
+    async until(type) {
+      for (;;) {
+        const at = events.findIndex((event) => event.type === type)
+        if (at >= 0) return events.splice(0, at + 1)
+        if (failure !== undefined) throw failure
+        await woken()
+      }
+    },
+    async close() {
+      rt.close({ code: 1000, reason: 'done' })
+      while (code === undefined) await woken()
+      return code
+    },
+  }
+}
+
+/** A status in place of the upgrade. */
+class Refused extends Missed {
+  readonly status: number
+  constructor(status: number) {
+    super(`status ${status} came in place of the upgrade`)
+    this.status = status
+  }
+}
+
+/** Sessions over a WebSocket. */
+export const realtimeOperations: readonly Check[] = [
+  {
+    format: 'realtime',
+    feature: 'session',
+    needs: 'realtime',
+    proves: 'A session is opened, and a question in it is answered with text that streams.',
+    calls: 1,
+    door: true,
+    async run(context) {
+      const session = openSession(context)
+      const [created] = await session.until('session.created')
+      must(created?.type === 'session.created', `the first event is ${shown(created?.type)}`)
+      session.send({ type: 'session.update', session: { type: 'realtime', output_modalities: ['text'] } })
+      const content = [{ type: 'input_text' as const, text: 'Say hello in one short sentence.' }]
+      session.send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } })
+      session.send({ type: 'response.create' })
+      const events = await session.until('response.done')
+      const text = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('')
+      must(text !== '', `no text came among ${shown(events.map(({ type }) => type))}`)
+      const done = events.at(-1)
+      must(done?.type === 'response.done' && done.response.status === 'completed', 'the response was not completed')
+      const code = await session.close()
+      must(code === 1000, `the session closed with ${code}, not 1000`)
+    },
+  },
+  {
+    format: 'realtime',
+    feature: 'wrong token',
+    needs: 'realtime',
+    proves: 'A token that nobody knows gets no session.',
+    calls: 1,
+    async run(context) {
+      if (context.target.token === undefined) throw new NotAsked('no token was given: the server may let everyone in')
+      try {
+        await openSession(context, true).until('session.created')
+      } catch (error) {
+        if (error instanceof Refused) {
+          must(error.status === 401 || error.status === 403, `expected status 401, not ${error.status}`)
+          return
+        }
+        // Some accept the socket first, and close it at once.
+        if (error instanceof Missed) return
+        throw error
+      }
+      must(false, 'a session was opened, though nobody knows the token')
+    },
+  },
+]

@@ -1,0 +1,97 @@
+import { type Check, Missed, NotAsked, NotServed, type ScoredFormat, type Verdict } from './check.ts'
+import { createContext, type Target } from './context.ts'
+import { type Refusal, refusalOf, toldBy } from './refusal.ts'
+
+/** How a check ended, and why. */
+export interface Outcome {
+  readonly verdict: Verdict
+  readonly why?: string
+}
+
+/**
+ * Asks one check, again where the server was busy.
+ * @param closed formats that are not served, and why
+ */
+export async function outcomeOf(
+  check: Check,
+  target: Target,
+  closed: ReadonlyMap<ScoredFormat, string>,
+  { retries = 2, signal }: { readonly retries?: number | undefined; readonly signal?: AbortSignal | undefined },
+  count: () => void,
+): Promise<Outcome> {
+  const { needs, format, behind } = check
+  if (needs !== undefined && target.models[needs] === undefined)
+    return { verdict: 'not asked', why: `no ${needs} model was named, and none was found in the server’s list` }
+  const door = closed.get(format) ?? (behind === undefined ? undefined : closed.get(behind))
+  if (door !== undefined) return { verdict: 'not served', why: door }
+  for (let again = retries; ; again--) {
+    const { outcome, busy } = await oneTry(check, target, signal, count)
+    if (busy === undefined || again <= 0 || signal?.aborted === true) return outcome
+    await new Promise((resolve) => setTimeout(resolve, busy))
+  }
+}
+
+const longestWaitMs = 30_000
+
+/** Asks once. `busy`: the server was, and says to come back in so many milliseconds. */
+async function oneTry(
+  check: Check,
+  target: Target,
+  outer: AbortSignal | undefined,
+  count: () => void,
+): Promise<{ outcome: Outcome; busy?: number }> {
+  const ending = new AbortController()
+  const timer = setTimeout(() => ending.abort(), target.timeoutMs)
+  const signal = outer === undefined ? ending.signal : AbortSignal.any([outer, ending.signal])
+  const context = createContext(target, { call: count }, signal)
+  const over = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Missed(lateness(target.timeoutMs))), { once: true })
+  })
+  try {
+    await Promise.race([check.run(context), over])
+    return { outcome: { verdict: 'passed' } }
+  } catch (error) {
+    if (ending.signal.aborted) return { outcome: { verdict: 'failed', why: lateness(target.timeoutMs) } }
+    const refusal = refusalOf(error)
+    const busy = refusal !== undefined && [429, 503, 529].includes(refusal.status)
+    return { outcome: judged(error, refusal, check, target), ...(busy ? { busy: waitOf(context.last()) } : {}) }
+  } finally {
+    clearTimeout(timer)
+    // What the check left open is of no use to anyone.
+    ending.abort()
+  }
+}
+
+const lateness = (ms: number): string => `no answer within ${ms / 1000} seconds`
+
+const waitOf = (headers: Headers): number =>
+  Math.min(longestWaitMs, (Number.parseFloat(headers.get('retry-after') ?? '') || 2) * 1000)
+
+function judged(
+  error: unknown,
+  refusal: Refusal | undefined,
+  { door, apart }: Check,
+  { models, modelOf }: Target,
+): Outcome {
+  if (error instanceof NotServed) return { verdict: 'not served', why: error.message }
+  if (error instanceof NotAsked) return { verdict: 'not asked', why: error.message }
+  if (error instanceof Missed) return { verdict: 'failed', why: oneLine(error.message) }
+  if (refusal === undefined) return { verdict: 'failed', why: oneLine(inWords(error)) }
+  const why = toldBy(refusal)
+  // A path that is not there is one thing, a model that is not there another.
+  const named = [...Object.values(models), ...Object.values(modelOf)].some((name) => refusal.message.includes(name))
+  const absent = (door === true || apart === true) && [404, 405].includes(refusal.status) && !named
+  return { verdict: absent || refusal.status === 501 ? 'not served' : 'failed', why }
+}
+
+/** What was thrown, and what it was thrown for. */
+function inWords(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause = error.cause instanceof Error && error.cause.message !== '' ? ` (${error.cause.message})` : ''
+  return `${error.constructor.name}: ${error.message}${cause}`
+}
+
+const oneLine = (text: string): string => {
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  return line.length > 400 ? `${line.slice(0, 399)}…` : line
+}

@@ -1,0 +1,88 @@
+import { version } from '../../package.json'
+import { formats, modelKinds, type ScoredFormat, type Verdict } from './check.ts'
+import type { Target } from './context.ts'
+
+/** What became of one check. */
+export interface Result {
+  /** `chat/stream-usage`. */
+  readonly name: string
+  readonly format: ScoredFormat
+  readonly feature: string
+  readonly proves: string
+  readonly verdict: Verdict
+  /** In one line; undefined where it passed. */
+  readonly why: string | undefined
+  readonly ms: number
+}
+
+/** One format's share. */
+export interface FormatScore {
+  readonly format: ScoredFormat
+  readonly title: string
+  readonly passed: number
+  /** Passed and failed: what the score is of. */
+  readonly asked: number
+  readonly notServed: number
+  readonly notAsked: number
+}
+
+/** How a server did. */
+export interface Report {
+  /** Of this package: other versions ask other things. */
+  readonly version: string
+  readonly url: string
+  readonly models: Readonly<Record<string, string>>
+  /** When it was begun, as ISO 8601. */
+  readonly at: string
+  readonly ms: number
+  /** HTTP calls that were made. */
+  readonly calls: number
+  readonly passed: number
+  readonly asked: number
+  /** Passed of asked, in percent, rounded down to a tenth; 0 if nothing was asked. */
+  readonly score: number
+  readonly formats: readonly FormatScore[]
+  readonly results: readonly Result[]
+}
+
+const count = (results: readonly Result[], verdict: Verdict): number =>
+  results.filter((result) => result.verdict === verdict).length
+
+/** Counts what the checks of a run came to. */
+export function reportOf(
+  target: Target,
+  results: readonly Result[],
+  { begun, calls }: { begun: number; calls: number },
+): Report {
+  const shares = (Object.keys(formats) as ScoredFormat[]).flatMap((format): FormatScore[] => {
+    const own = results.filter((result) => result.format === format)
+    if (own.length === 0) return []
+    const passed = count(own, 'passed')
+    return [
+      {
+        format,
+        title: formats[format],
+        passed,
+        asked: passed + count(own, 'failed'),
+        notServed: count(own, 'not served'),
+        notAsked: count(own, 'not asked'),
+      },
+    ]
+  })
+  const passed = count(results, 'passed')
+  const asked = passed + count(results, 'failed')
+  const named = modelKinds.flatMap((kind) => (target.models[kind] === undefined ? [] : [[kind, target.models[kind]]]))
+  return {
+    version,
+    url: target.origin,
+    models: { ...Object.fromEntries(named), ...target.modelOf },
+    at: new Date(begun).toISOString(),
+    ms: Date.now() - begun,
+    calls,
+    passed,
+    asked,
+    score: asked === 0 ? 0 : Math.floor((passed * 1000) / asked) / 10,
+    formats: shares,
+    results,
+  }
+}

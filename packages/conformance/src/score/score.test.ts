@@ -1,0 +1,242 @@
+import { createFakeProvider } from '@modelgate/testing'
+import { describe, expect, test } from 'vitest'
+import { formatNames, type ScoredFormat } from './check.ts'
+import { checks, nameOf } from './checks.ts'
+import { help } from './help.ts'
+import type { Report } from './report.ts'
+import { ScoreError, type ScoreOptions, score } from './score.ts'
+import { type Spoil, spoiled, goodToken as token } from './spoil.ts'
+import { spoils } from './spoils.ts'
+
+const models = {
+  embedding: 'demo-embedding',
+  image: 'demo-image',
+  transcription: 'demo-transcribe',
+  speech: 'demo-speech',
+  rerank: 'demo-rerank',
+}
+
+/** A provider that does everything as the real ones do, but for one thing. */
+async function scored(
+  spoil: Omit<Spoil, 'name' | 'failed'> = {},
+  options: Partial<ScoreOptions> = {},
+): Promise<Report> {
+  const brain = spoil.model === undefined ? {} : { brain: spoil.model }
+  const provider = createFakeProvider({ apiKey: token, models: ['demo', ...Object.values(models)], ...brain })
+  return score({
+    url: 'http://provider.test/v1',
+    token,
+    model: 'demo',
+    models,
+    retries: 0,
+    timeoutMs: 20_000,
+    concurrency: 1,
+    fetch: spoiled(provider.fetch as typeof fetch, spoil),
+    ...options,
+  })
+}
+const namesOf = (report: Report, verdict: string): string[] =>
+  report.results.filter((result) => result.verdict === verdict).map(({ name }) => name)
+
+const all = checks.map(nameOf)
+/** `*` stands for every format of generation that has the feature. */
+const expanded = (names: readonly string[]): string[] =>
+  names
+    .flatMap((name) =>
+      name.startsWith('*/')
+        ? all.filter((one) => /^(chat|messages|gemini|responses)\//.test(one) && one.endsWith(name.slice(1)))
+        : [name],
+    )
+    .sort()
+
+describe('a provider as it should be', () => {
+  test('passes everything that it is asked', async () => {
+    const seen: number[] = []
+    const report = await scored({}, { concurrency: 4, onResult: (_, done) => seen.push(done) })
+    expect(report.results.flatMap(({ name, why }) => (why === undefined ? [] : [`${name}: ${why}`]))).toEqual([
+      expect.stringMatching(/^realtime\/session: no realtime model/),
+      expect.stringMatching(/^realtime\/wrong-token: no realtime model/),
+    ])
+    expect(report).toMatchObject({
+      score: 100,
+      passed: all.length - 2,
+      asked: all.length - 2,
+      url: 'http://provider.test',
+    })
+    expect(report.results.map(({ name }) => name)).toEqual(all)
+    expect(seen).toEqual(all.map((_, index) => index + 1))
+    const share = report.formats.find(({ format }) => format === 'embeddings')
+    expect(share).toEqual({ format: 'embeddings', title: 'embeddings', passed: 6, asked: 6, notServed: 0, notAsked: 0 })
+    expect(JSON.stringify(report)).not.toContain(token)
+  })
+
+  test('is asked no more calls than each check says', async () => {
+    for (const check of checks.filter(({ needs }) => needs !== 'realtime'))
+      expect(check.calls, nameOf(check)).toBeGreaterThan(0)
+    const report = await scored()
+    const most = checks.reduce((sum, { calls }) => sum + calls, 0)
+    // One more for the list of models, before all.
+    expect(report.calls).toBeLessThanOrEqual(most + 1)
+    expect(report.calls).toBeGreaterThan(checks.length)
+    expect(help).toContain(`${checks.length} checks make at most ${most} calls`)
+  })
+})
+
+test('every check has a name of its own and says what it proves', () => {
+  expect(new Set(all).size).toBe(all.length)
+  for (const { proves } of checks) expect(proves).toMatch(/^[A-Z].{20,}\.$/)
+})
+
+/** The formats of these checks. */
+const formatsOf = (names: readonly string[]): ScoredFormat[] =>
+  formatNames.filter((format) => names.some((name) => name.startsWith(`${format}/`)))
+
+describe('what is spoiled is noticed, by those checks and no others of their formats:', () => {
+  test.each(spoils)('$name', async (spoil) => {
+    const failed = expanded(spoil.failed)
+    const report = await scored(spoil, { only: formatsOf(failed) })
+    expect(namesOf(report, 'failed').sort()).toEqual(failed)
+    expect(namesOf(report, 'not served').sort()).toEqual(expanded(spoil.notServed ?? []))
+  })
+
+  test('each check is noticed to fail by one of them', () => {
+    const noticed = new Set(spoils.flatMap(({ failed }) => expanded(failed)))
+    // Sessions need a socket, and have a test of their own.
+    expect(all.filter((name) => !noticed.has(name))).toEqual(['realtime/session', 'realtime/wrong-token'])
+  })
+})
+
+describe('what is not served', () => {
+  test('does not count, format by format', async () => {
+    const gone = (path: string): boolean => /messages|embeddings/.test(path)
+    const reply = (answer: Response, path: string): Response =>
+      gone(path) ? Response.json({ detail: 'Not Found' }, { status: 404 }) : answer
+    const report = await scored({ reply })
+    expect(namesOf(report, 'failed')).toEqual([])
+    const behind = ['models/list-for-Anthropic', 'models/pages-for-Anthropic', 'tokens/for-messages']
+    expect(namesOf(report, 'not served')).toEqual(
+      all.filter((name) => /^(messages|embeddings)\//.test(name) || behind.includes(name)),
+    )
+    expect(report.score).toBe(100)
+  })
+
+  test('is not what a model lacks', async () => {
+    const report = await scored({}, { only: ['chat'], model: 'no-demo' })
+    expect(report.passed).toBeLessThan(report.asked / 2)
+    expect(report.results.find(({ name }) => name === 'chat/text')).toMatchObject({
+      verdict: 'failed',
+      why: expect.stringContaining('404: The model `no-demo` does not exist'),
+    })
+    expect(namesOf(report, 'not served')).toEqual([])
+  })
+
+  test('is a wish that is refused by its name, or told to be left out', async () => {
+    const refusing: typeof fetch = async (input, init) => {
+      const provider = createFakeProvider({ apiKey: token })
+      const body = JSON.parse(String(init?.body ?? '{}'))
+      if ('n' in body) return Response.json({ error: { message: "'n' is not supported", param: 'n' } }, { status: 400 })
+      const { logprobs, top_logprobs: _, ...rest } = body
+      const answer = await provider.fetch(String(input), {
+        ...init,
+        ...(init?.body ? { body: JSON.stringify(rest) } : {}),
+      })
+      if (logprobs) answer.headers.set('some-loss', '"/seed";kind=x, "/logprobs";kind=y')
+      return answer
+    }
+    const { results } = await scored({}, { only: ['chat'], fetch: refusing })
+    const why = (feature: string) => results.find(({ name }) => name === `chat/${feature}`)?.why
+    expect([why('choices'), why('logprobs')]).toEqual([
+      "refused, 400: 'n' is not supported",
+      'left out, and told so: some-loss: "/logprobs";kind=y',
+    ])
+  })
+})
+
+describe('a server', () => {
+  test('that is busy is asked again, as often as it was said', async () => {
+    const passed = async (retries: number): Promise<number> => {
+      let busy = true
+      const reply = (answer: Response, path: string): Response => {
+        if (!busy || !path.endsWith('/rerank')) return answer
+        busy = false
+        return new Response('{}', { status: 503, headers: { 'retry-after': '0.01' } })
+      }
+      return (await scored({ reply }, { only: ['rerank'], retries })).passed
+    }
+    expect([await passed(0), await passed(1)]).toEqual([1, 2])
+  })
+
+  test('that says nothing fails once the time is over', async () => {
+    const silent: typeof fetch = async (input, init) => {
+      const signal = init?.signal
+      if (!String(input).endsWith('/rerank')) return Response.json({ data: [] })
+      return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+    }
+    const { results } = await scored({}, { only: ['rerank'], fetch: silent, timeoutMs: 50 })
+    expect(results.map(({ why }) => why)).toEqual(['no answer within 0.05 seconds', 'no answer within 0.05 seconds'])
+  })
+
+  test('that repeats what it was sent does not bring the token into the report', async () => {
+    const parrot: typeof fetch = async (_input, init) =>
+      Response.json({ error: { message: `odd: ${new Headers(init?.headers).get('authorization')}` } }, { status: 418 })
+    const report = await scored({}, { only: ['chat', 'models'], fetch: parrot })
+    expect(report.passed).toBe(0)
+    expect(report.results[0]?.why).toBe('418: odd: Bearer ***')
+    expect(JSON.stringify(report)).not.toContain(token)
+  })
+
+  test.each([
+    [
+      'is not there',
+      { fetch: undefined, url: 'http://127.0.0.1:2' },
+      /There is nobody at http:\/\/127.0.0.1:2: .*ECONNREFUSED/,
+    ],
+    ['has an odd address', { url: 'localhost:8787' }, /no URL that begins with http/],
+    ['was asked for no model', { model: undefined }, /Say which model to ask\. It lists demo, demo-embedding, /],
+  ])('that %s is an error', async (_, options, message) => {
+    const error = await scored({}, options as Partial<ScoreOptions>).catch((thrown) => thrown)
+    expect(error).toBeInstanceOf(ScoreError)
+    expect(error.message).toMatch(message)
+  })
+
+  test('without a token is not asked about wrong ones', async () => {
+    const provider = createFakeProvider()
+    const report = await score({
+      url: 'http://provider.test',
+      model: 'demo',
+      fetch: provider.fetch as typeof fetch,
+      only: ['chat'],
+    })
+    expect(namesOf(report, 'not asked')).toEqual(['chat/wrong-token'])
+  })
+})
+
+test('models for other work are found in the list', async () => {
+  const names = [
+    'gpt-5',
+    'text-embedding-3-small',
+    'whisper-1',
+    'tts-1',
+    'dall-e-3',
+    'rerank-v3.5',
+    'gpt-realtime-whisper',
+    'gpt-realtime',
+  ]
+  const provider = createFakeProvider({ models: names })
+  const { models: found } = await score({
+    url: 'http://x.test',
+    model: 'gpt-5',
+    fetch: provider.fetch as typeof fetch,
+    only: ['models'],
+  })
+  expect(found).toEqual({
+    text: 'gpt-5',
+    completion: 'gpt-5',
+    embedding: 'text-embedding-3-small',
+    image: 'dall-e-3',
+    transcription: 'whisper-1',
+    speech: 'tts-1',
+    rerank: 'rerank-v3.5',
+    realtime: 'gpt-realtime',
+  })
+})

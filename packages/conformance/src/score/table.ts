@@ -1,0 +1,53 @@
+import type { FormatScore, Report, Result } from './report.ts'
+
+/** A text in lines of at most `width`, all but the first behind `indent` spaces. Words that are longer stay whole. */
+export function wrap(text: string, width: number, indent = 0): string {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > Math.max(20, width - indent)) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line].join(`\n${' '.repeat(indent)}`)
+}
+
+/** What the row of a format says: a share, or why there is none. */
+function shareOf({ format, passed, asked, notServed, notAsked }: FormatScore, results: readonly Result[]): string {
+  if (asked > 0) {
+    const aside = [notServed > 0 ? `${notServed} not served` : '', notAsked > 0 ? `${notAsked} not asked` : '']
+    const rest = aside.filter((text) => text !== '').join(', ')
+    return `${`${passed}/${asked}`.padStart(7)}${rest === '' ? '' : `   ${rest}`}`
+  }
+  const [first] = results.filter((result) => result.format === format)
+  return `      –   ${first?.verdict ?? 'not asked'}: ${first?.why ?? ''}`
+}
+
+/** The report for a person: a share for each format, then what failed and why. Plain text, no line longer than `width` if it can be. */
+export function tableOf(report: Report, width: number): string {
+  const { formats, results, models } = report
+  const column = Math.max(...formats.map(({ title }) => title.length), 5)
+  const rows = formats.map(
+    (share) => `  ${share.title.padEnd(column)}  ${wrap(shareOf(share, results), width, column + 14)}`,
+  )
+  const total = `  ${'total'.padEnd(column)}  ${`${report.passed}/${report.asked}`.padStart(7)}   ${report.score} %`
+  const asked = new Set(formats.filter((share) => share.asked > 0).map(({ format }) => format))
+  const sections = (['failed', 'not served', 'not asked'] as const).map((verdict) =>
+    section(
+      verdict,
+      results.filter((result) => result.verdict === verdict && (verdict === 'failed' || asked.has(result.format))),
+      width,
+    ),
+  )
+  const names = Object.entries(models).map(([kind, name]) => `${kind} ${name}`)
+  const head = `${report.url}, models: ${names.join(', ')}; ${report.calls} calls in ${(report.ms / 1000).toFixed(1)} s`
+  return [wrap(head, width), '', ...rows, total, ...sections.filter((text) => text !== '')].join('\n')
+}
+
+function section(verdict: string, results: readonly Result[], width: number): string {
+  if (results.length === 0) return ''
+  const column = Math.max(...results.map(({ name }) => name.length))
+  const lines = results.map(({ name, why = '' }) => `  ${name.padEnd(column)}  ${wrap(why, width, column + 4)}`)
+  return [`\n${verdict[0]?.toUpperCase()}${verdict.slice(1)}`, ...lines].join('\n')
+}

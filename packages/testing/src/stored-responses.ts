@@ -1,0 +1,49 @@
+import { invalidRequest, type WireError } from './errors.ts'
+import type { Memory } from './memory.ts'
+import { itemsOf } from './responses-input.ts'
+import type { Destination } from './routes.ts'
+import type { Json, JsonObject } from './types.ts'
+
+/** A response that was stored, and what was said to it. */
+export interface StoredResponse {
+  readonly response: JsonObject
+  readonly input: readonly JsonObject[]
+}
+
+/** The input of a request as it is listed later: every text in a part, every item with an id. */
+export const storedInput = (input: Json | undefined, responseId: string): JsonObject[] =>
+  itemsOf(input).map((item, index) => ({
+    id: `msg_${responseId.slice('resp_'.length)}${index}`,
+    type: 'message',
+    ...item,
+    ...(typeof item.content === 'string' ? { content: [{ type: 'input_text', text: item.content }] } : {}),
+  }))
+
+/** A response has its own status, which is a word. */
+export const isFault = (answer: JsonObject | WireError): answer is WireError => typeof answer.status === 'number'
+
+/** What is kept under an id: read, listed, or deleted. */
+export function storedAnswer(
+  { stored, conversations }: Memory,
+  { item = '', action, method }: Destination,
+  query: string,
+): JsonObject | WireError {
+  const found = stored.get(item)
+  if (found === undefined) return invalidRequest(404, `Response with id '${item}' not found.`)
+  if (method === 'DELETE') {
+    stored.delete(item)
+    conversations.delete(item)
+    return { id: item, object: 'response', deleted: true }
+  }
+  if (action !== 'input_items') return found.response
+  const asked = new URLSearchParams(query)
+  const ordered = asked.get('order') === 'asc' ? [...found.input] : [...found.input].reverse()
+  const data = ordered.slice(0, Number(asked.get('limit') ?? 20))
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: data.length < ordered.length,
+  }
+}
