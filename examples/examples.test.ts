@@ -1,23 +1,64 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import { startExample, stopExamples } from './start-example.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { bundledWorker, runtime } from './runtimes.ts'
+import { type Running, startExample, startProgram, stopExamples } from './start-example.ts'
 
 afterEach(stopExamples)
+const folder = mkdtempSync(join(tmpdir(), 'modelgate-examples-'))
+afterAll(() => rmSync(folder, { recursive: true }))
 
-const body = { model: 'claude-opus-5', messages: [{ role: 'user', content: 'hello' }] }
+interface Place {
+  readonly root: string
+  readonly token: string
+}
 
-describe.each(['express', 'fastify', 'hono'])('examples/%s', (name) => {
+const saidPlace = async (example: Running): Promise<Place> => {
+  const [, root = '', token = ''] = await example.saying(/(http:\S+)\/v1 with the token (\S+)/)
+  return { root, token }
+}
+
+const startOnNode = (name: string) => () => saidPlace(startExample(`./${name}/main.js`))
+const startOn = (name: string, program: string, args: string[]) => () =>
+  saidPlace(startProgram(program, [...args, fileURLToPath(new URL(`./${name}/main.js`, import.meta.url))]))
+const startWorker = (program: string) => async () => {
+  const example = startProgram(program, ['serve', await bundledWorker('workers', folder), '--control-fd=1'])
+  const [, port] = await example.saying(/"socket":"http","port":(\d+)/)
+  return { root: `http://127.0.0.1:${port}`, token: 'demo-token' }
+}
+
+const [bun, deno, workerd] = await Promise.all(['bun', 'deno', 'workerd'].map(runtime))
+const starts: readonly (readonly [string, () => Promise<Place>])[] = [
+  ['express', startOnNode('express')],
+  ['fastify', startOnNode('fastify')],
+  ['hono', startOnNode('hono')],
+  ...(bun === undefined ? [] : ([['bun', startOn('bun', bun, [])]] as const)),
+  ...(deno === undefined
+    ? []
+    : ([['deno', startOn('deno', deno, ['run', '--no-prompt', '--allow-net', '--allow-env'])]] as const)),
+  ...(workerd === undefined ? [] : ([['workers', startWorker(workerd)]] as const)),
+]
+
+const messages = [{ role: 'user', content: 'hello' }]
+
+describe.each(starts)('examples/%s', (_, start) => {
   it('serves the gateway beside its own routes', async () => {
-    const example = startExample(`./${name}/main.js`)
-    const [, root = '', token = ''] = await example.saying(/(http:\S+)\/v1 with the token (\S+)/)
-    const post = (headers: Record<string, string>) =>
+    const { root, token } = await start()
+    const post = (headers: Record<string, string>, more = {}) =>
       fetch(`${root}/v1/chat/completions`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(body),
+        body: JSON.stringify({ model: 'claude-opus-5', messages, ...more }),
       })
-    const answered = await post({ authorization: `Bearer ${token}` })
+    const authorization = `Bearer ${token}`
+    const answered = await post({ authorization })
     expect(answered.status).toBe(200)
     expect(await answered.json()).toMatchObject({ object: 'chat.completion', choices: [{ finish_reason: 'stop' }] })
+    const streamed = await post({ authorization }, { stream: true })
+    expect(streamed.headers.get('content-type')).toContain('text/event-stream')
+    expect(await streamed.text()).toMatch(/"finish_reason":"stop"[\s\S]*\n\ndata: \[DONE\]\n\n$/)
     expect((await post({})).status).toBe(401)
     expect(await (await fetch(root)).text()).toBe('The app goes on as before.')
     expect((await fetch(`${root}/nothing`)).status).toBe(404)
@@ -25,9 +66,16 @@ describe.each(['express', 'fastify', 'hono'])('examples/%s', (name) => {
 })
 
 describe('examples/in-process', () => {
-  it('answers both SDKs without a server', async () => {
+  it('answers all four SDKs without a server', async () => {
     const example = startExample('./in-process/main.js')
     expect(await example.ended).toBe(0)
-    expect(example.said()).toMatch(/^openai SDK, claude-opus-5: \S.*\nanthropic SDK, gpt-5: \S.*\n$/)
+    const said = example.said().trimEnd().split('\n')
+    const names = [
+      'openai SDK, chat completions, claude-opus-5',
+      'openai SDK, responses, claude-opus-5',
+      'anthropic SDK, gpt-5',
+      'google SDK, gpt-5',
+    ]
+    expect(said).toEqual(names.map((name) => expect.stringMatching(`^${name}: You said: “Say hello in one sentence.”`)))
   })
 })

@@ -6,16 +6,13 @@ export interface Running {
   said(): string
   /** Waits until something was said; rejects if the process ends before, or with the test's time. */
   saying(pattern: RegExp): Promise<RegExpExecArray>
-  signal(name: 'SIGTERM' | 'SIGINT'): void
+  signal(name: 'SIGTERM' | 'SIGINT' | 'SIGHUP'): void
   /** The exit code, once it has ended. */
   readonly ended: Promise<number | null>
 }
 
 /** Keys of the person who runs the tests: no example may see them here. */
-const secrets = [
-  ...['OPENAI', 'ANTHROPIC', 'GEMINI'].flatMap((name) => [`${name}_API_KEY`, `${name}_BASE_URL`]),
-  ...['TOKEN', 'DATA', 'PRICES', 'LEDGER'].map((name) => `MODELGATE_${name}`),
-]
+const isSecret = (name: string): boolean => /_API_KEY$|_BASE_URL$|^MODELGATE_|^AZURE_OPENAI_|^AWS_/.test(name)
 
 const running = new Set<() => void>()
 
@@ -26,10 +23,18 @@ export const startExample = (file: string, env: Record<string, string> = {}): Ru
 /** The server by `npm start`: signals go to npm, as a supervisor would send them. */
 export const npmStart = (env: Record<string, string> = {}): Running => start('npm start', 'npm', ['start'], env)
 
-function start(name: string, command: string, args: string[], env: Record<string, string>): Running {
-  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !secrets.includes(name)))
+/** Any program, as an example is started. Default folder: the repository's. */
+export const startProgram = (
+  command: string,
+  args: string[],
+  env: Record<string, string> = {},
+  cwd?: string,
+): Running => start([command, ...args].join(' '), command, args, env, cwd)
+
+function start(name: string, command: string, args: string[], env: Record<string, string>, cwd?: string): Running {
+  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSecret(name)))
   const child = spawn(command, args, {
-    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    cwd: cwd ?? fileURLToPath(new URL('..', import.meta.url)),
     env: { ...own, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     // A process group of its own, so that nothing is left of it in the end.

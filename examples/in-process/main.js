@@ -1,5 +1,6 @@
-// No server at all: the official SDKs call the gateway as a function, and any model answers either of them.
+// No server at all: the official SDKs call the gateway as a function, and any model answers any of them.
 import Anthropic from '@anthropic-ai/sdk'
+import { GoogleGenAI } from '@google/genai'
 import { anthropic, createGateway, openai } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 import OpenAI from 'openai'
@@ -16,19 +17,28 @@ const gateway = createGateway({
   models: { 'gpt-*': 'openai', 'claude-*': 'claude' },
   ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
 })
-const client = { apiKey: 'unused', baseURL: 'http://gateway', fetch: gateway.fetch }
+const { fetch } = gateway
+const apiKey = 'unused'
+const content = 'Say hello in one sentence.'
 
-// Each SDK asks the other provider's model.
-const chat = new OpenAI({ ...client, baseURL: 'http://gateway/v1' })
-const completion = await chat.chat.completions.create({
+// Each SDK asks another vendor's model.
+const openaiSdk = new OpenAI({ apiKey, baseURL: 'http://gateway/v1', fetch })
+const completion = await openaiSdk.chat.completions.create({
   model: 'claude-opus-5',
-  messages: [{ role: 'user', content: 'Say hello in one sentence.' }],
+  messages: [{ role: 'user', content }],
 })
-console.log('openai SDK, claude-opus-5:', completion.choices[0]?.message.content)
+console.log('openai SDK, chat completions, claude-opus-5:', completion.choices[0]?.message.content)
 
-const stream = new Anthropic(client).messages.stream({
+const response = await openaiSdk.responses.create({ model: 'claude-opus-5', input: content })
+console.log('openai SDK, responses, claude-opus-5:', response.output_text)
+
+const stream = new Anthropic({ apiKey, baseURL: 'http://gateway', fetch }).messages.stream({
   model: 'gpt-5',
   max_tokens: 256,
-  messages: [{ role: 'user', content: 'Say hello in one sentence.' }],
+  messages: [{ role: 'user', content }],
 })
 console.log('anthropic SDK, gpt-5:', await stream.finalText())
+
+const google = new GoogleGenAI({ apiKey, httpOptions: { baseUrl: 'http://gateway', fetch } })
+const generated = await google.models.generateContent({ model: 'gpt-5', contents: content })
+console.log('google SDK, gpt-5:', generated.text)

@@ -1,0 +1,28 @@
+// The gateway in Bun.serve. Without keys the answers come from a fake provider.
+import { anthropic, createGateway, openai } from '@modelgate/core'
+import { createFakeProvider } from '@modelgate/testing'
+
+const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN = 'demo-token', PORT = '3000' } = process.env
+const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
+
+const gateway = createGateway({
+  auth: (token) => (token === MODELGATE_TOKEN ? { id: 'me' } : null),
+  upstreams: {
+    openai: openai({ apiKey: OPENAI_API_KEY ?? 'no key' }),
+    claude: anthropic({ apiKey: ANTHROPIC_API_KEY ?? 'no key' }),
+  },
+  models: { 'gpt-*': 'openai', 'claude-*': 'claude', fast: { upstream: 'openai', model: 'gpt-5-mini' } },
+  ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
+})
+
+const server = Bun.serve({
+  port: Number(PORT),
+  hostname: '127.0.0.1',
+  idleTimeout: 60, // seconds; Bun's 10 would cut streams, in which the gateway says something every 14
+  fetch(request) {
+    const { pathname } = new URL(request.url)
+    if (gateway.match(request.method, pathname) !== null) return gateway.fetch(request)
+    return pathname === '/' ? new Response('The app goes on as before.') : new Response('Not found', { status: 404 })
+  },
+})
+console.log(`http://127.0.0.1:${server.port}/v1 with the token ${MODELGATE_TOKEN}`)

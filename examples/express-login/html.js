@@ -1,0 +1,22 @@
+/** Made by `html`: everything that came from elsewhere is escaped in it. */
+class Html {
+  /** @param {string} text */
+  constructor(text) {
+    this.text = text
+  }
+}
+
+/** @type {Record<string, string>} */
+const escapes = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+/** @param {unknown} value @returns {string} */
+function written(value) {
+  if (value instanceof Html) return value.text
+  if (Array.isArray(value)) return value.map(written).join('')
+  return value === undefined || value === null || value === false
+    ? ''
+    : String(value).replace(/[&<>"']/g, (sign) => escapes[sign] ?? '')
+}
+
+/** A template that escapes what is put into it. @param {TemplateStringsArray} strings @param {...unknown} values */
+export const html = (strings, ...values) => new Html(String.raw({ raw: strings.raw }, ...values.map(written)))

@@ -1,0 +1,46 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+
+/** What one hash costs: 32 MiB, and some 200 ms of a thread. The cost is kept beside each hash, so it can be raised any time. */
+const cost = { N: 2 ** 15, r: 8, p: 3 }
+const bytes = 32
+/** Hashing has four threads, which the look-up of host names shares: more than this waiting would hold up the gateway's calls. */
+const mostAtATime = 8
+let running = 0
+
+/** There is too much hashing going on. */
+export class BusyError extends Error {}
+
+/** @param {string} password @param {Buffer} salt @param {typeof cost} cost @returns {Promise<Buffer>} */
+async function hash(password, salt, cost) {
+  if (running >= mostAtATime) throw new BusyError('Too many log in at this moment: try again.')
+  running++
+  try {
+    return await new Promise((resolve, reject) => {
+      const options = { ...cost, maxmem: 256 * cost.N * cost.r }
+      // One text, one form: é can be written in two ways.
+      scrypt(password.normalize('NFKC'), salt, bytes, options, (error, key) => (error ? reject(error) : resolve(key)))
+    })
+  } finally {
+    running--
+  }
+}
+
+/** @param {string} password @returns {Promise<string>} what is kept in its place */
+export async function protect(password) {
+  const salt = randomBytes(16)
+  const key = await hash(password, salt, cost)
+  return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64'), key.toString('base64')].join(':')
+}
+
+const nobody = ['scrypt', cost.N, cost.r, cost.p, randomBytes(16).toString('base64'), ''].join(':')
+
+/**
+ * Takes as long for a user who is not there: the time must not tell which names there are.
+ * @param {string} password @param {string | undefined} kept
+ */
+export async function isPassword(password, kept) {
+  const [, N, r, p, salt = '', wanted = ''] = (kept ?? nobody).split(':')
+  const key = await hash(password, Buffer.from(salt, 'base64'), { N: Number(N), r: Number(r), p: Number(p) })
+  const expected = Buffer.from(wanted, 'base64')
+  return expected.length === key.length && timingSafeEqual(expected, key)
+}

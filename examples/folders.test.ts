@@ -1,0 +1,46 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { readJson, workspaceDirs } from '../.ci/workspace.mjs'
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+const names = readdirSync(here).filter((name) => existsSync(join(here, name, 'package.json')))
+const versions = new Map(workspaceDirs(['packages']).map((dir) => [readJson(`${dir}/package.json`).name, dir]))
+
+/** The texts of an example's own files of code. */
+const code = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return /^(?:node_modules|\.next)$/.test(entry.name) ? [] : code(path)
+    return /(?<!\.d|\.test)\.[jt]sx?$/.test(entry.name) ? [readFileSync(path, 'utf8')] : []
+  })
+
+/** `@scope/name` of `@scope/name/path`. */
+const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+
+describe.each(names)('examples/%s can be copied', (name) => {
+  const { dependencies = {}, devDependencies = {} } = readJson(`examples/${name}/package.json`)
+
+  it('names what it imports', () => {
+    const imported = code(join(here, name))
+      .flatMap((text) => [...text.matchAll(/^(?:import |import .* from |\} from )'([^']+)'/gm)])
+      .map(([, from = '']) => from)
+      .filter((from) => !from.startsWith('.') && !isBuiltin(from))
+    expect(Object.keys(dependencies)).toEqual(expect.arrayContaining([...new Set(imported.map(packageOf))]))
+  })
+
+  it('asks for packages as they are published', () => {
+    for (const [dependency, range] of Object.entries({ ...dependencies, ...devDependencies })) {
+      const dir = versions.get(dependency)
+      if (dir === undefined) expect(range).toMatch(/^[~^]?\d/)
+      else expect(range).toBe(`^${readJson(`${dir}/package.json`).version}`)
+    }
+  })
+
+  it('has a page, and a place in the list', () => {
+    expect(readFileSync(join(here, name, 'README.md'), 'utf8')).toContain('npm install')
+    expect(readFileSync(join(here, 'README.md'), 'utf8')).toContain(`](${name})`)
+  })
+})

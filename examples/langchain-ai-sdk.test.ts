@@ -1,0 +1,34 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { installedExample } from './installed-example.ts'
+import { startProgram, stopExamples } from './start-example.ts'
+
+const folder = await installedExample('langchain-ai-sdk')
+
+describe.skipIf(folder === undefined)('examples/langchain-ai-sdk, installed as by a stranger', () => {
+  let origin = ''
+  const start = (file: string) =>
+    startProgram(process.execPath, [join(folder ?? '', file)], { MODELGATE_URL: origin }, folder)
+  beforeAll(async () => {
+    const [, said = ''] = await start('gateway.js').saying(/(http:\S+)\/v1 with the token/)
+    origin = said
+  })
+  afterAll(stopExamples)
+
+  it.each([
+    ['langchain.js', ['ChatOpenAI', 'ChatAnthropic', 'ChatGoogleGenerativeAI']],
+    ['ai-sdk.js', ['openai, responses', 'openai, chat completions', 'anthropic', 'google']],
+  ])('%s: text, stream and tools from models of other vendors', async (file, names) => {
+    const example = start(file)
+    const code = await example.ended
+    const hello = 'You said: “Say hello in one sentence.”'
+    expect(example.said().trimEnd().split('\n')).toEqual(
+      names.flatMap((name) => [
+        expect.stringContaining(`${name}, text: ${hello}`),
+        expect.stringContaining(`${name}, stream: ${hello}`),
+        expect.stringMatching(new RegExp(`^${name}, tools: .*It is sunny in \\w+`)),
+      ]),
+    )
+    expect(code).toBe(0)
+  })
+})

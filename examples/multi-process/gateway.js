@@ -1,0 +1,50 @@
+// One of several gateways. Without keys the answers come from a fake provider.
+import http from 'node:http'
+import { anthropic, createGateway, openai } from '@modelgate/core'
+import { nodeListener, nodeUpgrade } from '@modelgate/node'
+import { createFakeProvider } from '@modelgate/testing'
+import { createTokens, redisStorage } from '@modelgate/tokens'
+import { createClient } from 'redis'
+import { sharedHealth, sharedResponses } from './shared.js'
+
+const { PORT = '8791', REDIS_URL = 'redis://127.0.0.1:6379', ...env } = process.env
+const hasKeys = env.OPENAI_API_KEY !== undefined || env.ANTHROPIC_API_KEY !== undefined
+
+const redis = createClient({ url: REDIS_URL })
+redis.on('error', (error) => console.error('redis:', error.message))
+await redis.connect()
+
+const tokens = createTokens({ storage: redisStorage({ client: redis }) })
+const gateway = createGateway({
+  auth: tokens.authenticate,
+  upstreams: {
+    openai: openai({
+      apiKey: env.OPENAI_API_KEY ?? 'no key',
+      baseURL: env.OPENAI_BASE_URL ?? 'https://api.openai.com/v1',
+    }),
+    claude: anthropic({
+      apiKey: env.ANTHROPIC_API_KEY ?? 'no key',
+      baseURL: env.ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com',
+    }),
+  },
+  models: { 'gpt-*': 'openai', 'claude-*': 'claude' },
+  health: await sharedHealth(redis),
+  responses: { store: sharedResponses(redis) },
+  ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
+})
+
+const calls = nodeListener(gateway)
+const server = http.createServer((req, res) => {
+  if (req.url === '/healthz') res.end('ok')
+  else calls(req, res)
+})
+server.on('upgrade', nodeUpgrade(gateway))
+server.listen(Number(PORT), '127.0.0.1', () => console.log(`gateway ${process.pid} on port ${PORT}`))
+
+process.once('SIGTERM', async () => {
+  server.close() // no new connections: nginx goes to the others
+  server.closeIdleConnections()
+  await gateway.close({ graceMs: 25_000 }) // the running calls, to their end
+  await tokens.close()
+  process.exit(0)
+})

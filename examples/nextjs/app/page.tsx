@@ -1,0 +1,3 @@
+export default function Page() {
+  return <p>The app goes on as before.</p>
+}

@@ -1,0 +1,32 @@
+// The gateway as a Worker. Without keys the answers come from a fake provider.
+import { anthropic, createGateway, openai } from '@modelgate/core'
+import { createFakeProvider } from '@modelgate/testing'
+
+/** @typedef {{ OPENAI_API_KEY?: string, ANTHROPIC_API_KEY?: string, MODELGATE_TOKEN?: string }} Env */
+
+/** @param {Env} env */
+function gatewayOf({ OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN = 'demo-token' }) {
+  const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
+  return createGateway({
+    auth: (token) => (token === MODELGATE_TOKEN ? { id: 'me' } : null),
+    upstreams: {
+      openai: openai({ apiKey: OPENAI_API_KEY ?? 'no key' }),
+      claude: anthropic({ apiKey: ANTHROPIC_API_KEY ?? 'no key' }),
+    },
+    models: { 'gpt-*': 'openai', 'claude-*': 'claude', fast: { upstream: 'openai', model: 'gpt-5-mini' } },
+    ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
+  })
+}
+
+/** One for all requests: it knows which upstreams rest. @type {ReturnType<typeof gatewayOf> | undefined} */
+let gateway
+
+export default {
+  /** @param {Request} request @param {Env} env */
+  fetch(request, env) {
+    gateway ??= gatewayOf(env)
+    const { pathname } = new URL(request.url)
+    if (gateway.match(request.method, pathname) !== null) return gateway.fetch(request)
+    return pathname === '/' ? new Response('The app goes on as before.') : new Response('Not found', { status: 404 })
+  },
+}
