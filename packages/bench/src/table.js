@@ -12,7 +12,7 @@ export function table(rows) {
 }
 
 /** @param {readonly number[]} numbers */
-export const sorted = (numbers) => [...numbers].sort((a, b) => a - b)
+const sorted = (numbers) => [...numbers].sort((a, b) => a - b)
 
 /** @param {readonly number[]} numbers */
 export const median = (numbers) => sorted(numbers)[Math.floor(numbers.length / 2)] ?? Number.NaN

@@ -5,6 +5,7 @@ import { explainCall } from './explain.ts'
 import { endpointsOf, type Info } from './info.ts'
 import { assetReply, dataReply, pageReply } from './replies.ts'
 
+/** What the pages of the console show. */
 export interface ConsoleOptions {
   /** The Playground, and what it asks of the gateway (`POST /console/explain`). Default: true. */
   playground?: boolean

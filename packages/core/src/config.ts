@@ -5,7 +5,6 @@ import type { MediaPolicy } from './media.ts'
 import type { Spool } from './operations/multipart/spool.ts'
 import type { Plugin } from './plugin.ts'
 import type { ResponseStore } from './state/store.ts'
-import type { Transport } from './transport.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
 /** What happens when a request cannot be carried whole: nothing, a report in `modelgate-loss`, or a 400. */
@@ -161,11 +160,13 @@ export interface RoutePlan<U extends string = string> {
 /** An upstream's name (same model name there), a target, a list of targets tried in order, or a plan. */
 export type ModelRoute<U extends string = string> = U | Target<U> | readonly (U | Target<U>)[] | RoutePlan<U>
 
+/** Where warnings and errors go: `console` is one. */
 export interface Logger {
   warn(message: string, details?: unknown): void
   error(message: string, details?: unknown): void
 }
 
+/** Bounds of a call in bytes and milliseconds. A gateway's hold for all calls; a target may have its own (`TargetLimits`). */
 export interface Limits {
   /** Largest request body in bytes; larger ones are answered 413. Default 32 MiB. */
   bodyBytes?: number
@@ -200,6 +201,7 @@ export interface Limits {
   realtimeMessageBytes?: number
 }
 
+/** Where answers to `/v1/responses` are kept, and for how long. */
 export interface ResponsesConfig {
   /** Default: in the memory of this process, 32 Mi characters at most. `false`: nothing is kept. */
   store?: ResponseStore | false
@@ -207,6 +209,7 @@ export interface ResponsesConfig {
   ttlMs?: number
 }
 
+/** What `createGateway` takes. It is checked once; a TypeError says what to write instead. */
 export interface GatewayConfig<U extends string = string> {
   /** Verifies credentials; or the word `'none'`: every call is let in. */
   auth: Authenticate | 'none'
@@ -254,4 +257,3 @@ export interface GatewayConfig<U extends string = string> {
   /** Default: warnings and errors go to `console`. `false`: nothing. */
   logger?: Logger | false
 }
-export type { Transport }

@@ -27,6 +27,7 @@ export interface Explanation {
   readonly plan: readonly ExplainedTarget[]
 }
 
+/** A target in the order in which it would be tried, with the request that it would be sent. */
 export interface ExplainedTarget {
   readonly upstream: string
   readonly model: string
@@ -44,6 +45,7 @@ export interface ExplainedTarget {
   readonly refused?: Pick<ErrorInfo, 'kind' | 'status' | 'message' | 'param'>
 }
 
+/** A request as an upstream would be sent it, with secrets masked. */
 export interface ExplainedRequest {
   readonly method: 'POST'
   /** Below the upstream's own address, which is not shown. */

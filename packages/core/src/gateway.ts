@@ -6,7 +6,7 @@ import type { Explanation } from './explain.ts'
 import type { Codec, WireCodec } from './formats/codec.ts'
 import type { JsonObject } from './formats/ir.ts'
 import { wireCodecOf } from './formats/wire.ts'
-import type { Gateway } from './gateway-types.ts'
+import type { CallContext, Gateway } from './gateway-types.ts'
 import { generate } from './generate.ts'
 import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
@@ -27,7 +27,7 @@ import { type Signal, unlessStopped } from './signal.ts'
 import type { Transport } from './transport.ts'
 import { speaks } from './upstreams/formats-for.ts'
 import { fetchTransport } from './web/fetch-transport.ts'
-import { toInbound, toResponse } from './web/request.ts'
+import { requestOf, toInbound, toResponse } from './web/request.ts'
 
 /** One call's own things. */
 interface Call {
@@ -236,17 +236,17 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     get routes() {
       return current.routes
     },
-    async fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
-      const request = typeof input === 'string' || input instanceof URL || init ? new Request(input, init) : input
-      const response = toResponse(await handle(toInbound(request)), request.method, request.signal)
+    async fetch(input: Request | URL | string, init?: RequestInit, context?: CallContext): Promise<Response> {
+      const request = requestOf(input, init)
+      const replying = handle(toInbound(request))
+      context?.waitUntil?.(replying)
+      const response = toResponse(await replying, request.method, request.signal)
       // An SDK that calls this in place of `fetch`, and leaves, expects of it what `fetch` does then.
       if (init?.signal?.aborted) throw init.signal.reason
       return response
     },
     async explain(input: Request | URL | string, init?: RequestInit): Promise<Explanation> {
-      const inbound = toInbound(
-        typeof input === 'string' || input instanceof URL || init ? new Request(input, init) : input,
-      )
+      const inbound = toInbound(requestOf(input, init))
       const setup = current
       const found = setup.match(inbound.method, inbound.path)
       if (found?.route.operation !== 'generate' || found.allow !== undefined)

@@ -49,7 +49,7 @@ const nothingSaid = (): GatewayError =>
   new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
 
 /** What the client is told of any failure; strangers' errors stay in the process. */
-export const infoOf = (error: unknown): ErrorInfo =>
+const infoOf = (error: unknown): ErrorInfo =>
   error instanceof GatewayError
     ? error.info
     : new GatewayError('internal', 'The gateway failed to handle the answer.').info

@@ -11,6 +11,7 @@ export interface Signal {
   addEventListener(type: 'abort', listener: SignalListener): void
   removeEventListener(type: 'abort', listener: SignalListener): void
 }
+/** What a signal tells that the call is aborted: a function, or an object with `handleEvent`. */
 export type SignalListener = (() => void) | { handleEvent(): void }
 
 /** A signal and the means to abort it, in one. */

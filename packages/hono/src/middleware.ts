@@ -2,6 +2,7 @@ import type { Gateway } from '@modelgate/core'
 import type { Context, MiddlewareHandler } from 'hono'
 import { findTarget } from './target.ts'
 
+/** What `honoMiddleware` takes. */
 export interface HonoOptions {
   /** Path prefix under which the middleware is mounted (`/ai`). Default: found out from the route it is mounted on. */
   basePath?: string

@@ -6,6 +6,7 @@ import { providerNames } from './providers.ts'
 import { quietly } from './quietly.ts'
 import { createSpans } from './spans.ts'
 
+/** What `otel` takes. */
 export interface OtelOptions {
   /** Makes the spans. Default: the one that is registered globally, also when that happens later. `false`: no spans, and no trace headers of our own. */
   tracerProvider?: TracerProvider | false

@@ -1,5 +1,5 @@
 /** The conventions' well-known values of `gen_ai.provider.name`. */
-export const wellKnownProviders: ReadonlySet<string> = new Set([
+const wellKnownProviders: ReadonlySet<string> = new Set([
   'anthropic',
   'aws.bedrock',
   'azure.ai.inference',

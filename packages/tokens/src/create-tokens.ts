@@ -17,6 +17,7 @@ import { createTokenCache } from './token-cache.ts'
 import { readUsage, type TokenUsage } from './usage.ts'
 import type { UsageQuery } from './usage-query.ts'
 
+/** What `createTokens` takes. */
 export interface TokensOptions {
   /** Where tokens and counts are kept. Default: `folderStorage()`. */
   readonly storage?: Storage

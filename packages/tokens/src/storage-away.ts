@@ -5,7 +5,7 @@ import { StorageAwayError } from './storage/storage.ts'
 const retrySeconds = 1
 
 /** What is told when the store of the tokens cannot be reached: 503, come again. */
-export const unavailable = (cause: StorageAwayError): GatewayError =>
+const unavailable = (cause: StorageAwayError): GatewayError =>
   new GatewayError('unavailable', 'Tokens cannot be checked at the moment; try again shortly.', {
     retryAfter: retrySeconds,
     cause,

@@ -16,7 +16,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { type ConsoleOptions, consolePages } from '../index.ts'
 
 /** The system's Chromium: CHROMIUM_PATH, else the first on PATH; undefined where there is none. */
-export function findChromium(): string | undefined {
+function findChromium(): string | undefined {
   const { CHROMIUM_PATH, PATH = '' } = process.env
   if (CHROMIUM_PATH) return CHROMIUM_PATH
   const names = ['chromium', 'chromium-browser', 'google-chrome']
@@ -46,7 +46,7 @@ if (withoutBrowser)
 let launched: Promise<Browser> | undefined
 
 /** One browser for all tests of a file; close it with `closeBrowser` in `afterAll`. */
-export const browser = (): Promise<Browser> => {
+const browser = (): Promise<Browser> => {
   launched ??= chromium.launch({ executablePath: executablePath ?? '', args: ['--no-sandbox'] })
   return launched
 }
@@ -129,7 +129,7 @@ export interface Served {
   close(): Promise<void>
 }
 
-export async function listen(listener: RequestListener): Promise<Served> {
+async function listen(listener: RequestListener): Promise<Served> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {

@@ -13,6 +13,7 @@ export interface ResponseStore {
   delete(key: string): void | Promise<void>
 }
 
+/** Bounds of `memoryResponseStore`. */
 export interface MemoryStoreOptions {
   /** Bound of all values together, in characters (two bytes each at most). Default 32 Mi. The oldest go first, and a value of more than an eighth is refused (RangeError). */
   maxChars?: number

@@ -5,6 +5,7 @@ import { cleanBaseURL } from './base-url.ts'
 import { credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
+/** What `azure` takes: an address by `resource` or `baseURL`, and a key or tokens. */
 export interface AzureOptions extends UpstreamOptions {
   /**
    * The resource's name: calls go to `https://{resource}.openai.azure.com`, or to `https://{resource}.services.ai.azure.com`

@@ -2,6 +2,7 @@ import { cleanBaseURL } from './base-url.ts'
 import { type AwsOptions, awsAccess, checkRegion } from './bedrock.ts'
 import type { Upstream } from './upstream.ts'
 
+/** What `bedrockMantle` takes. */
 export interface BedrockMantleOptions extends AwsOptions {
   /**
    * Which of its two surfaces is called. `v1` has the open-weight models, by responses and chat completions; `openai` has

@@ -6,6 +6,7 @@ import { bearer, credentials as keysOf } from './credentials.ts'
 import { laterEvents } from './later-events.ts'
 import type { ApiKey, HostedCall, Hosting, Upstream, UpstreamOptions } from './upstream.ts'
 
+/** What both upstreams of Amazon Bedrock take. */
 export interface AwsOptions extends UpstreamOptions {
   /** The region that is called (`us-east-1`). */
   region: string
@@ -19,6 +20,7 @@ export interface AwsOptions extends UpstreamOptions {
   credentials?: AwsCredentialSource
 }
 
+/** What `bedrock` takes. */
 export interface BedrockOptions extends AwsOptions {
   /**
    * How models are spoken to: `messages` is Anthropic's own format (InvokeModel), for Claude only; `converse` is Bedrock's, for

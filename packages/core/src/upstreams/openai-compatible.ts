@@ -4,6 +4,7 @@ import { cleanBaseURL } from './base-url.ts'
 import { bearer, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
+/** What `openaiCompatible` takes: what is known of the server, as data. */
 export interface CompatibleOptions extends UpstreamOptions {
   /** Address up to and including the version, as its docs give it (`http://localhost:11434/v1`). */
   baseURL: string

@@ -2,6 +2,7 @@ import { cleanBaseURL } from './base-url.ts'
 import { bearer, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
+/** What `openai` takes. */
 export interface OpenAIOptions extends UpstreamOptions {
   /** Formats to speak with it, best first: the first is spoken to clients of other formats. Default `['chat', 'responses']`. */
   formats?: readonly ('chat' | 'responses')[]

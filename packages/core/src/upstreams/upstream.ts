@@ -105,9 +105,9 @@ export interface WeightedKey {
 /** What every upstream maker takes. */
 export interface UpstreamOptions {
   /** The provider's key, or several. They are sent to this upstream only, and appear in no error, header or log. */
-  apiKey?: ApiKey
+  apiKey?: ApiKey | undefined
   /** Base address, where it is not the provider's own. */
-  baseURL?: string
+  baseURL?: string | undefined
   /** Further headers of every call. */
   headers?: Record<string, string>
 }

@@ -5,6 +5,7 @@ import type { ApiKey, Upstream, UpstreamOptions } from './upstream.ts'
 import { type GoogleCredentials, googleHeaders } from './vertex-credentials.ts'
 import { vertexHosting, vertexServes } from './vertex-hosting.ts'
 
+/** What `vertex` takes: a project and location, and a key, tokens or credentials of Google Cloud. */
 export interface VertexOptions extends UpstreamOptions {
   /** The Google Cloud project's id. Needed, but in express mode (an `apiKey` alone, Gemini models only). */
   project?: string

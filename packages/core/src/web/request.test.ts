@@ -1,7 +1,38 @@
 import { describe, expect, it } from 'vitest'
-import { toInbound, toResponse } from './request.ts'
+import { requestOf, toInbound, toResponse } from './request.ts'
 
 const never = new Promise<never>(() => {})
+
+describe('the arguments of fetch', () => {
+  const request = new Request('http://gw/v1/models', { headers: { a: '1' } })
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['nothing that is written', null],
+    ["Bun's server", { port: 3000, fetch: () => {}, url: new URL('http://gw/') }],
+    ["Deno's info", { remoteAddr: { transport: 'tcp' }, completed: Promise.resolve() }],
+    ["a Worker's bindings", { OPENAI_API_KEY: 'sk-1', BUCKET: {} }],
+  ])('leave a request as it is beside %s', (_, second) => {
+    expect(requestOf(request, second as RequestInit)).toBe(request)
+  })
+
+  it.each<[RequestInit, Partial<Request>]>([
+    [{ method: 'DELETE' }, { method: 'DELETE' }],
+    [{ method: 'POST', body: 'b' }, { method: 'POST' }],
+    [{ signal: AbortSignal.abort() }, {}],
+    [{ headers: { a: '2' } }, {}],
+  ])('change it as fetch does: %j', (init, wanted) => {
+    const changed = requestOf(request, init)
+    expect(changed).not.toBe(request)
+    expect(changed).toMatchObject(wanted)
+    if (init.signal) expect(changed.signal.aborted).toBe(true)
+    if (init.headers) expect(changed.headers.get('a')).toBe('2')
+  })
+
+  it.each(['http://gw/v1/models', new URL('http://gw/v1/models')])('make one of an address', (input) => {
+    expect(requestOf(input, { method: 'DELETE' })).toMatchObject({ method: 'DELETE', url: 'http://gw/v1/models' })
+  })
+})
 
 describe('a request body', () => {
   it('that never comes ends with the client', async () => {

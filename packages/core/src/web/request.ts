@@ -3,6 +3,18 @@ import { GatewayError } from '../errors.ts'
 import type { Inbound, Reply } from '../inbound.ts'
 import type { Signal } from '../signal.ts'
 
+/** What of a RequestInit makes another request of one. */
+const changing = ['method', 'headers', 'body', 'signal'] as const
+
+/**
+ * The request that `fetch` would make of its arguments. Hosts that serve `gateway.fetch` itself hand it things of their own as the
+ * second one (Bun's server, Deno's info, a Worker's bindings): those change nothing.
+ */
+export function requestOf(input: Request | URL | string, init?: RequestInit): Request {
+  if (typeof input === 'string' || input instanceof URL) return new Request(input, init)
+  return changing.some((key) => init?.[key] !== undefined) ? new Request(input, init) : input
+}
+
 /** A WHATWG Request as the gateway's own currency. Nothing is copied until it is asked for. */
 export function toInbound(request: Request): Inbound {
   const { method, url, headers, signal } = request

@@ -12,6 +12,7 @@ import type { TokenUsage } from '../usage.ts'
 import type { UsageQuery } from '../usage-query.ts'
 import { readFields, readQuery } from './request.ts'
 
+/** What `tokens.routes` takes: who may manage tokens, and where. */
 export interface AdminOptions {
   /**
    * Who may manage all tokens: asked before each request, with its method, path and headers. Nothing but `true` lets it in

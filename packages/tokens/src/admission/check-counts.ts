@@ -1,7 +1,7 @@
 import { GatewayError } from '@modelgate/core'
 
 /** Largest count: sums of such are exact. */
-export const mostCount = 1e15
+const mostCount = 1e15
 const mostModels = 100
 const longestName = 200
 

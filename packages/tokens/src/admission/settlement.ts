@@ -6,7 +6,7 @@ import type { Reserved } from './reserve.ts'
 import { whole } from './whole.ts'
 
 /** Calls that no model has answered are summed under this name: what they asked for may be any word of a client's. */
-export const unanswered = '(no answer)'
+const unanswered = '(no answer)'
 /** Names come from clients and may be as long as a request. */
 const longestName = 200
 

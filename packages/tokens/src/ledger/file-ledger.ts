@@ -4,6 +4,7 @@ import { safeLogger } from '../safe-logger.ts'
 import { type DayFile, isDay, openDayFile, WriteError } from './day-file.ts'
 import type { LedgerRecord, LedgerSink } from './record.ts'
 
+/** What `fileLedger` takes. */
 export interface FileLedgerOptions {
   /** Where the files are; made if it is not there. Default `'modelgate-ledger'`, in the working directory. */
   readonly folder?: string

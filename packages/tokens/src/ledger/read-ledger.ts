@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { dayOf, isDay } from './day-file.ts'
 import type { LedgerRecord } from './record.ts'
 
+/** Which records `readLedger` reads. */
 export interface ReadLedgerOptions {
   /** First day, UTC: `'2026-11-21'`. Default: the first there is. */
   readonly from?: string

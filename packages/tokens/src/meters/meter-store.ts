@@ -35,6 +35,7 @@ export interface MeterState {
   readonly resetsAt?: number
 }
 
+/** What a call asks for before it begins: to be counted on all of these meters, or on none. */
 export interface Reservation {
   readonly callId: string
   readonly tokenId: string
@@ -83,6 +84,7 @@ export interface Settlement {
   readonly sums?: { readonly day: string; readonly model: string; readonly add: Sums }
 }
 
+/** Whose sums are asked for, and of which days. */
 export interface SumsQuery {
   readonly tokenId: string
   /** First and last day, `2026-11-21`. */

@@ -12,7 +12,7 @@ const reservedMs = 24 * 3_600_000
 const settledMs = 900_000
 const dayMs = 86_400_000
 /** How many days sums are kept. */
-export const sumsDays = 400
+const sumsDays = 400
 
 const sumNames = ['calls', 'inputTokens', 'cachedTokens', 'outputTokens', 'cost', 'unpriced'] as const
 

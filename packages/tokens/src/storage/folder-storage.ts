@@ -6,6 +6,7 @@ import { createFolderMeters } from './folder-meters.ts'
 import { createFolderTokens } from './folder-tokens.ts'
 import type { Storage } from './storage.ts'
 
+/** What `folderStorage` takes. */
 export interface FolderStorageOptions {
   /**
    * Milliseconds for which this process counts calls for itself while another one counts in the folder, as when a new one is started
@@ -16,6 +17,7 @@ export interface FolderStorageOptions {
   readonly logger?: Pick<Logger, 'warn'>
 }
 
+/** A storage in a folder; it keeps counts in memory for a moment before it writes them. */
 export interface FolderStorage extends Storage {
   /** Writes the counts that are not written yet. StorageAwayError if it cannot. */
   flush(): Promise<void>

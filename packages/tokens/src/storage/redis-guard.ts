@@ -3,7 +3,7 @@ import { isAnswer, messageOf } from './redis-client.ts'
 import { StorageAwayError } from './storage.ts'
 
 /** How often it is looked whether Redis is back, in milliseconds. */
-export const probeEveryMs = 250
+const probeEveryMs = 250
 /** A probe that has no answer for so long is not waited for any more: its client may have lost it. */
 const probeLastsMs = 5000
 

@@ -11,6 +11,7 @@ import { createProcesses } from './redis-processes.ts'
 import { createRedisTokens } from './redis-tokens.ts'
 import type { Storage } from './storage.ts'
 
+/** What `redisStorage` takes. */
 export interface RedisStorageOptions {
   /**
    * A connected client of Redis (6 or later) or Valkey: of node-redis, ioredis or iovalkey, also for a cluster or sentinels.

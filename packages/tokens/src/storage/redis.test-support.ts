@@ -3,7 +3,7 @@ import { createClient, createCluster } from 'redis'
 import type { RedisClient } from './redis-client.ts'
 import { lackOfRedis, redisProgram, startRedis } from './redis-process.test-support.ts'
 
-export { redisProgram, startRedis, type TestRedis, withoutRedisToKill } from './redis-process.test-support.ts'
+export { startRedis, type TestRedis, withoutRedisToKill } from './redis-process.test-support.ts'
 
 /** A Redis that runs already, for tests that do it no harm. */
 const given = process.env.REDIS_URL

@@ -15,6 +15,7 @@ export interface Storage {
   close(): Promise<void>
 }
 
+/** Which tokens are listed, a page at a time. */
 export interface TokenQuery {
   readonly owner?: string
   /** As `next` of the page before. */

@@ -10,7 +10,7 @@ export interface StoreUnderTest {
   close(): Promise<void>
 }
 
-export const aDigest = (): string => randomBytes(32).toString('hex')
+const aDigest = (): string => randomBytes(32).toString('hex')
 
 let lastId = 0
 

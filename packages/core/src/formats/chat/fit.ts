@@ -73,7 +73,7 @@ const defaults: { readonly [field: string]: (value: Json) => boolean } = {
 }
 
 /** Null, nothing, or a value that says no more than the field's absence. */
-export const saysNothing = (field: string, value: Json): boolean =>
+const saysNothing = (field: string, value: Json): boolean =>
   value === null ||
   value === '' ||
   (Array.isArray(value) && value.length === 0) ||

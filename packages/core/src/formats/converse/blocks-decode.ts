@@ -60,8 +60,7 @@ function decodeCall(value: JsonObject, request: ModelRequest): ToolCallPart | un
 }
 
 /** A call's input as text. */
-export const writeInput = (input: JsonObject[string]): string =>
-  typeof input === 'string' ? input : JSON.stringify(input)
+const writeInput = (input: JsonObject[string]): string => (typeof input === 'string' ? input : JSON.stringify(input))
 
 /** A call under the client's own name of the tool; `custom` where a function stood for a custom tool. */
 export function restoreCall(call: ToolCallPart, request: ModelRequest): ToolCallPart {

@@ -9,7 +9,7 @@ import { respell } from './spelling.ts'
 
 type Kind = MediaPart['kind']
 
-export function kindOf(mediaType: string | undefined, uri: string): Kind {
+function kindOf(mediaType: string | undefined, uri: string): Kind {
   const type = mediaType ?? typeOfAddress(uri)
   const main = type?.slice(0, type.indexOf('/'))
   if (main === 'image' || main === 'audio' || main === 'video') return main

@@ -128,7 +128,7 @@ export function takeLogprobs(fields: Unread): JsonObject | undefined {
 }
 
 /** Fields that say something: no nulls, no empty texts and lists. */
-export function substance(fields: Unread): JsonObject | undefined {
+function substance(fields: Unread): JsonObject | undefined {
   for (const key in fields) {
     const value = fields[key]
     if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) drop(fields, key)

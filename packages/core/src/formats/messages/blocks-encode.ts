@@ -52,7 +52,7 @@ function misplaced(part: Part, role: string, context: CodecContext): JsonObject[
 }
 
 /** Anthropic refuses text blocks without a visible character. */
-export function encodeText(part: TextPart, context: CodecContext): JsonObject[] {
+function encodeText(part: TextPart, context: CodecContext): JsonObject[] {
   const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   if (text.trim() === '') {

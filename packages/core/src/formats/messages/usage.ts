@@ -4,7 +4,7 @@ import { loss } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { usageBeside as beside, type IsShown, type UsageFields } from '../shared/usage-report.ts'
 
-export { decodeUsage, mergeUsage, unitsIn } from './usage-decode.ts'
+export { decodeUsage, mergeUsage } from './usage-decode.ts'
 
 /** Clients count on every number but the details; Claude Code compacts by them. */
 export function encodeUsage(usage: Usage | undefined, serviceTier?: string): JsonObject {

@@ -73,7 +73,7 @@ function withinScope(parts: Part[], scope: ItemScope): Part[] {
 }
 
 /** All parts of a message carry what their message says beside its content: by that they are put together again. */
-export function messageExtra(part: Part, message: JsonObject | undefined): Part {
+function messageExtra(part: Part, message: JsonObject | undefined): Part {
   if (message === undefined) return part
   return { ...part, extra: { responses: { ...part.extra?.responses, messageItem: message } } }
 }

@@ -4,7 +4,7 @@ import type { ErrorInfo, JsonObject } from '../ir.ts'
 import { errorObject, failureObject } from './error.ts'
 
 /** Every event names itself twice: for readers of the stream's `event` lines, and for those of its data. */
-export const namedEvent = (type: string, number: number, fields: JsonObject): SseEvent => ({
+const namedEvent = (type: string, number: number, fields: JsonObject): SseEvent => ({
   event: type,
   data: JSON.stringify({ type, sequence_number: number, ...fields }),
 })

@@ -51,7 +51,7 @@ export function callItem(part: ToolCallPart, input: string, context: ExchangeCon
 }
 
 /** Pictures are the results of a tool of the server's here; there is no other place for them. */
-export function imageItem(part: MediaPart, context: ExchangeContext): JsonObject | undefined {
+function imageItem(part: MediaPart, context: ExchangeContext): JsonObject | undefined {
   const { source, mediaType, extra, kind, at = '' } = part
   if (kind !== 'image' || source.type !== 'base64')
     return leaveOut(part, 'an answer of responses holds images as data only', context)

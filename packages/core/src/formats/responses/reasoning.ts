@@ -82,18 +82,6 @@ const itemId = (part: ReasoningPart): Json | undefined => part.extra?.responses?
 export const joins = (previous: ReasoningPart, next: ReasoningPart): boolean =>
   itemId(previous) === itemId(next) && (previous.seal === undefined || itemId(previous) !== undefined)
 
-/** The reasoning parts as the items they make up. */
-export function groupReasoning(parts: readonly ReasoningPart[]): ReasoningPart[][] {
-  const groups: ReasoningPart[][] = []
-  for (const part of parts) {
-    const group = groups.at(-1)
-    const previous = group?.at(-1)
-    if (group !== undefined && previous !== undefined && joins(previous, part)) group.push(part)
-    else groups.push([part])
-  }
-  return groups
-}
-
 /** Whether a server of this format wrote the item: nobody else's reasoning is taken back. */
 export const isOwn = (group: readonly ReasoningPart[]): boolean =>
   group.some(
@@ -121,6 +109,5 @@ export function encodeReasoning(group: readonly ReasoningPart[], context: CodecC
   return out
 }
 
-export const sealText = ({ issuer, data }: Sealed, redacted: boolean | undefined): string =>
+const sealText = ({ issuer, data }: Sealed, redacted: boolean | undefined): string =>
   writeSeal({ issuer, data: issuer !== 'responses' && redacted ? `${redactedMark}${data}` : data }, 'responses')
-export { unsigned }

@@ -16,7 +16,7 @@ export const readClientRequests = () =>
     .readClientRequests((url) => url.replace(/\?.*/, '').endsWith('/responses'))
     .filter(({ body }) => body.model !== undefined)
 
-export const target = (model = 'm'): TargetTraits => ({ model, quirks: {} })
+const target = (model = 'm'): TargetTraits => ({ model, quirks: {} })
 
 /** `own`: the client speaks responses, and so does the upstream. */
 export function contextFor(

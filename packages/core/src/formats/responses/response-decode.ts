@@ -91,7 +91,7 @@ export const scopeOf = (context: ExchangeContext): ItemScope => ({
   keepStates: false,
 })
 
-export function decodeOutput(output: readonly Json[], context: ExchangeContext): Part[] {
+function decodeOutput(output: readonly Json[], context: ExchangeContext): Part[] {
   const scope = scopeOf(context)
   return output.filter(isObject).flatMap((item, index) => decodeItem(item, pointer('/output', index), scope))
 }

@@ -21,7 +21,7 @@ const longestMs = 1e12
 export const resetIn = ({ resetMs }: Left): number => (resetMs >= 0 ? Math.min(resetMs, longestMs) : 0)
 
 /** `120ms`, `1.5s`, `6m0s`, `2h30m0s`. */
-export function duration(ms: number): string {
+function duration(ms: number): string {
   const whole = Math.max(0, Math.ceil(ms))
   if (whole < 1000) return `${whole}ms`
   const seconds = whole / 1000

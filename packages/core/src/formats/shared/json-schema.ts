@@ -50,7 +50,7 @@ export function sameOr(list: Json[], change: (value: Json) => Json): Json[] {
 }
 
 /** The schemas directly within one; not the ones it only defines for others to refer to. */
-export function innerSchemas(schema: JsonObject): JsonObject[] {
+function innerSchemas(schema: JsonObject): JsonObject[] {
   const found: JsonObject[] = []
   for (const key of Object.keys(schema)) {
     if (key === '$defs' || key === 'definitions') continue

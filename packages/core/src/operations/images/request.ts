@@ -90,7 +90,7 @@ export function takeAspectRatio(settings: Unread, ratios: readonly string[], rep
 }
 
 /** `data:image/png;base64,…`; undefined for any other address. */
-export function readDataUrl(url: string): { readonly mediaType: string; readonly data: string } | undefined {
+function readDataUrl(url: string): { readonly mediaType: string; readonly data: string } | undefined {
   if (!url.startsWith('data:')) return undefined
   const comma = url.indexOf(',')
   const head = url.slice(5, comma)

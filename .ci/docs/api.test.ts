@@ -1,0 +1,45 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from '../workspace.mjs'
+import { readApi } from './api.ts'
+import { apiPages } from './api-page.ts'
+import { read } from './blocks.mjs'
+
+const packages = readApi()
+const folder = join(root, 'docs/api')
+
+describe('docs/api', () => {
+  it('says what the sources say', () => {
+    const pages = apiPages(packages)
+    if (process.env.UPDATE_DOCS !== undefined) {
+      rmSync(folder, { recursive: true, force: true })
+      mkdirSync(folder, { recursive: true })
+      for (const [name, text] of pages) writeFileSync(join(folder, name), text)
+    }
+    const there = existsSync(folder) ? readdirSync(folder) : []
+    expect(there.sort()).toEqual([...pages.keys()].sort())
+    for (const [name, text] of pages)
+      expect(
+        text === read(`docs/api/${name}`),
+        `docs/api/${name} is as the sources are: else run this with UPDATE_DOCS=1`,
+      ).toBe(true)
+  })
+
+  it('explains every name that is exported', () => {
+    const silent = packages.flatMap(({ name, folder, entries }) =>
+      entries
+        .filter(({ doc, home, kind }) => doc === '' && home === folder && kind !== 'named')
+        .map((entry) => `${name}: ${entry.name}`),
+    )
+    expect(silent).toEqual([])
+  })
+  it('has no docstring that was cut short, as by an @ that begins a tag', () => {
+    const told = packages.flatMap(({ name, entries }) =>
+      entries.flatMap((entry) =>
+        [entry, ...entry.members].map((one) => ({ name: `${name}: ${entry.name}.${one.name}`, doc: one.doc })),
+      ),
+    )
+    expect(told.filter(({ doc }) => doc.split('`').length % 2 === 0).map(({ name }) => name)).toEqual([])
+  })
+})

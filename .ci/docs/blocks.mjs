@@ -1,0 +1,77 @@
+// Pages, and the code blocks in them. Plain JavaScript: stranger.mjs reads pages without any tool.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../workspace.mjs'
+
+/**
+ * Why a block is not treated as others are: a comment before it, which a reader does not see. `words` is a reason, and with `from`
+ * the file that the block is a copy of.
+ * @typedef {{ kind: 'shown only' | 'not run' | 'from', words: string }} Mark
+ */
+
+/**
+ * @typedef {{
+ *   place: string, page: string, language: string, text: string, file?: string, mark?: Mark,
+ * }} Block `place` is where its first line stands, as an editor understands it; `file` the file that it is, whole: without one it is a
+ * fragment
+ */
+
+/** @param {string} file relative to the root */
+export const read = (file) => readFileSync(join(root, file), 'utf8')
+
+/** @param {string} folder */
+const pagesBelow = (folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
+    .sort()
+
+/** Every page that a reader of the repository or of a package meets. */
+export const documents = [
+  'README.md',
+  ...pagesBelow('docs'),
+  ...['packages', 'examples']
+    .flatMap((group) => [group, ...readdirSync(join(root, group)).map((name) => `${group}/${name}`)])
+    .map((folder) => `${folder}/README.md`)
+    .filter((file) => existsSync(join(root, file))),
+]
+
+const fence =
+  /(?:^<!-- (?<kind>shown only|not run|from): (?<words>.+?) -->\n\n?)?^```(?<language>\S*)(?: +(?<file>\S+))?[^\n]*\n(?<text>.*?)^```$/gms
+
+/** @param {string} text @param {string} page @returns {Block[]} */
+export function blocksIn(text, page) {
+  return [...text.matchAll(fence)].map((found) => {
+    const { kind, words = '', language = '', file, text: code = '' } = found.groups ?? {}
+    const before = text.slice(0, found.index + found[0].indexOf('```'))
+    return {
+      place: `${page}:${before.split('\n').length + 1}`,
+      page,
+      language,
+      text: code,
+      ...(file === undefined ? {} : { file }),
+      ...(kind === undefined ? {} : { mark: { kind: /** @type {Mark['kind']} */ (kind), words } }),
+    }
+  })
+}
+
+/** All blocks of all pages but the generated ones, which show declarations and no programs. */
+export const blocks = documents
+  .filter((page) => !page.startsWith('docs/api/'))
+  .flatMap((page) => blocksIn(read(page), page))
+
+/** @param {Block} block */
+export const isCode = ({ language }) => ['js', 'ts', 'jsx', 'tsx', 'javascript', 'typescript'].includes(language)
+
+/**
+ * What a reader who followed the page as far as this block has in the folder, by name.
+ * @param {Block} block @param {readonly Block[]} all @returns {Map<string, Block>}
+ */
+export function filesBefore(block, all) {
+  const files = new Map()
+  for (const other of all) {
+    if (other === block) break
+    if (other.page === block.page && other.file !== undefined) files.set(other.file, other)
+  }
+  return files
+}

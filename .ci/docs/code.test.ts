@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  redisProgram,
+  startRedis,
+  type TestRedis,
+} from '../../packages/tokens/src/storage/redis-process.test-support.ts'
+import { type Block, blocks, isCode, read } from './blocks.mjs'
+import { complaints } from './compile.ts'
+import { followed } from './followed.mjs'
+import { needsRedis, run, runs } from './run.ts'
+
+/** Whole files of these pages are run by the stranger, from packed packages. */
+const byTheStranger = ({ page, file }: Block): boolean => file !== undefined && followed.includes(page)
+
+const block = (text: string, rest: Partial<Block> = {}): Block => ({
+  place: 'here:1',
+  page: 'here',
+  language: 'ts',
+  text,
+  ...rest,
+})
+
+describe('the code in the documents', () => {
+  const wrong = block("import { createGateway } from '@modelgate/core'\ncreateGateway({ auth: 'nobody' })\n")
+  let told: string[]
+  beforeAll(() => {
+    told = complaints([...blocks, wrong])
+  })
+
+  it('compiles', () => {
+    expect(blocks.filter(isCode).length).toBeGreaterThan(50)
+    expect(told.filter((one) => !one.startsWith(wrong.place))).toEqual([])
+  })
+
+  it('would be caught if it did not', () => {
+    expect(told).toContainEqual(expect.stringContaining('here:1 (line 2 of the block)'))
+  })
+
+  it('is left out of that for a reason, and seldom', () => {
+    const marked = blocks.filter(({ mark }) => mark !== undefined && mark.kind !== 'from')
+    for (const { place, mark } of marked) console.log(`${place}: ${mark?.kind}: ${mark?.words}`)
+    expect(marked.filter(({ mark }) => (mark?.words.length ?? 0) < 3)).toEqual([])
+    expect(marked.length).toBeLessThanOrEqual(12)
+  })
+
+  it('is that of the example which a mark names', () => {
+    const copies = blocks.filter(({ mark }) => mark?.kind === 'from')
+    const others = copies.filter(({ text, mark }) => !`\n${read(mark?.words ?? '')}`.includes(`\n${text}`))
+    expect(others.map(({ place, mark }) => `${place} is no longer ${mark?.words}`)).toEqual([])
+  })
+})
+
+describe('the code in the documents, run', () => {
+  let redis: TestRedis | undefined
+  beforeAll(async () => {
+    if (redisProgram !== undefined) redis = await startRedis()
+  })
+  afterAll(() => redis?.close())
+
+  it('does what it says without a fault', async () => {
+    const chosen = blocks.filter((one) => runs(one) && !byTheStranger(one))
+    const here = chosen.filter((one) => redis !== undefined || !needsRedis(one))
+    for (const { place } of chosen.filter((one) => !here.includes(one))) console.log(`${place}: not run without Redis`)
+    const ports: Record<number, number> = redis === undefined ? {} : { 6379: Number(new URL(redis.url).port) }
+    const { complaints, calls } = await run(here, blocks, ports)
+    expect(complaints).toEqual([])
+    expect(calls).toBeGreaterThan(5)
+  }, 300_000)
+
+  it.each([
+    ['throws', "throw new Error('not today')", 'not today'],
+    ['rejects where nobody waits', "void Promise.reject(new Error('unheard'))", 'unheard'],
+    [
+      'uses what is not there',
+      "const a: { b: { c: number } } = JSON.parse('{}')\nconsole.log(a.b.c)",
+      'here:1: TypeError',
+    ],
+    ['ends the process', 'process.exit(1)', 'ended the process with 1'],
+    ['reaches for the network', "await fetch('https://example.com')", 'here:1: TypeError: fetch failed'],
+    [
+      'mounts no gateway',
+      "import http from 'node:http'\n// nodeListener\nhttp.createServer((_, out) => out.end('hi')).listen(8787)",
+      'not answered by the gateway',
+    ],
+  ])('is caught where it %s', async (_, text, told) => {
+    const { complaints } = await run([block(text)])
+    expect(complaints).toEqual([expect.stringContaining(told)])
+  })
+
+  it('may call providers, which are at home', async () => {
+    const text =
+      "const headers = { authorization: 'Bearer k' }\nconst answer = await fetch('https://api.groq.com/openai/v1/models', { headers })\nif (!answer.ok) throw new Error(await answer.text())"
+    expect(await run([block(text)])).toEqual({ complaints: [], calls: 0 })
+  })
+})

@@ -1,0 +1,241 @@
+// Follows a page as a reader does: writes the files that it shows, pastes what it says to run into one terminal, leaves servers
+// running in another, and stops at the first thing that fails.
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
+import { homedir, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { homeEnv } from '../packed/at-home.mjs'
+import { strangersEnv } from '../packed/project.mjs'
+import { blocksIn } from './blocks.mjs'
+
+/** The port that all pages speak of. */
+const pagePort = 8787
+
+/** One command that serves until it is stopped. */
+const serving =
+  /^(?:[A-Z_]+=\S+ +)*(?:node (?:--\S+ +)*(?:\S*server\S*|--watch \S+)|npx modelgate(?: +(?:start|--(?!help|version)\S+(?: +[^-\s]\S*)?))*)(?: *#.*)?$/
+
+/** The four formats as pages print what each SDK was answered. */
+export const formats = ['chat completions', 'responses', 'messages', 'generateContent']
+
+/**
+ * @typedef {{ page: string, answers: { format: string, text: string }[], steps: number }} Followed
+ * @typedef {{ env: Record<string, string>, home: number }} Surroundings `env`: that of a packedRegistry(); `home`: the port of the
+ * fake provider that stands for all providers
+ */
+
+/**
+ * Follows a page. Rejects with an error that names the block and says what it printed.
+ * @param {string} page @param {string} text @param {Surroundings} surroundings @returns {Promise<Followed>}
+ */
+export async function follow(page, text, { env, home }) {
+  const folder = realpathSync(mkdtempSync(join(emptyPlace(), 'modelgate-stranger-')))
+  const settings = realpathSync(mkdtempSync(join(tmpdir(), 'modelgate-stranger-settings-')))
+  const port = await freePort()
+  // Pages say 8787, word for word; several are followed at a time, and something else may listen there.
+  const own = strangersEnv({
+    ...env,
+    ...homeEnv(home, { [pagePort]: port }),
+    CURL_HOME: settings,
+    // The reader is asked, and says yes.
+    npm_config_yes: 'true',
+    npm_config_prefer_offline: 'true',
+    ...ownCache(env, settings),
+  })
+  writeFileSync(join(settings, '.curlrc'), curlSettings(port))
+  const terminal = openTerminal(folder, settings, withoutKeys(own))
+  /** @type {Server | undefined} */
+  let server
+  let said = ''
+  let steps = 0
+  try {
+    for (const block of blocksIn(text, page)) {
+      const { language, file, text: code, place, mark } = block
+      if (mark !== undefined) continue
+      if (file === undefined && language !== 'sh') continue
+      steps++
+      try {
+        if (file !== undefined) {
+          mkdirSync(dirname(join(folder, file)), { recursive: true })
+          writeFileSync(join(folder, file), code)
+        } else if (serving.test(code.trim())) {
+          await server?.stop()
+          server = await serve(code, folder, withoutKeys(own), port)
+        } else said += await terminal.paste(code)
+      } catch (error) {
+        const told = server === undefined ? '' : `\nThe server of the page printed:\n${server.said()}`
+        throw new Error(`${place}: ${error instanceof Error ? error.message : error}${told}`)
+      }
+    }
+    await server?.stop()
+    server = undefined
+  } finally {
+    terminal.close()
+    server?.kill()
+    for (const gone of [folder, settings]) rmSync(gone, { recursive: true, force: true, maxRetries: 5 })
+  }
+  return { page, answers: answersIn(said), steps }
+}
+
+/** Where no package.json lies above a new folder: npm would take that one's for the reader's project. */
+function emptyPlace() {
+  /** @param {string} folder @returns {boolean} */
+  const taken = (folder) =>
+    ['package.json', 'node_modules'].some((name) => existsSync(join(folder, name))) ||
+    (dirname(folder) !== folder && taken(dirname(folder)))
+  const found = [tmpdir(), '/var/tmp', homedir()].find((folder) => existsSync(folder) && !taken(realpathSync(folder)))
+  if (found === undefined)
+    throw new Error(`there is a package.json or node_modules above ${tmpdir()}: set TMPDIR to a folder without`)
+  return found
+}
+
+/**
+ * What npm has downloaded may be used again; what npx has installed may not, as the same version of a package of ours has other
+ * contents after the next build.
+ * @param {Record<string, string>} env @param {string} settings
+ */
+function ownCache({ npm_config_cache: shared }, settings) {
+  if (shared === undefined) return {}
+  const cache = join(settings, 'npm')
+  mkdirSync(join(shared, '_cacache'), { recursive: true })
+  mkdirSync(cache)
+  symlinkSync(join(shared, '_cacache'), join(cache, '_cacache'), 'junction')
+  return { npm_config_cache: cache }
+}
+
+/** A .curlrc: what is asked of the pages' port is asked of another one, and an answer of 400 or above fails. @param {number} port */
+export const curlSettings = (port) =>
+  [
+    'silent',
+    'show-error',
+    'fail-with-body',
+    ...['localhost', '127.0.0.1'].map((host) => `connect-to = "${host}:${pagePort}:127.0.0.1:${port}"`),
+    '',
+  ].join('\n')
+
+/** @param {string} said */
+function answersIn(said) {
+  const lines = said.matchAll(new RegExp(`^(${formats.join('|')}): (.*)$`, 'gm'))
+  return [...lines].map(([, format = '', text = '']) => ({ format, text }))
+}
+
+/** Keys and addresses of the person who runs this: no page may see them. @param {NodeJS.ProcessEnv} env */
+const withoutKeys = (env) =>
+  Object.fromEntries(
+    Object.entries(env).filter(
+      ([name]) => !/_API_KEY$|_BASE_URL$|^(MODELGATE_(?!AT_HOME)|GATEWAY_|PORT$|HOST$)/.test(name),
+    ),
+  )
+
+/** @returns {Promise<number>} */
+const freePort = () =>
+  new Promise((resolve, reject) => {
+    const probe = net.createServer()
+    probe.once('error', reject)
+    probe.listen(0, () => {
+      const { port } = /** @type {net.AddressInfo} */ (probe.address())
+      probe.close(() => resolve(port))
+    })
+  })
+
+/**
+ * A shell that is kept from block to block, as a reader's.
+ * @param {string} folder @param {string} settings @param {NodeJS.ProcessEnv} env
+ */
+function openTerminal(folder, settings, env) {
+  const shell = spawn('bash', ['--noprofile', '--norc'], { cwd: folder, env, detached: true, stdio: 'pipe' })
+  const done = `the block is done ${randomUUID()}`
+  let printed = ''
+  let ended = false
+  let wake = () => {}
+  const hear = (/** @type {Buffer | undefined} */ chunk) => {
+    printed += chunk ?? ''
+    wake()
+  }
+  shell.stdout.on('data', hear)
+  shell.stderr.on('data', hear)
+  shell.once('close', () => {
+    ended = true
+    wake()
+  })
+  let count = 0
+  return {
+    /** Resolves with what the block printed once all of it has run; rejects if a command of it fails. @param {string} text */
+    async paste(text) {
+      const script = join(settings, `block-${count++}.sh`)
+      writeFileSync(script, `set -euo pipefail\n${text}`)
+      printed = ''
+      // Programs must not read what is pasted next. A command that fails ends the shell.
+      shell.stdin.write(`source ${script} </dev/null 2>&1; echo; echo "${done}"\n`)
+      while (!printed.includes(done) && !ended) {
+        await new Promise((resolve) => {
+          wake = () => resolve(undefined)
+        })
+      }
+      if (ended) throw new Error(`this failed:\n${text}It printed:\n${printed.trim()}`)
+      return printed.slice(0, printed.indexOf(done))
+    },
+    close: () => killGroup(shell.pid, 'SIGKILL'),
+  }
+}
+
+/** @param {number | undefined} pid @param {NodeJS.Signals} signal */
+function killGroup(pid, signal) {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error
+  }
+}
+
+/** @typedef {{ said(): string, stop(): Promise<void>, kill(): void }} Server */
+
+/**
+ * Starts a server in a second terminal and waits until it listens.
+ * @param {string} command @param {string} folder @param {NodeJS.ProcessEnv} env @param {number} port @returns {Promise<Server>}
+ */
+async function serve(command, folder, env, port) {
+  const child = spawn('bash', ['-c', command], { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  let printed = ''
+  const hear = (/** @type {Buffer} */ chunk) => {
+    printed += chunk
+  }
+  child.stdout.on('data', hear)
+  child.stderr.on('data', hear)
+  let over = false
+  const ended = new Promise((resolve) => {
+    child.once('close', () => {
+      over = true
+      resolve(undefined)
+    })
+  })
+  while (!(await accepts(port))) {
+    if (over) throw new Error(`this ended before it served:\n${command}It printed:\n${printed.trim()}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return {
+    said: () => printed,
+    kill: () => killGroup(child.pid, 'SIGKILL'),
+    // As the reader's Ctrl-C: it goes to everything that the command started.
+    async stop() {
+      killGroup(child.pid, 'SIGINT')
+      const patience = new Promise((_resolve, reject) => {
+        setTimeout(() => reject(new Error(`this goes on after Ctrl-C:\n${command}`)), 30_000).unref()
+      })
+      await Promise.race([ended, patience])
+    },
+  }
+}
+
+/** @param {number} port @returns {Promise<boolean>} */
+const accepts = (port) =>
+  new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })

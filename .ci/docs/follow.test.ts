@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import * as core from '../../packages/core/src/index.ts'
+import { isAtHome } from '../packed/at-home.cjs'
+import { providersAtHome } from '../packed/at-home.mjs'
+import { documentedMakers } from '../upstreams-document.ts'
+import { follow } from './follow.mjs'
+
+// What is followed here needs no package: the pages themselves are followed by stranger.mjs, from packed ones.
+
+let home: Awaited<ReturnType<typeof providersAtHome>>
+beforeAll(async () => {
+  home = await providersAtHome()
+})
+afterAll(() => home.close())
+
+const block = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\`\n\n`
+const followed = (...blocks: string[]) =>
+  follow('page.md', `# A page\n\n${blocks.join('')}`, { env: {}, home: home.port })
+
+const server = block(
+  'js server.mjs',
+  "import http from 'node:http'\nhttp.createServer((_, out) => out.end('hello')).listen(8787)",
+)
+
+describe('a page that is followed', () => {
+  it('has its files written, its commands run, and its server called', async () => {
+    const ask = "const text = await (await fetch('http://localhost:8787')).text()\nconsole.log('messages:', text)"
+    const page = [
+      server,
+      block('sh', 'node server.mjs'),
+      block('js ask.mjs', ask),
+      block('sh', 'node ask.mjs\ncurl http://localhost:8787'),
+    ]
+    expect(await followed(...page)).toMatchObject({ answers: [{ format: 'messages', text: 'hello' }], steps: 4 })
+  })
+
+  it('keeps what was exported from block to block', async () => {
+    const page = [block('sh', 'export WORD=kept'), block('sh', 'echo "responses: $WORD"')]
+    expect((await followed(...page)).answers).toEqual([{ format: 'responses', text: 'kept' }])
+  })
+
+  it('meets providers at home, whatever its client', async () => {
+    const ask = `const headers = { authorization: 'Bearer k' }
+console.log('responses:', (await fetch('https://api.openai.com/v1/models', { headers })).status)`
+    expect((await followed(block('js ask.mjs', ask), block('sh', 'node ask.mjs'))).answers[0]?.text).toBe('200')
+  })
+
+  it.each([
+    [
+      'a command that fails',
+      [block('sh', 'echo one\nfalse\necho two')],
+      /^page\.md:4: this failed:[\s\S]*It printed:\none$/,
+    ],
+    [
+      'a program that throws',
+      [block('js a.mjs', "throw new Error('broken')"), block('sh', 'node a.mjs')],
+      /page\.md:8: [\s\S]*broken/,
+    ],
+    [
+      'a server that dies',
+      [block('js server.mjs', 'boom()'), block('sh', 'node server.mjs')],
+      /ended before it served[\s\S]*boom is not defined/,
+    ],
+    [
+      'an answer above 400',
+      [
+        server.replace('out.end', 'out.writeHead(404).end'),
+        block('sh', 'node server.mjs'),
+        block('sh', 'curl http://localhost:8787'),
+      ],
+      /page\.md:13: this failed[\s\S]*The server of the page/,
+    ],
+    [
+      'a call into the network',
+      [block('js a.mjs', "await fetch('https://example.com')"), block('sh', 'node a.mjs')],
+      /nothing may leave this machine/,
+    ],
+  ])('is caught with %s', async (_, page, told) => {
+    await expect(followed(...page)).rejects.toThrow(told)
+  })
+})
+
+it('has every provider of the catalog at home', () => {
+  const makers = core as unknown as Record<string, (options: object) => { baseURL: string }>
+  const options = { apiKey: 'k', region: 'us-east-1', resource: 'r', project: 'p', location: 'global' }
+  const away = documentedMakers
+    .filter((name) => name !== 'openaiCompatible')
+    .map((name) => new URL(makers[name]?.(options).baseURL ?? ''))
+    .filter(({ protocol, hostname }) => protocol === 'https:' && !isAtHome(hostname))
+  expect(away.map(String)).toEqual([])
+})

@@ -1,0 +1,10 @@
+/** Pages that stranger.mjs follows word for word, from packed packages. */
+export const followed = [
+  'README.md',
+  'docs/getting-started/express.md',
+  'docs/getting-started/fastify.md',
+  'docs/getting-started/hono.md',
+  'docs/getting-started/node.md',
+  'docs/getting-started/in-process.md',
+  'docs/cli.md',
+]

@@ -1,0 +1,170 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { parse as parseToml } from 'smol-toml'
+import ts from 'typescript'
+import { describe, expect, it } from 'vitest'
+import { parse as parseYaml } from 'yaml'
+import { providersAtHome } from '../packed/at-home.mjs'
+import { root } from '../workspace.mjs'
+import { type Block, blocks, isCode } from './blocks.mjs'
+import { followed } from './followed.mjs'
+import { binOf, callByCurl, isCurl, shellComplaints } from './shell.ts'
+
+/** What a block is to be: throws, or returns what is wrong with it. */
+type Check = (text: string, page: string) => string | undefined
+
+const has = (program: string): boolean => spawnSync(program, ['-v']).error === undefined
+
+/** Whether a program that reads the text takes it. */
+const takes = (program: string, args: readonly string[], text: string): string | undefined => {
+  const { status, stderr, error } = spawnSync(program, args, { input: text, encoding: 'utf8' })
+  return status === 0 ? undefined : (error?.message ?? stderr)
+}
+
+/** A server's part of a configuration, in a whole one: other ports, and no certificate, which is the reader's. */
+function nginx(text: string): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-nginx-'))
+  const file = join(folder, 'nginx.conf')
+  const part = text
+    .replaceAll(/listen \d+( ssl)?[^;]*;/g, 'listen 127.0.0.1:65535;')
+    .replaceAll(/^\s*ssl_\w+ .*$/gm, '')
+  const logs = `pid ${folder}/pid; error_log stderr;`
+  writeFileSync(
+    file,
+    /^\s*http\s*\{/m.test(part) ? `${logs}\n${part}` : `${logs} events {}\nhttp { access_log off;\n${part}\n}`,
+  )
+  const { status, stderr } = spawnSync('nginx', ['-t', '-p', folder, '-c', file], { encoding: 'utf8' })
+  rmSync(folder, { recursive: true })
+  return status === 0 ? undefined : stderr
+}
+
+const checks: Record<string, Check> = {
+  json: (text) => void JSON.parse(text),
+  jsonc: (text) => {
+    const { error } = ts.parseConfigFileTextToJson('block.jsonc', text)
+    return error && ts.flattenDiagnosticMessageText(error.messageText, ' ')
+  },
+  yaml: (text) => void parseYaml(text),
+  toml: (text) => void parseToml(text),
+  ini: (text) => (Object.keys(parseEnv(text)).length > 0 ? undefined : 'no line KEY=value'),
+  python: (text) =>
+    has('python3') ? takes('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], text) : undefined,
+  nginx: (text) => (has('nginx') ? nginx(text) : undefined),
+  dockerfile: (text, page) => {
+    const lines = text
+      .replaceAll(/\\\n\s*/g, ' ')
+      .split('\n')
+      .filter((line) => /^[^#\s]/.test(line))
+    const odd = lines.filter(
+      (line) =>
+        !/^(?:FROM|ARG|RUN|CMD|COPY|ENV|EXPOSE|USER|WORKDIR|ENTRYPOINT|HEALTHCHECK|VOLUME|LABEL|STOPSIGNAL) \S/.test(
+          line,
+        ),
+    )
+    const commands = lines.flatMap((line) => (line.startsWith('RUN ') ? [line.slice(4)] : []))
+    if (odd.length > 0 || !lines[0]?.startsWith('FROM ')) return `no instruction: ${odd[0] ?? lines[0]}`
+    return shellComplaints(commands.join('\n'), page)
+  },
+  sh: (text, page) => takes('bash', ['-n'], text) ?? shellComplaints(text, page),
+}
+
+/** What programs print, and pictures: there is nothing to try. */
+const shown = new Set(['', 'text', 'console', 'http', 'diff'])
+
+function complaint({ language, text, place, page }: Block): string[] {
+  try {
+    const told = checks[language]?.(text, page)
+    return told === undefined ? [] : [`${place}: ${told}`]
+  } catch (error) {
+    return [`${place}: ${error instanceof Error ? error.message : error}`]
+  }
+}
+
+const others = blocks.filter((block) => !isCode(block) && block.mark?.kind !== 'shown only')
+
+describe('blocks that are no JavaScript', () => {
+  for (const program of ['python3', 'nginx'])
+    if (!has(program)) console.log(`no ${program} here: its blocks are not parsed`)
+
+  it('are in languages that somebody looks at', () => {
+    const known = new Set([...Object.keys(checks), ...shown])
+    const unknown = others.filter(({ language }) => !known.has(language))
+    expect(unknown.map(({ place, language }) => `${place}: nobody looks at ${language}`)).toEqual([])
+  })
+
+  it('are well formed, and name commands that there are', () => {
+    expect(others.flatMap(complaint)).toEqual([])
+  })
+
+  it.each([
+    ['json', '{ "a": 1, }'],
+    ['jsonc', '{ "a": 1 // one\n'],
+    ['yaml', 'a: [1'],
+    ['toml', 'a = '],
+    ['ini', 'nothing'],
+    ['dockerfile', 'FROM node:22\nRAN npm install'],
+    ['sh', "echo 'open"],
+    ['sh', 'npx modelgate begin'],
+    ['sh', 'npm run dance'],
+    ['sh', 'npm install @modelgate/telepathy'],
+    ...(has('python3') ? [['python', 'def f(:']] : []),
+    ...(has('nginx') ? [['nginx', 'server { listen 80; proxy_bufering off; }']] : []),
+  ])('would be caught: %s %s', (language = '', text = '') => {
+    expect(complaint({ language, text, place: 'here:1', page: 'here' })).toEqual([expect.stringContaining('here:1: ')])
+  })
+})
+
+describe('calls by curl', () => {
+  it('are answered', async () => {
+    const calls = others.filter(
+      ({ text, language, page }) => language === 'sh' && isCurl(text) && !followed.includes(page),
+    )
+    const told = await callByCurl(calls.map(({ text }) => text))
+    expect(calls.flatMap(({ place }, i) => (told[i] === undefined ? [] : [`${place}: ${told[i]}`]))).toEqual([])
+    expect(calls.length).toBeGreaterThan(0)
+  })
+
+  it('would be caught if they were not', async () => {
+    const told = await callByCurl(['curl http://localhost:8787/v1/chat', 'curl http://localhost:8787/v1/models'])
+    expect(told).toEqual([expect.stringContaining('404'), expect.stringContaining('401')])
+  })
+})
+
+describe('configurations of the command', () => {
+  const configurations = others.filter(({ file, page }) => file === 'modelgate.config.json' && !followed.includes(page))
+
+  /** Asks the command itself, with providers at home; what it printed if it was not content. */
+  const check = (text: string, env: Record<string, string>): Promise<string | undefined> => {
+    const folder = mkdtempSync(join(tmpdir(), 'modelgate-config-'))
+    const file = join(folder, 'modelgate.config.json')
+    writeFileSync(file, text)
+    const wanted = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, 'a-key-of-the-reader'])
+    const options = { cwd: folder, env: { ...process.env, ...env, ...Object.fromEntries(wanted) } }
+    return new Promise((resolve) => {
+      execFile(
+        process.execPath,
+        [binOf(join(root, 'packages/cli'), 'modelgate'), 'check', '--config', file],
+        options,
+        (error, ...said) => {
+          rmSync(folder, { recursive: true })
+          resolve(error === null ? undefined : said.join(''))
+        },
+      )
+    })
+  }
+
+  it('are what `modelgate check` takes', async () => {
+    const home = await providersAtHome()
+    const told = await Promise.all(configurations.map(({ text }) => check(text, home.env)))
+    const wrong = await check('{ "upstreams": { "a": { "provider": "opanai" } }, "models": {} }', home.env)
+    await home.close()
+    expect(configurations.flatMap(({ place }, i) => (told[i] === undefined ? [] : [`${place}: ${told[i]}`]))).toEqual(
+      [],
+    )
+    expect(wrong).toContain('opanai')
+    expect(configurations.length).toBeGreaterThan(0)
+  })
+})

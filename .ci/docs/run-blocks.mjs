@@ -1,0 +1,209 @@
+// A process that runs code blocks of pages, one after another, as its parent (run.ts) hands them over: in the folder that was made for
+// each, with providers at home, on ports that are free. It tells what a block threw, and calls what it serves.
+import { once } from 'node:events'
+import promises from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
+import net from 'node:net'
+import { argv, chdir, env } from 'node:process'
+import { pathToFileURL } from 'node:url'
+
+/**
+ * @typedef {{
+ *   cwd: string, entry: string, fragment: boolean, mounts: boolean, prefixes: string[], declared: string[],
+ *   host: 'express' | 'fastify' | 'hono', runtime?: 'Bun' | 'Deno', env: Record<string, string>,
+ * }} Job
+ */
+
+const { ports } = createRequire(import.meta.url)('../packed/at-home.cjs')
+/** What pages import, from a folder where it can be: see run.ts. */
+const { createGateway, openai, anthropic, gemini, nodeListener, createFakeProvider, express, fastify, Hono } =
+  await import(pathToFileURL(argv[2] ?? '').href)
+
+/** The port that all pages speak of. */
+const pagePort = 8787
+
+/** @type {string[]} */
+let faults = []
+/** @type {{ server: import('node:net').Server, listening: Promise<unknown> }[]} */
+let servers = []
+
+/** @param {unknown} error */
+const fault = (error) => faults.push(error instanceof Error ? (error.stack ?? error.message) : String(error))
+process.on('uncaughtException', fault)
+process.on('unhandledRejection', fault)
+const exit = process.exit
+process.once('disconnect', () => exit(0))
+
+const auth = () => ({ id: 'reader' })
+const reader = () =>
+  createGateway({
+    auth,
+    upstreams: { openai: openai({ apiKey: 'k' }), claude: anthropic({ apiKey: 'k' }), google: gemini({ apiKey: 'k' }) },
+    models: { 'claude-*': 'claude', 'gemini-*': 'google', '*': 'openai' },
+  })
+
+/** A gateway for pages that are about clients, and have none of their own. */
+const demoListener = nodeListener(reader())
+const demo = createServer((request, response) => {
+  // Some pages mount it there.
+  request.url = request.url?.replace(/^\/ai(?=\/)/, '')
+  demoListener(request, response)
+})
+await once(demo.listen(0, '127.0.0.1'), 'listening')
+const demoPort = /** @type {net.AddressInfo} */ (demo.address()).port
+
+// From here on whoever listens gets a free port, and whoever connects to the one that was asked for finds it there.
+const listen = net.Server.prototype.listen
+/** @param {unknown[]} args */
+net.Server.prototype.listen = function (/** @type {any[]} */ ...args) {
+  const options = typeof args[0] === 'object' && args[0] !== null ? args[0] : { port: args[0] }
+  const asked = Number(options.port)
+  if (options.path === undefined && !Number.isNaN(asked)) {
+    args[0] = typeof args[0] === 'object' ? { ...options, port: 0 } : 0
+    this.once('listening', () => {
+      const address = this.address()
+      if (typeof address === 'object' && address !== null && asked > 0) ports.set(asked, address.port)
+    })
+  }
+  servers.push({ server: this, listening: Promise.race([once(this, 'listening'), once(this, 'close')]) })
+  return listen.apply(this, /** @type {[number]} */ (args))
+}
+
+/** Who watches a file is told of one change, and then of no more, so that a loop over changes comes to an end. */
+Object.assign(promises, {
+  async *watch(/** @type {string} */ filename) {
+    yield { eventType: 'change', filename }
+  },
+})
+syncBuiltinESMExports()
+
+/**
+ * What other runtimes serve with, here on Node's server: their blocks run, too, though not on them.
+ * @param {number} port @param {(request: Request) => Response | Promise<Response>} handler
+ */
+const serve = (port, handler) =>
+  createServer(async (request, response) => {
+    const { method = 'GET', url, headers } = request
+    const answer = await handler(
+      new Request(`http://127.0.0.1${url}`, { method, headers: /** @type {any} */ (headers) }),
+    )
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
+  }).listen(port)
+
+const runtimes = {
+  Bun: { serve: (/** @type {{ port: number, fetch: any }} */ options) => serve(options.port, options.fetch) },
+  Deno: {
+    serve: (/** @type {{ port: number }} */ options, /** @type {any} */ handler) => serve(options.port, handler),
+  },
+}
+
+/** Stands for whatever a block declares without saying what it is. */
+/** @type {() => unknown} */
+const anything = new Proxy(/** @returns {unknown} */ () => anything, {
+  get: (_target, key) => (key === 'then' || typeof key === 'symbol' ? undefined : anything),
+  apply: () => anything,
+})
+
+/** @param {Job['host']} host */
+const newApp = (host) => (host === 'express' ? express() : host === 'fastify' ? fastify() : new Hono())
+
+/** @param {Job} job */
+function prepare(job) {
+  faults = []
+  servers = []
+  ports.delete(pagePort)
+  ports.set(pagePort, demoPort)
+  chdir(job.cwd)
+  process.argv = [argv[0] ?? 'node', job.entry]
+  Object.assign(env, job.env)
+  process.exit = (code) => {
+    throw new Error(`the block ended the process with ${code ?? 0}`)
+  }
+  const names = {
+    ...(job.fragment
+      ? {
+          gateway: reader(),
+          auth,
+          apiKey: 'sk-of-the-page',
+          upstreams: { openai: openai({ apiKey: 'k' }), claude: anthropic({ apiKey: 'k' }) },
+          models: { 'gpt-*': 'openai', 'claude-*': 'claude' },
+          provider: createFakeProvider(),
+          recordedBytes: new TextEncoder().encode('data: {}\n\n'),
+          app: newApp(job.host),
+        }
+      : {}),
+    ...Object.fromEntries(job.declared.map((name) => [name, anything])),
+    // Libraries look for these to learn where they are: only blocks that use them meet them.
+    ...(job.runtime === undefined ? {} : { [job.runtime]: runtimes[job.runtime] }),
+  }
+  Object.assign(globalThis, names)
+  const before = new Set(
+    ['SIGTERM', 'SIGINT', 'SIGHUP'].flatMap((name) => process.listeners(/** @type {any} */ (name))),
+  )
+  return () => {
+    for (const name of Object.keys(names)) Reflect.deleteProperty(globalThis, name)
+    for (const name of Object.keys(job.env)) delete env[name]
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'])
+      for (const listener of process.listeners(/** @type {any} */ (name)))
+        if (!before.has(listener)) process.removeListener(name, listener)
+    for (const { server } of servers) {
+      server.close()
+      if ('closeAllConnections' in server) /** @type {import('node:http').Server} */ (server).closeAllConnections()
+    }
+  }
+}
+
+/**
+ * The gateway answers where the block put it: with the models, or with its own word that it wants a token.
+ * @param {Job} job @param {string} what @param {(path: string) => Promise<Response>} call
+ */
+async function knock(job, what, call) {
+  const told = []
+  for (const prefix of job.prefixes) {
+    const response = await call(`${prefix}/v1/models`)
+    const text = await response.text()
+    if ((response.status === 200 || response.status === 401) && response.headers.has('request-id')) return
+    told.push(`${prefix}/v1/models: ${response.status} ${text.slice(0, 200)}`)
+  }
+  faults.push(`${what} is not answered by the gateway: ${told.join('; ')}`)
+}
+
+const headers = { authorization: 'Bearer my-token' }
+
+/** @param {Job} job */
+async function run(job) {
+  const cleanUp = prepare(job)
+  let calls = 0
+  try {
+    const module = await import(pathToFileURL(job.entry).href)
+    // What a block does not wait for: a server that begins to listen, a promise that is refused.
+    await Promise.all(servers.map(({ listening }) => listening))
+    await new Promise((resolve) => setImmediate(resolve))
+    for (const { server } of servers) {
+      const address = server.address()
+      if (!job.mounts || !('closeAllConnections' in server) || typeof address !== 'object' || address === null) continue
+      calls++
+      await knock(job, 'what it listens with', (path) => fetch(`http://127.0.0.1:${address.port}${path}`, { headers }))
+    }
+    const served = module.default?.fetch ?? module.GET
+    if (job.mounts && typeof served === 'function' && servers.length === 0) {
+      calls++
+      const context = { waitUntil: () => undefined, passThroughOnException: () => undefined }
+      await knock(job, 'what it exports', async (path) =>
+        served(new Request(`http://127.0.0.1${path}`, { headers }), { ...env }, context),
+      )
+    }
+  } catch (error) {
+    fault(error)
+  } finally {
+    cleanUp()
+  }
+  return { faults, calls }
+}
+
+process.on('message', async (job) => {
+  const result = await run(/** @type {Job} */ (job))
+  process.send?.(result)
+})
+process.send?.('ready')

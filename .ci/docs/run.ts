@@ -1,0 +1,180 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseEnv } from 'node:util'
+import ts from 'typescript'
+import { providersAtHome } from '../packed/at-home.mjs'
+import { root } from '../workspace.mjs'
+import { type Block, blocksIn, filesBefore, isCode, read } from './blocks.mjs'
+
+/** Below this folder every package that pages import is found. */
+const conformance = join(root, 'packages/conformance')
+
+/** What run-blocks.mjs builds the values of the prelude from. */
+const means = `
+export { anthropic, createGateway, gemini, openai } from '@modelgate/core'
+export { nodeListener } from '@modelgate/node'
+export { createFakeProvider } from '@modelgate/testing'
+export { default as express } from 'express'
+export { default as fastify } from 'fastify'
+export { Hono } from 'hono'
+`
+
+/** What a page may take for set, and its reader has of their own. */
+const environment = {
+  ...Object.fromEntries(
+    ['OPENAI', 'ANTHROPIC', 'GEMINI', 'GOOGLE', 'GROQ', 'OPENROUTER'].map((name) => [
+      `${name}_API_KEY`,
+      `key-of-${name}`,
+    ]),
+  ),
+  ...Object.fromEntries(['TOKEN', 'GATEWAY_TOKEN', 'MODELGATE_TOKEN'].map((name) => [name, 'my-token'])),
+  ADMIN_KEY: 'key-of-the-admin',
+}
+
+export const needsRedis = ({ text }: Block): boolean => /from 'redis'|from 'ioredis'/.test(text)
+
+/** Code that is to run here: not what is marked, nor what the examples run. */
+export const runs = (block: Block): boolean => isCode(block) && block.mark === undefined
+
+const options: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.ESNext,
+  verbatimModuleSyntax: true,
+  rewriteRelativeImportExtensions: true,
+}
+
+/** A file of a page, as Node can run it: its name and text. */
+function runnable(name: string, block: Block): [string, string] {
+  if (!/\.[cm]?tsx?$/.test(name)) return [name, block.text]
+  return [name.replace(/ts(x?)$/, 'js'), ts.transpileModule(block.text, { compilerOptions: options }).outputText]
+}
+
+/** Writes what a reader would have in the folder by now, and the block itself; returns what run-blocks.mjs is to do. */
+function job(block: Block, all: readonly Block[], cwd: string) {
+  const put = (name: string, text: string): void => {
+    const path = join(cwd, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
+  const shown = (page: string): string =>
+    JSON.stringify(JSON.parse(blocksIn(read(page), page).find(({ language }) => language === 'json')?.text ?? '{}'))
+  put('prices.json', shown('docs/prices.md'))
+  put('ledger/2026-11-21.4711-1f0c5a9be2d7.jsonl', `${shown('docs/ledger.md')}\n`)
+  put('models.json', '{ "models": { "gpt-*": "openai" } }')
+  const files = filesBefore(block, all)
+  for (const [name, file] of files) put(...runnable(name, file))
+  const typed = block.language.startsWith('t')
+  const [entry, text] = runnable(block.file ?? (typed ? 'fragment.ts' : 'fragment.js'), block)
+  put(entry, text)
+  const about = `${block.page}\n${block.text}`
+  return {
+    cwd,
+    entry: join(cwd, entry),
+    fragment: block.file === undefined,
+    mounts: /expressMiddleware|fastifyPlugin|honoMiddleware|nodeListener|gateway\.fetch/.test(block.text),
+    prefixes: [
+      '',
+      ...[...block.text.matchAll(/(?:basePath|prefix): '([^']+)'/g)].map(([, prefix]) => prefix ?? ''),
+      '/ai',
+    ],
+    declared: [...block.text.matchAll(/^declare (?:const|let|function) (\w+)/gm)].map(([, name]) => name),
+    host: /fastify/i.test(about) ? 'fastify' : /hono/i.test(about) ? 'hono' : 'express',
+    runtime: /\b(Bun|Deno)\.serve\b/.exec(block.text)?.[1],
+    env: { ...environment, ...parseEnv(files.get('.env')?.text ?? '') },
+  }
+}
+
+interface Result {
+  faults: string[]
+  calls: number
+}
+
+/** A child that takes one block at a time. */
+function start(folder: string, env: Record<string, string>) {
+  const script = fileURLToPath(new URL('run-blocks.mjs', import.meta.url))
+  let child: ChildProcess | undefined
+  let said = ''
+  const born = async (): Promise<ChildProcess> => {
+    const one = spawn(process.execPath, [script, join(folder, 'means.mjs')], {
+      cwd: folder,
+      env: { ...process.env, ...env, NODE_ENV: 'development' },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    const hear = (chunk: Buffer): void => {
+      said += chunk.toString()
+    }
+    one.stdout?.on('data', hear)
+    one.stderr?.on('data', hear)
+    await new Promise<void>((resolve, reject) => {
+      one.once('message', () => resolve())
+      one.once('exit', () => reject(new Error(`the process for blocks does not start:\n${said}`)))
+    })
+    return one
+  }
+  return {
+    async run(task: object): Promise<Result> {
+      const one = child ?? (await born())
+      child = one
+      said = ''
+      return new Promise((resolve) => {
+        const gone = (code: number | null): void => {
+          child = undefined
+          clearTimeout(patience)
+          const what = code === null ? 'it does not come to an end' : `the process ended (${code}) within it`
+          resolve({ faults: [`${what}; it printed: ${said.slice(-500)}`], calls: 0 })
+        }
+        const patience = setTimeout(() => one.kill('SIGKILL'), 60_000)
+        one.once('exit', gone)
+        one.once('message', (result) => {
+          clearTimeout(patience)
+          one.off('exit', gone)
+          resolve(result as Result)
+        })
+        one.send(task)
+      })
+    },
+    end: () => child?.disconnect(),
+  }
+}
+
+/**
+ * Runs code blocks, two at a time, each in an empty folder with providers at home. Returns what went wrong, and how many servers
+ * were called. `all` are the blocks of their pages, from which the files before each are taken.
+ */
+export async function run(
+  blocks: readonly Block[],
+  all: readonly Block[] = blocks,
+  ports: Record<number, number> = {},
+): Promise<{ complaints: string[]; calls: number }> {
+  const folder = join(conformance, 'node_modules/.cache', `pages-${randomUUID()}`)
+  mkdirSync(join(folder, 'node_modules/@modelgate'), { recursive: true })
+  // The packages that conformance itself does not depend on.
+  symlinkSync(join(root, 'packages/cli'), join(folder, 'node_modules/modelgate'), 'junction')
+  symlinkSync(conformance, join(folder, 'node_modules/@modelgate/conformance'), 'junction')
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(folder, 'means.mjs'), means)
+  const home = await providersAtHome({ ports })
+  const complaints: string[] = []
+  let calls = 0
+  const queue = [...blocks.entries()]
+  const take = async (): Promise<void> => {
+    const child = start(folder, home.env)
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const [i, block] = next
+      const result = await child.run(job(block, all, join(folder, String(i))))
+      calls += result.calls
+      complaints.push(...result.faults.map((told) => `${block.place}: ${told}`))
+    }
+    child.end()
+  }
+  try {
+    await Promise.all([take(), take()])
+  } finally {
+    await home.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { complaints, calls }
+}
