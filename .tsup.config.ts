@@ -39,8 +39,8 @@ const noBareImports: NonNullable<Options['plugins']>[number] = {
 
 /** One build for every package: ESM and CJS, with types for both. Run from the package's own folder. */
 const library: Options = {
-  // The second: what Node gets in place of the first, by the condition `node` in a package's exports.
-  entry: ['src/index.ts', 'src/node.ts'].filter((file) => existsSync(file)),
+  // The second: what Node gets in place of the first, by the condition `node` in a package's exports. The third: see there.
+  entry: ['src/index.ts', 'src/node.ts', 'src/absent.ts'].filter((file) => existsSync(file)),
   format: ['esm', 'cjs'],
   target: 'es2022',
   platform: anywhere.has(name) ? 'neutral' : 'node',
@@ -52,6 +52,8 @@ const library: Options = {
     // For Node esbuild adds what tells `import` the names that a CommonJS file exports. (Built-in modules fail the other format.)
     if (format === 'cjs') options.platform = 'node'
   },
+  // Names of a package's own `imports`: the runtime, or whoever bundles for it, is to look them up.
+  external: [/^#/],
   clean: true,
   // Rollup's round after esbuild's would have `require` load at once what is to be loaded later.
   treeshake: !isCore,

@@ -6,9 +6,19 @@ import { readJson, root, workspaceDirs } from './workspace.mjs'
 
 const dirs = workspaceDirs(['packages']).filter((dir) => readJson(`${dir}/package.json`).private !== true)
 
+const nameOf = (dir: string): string => readJson(`${dir}/package.json`).name
+
+type Declared = Map<string, { values: string[]; types: string[] }>
+let known: Declared | undefined
+
 /** What each package's types export: values, and names that are types only. */
-function declared(): Map<string, { values: string[]; types: string[] }> {
-  const entries = new Map(dirs.map((dir) => [join(root, dir, 'dist/index.d.ts'), readJson(`${dir}/package.json`).name]))
+function declared(): Declared {
+  known ??= readDeclarations()
+  return known
+}
+
+function readDeclarations(): Declared {
+  const entries = new Map(dirs.map((dir) => [join(root, dir, 'dist/index.d.ts'), nameOf(dir)]))
   const options: ts.CompilerOptions = {
     module: ts.ModuleKind.Node16,
     moduleResolution: ts.ModuleResolutionKind.Node16,
@@ -29,24 +39,34 @@ function declared(): Map<string, { values: string[]; types: string[] }> {
       }))
       const pick = (value: boolean) =>
         names.filter(({ flags }) => Boolean(flags & ts.SymbolFlags.Value) === value).map((one) => one.name)
-      return [name as string, { values: pick(true).sort(), types: pick(false).sort() }]
+      return [name, { values: pick(true).sort(), types: pick(false).sort() }]
     }),
   )
 }
 
-const loaded = (dir: string): string[] =>
-  JSON.parse(
-    execFileSync(
-      process.execPath,
-      ['--input-type=module', '-e', "console.log(JSON.stringify(Object.keys(await import('./dist/index.js')).sort()))"],
-      { cwd: join(root, dir), encoding: 'utf8' },
-    ),
-  )
+/** What each package exports to a Node of its own that loads `dist/{file}` like this. */
+function loaded(type: 'module' | 'commonjs', load: string, file: string): Map<string, string[]> {
+  const files = dirs.map((dir) => join(root, dir, 'dist', file))
+  const script = `(async () => {
+    const names = []
+    for (const file of ${JSON.stringify(files)}) names.push(Object.keys(${load}).sort())
+    console.log(JSON.stringify(names))
+  })()`
+  const said = execFileSync(process.execPath, [`--input-type=${type}`, '-e', script], { encoding: 'utf8' })
+  return new Map((JSON.parse(said) as string[][]).map((one, i) => [nameOf(dirs[i] as string), one]))
+}
+
+it('those who import and those who require get the names that the types declare', () => {
+  const values = new Map([...declared()].map(([name, one]) => [name, one.values]))
+  expect(loaded('module', 'await import(file)', 'index.js')).toEqual(values)
+  expect(loaded('commonjs', 'require(file)', 'index.cjs')).toEqual(values)
+  // Node finds a CommonJS module's names in its text: not those of every way to write it.
+  for (const [name, seen] of loaded('module', 'await import(file)', 'index.cjs'))
+    expect([name, values.get(name)?.filter((one) => !seen.includes(one))]).toEqual([name, []])
+})
 
 it('the names that packages export are those one has agreed to', async () => {
-  const names = declared()
-  for (const dir of dirs) expect(loaded(dir)).toEqual(names.get(readJson(`${dir}/package.json`).name)?.values)
-  const text = [...names].map(([name, { values, types }]) =>
+  const text = [...declared()].map(([name, { values, types }]) =>
     [name, ...values.map((one) => `  ${one}`), ...types.map((one) => `  type ${one}`)].join('\n'),
   )
   // A name that is missing here is gone for users; one that is new is there for good. Update: vitest -u

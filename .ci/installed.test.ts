@@ -36,6 +36,9 @@ const lowest = (range: string) => range.replace('^', '')
 
 const all = () => registry.packages.map(({ name }) => name)
 
+/** Milliseconds for an npm install of it all, on a machine that does other things too. */
+const ample = 240_000
+
 async function install(name: string, own: string[], beside: [string, string][], more: string[] = []): Promise<Project> {
   const project = newProject(name, programs, registry)
   projects.push(project)
@@ -67,7 +70,7 @@ describe('with the newest versions of what they run beside', () => {
     beside = [...ranges].map(([name, parts]) => [name, parts.at(-1) as string])
     const types = ['typescript', '@types/node'].map((name) => `${name}@${devDependencies[name]}`)
     project = await install('newest', all(), beside, [...types, '@types/express@5'])
-  })
+  }, ample)
 
   it('they do their work for those who import and for those who require', async () => {
     for (const said of await used(project, all(), beside)) expect(said).toEqual(everything)
@@ -110,24 +113,35 @@ describe('with the newest versions of what they run beside', () => {
     // Some mirrors of the registry do not answer audits.
     if (/audit endpoint returned an error|ENOAUDIT/.test(audit))
       console.log('npm audit: left out, the registry answers none')
-    else expect(JSON.parse(audit).metadata.vulnerabilities.total).toBe(0)
+    else expect(JSON.parse(audit.slice(audit.indexOf('{'))).metadata.vulnerabilities.total).toBe(0)
   })
 })
 
-it('with the lowest versions that they say they run with, they do their work', async () => {
-  const beside = [...ranges].map(([name, [first]]): [string, string] => [name, lowest(first as string)])
-  for (const said of await used(await install('lowest', all(), beside), all(), beside)) expect(said).toEqual(everything)
-})
+it(
+  'with the lowest versions that they say they run with, they do their work',
+  async () => {
+    const beside = [...ranges].map(([name, [first]]): [string, string] => [name, lowest(first as string)])
+    // It runs beside nothing, and brings much along.
+    const own = all().filter((name) => name !== '@modelgate/conformance')
+    for (const said of await used(await install('lowest', own, beside), own, beside)) expect(said).toEqual(everything)
+  },
+  ample,
+)
 
 it.each([
   ['newest versions of the older range', (older: string, _newer: string) => older],
   ['lowest versions of the newer range', (_older: string, newer: string) => lowest(newer)],
-])('with the %s, where there are two, they do their work', async (_name, pick) => {
-  const two = [...ranges].filter(([, parts]) => parts.length === 2)
-  const beside = two.map(([name, [older = '', newer = '']]): [string, string] => [name, pick(older, newer)])
-  expect(beside.map(([name]) => name)).toEqual(['express', '@hono/node-server'])
-  beside.push(['hono', '^4.0.0'])
-  const own = ['core', 'node', 'express', 'hono', 'tokens', 'console', 'testing'].map((name) => `@modelgate/${name}`)
-  for (const said of await used(await install('between', own, beside), own, beside))
-    expect(said).toEqual(hosts(['node:http', 'express', 'hono']))
-})
+])(
+  'with the %s, where there are two, they do their work',
+  async (_name, pick) => {
+    const two = [...ranges].filter(([, parts]) => parts.length === 2)
+    const beside = two.map(([name, [older = '', newer = '']]): [string, string] => [name, pick(older, newer)])
+    expect(beside.map(([name]) => name)).toEqual(['express', '@hono/node-server'])
+    beside.push(['hono', '^4.0.0'])
+    // Without Fastify, nothing that is brought along may need a newer Node than this: hence engine-strict.
+    const own = all().filter((name) => !/conformance|fastify/.test(name))
+    for (const said of await used(await install('between', own, beside, ['--engine-strict']), own, beside))
+      expect(said).toEqual([...hosts(['node:http', 'express', 'hono']), 'modelgate: defineConfig'])
+  },
+  ample,
+)

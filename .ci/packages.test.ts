@@ -1,13 +1,11 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { describe, expect, it } from 'vitest'
 import { packAll } from './packed/pack.mjs'
 import { readTarball } from './packed/tarball.mjs'
-import { readJson, root, workspaceDirs } from './workspace.mjs'
+import { readJson, workspaceDirs } from './workspace.mjs'
 
 interface Manifest {
   name: string
@@ -27,7 +25,7 @@ interface Manifest {
 }
 
 const packages = workspaceDirs(['packages'])
-  .map((dir) => ({ dir: join(root, dir), manifest: readJson(`${dir}/package.json`) as Manifest }))
+  .map((dir) => ({ manifest: readJson(`${dir}/package.json`) as Manifest }))
   .filter(({ manifest }) => manifest.private !== true)
 const packed = new Map((await packAll()).map((one) => [one.name, one]))
 
@@ -37,21 +35,11 @@ const ofTarball = (name: string) => {
   return { ...one, manifest: one.manifest as unknown as Manifest, bytes: readFileSync(one.tarball) }
 }
 
-/** The names that a build exports to a Node of its own. */
-const exported = (dir: string, type: 'module' | 'commonjs', load: string): string[] =>
-  JSON.parse(
-    execFileSync(
-      process.execPath,
-      [`--input-type=${type}`, '-e', `${load} console.log(JSON.stringify(Object.keys(m).sort()))`],
-      { cwd: dir, encoding: 'utf8' },
-    ),
-  )
-
 it('all packages share one version', () => {
   expect([...new Set(packages.map(({ manifest }) => manifest.version))]).toHaveLength(1)
 })
 
-describe.each(packages)('$manifest.name', ({ dir, manifest: { name, ...manifest } }) => {
+describe.each(packages)('$manifest.name', ({ manifest: { name, ...manifest } }) => {
   it('is published with its builds in place of its sources', () => {
     const { '@modelgate/source': source, ...published } = manifest.exports['.'] as { '@modelgate/source': string }
     expect(source).toBe('./src/index.ts')
@@ -98,14 +86,5 @@ describe.each(packages)('$manifest.name', ({ dir, manifest: { name, ...manifest 
     const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(ofTarball(name).bytes)))
     expect(analysis.types).toMatchObject({ kind: 'included' })
     expect('problems' in analysis && analysis.problems).toEqual([])
-  })
-
-  it('gives import and require the same names', () => {
-    const names = exported(dir, 'module', "import * as m from './dist/index.js';")
-    expect(names.length).toBeGreaterThan(0)
-    expect(exported(dir, 'commonjs', "const m = require('./dist/index.cjs');")).toEqual(names)
-    // Node finds a CommonJS module's names in its text: not those of every way to write it.
-    const seen = exported(dir, 'module', "import * as m from './dist/index.cjs';")
-    expect(seen).toEqual(expect.arrayContaining(names))
   })
 })

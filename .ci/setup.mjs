@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
 import { alone } from './alone.mjs'
-import { digest, filesBelow, readJson, root, run, workspaceDirs } from './workspace.mjs'
+import { buildLock, digest, filesBelow, readJson, root, run, workspaceDirs } from './workspace.mjs'
 
 const stampFile = join(root, 'node_modules/.cache/modelgate-setup.json')
 const dist = ['index.js', 'index.cjs', 'index.d.ts', 'index.d.cts']
@@ -176,10 +176,9 @@ try {
   // Who packs has dependencies already, and may be at work on what they are to become.
   if (!process.argv.includes('--no-install')) await install(stamps, dirs)
   if (isStale(stamps, dirs)) {
-    const lock = join(root, 'node_modules/.cache/modelgate-setup.lock')
     // Two builds of a package would take each other's files away.
     await alone(
-      lock,
+      buildLock,
       () => build(readStamps(), dirs),
       (holder) => say(`waiting for the process ${holder}, which is building …`),
     )

@@ -3,49 +3,54 @@
 //
 //   npm run stranger                    all of them
 //   npm run stranger -- README.md …     some
+//   npm run stranger -- --json FILE     and writes a row for each page
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
 import { read } from './docs/blocks.mjs'
-import { follow, formats } from './docs/follow.mjs'
+import { follow, unanswered } from './docs/follow.mjs'
 import { followed } from './docs/followed.mjs'
 import { providersAtHome } from './packed/at-home.mjs'
 import { packedRegistry } from './packed/registry.mjs'
 
-const chosen = process.argv.slice(2)
-const queue = [...(chosen.length > 0 ? chosen : followed)]
-const total = queue.length
+const { values, positionals } = parseArgs({ options: { json: { type: 'string' } }, allowPositionals: true })
+const queue = positionals.length > 0 ? positionals : [...followed]
 
 const registry = await packedRegistry()
 const home = await providersAtHome()
-const surroundings = { env: registry.env, home: home.port }
-let failed = 0
 
-/** @param {string} page */
+/** Prints what came of a page, and returns what went wrong. @param {string} page */
 async function visit(page) {
   const began = performance.now()
-  const { answers, steps } = await follow(page, read(page), surroundings)
-  const silent = formats.filter(
-    (format) => !answers.some((one) => one.format === format && /\w/.test(one.text) && one.text !== 'undefined'),
-  )
-  if (silent.length > 0) throw new Error(`${page}: no answer by ${silent.join(', ')}`)
-  const seconds = ((performance.now() - began) / 1000).toFixed(1)
-  console.log(`${page}: ${steps} steps, ${answers.length} answers, ${seconds} s`)
-  for (const { format, text } of answers) console.log(`  ${format}: ${text.slice(0, 100)}`)
+  try {
+    const { answers, steps } = await follow(page, read(page), { env: registry.env, home: home.port })
+    const seconds = ((performance.now() - began) / 1000).toFixed(1)
+    console.log(`${page}: ${steps} steps, ${answers.length} answers, ${seconds} s`)
+    for (const { format, text } of answers) console.log(`  ${format}: ${text.slice(0, 100)}`)
+    const silent = unanswered(answers)
+    if (silent.length === 0) return undefined
+    console.log(`${page}: FAILED: no answer by ${silent.join(', ')}`)
+    return `no answer by ${silent.join(', ')}`
+  } catch (error) {
+    const told = String(error instanceof Error ? error.message : error)
+    console.log(`${page}: FAILED\n  ${told.replaceAll('\n', '\n  ')}`)
+    return told
+  }
 }
+
+/** @type {{ page: string, held: number, short: number, told?: string }[]} */
+const rows = []
 
 async function walk() {
   for (let page = queue.shift(); page !== undefined; page = queue.shift()) {
-    try {
-      await visit(page)
-    } catch (error) {
-      failed++
-      console.log(
-        `${page}: FAILED\n  ${String(error instanceof Error ? error.message : error).replaceAll('\n', '\n  ')}`,
-      )
-    }
+    const told = await visit(page)
+    rows.push(told === undefined ? { page, held: 1, short: 0 } : { page, held: 0, short: 1, told })
   }
 }
 
 await Promise.all([walk(), walk()])
 await home.close()
 await registry.close()
-console.log(`${total - failed} passed, ${failed} failed`)
+if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows, null, 2)}\n`)
+const failed = rows.filter(({ short }) => short > 0).length
+console.log(`${rows.length - failed} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1

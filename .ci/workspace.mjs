@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
+/** Held by whoever writes packages' builds, or reads them all. */
+export const buildLock = join(root, 'node_modules/.cache/modelgate-setup.lock')
+
 /** @param {string} file relative to the root */
 export const readJson = (file) => JSON.parse(readFileSync(join(root, file), 'utf8'))
 

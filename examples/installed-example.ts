@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -9,7 +9,7 @@ import { strangersEnv } from '../.ci/packed/project.mjs'
 import { packedRegistry } from '../.ci/packed/registry.mjs'
 
 /** Not below a node_modules, where Next.js compiles nothing; and outside of this repository nothing else is found. */
-const cache = join(tmpdir(), `modelgate-examples-${userInfo().username}`)
+const cache = join(tmpdir(), `modelgate-examples-${process.getuid?.() ?? ''}`)
 
 /**
  * The folder of an example as a stranger has it: a copy with what `npm install` puts there, this project's packages as they would be
@@ -39,17 +39,29 @@ export async function installedExample(name: string): Promise<string | undefined
 
 /** Into a folder of this process first: what is under its own name is whole, whoever else installs or is cut off. */
 async function install(source: string, folder: string, env: Record<string, string>): Promise<void> {
-  const [name] = basename(folder).split(/-(?=[^-]*$)/)
-  mkdirSync(cache, { recursive: true, mode: 0o700 })
-  for (const old of readdirSync(cache)) if (old.startsWith(`${name}-`)) rmSync(join(cache, old), { recursive: true })
   const unfinished = `${folder}-${process.pid}`
+  mkdirSync(cache, { recursive: true, mode: 0o700 })
+  const name = basename(source)
+  for (const old of readdirSync(cache))
+    if (old.startsWith(`${name}-`) && !isInTheMaking(old)) rmSync(join(cache, old), { recursive: true, force: true })
   copy(source, unfinished)
   await promisify(execFile)('npm', ['install', '--prefer-offline', '--no-package-lock', '--loglevel=error'], {
     cwd: unfinished,
     env: strangersEnv(env),
     shell: process.platform === 'win32',
   })
-  renameSync(unfinished, folder)
+  if (existsSync(folder)) rmSync(unfinished, { recursive: true })
+  else renameSync(unfinished, folder)
+}
+
+/** By a process that runs. */
+function isInTheMaking(folder: string): boolean {
+  const [, pid] = /-[0-9a-f]{16}-(\d+)$/.exec(folder) ?? []
+  try {
+    return pid !== undefined && process.kill(Number(pid), 0)
+  } catch {
+    return false
+  }
 }
 
 const copy = (source: string, folder: string): void =>

@@ -113,7 +113,7 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     await sessions.close()
     await provider.close()
     await redis.close()
-    rmSync(folder, { recursive: true })
+    for (const made of [folder, logFolder()]) if (made !== '') rmSync(made, { recursive: true })
   })
   beforeEach(() => fake.reset())
 

@@ -84,9 +84,10 @@ function linked(type: string, folder: string, places: Places): string {
 function memberLines(members: readonly Member[], depth: number, folder: string, places: Places): string[] {
   const indent = '  '.repeat(depth)
   return members.flatMap(({ name, type, doc, members }) => {
+    const [, head = '', of = ''] = /^([^(]+)(.*)$/s.exec(name) ?? [name, name]
     const told = doc === '' ? '' : `  \n${doc}`.replaceAll('\n', `\n${indent}  `)
     return [
-      `${indent}- **\`${name}\`**: ${linked(type, folder, places)}${told}`,
+      `${indent}- **\`${head}\`**${of === '' ? '' : ` ${linked(of, folder, places)}`}: ${linked(type, folder, places)}${told}`,
       ...memberLines(members, depth + 1, folder, places),
     ]
   })
@@ -126,7 +127,7 @@ function entryLines(entry: Entry, folder: string, places: Places): string[] {
 }
 
 const generated =
-  '<!-- Generated from the docstrings in the sources: UPDATE_DOCS=1 npx vitest run .ci/docs/api.test.ts -->'
+  '<!-- Generated from the docstrings in the sources: UPDATE_DOCS=1 npx vitest run --config vitest.workspace.ts .ci/docs/api.test.ts -->'
 
 function packagePage(one: PackageApi, places: Places): string {
   const { name, folder, description, entries } = one

@@ -15,7 +15,7 @@ declare const recordedBytes: Uint8Array
 type Handler = (request: Request) => Response | Promise<Response>
 declare const Bun: { serve(options: { port?: number; idleTimeout?: number; fetch: Handler }): unknown }
 declare const Deno: { serve(options: { port?: number }, handler: Handler): unknown }
-declare const app: import('express').Express & import('fastify').FastifyInstance & import('hono').Hono
+declare const app: import('express').Express
 `
 
 /** The conformance package depends on everything that documents import. */

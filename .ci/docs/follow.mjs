@@ -13,12 +13,15 @@ import { blocksIn } from './blocks.mjs'
 /** The port that all pages speak of. */
 const pagePort = 8787
 
+/** Nothing takes so long, but what hangs: so that it is said which block that was. */
+const patienceMs = 150_000
+
 /** One command that serves until it is stopped. */
 const serving =
   /^(?:[A-Z_]+=\S+ +)*(?:node (?:--\S+ +)*(?:\S*server\S*|--watch \S+)|npx modelgate(?: +(?:start|--(?!help|version)\S+(?: +[^-\s]\S*)?))*)(?: *#.*)?$/
 
 /** The four formats as pages print what each SDK was answered. */
-export const formats = ['chat completions', 'responses', 'messages', 'generateContent']
+const formats = ['chat completions', 'responses', 'messages', 'generateContent']
 
 /**
  * @typedef {{ page: string, answers: { format: string, text: string }[], steps: number }} Followed
@@ -78,6 +81,12 @@ export async function follow(page, text, { env, home }) {
   }
   return { page, answers: answersIn(said), steps }
 }
+
+/** The formats whose SDK was answered nothing, or not asked. @param {Followed['answers']} answers */
+export const unanswered = (answers) =>
+  formats.filter(
+    (format) => !answers.some((one) => one.format === format && /\w/.test(one.text) && one.text !== 'undefined'),
+  )
 
 /** Where no package.json lies above a new folder: npm would take that one's for the reader's project. */
 function emptyPlace() {
@@ -169,11 +178,18 @@ function openTerminal(folder, settings, env) {
       printed = ''
       // Programs must not read what is pasted next. A command that fails ends the shell.
       shell.stdin.write(`source ${script} </dev/null 2>&1; echo; echo "${done}"\n`)
-      while (!printed.includes(done) && !ended) {
+      let late = false
+      const patience = setTimeout(() => {
+        late = true
+        wake()
+      }, patienceMs)
+      while (!printed.includes(done) && !ended && !late) {
         await new Promise((resolve) => {
           wake = () => resolve(undefined)
         })
       }
+      clearTimeout(patience)
+      if (late) throw new Error(`this does not come to an end:\n${text}It printed:\n${printed.trim()}`)
       if (ended) throw new Error(`this failed:\n${text}It printed:\n${printed.trim()}`)
       return printed.slice(0, printed.indexOf(done))
     },
@@ -211,7 +227,12 @@ async function serve(command, folder, env, port) {
       resolve(undefined)
     })
   })
+  const began = performance.now()
   while (!(await accepts(port))) {
+    if (performance.now() - began > patienceMs) {
+      killGroup(child.pid, 'SIGKILL')
+      throw new Error(`this does not listen on port ${pagePort}:\n${command}It printed:\n${printed.trim()}`)
+    }
     if (over) throw new Error(`this ended before it served:\n${command}It printed:\n${printed.trim()}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }

@@ -3,7 +3,7 @@ import * as core from '../../packages/core/src/index.ts'
 import { isAtHome } from '../packed/at-home.cjs'
 import { providersAtHome } from '../packed/at-home.mjs'
 import { documentedMakers } from '../upstreams-document.ts'
-import { follow } from './follow.mjs'
+import { follow, unanswered } from './follow.mjs'
 
 // What is followed here needs no package: the pages themselves are followed by stranger.mjs, from packed ones.
 
@@ -78,6 +78,12 @@ console.log('responses:', (await fetch('https://api.openai.com/v1/models', { hea
   ])('is caught with %s', async (_, page, told) => {
     await expect(followed(...page)).rejects.toThrow(told)
   })
+})
+
+it('knows which SDK was not answered', async () => {
+  const said = ['chat completions: Hello', 'responses: undefined', 'messages: ', 'generateContent: Hi'].join('\\n')
+  const { answers } = await followed(block('sh', `printf '${said}\\n'`))
+  expect(unanswered(answers)).toEqual(['responses', 'messages'])
 })
 
 it('has every provider of the catalog at home', () => {

@@ -6,5 +6,5 @@ export const followed = [
   'docs/getting-started/hono.md',
   'docs/getting-started/node.md',
   'docs/getting-started/in-process.md',
-  'docs/cli.md',
+  'docs/getting-started/server.md',
 ]

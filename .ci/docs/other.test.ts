@@ -18,6 +18,9 @@ type Check = (text: string, page: string) => string | undefined
 
 const has = (program: string): boolean => spawnSync(program, ['-v']).error === undefined
 
+/** It may be where only root looks. */
+const nginxProgram = ['nginx', '/usr/sbin/nginx'].find(has)
+
 /** Whether a program that reads the text takes it. */
 const takes = (program: string, args: readonly string[], text: string): string | undefined => {
   const { status, stderr, error } = spawnSync(program, args, { input: text, encoding: 'utf8' })
@@ -25,7 +28,7 @@ const takes = (program: string, args: readonly string[], text: string): string |
 }
 
 /** A server's part of a configuration, in a whole one: other ports, and no certificate, which is the reader's. */
-function nginx(text: string): string | undefined {
+function nginx(program: string, text: string): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-nginx-'))
   const file = join(folder, 'nginx.conf')
   const part = text
@@ -36,7 +39,7 @@ function nginx(text: string): string | undefined {
     file,
     /^\s*http\s*\{/m.test(part) ? `${logs}\n${part}` : `${logs} events {}\nhttp { access_log off;\n${part}\n}`,
   )
-  const { status, stderr } = spawnSync('nginx', ['-t', '-p', folder, '-c', file], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync(program, ['-t', '-p', folder, '-c', file], { encoding: 'utf8' })
   rmSync(folder, { recursive: true })
   return status === 0 ? undefined : stderr
 }
@@ -52,7 +55,7 @@ const checks: Record<string, Check> = {
   ini: (text) => (Object.keys(parseEnv(text)).length > 0 ? undefined : 'no line KEY=value'),
   python: (text) =>
     has('python3') ? takes('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], text) : undefined,
-  nginx: (text) => (has('nginx') ? nginx(text) : undefined),
+  nginx: (text) => (nginxProgram === undefined ? undefined : nginx(nginxProgram, text)),
   dockerfile: (text, page) => {
     const lines = text
       .replaceAll(/\\\n\s*/g, ' ')
@@ -86,8 +89,11 @@ function complaint({ language, text, place, page }: Block): string[] {
 const others = blocks.filter((block) => !isCode(block) && block.mark?.kind !== 'shown only')
 
 describe('blocks that are no JavaScript', () => {
-  for (const program of ['python3', 'nginx'])
-    if (!has(program)) console.log(`no ${program} here: its blocks are not parsed`)
+  const lacks = [
+    ...['python3', 'curl'].filter((program) => !has(program)),
+    ...(nginxProgram === undefined ? ['nginx'] : []),
+  ]
+  for (const program of lacks) console.log(`no ${program} here: its blocks are not tried`)
 
   it('are in languages that somebody looks at', () => {
     const known = new Set([...Object.keys(checks), ...shown])
@@ -111,13 +117,13 @@ describe('blocks that are no JavaScript', () => {
     ['sh', 'npm run dance'],
     ['sh', 'npm install @modelgate/telepathy'],
     ...(has('python3') ? [['python', 'def f(:']] : []),
-    ...(has('nginx') ? [['nginx', 'server { listen 80; proxy_bufering off; }']] : []),
+    ...(nginxProgram !== undefined ? [['nginx', 'server { listen 80; proxy_bufering off; }']] : []),
   ])('would be caught: %s %s', (language = '', text = '') => {
     expect(complaint({ language, text, place: 'here:1', page: 'here' })).toEqual([expect.stringContaining('here:1: ')])
   })
 })
 
-describe('calls by curl', () => {
+describe.runIf(has('curl'))('calls by curl', () => {
   it('are answered', async () => {
     const calls = others.filter(
       ({ text, language, page }) => language === 'sh' && isCurl(text) && !followed.includes(page),

@@ -11,14 +11,15 @@ import { pathToFileURL } from 'node:url'
 /**
  * @typedef {{
  *   cwd: string, entry: string, fragment: boolean, mounts: boolean, prefixes: string[], declared: string[],
- *   host: 'express' | 'fastify' | 'hono', runtime?: 'Bun' | 'Deno', env: Record<string, string>,
+ *   runtime?: 'Bun' | 'Deno', env: Record<string, string>,
  * }} Job
  */
 
 const { ports } = createRequire(import.meta.url)('../packed/at-home.cjs')
 /** What pages import, from a folder where it can be: see run.ts. */
-const { createGateway, openai, anthropic, gemini, nodeListener, createFakeProvider, express, fastify, Hono } =
-  await import(pathToFileURL(argv[2] ?? '').href)
+const { createGateway, openai, anthropic, gemini, nodeListener, createFakeProvider, express } = await import(
+  pathToFileURL(argv[2] ?? '').href
+)
 
 /** The port that all pages speak of. */
 const pagePort = 8787
@@ -105,9 +106,6 @@ const anything = new Proxy(/** @returns {unknown} */ () => anything, {
   apply: () => anything,
 })
 
-/** @param {Job['host']} host */
-const newApp = (host) => (host === 'express' ? express() : host === 'fastify' ? fastify() : new Hono())
-
 /** @param {Job} job */
 function prepare(job) {
   faults = []
@@ -130,7 +128,7 @@ function prepare(job) {
           models: { 'gpt-*': 'openai', 'claude-*': 'claude' },
           provider: createFakeProvider(),
           recordedBytes: new TextEncoder().encode('data: {}\n\n'),
-          app: newApp(job.host),
+          app: express(),
         }
       : {}),
     ...Object.fromEntries(job.declared.map((name) => [name, anything])),

@@ -18,8 +18,6 @@ export { anthropic, createGateway, gemini, openai } from '@modelgate/core'
 export { nodeListener } from '@modelgate/node'
 export { createFakeProvider } from '@modelgate/testing'
 export { default as express } from 'express'
-export { default as fastify } from 'fastify'
-export { Hono } from 'hono'
 `
 
 /** What a page may take for set, and its reader has of their own. */
@@ -69,7 +67,6 @@ function job(block: Block, all: readonly Block[], cwd: string) {
   const typed = block.language.startsWith('t')
   const [entry, text] = runnable(block.file ?? (typed ? 'fragment.ts' : 'fragment.js'), block)
   put(entry, text)
-  const about = `${block.page}\n${block.text}`
   return {
     cwd,
     entry: join(cwd, entry),
@@ -81,7 +78,6 @@ function job(block: Block, all: readonly Block[], cwd: string) {
       '/ai',
     ],
     declared: [...block.text.matchAll(/^declare (?:const|let|function) (\w+)/gm)].map(([, name]) => name),
-    host: /fastify/i.test(about) ? 'fastify' : /hono/i.test(about) ? 'hono' : 'express',
     runtime: /\b(Bun|Deno)\.serve\b/.exec(block.text)?.[1],
     env: { ...environment, ...parseEnv(files.get('.env')?.text ?? '') },
   }

@@ -1,9 +1,9 @@
 // Every public package as the tarball that would be published. A package whose files have not changed is not packed again,
 // whoever asks; several processes may ask at once.
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { alone } from '../alone.mjs'
-import { digest, filesBelow, readJson, root, run, workspaceDirs } from '../workspace.mjs'
+import { buildLock, digest, filesBelow, readJson, root, run, workspaceDirs } from '../workspace.mjs'
 import { readTarball } from './tarball.mjs'
 
 /** Where tarballs and npm's own cache are kept: it goes when node_modules goes. */
@@ -18,19 +18,34 @@ const publicPackages = () =>
     .filter((manifest) => manifest.private !== true)
 
 /**
- * Builds what is stale, packs what is stale.
+ * Builds what is stale, packs what is stale. Each package comes after those that it depends on.
  * @returns {Promise<Packed[]>}
  */
 export async function packAll() {
-  return alone(join(cache, 'lock'), async () => {
-    await build()
+  await build()
+  return alone(buildLock, async () => {
     const packages = publicPackages().map(({ name, dir }) => ({ name, dir, tarball: join(cache, `${stamp(dir)}.tgz`) }))
     await pack(packages.filter(({ tarball }) => !existsSync(tarball)))
-    return packages.map(({ name, tarball }) => {
+    const packed = packages.map(({ name, tarball }) => {
       const manifest = JSON.parse(String(readTarball(tarball).get('package.json')))
       return { name, version: manifest.version, tarball, manifest }
     })
+    return inOrder(packed)
   })
+}
+
+/** @param {Packed[]} packages */
+function inOrder(packages) {
+  const byName = new Map(packages.map((one) => [one.name, one]))
+  /** @type {Set<Packed>} */
+  const ordered = new Set()
+  const add = (/** @type {Packed | undefined} */ one) => {
+    if (one === undefined || ordered.has(one)) return
+    for (const name of Object.keys(Object(one.manifest.dependencies))) add(byName.get(name))
+    ordered.add(one)
+  }
+  for (const one of packages) add(one)
+  return [...ordered]
 }
 
 /** Builds what is stale, unless whoever runs the tests has seen to it. */
@@ -56,6 +71,7 @@ function stamp(/** @type {string} */ dir) {
 async function pack(packages) {
   if (packages.length === 0) return
   const { packageManager } = readJson('package.json')
+  mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, 'packing-'))
   const filters = packages.flatMap(({ dir }) => ['--filter', `./${dir}`])
   // `%s` is the name with its `@` and `/` taken out: what is below `modelgate-`, and `modelgate` itself.

@@ -59,6 +59,16 @@ it.each([
   expect(world.said()).toBe('')
 })
 
+it.each([
+  ['upstreams: { a: null }, models: {}', 'upstreams.a is no upstream: make it with openai()'],
+  ["upstreams: { a: { baseURL: 'x' } }, models: { m: 'a' }", 'upstreams.a is no upstream'],
+  ["upstreams: {}, models: { m: 'a' }", 'upstreams is empty'],
+])('a start with { %s } names the file and what to write', async (text, words) => {
+  const world = createWorld({ 'modelgate.config.mjs': `export default { ${text} }` })
+  expect(await world.run('start', '--port', '0')).toBe(1)
+  expect(world.complained()).toContain(`modelgate: modelgate.config.mjs: ${words}`)
+})
+
 it('tokens are issued where the configuration has them', async () => {
   const world = createWorld({ 'modelgate.config.json': '{ "data": "kept" }' })
   expect(await world.run('tokens', 'issue', '--name', 'laptop', '--json')).toBe(0)

@@ -2,8 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach } from 'vitest'
+import { commands } from './commands.ts'
 import { main } from './main.ts'
 import type { Env, World } from './world.ts'
+
+// Loaded here, what commands load when they are called takes no test's time.
+await Promise.all([
+  ...Object.values(commands).map(({ load }) => load()),
+  ...[import('@modelgate/console'), import('@modelgate/otel'), import('@modelgate/testing'), import('jiti')],
+])
 
 const folders: string[] = []
 afterEach(() => {

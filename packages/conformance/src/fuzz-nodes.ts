@@ -33,7 +33,7 @@ export function nodeOf(value: Json): Node {
   return leaf(JSON.stringify(value))
 }
 
-export function textOfNode(node: Node): string {
+function textOfNode(node: Node): string {
   if (node.kind === 'leaf') return node.text
   if (node.kind === 'list') return `[${node.items.map(textOfNode).join(',')}]`
   return `{${node.members.map(({ key, value }) => `${key}:${textOfNode(value)}`).join(',')}}`

@@ -93,7 +93,7 @@ export interface StreamTold {
   readonly broken: readonly number[]
 }
 
-export function readTold(format: Format, bytes: Uint8Array): StreamTold {
+function readTold(format: Format, bytes: Uint8Array): StreamTold {
   const events = readSse(bytes)
   const told = { events, successes: [] as number[], errors: [] as number[], broken: [] as number[] }
   for (const [place, { data, event }] of events.entries()) {
@@ -119,7 +119,7 @@ export interface Allowed {
 /**
  * @param passed the client gets the upstream's own events, and sees by itself what is broken in them
  */
-export function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): Allowed {
+function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): Allowed {
   const { events, successes: named, broken } = readTold(format, bytes)
   const places = (holds: (value: Json | undefined, event: string) => boolean): number[] =>
     events.flatMap(({ data, event }, place) => (holds(parseJson(data.trim()), event) ? [place] : []))

@@ -39,7 +39,7 @@ const thrown: readonly unknown[] = [
   Object.freeze(new Error('frozen')),
 ]
 
-export const endings: readonly Ending[] = [
+const endings: readonly Ending[] = [
   ...Array.from({ length: 40 }, () => 'end' as const),
   'hang',
   'no answer',

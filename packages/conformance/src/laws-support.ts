@@ -13,7 +13,7 @@ import { createReport } from '../../core/src/losses.ts'
 import { parseJson } from './json.ts'
 import { parsedInput } from './reading.ts'
 
-export const target: TargetTraits = { model: 'demo', quirks: {} }
+const target: TargetTraits = { model: 'demo', quirks: {} }
 
 /** A context with a clock that stands still and ids that count. */
 export function createContext(): CodecContext & { readonly target: TargetTraits } {
@@ -22,7 +22,7 @@ export function createContext(): CodecContext & { readonly target: TargetTraits 
 }
 
 /** A client that asked for everything there is to see. */
-export const asked: ModelRequest = {
+const asked: ModelRequest = {
   model: 'demo',
   turns: [{ role: 'user', parts: [{ type: 'text', text: 'hello' }] }],
   stream: true,

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject, listOf, numberOf, objectOf, parse
 import { type Answer, eventData, type Totals, withUsage } from './reading.ts'
 
 /** Thoughts are counted beside the candidates, what tools added beside the prompt. */
-export function geminiUsage(value: Json | undefined): Totals | undefined {
+function geminiUsage(value: Json | undefined): Totals | undefined {
   const usage = objectOf(value)
   const prompt = numberOf(usage.promptTokenCount)
   if (prompt === undefined) return undefined

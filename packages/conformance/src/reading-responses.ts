@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, listOf, numberOf, objectOf, parseJson, textOf } from './json.ts'
 import { type Answer, eventData, parsedInput, type Totals, withUsage } from './reading.ts'
 
-export function responsesUsage(value: Json | undefined): Totals | undefined {
+function responsesUsage(value: Json | undefined): Totals | undefined {
   const usage = objectOf(value)
   const input = numberOf(usage.input_tokens)
   const output = numberOf(usage.output_tokens)

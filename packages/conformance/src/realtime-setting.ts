@@ -65,7 +65,7 @@ export const realtimeServers: readonly { readonly name: string; start(gateway: G
   },
 ]
 
-export async function listening(server: Server): Promise<Server> {
+async function listening(server: Server): Promise<Server> {
   if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
   return server
 }

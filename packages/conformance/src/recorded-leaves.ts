@@ -10,7 +10,7 @@ interface Leaf {
 const step = (name: string | number): string => `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 /** Every text of a body; what is JSON within a text counts as the texts within it. */
-export function leavesOf(value: unknown, path = ''): Leaf[] {
+function leavesOf(value: unknown, path = ''): Leaf[] {
   if (typeof value === 'string') {
     const inner = /^\s*[{[]/.test(value) ? parseJson(value) : undefined
     return inner === undefined ? [{ path, text: value }] : insideOf(inner, () => path)

@@ -27,7 +27,7 @@ export interface Scenario {
   readonly attempts: number
 }
 
-export const scenarios: Readonly<Record<string, Scenario>> = {
+const scenarios: Readonly<Record<string, Scenario>> = {
   ok: { deeds: ['ok'], route: 'm', outcome: 'finished', attempts: 1 },
   'ok, streamed': { deeds: ['ok'], route: 'm', stream: true, outcome: 'finished', attempts: 1 },
   retry: { deeds: ['500', 'ok'], route: 'm', outcome: 'finished', attempts: 2 },

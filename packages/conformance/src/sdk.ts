@@ -26,16 +26,27 @@ const options = ({ fetch, token = 'client-token', timeoutMs = 60_000 }: Place) =
 
 /** The official clients, base URL changed and nothing else (retries are off: a suite wants to see the first failure). */
 export const openaiClient = (place: Place): OpenAI =>
-  new OpenAI({ ...options(place), baseURL: `${place.origin ?? 'http://gateway.test'}/v1` })
+  new OpenAI({
+    ...options(place),
+    // Whose environment this is has said so of another server.
+    organization: null,
+    project: null,
+    adminAPIKey: null,
+    baseURL: `${place.origin ?? 'http://gateway.test'}/v1`,
+  })
 export const anthropicClient = (place: Place): Anthropic =>
   new Anthropic({ ...options(place), baseURL: place.origin ?? 'http://gateway.test' })
 export const googleClient = ({ origin = 'http://gateway.test', fetch, token = 'client-token' }: Place): GoogleGenAI =>
-  new GoogleGenAI({ apiKey: token, httpOptions: { baseUrl: origin, ...(fetch === undefined ? {} : { fetch }) } })
+  new GoogleGenAI({
+    apiKey: token,
+    vertexai: false,
+    httpOptions: { baseUrl: origin, ...(fetch === undefined ? {} : { fetch }) },
+  })
 
 const usageOf = (usage: Answer['usage']): Pick<Answer, 'usage'> => (usage === undefined ? {} : { usage })
 
 /** What the OpenAI SDK makes of an answer to this body, by its own accumulator where it streams. */
-export async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
+async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
   let reasoning = ''
   let details = ''
   let usage: Answer['usage']
@@ -74,7 +85,7 @@ export async function askChat(client: OpenAI, body: JsonObject): Promise<Answer>
 }
 
 /** What the Anthropic SDK makes of an answer to this body, by its own accumulator where it streams. */
-export async function askMessages(client: Anthropic, body: JsonObject): Promise<Answer> {
+async function askMessages(client: Anthropic, body: JsonObject): Promise<Answer> {
   const message =
     body.stream === true
       ? await client.messages.stream(body as unknown as Anthropic.MessageStreamParams).finalMessage()
@@ -92,7 +103,7 @@ export async function askMessages(client: Anthropic, body: JsonObject): Promise<
 }
 
 /** What the Google SDK makes of an answer; it has no accumulator of its own. The body is the wire's, the model beside it. */
-export async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonObject): Promise<Answer> {
+async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonObject): Promise<Answer> {
   const { contents, generationConfig, ...rest } = body
   const config = { ...objectOf(generationConfig), ...rest }
   const parameters = { model: textOf(model), contents, config } as unknown as GenerateContentParameters
@@ -106,7 +117,7 @@ export async function askGemini(client: GoogleGenAI, { model, stream, ...body }:
 }
 
 /** What the OpenAI SDK makes of an answer to this body on responses, by its own accumulator where it streams. */
-export async function askResponses(client: OpenAI, body: JsonObject): Promise<Answer> {
+async function askResponses(client: OpenAI, body: JsonObject): Promise<Answer> {
   const response =
     body.stream === true
       ? await client.responses.stream(body as unknown as Parameters<typeof client.responses.stream>[0]).finalResponse()

@@ -22,7 +22,7 @@ export function* cut(bytes: Uint8Array, cuts: Cuts): Generator<Uint8Array> {
 }
 
 /** A body that is pulled chunk by chunk, and can end in a broken connection. */
-export function bodyOf(chunks: Iterator<Uint8Array>, breaks?: Error): ReadableStream<Uint8Array> {
+function bodyOf(chunks: Iterator<Uint8Array>, breaks?: Error): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {

@@ -5,22 +5,14 @@ import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
 import type { Match, Route } from './routes.ts'
 import type { Transport } from './transport.ts'
 
-/** What Workers hand to whoever answers a request, as far as it is of use here. */
-export interface CallContext {
-  /** Keeps what runs for the request alive until `work` is done, even if the client has gone. */
-  waitUntil?(work: Promise<unknown>): void
-}
-
 /** What `createGateway` returns: a frozen object of bound functions. */
 export interface Gateway {
   /**
    * Answers any request; a path the gateway does not know gets a JSON 404. Takes what the global `fetch` takes, so that it
    * can be given to an SDK in its place, and what runtimes give their handlers (`export default { fetch: gateway.fetch }`).
    * Rejects only for arguments that are no request, and like `fetch` with the reason of `init.signal` once that is aborted.
-   *
-   * @param context of a Worker: with it `onFinish` is told also of calls whose client has left
    */
-  fetch(input: Request | URL | string, init?: RequestInit, context?: CallContext): Promise<Response>
+  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>
   /** Whether the gateway answers this method and path; null: the host goes on. A known path with a wrong method matches and is answered 405. */
   match(method: string, path: string): Match | null
   /**

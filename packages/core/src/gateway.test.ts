@@ -232,20 +232,6 @@ describe('onFinish', () => {
     expect((await reply).status).toBe(499)
     expect(finished).toMatchObject([{ outcome: 'aborted' }])
   })
-
-  it('is waited for by a runtime that would end with the client what runs for it', async () => {
-    const { gateway, finished } = setUp({ a: asJson(completion) })
-    const waited: Promise<unknown>[] = []
-    const request = new Request('http://gw/v1/chat/completions', {
-      method: 'POST',
-      headers: { authorization: 'Bearer good', 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'real', messages: [{ role: 'user', content: 'hi' }] }),
-    })
-    void gateway.fetch(request, {}, { waitUntil: (work) => void waited.push(work) })
-    await Promise.all(waited)
-    expect(waited).toHaveLength(1)
-    expect(finished).toMatchObject([{ outcome: 'finished' }])
-  })
 })
 
 describe('auth that never answers', () => {

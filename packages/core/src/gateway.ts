@@ -6,7 +6,7 @@ import type { Explanation } from './explain.ts'
 import type { Codec, WireCodec } from './formats/codec.ts'
 import type { JsonObject } from './formats/ir.ts'
 import { wireCodecOf } from './formats/wire.ts'
-import type { CallContext, Gateway } from './gateway-types.ts'
+import type { Gateway } from './gateway-types.ts'
 import { generate } from './generate.ts'
 import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
@@ -236,11 +236,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     get routes() {
       return current.routes
     },
-    async fetch(input: Request | URL | string, init?: RequestInit, context?: CallContext): Promise<Response> {
+    async fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
       const request = requestOf(input, init)
-      const replying = handle(toInbound(request))
-      context?.waitUntil?.(replying)
-      const response = toResponse(await replying, request.method, request.signal)
+      const response = toResponse(await handle(toInbound(request)), request.method, request.signal)
       // An SDK that calls this in place of `fetch`, and leaves, expects of it what `fetch` does then.
       if (init?.signal?.aborted) throw init.signal.reason
       return response

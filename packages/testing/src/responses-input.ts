@@ -1,4 +1,4 @@
-import { isObject, listOf, objectOf, stringOf } from './json.ts'
+import { listOf, objectOf, stringOf } from './json.ts'
 import type { Memory } from './memory.ts'
 import type { Json, JsonObject } from './types.ts'
 

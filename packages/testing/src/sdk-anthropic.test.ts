@@ -158,6 +158,15 @@ describe('the official Anthropic client', () => {
     await expect(client.messages.create(ask('[[reset]]'))).rejects.toBeInstanceOf(Anthropic.APIConnectionError)
   })
 
+  it('lists models page by page', async () => {
+    const many = createFakeProvider({ models: ['a', 'b', 'c'] })
+    const reader = new Anthropic({ apiKey: 'any', baseURL: 'http://fake.test', fetch: many.fetch as typeof fetch })
+    const ids: string[] = []
+    for await (const { id } of reader.models.list({ limit: 2 })) ids.push(id)
+    expect(ids).toEqual(['a', 'b', 'c'])
+    expect(many.requests.map(({ query }) => query)).toEqual(['limit=2', 'limit=2&after_id=b'])
+  })
+
   it('counts tokens and lists models', async () => {
     expect(await client.messages.countTokens({ model: 'demo-messages', messages: ask('one two').messages })).toEqual({
       input_tokens: 5,

@@ -161,6 +161,16 @@ describe('the official Google client', () => {
     expect(stopped.candidates?.map((one) => one.content?.parts?.[0]?.text)).toEqual(['the quick', 'the quick'])
   })
 
+  it('lists models page by page', async () => {
+    const many = createFakeProvider({ models: ['a', 'b', 'c'] })
+    const httpOptions = { baseUrl: 'http://fake.test', fetch: many.fetch as typeof fetch }
+    const reader = new GoogleGenAI({ apiKey: 'any', httpOptions })
+    const names: unknown[] = []
+    for await (const { name } of await reader.models.list({ config: { pageSize: 2 } })) names.push(name)
+    expect(names).toEqual(['models/a', 'models/b', 'models/c'])
+    expect(many.requests).toHaveLength(2)
+  })
+
   it('counts tokens, lists models, and takes names with slashes', async () => {
     const counted = await client.models.countTokens({ model, contents: 'one two' })
     expect(counted.totalTokens).toBe(5)

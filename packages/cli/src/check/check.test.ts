@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createFakeProvider, listen } from '@modelgate/testing'
@@ -178,6 +179,13 @@ describe('a configuration', () => {
     expect(await world.run('check')).toBe(0)
     expect(world.said()).toContain('the environment (no provider key is set: a demo answers)')
     expect(world.said()).toContain('All is well.')
+  })
+
+  it('is only looked at: no folder is made', async () => {
+    const config = { ...one({ provider: 'voyage', apiKey: 'k' }), data: 'data', ledger: 'ledger' }
+    const world = createWorld({ 'modelgate.config.json': JSON.stringify(config) })
+    expect(await world.run('check')).toBe(0)
+    expect(readdirSync(world.cwd)).toEqual(['modelgate.config.json'])
   })
 
   it('is not looked at for a time that is none', async () => {

@@ -44,7 +44,7 @@ export async function check(args: string[], world: World): Promise<number> {
 async function reportOf(world: World, config: string | undefined, timeoutMs: number): Promise<CheckReport> {
   let settings: Settings
   try {
-    settings = await readSettings(world, { config })
+    settings = await readSettings(world, { config }, 'nothing')
   } catch (error) {
     return { ok: false, config: config ?? '', error: messageOf(error), upstreams: [], warnings: [] }
   }

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { extname, join, relative, resolve } from 'node:path'
+import { extname, join, resolve } from 'node:path'
 import * as core from '@modelgate/core'
 import { inFile, messageOf } from '../errors.ts'
+import { shownPath } from '../shown-path.ts'
 import type { World } from '../world.ts'
 import { dataUpstreams } from './data-upstreams.ts'
 import { defineConfig } from './define-config.ts'
@@ -14,7 +15,7 @@ export const fileNames = ['ts', 'mts', 'js', 'mjs', 'cjs', 'json'].map((end) => 
 /** A configuration as its file has it, its upstreams made. */
 export interface LoadedFile {
   readonly path: string
-  /** As it is said to people: relative to the working directory. */
+  /** As it is said to people. */
   readonly name: string
   readonly config: Readonly<Record<string, unknown>>
 }
@@ -26,7 +27,7 @@ export interface LoadedFile {
 export async function loadFile(world: World, named?: string): Promise<LoadedFile | undefined> {
   const path = findFile(world.cwd, named)
   if (path === undefined) return undefined
-  const name = relative(world.cwd, path) || path
+  const name = shownPath(world.cwd, path)
   try {
     const config = extname(path) === '.json' ? readJson(path, world) : await importFile(path)
     if (!isRecord(config))

@@ -1,7 +1,7 @@
-import { relative } from 'node:path'
 import type { ConsoleOptions } from '@modelgate/console'
 import type { GatewayConfig, ModelRoute, Plugin, Upstream } from '@modelgate/core'
 import { inFile, messageOf } from '../errors.ts'
+import { shownPath } from '../shown-path.ts'
 import type { Env, World } from '../world.ts'
 import { type Access, accessOf, issueCommand } from './access.ts'
 import { addressOf, type Flags } from './address.ts'
@@ -40,9 +40,9 @@ export interface Settings extends Omit<Access, 'auth'> {
 /**
  * Reads flags, environment and file. Throws an Error whose message is for the user.
  *
- * @param kept what a server holds that runs already, for a reload
+ * @param kept what a server holds that runs already, for a reload; `'nothing'`: no folder is made and nobody is connected to
  */
-export async function readSettings(world: World, flags: Flags, kept?: Kept): Promise<Settings> {
+export async function readSettings(world: World, flags: Flags, kept?: Kept | 'nothing'): Promise<Settings> {
   const hasEnvFile = readEnvFile(world)
   const file = await loadFile(world, flags.config)
   try {
@@ -58,19 +58,22 @@ async function settingsOf(
   flags: Flags,
   file: LoadedFile | undefined,
   hasEnvFile: boolean,
-  before: Kept | undefined,
+  before: Kept | 'nothing' | undefined,
 ): Promise<Settings> {
   checkNames(file?.config ?? {})
   const config = (file?.config ?? {}) as ModelgateConfig
   const address = addressOf(flags, world.env, config)
   const places = placesOf(world, file)
-  const kept = before ?? openKept(places, world)
+  const isRunning = before !== undefined && before !== 'nothing'
+  const kept = isRunning ? before : openKept(before === 'nothing' ? inMemory(places) : places, world)
   try {
     const { auth, ...access } = accessOf(config, places, world, kept)
     const { upstreams, models, ...origin } = await upstreamsOf(config, world.env, kept)
     const { plugins, pages } = await pluginsOf(config, kept)
     const moved =
-      kept.places === saidOf(places) ? [] : ['tokens, prices and ledger are somewhere else now: that takes a new start']
+      !isRunning || kept.places === saidOf(places)
+        ? []
+        : ['tokens, prices and ledger are somewhere else now: that takes a new start']
     return {
       ...access,
       ...address,
@@ -84,15 +87,18 @@ async function settingsOf(
       kept,
     }
   } catch (error) {
-    if (before === undefined) await kept.close()
+    if (!isRunning) await kept.close()
     throw error
   }
 }
 
 const keyless = (upstreams: Readonly<Record<string, Upstream>>): string[] =>
   Object.entries(upstreams)
-    .filter(([, upstream]) => isKeyless(upstream))
+    // What is no upstream at all is told by the gateway.
+    .filter(([, upstream]) => isKeyless(upstream ?? {}))
     .map(([name]) => `the key of upstreams.${name} is empty, so that its calls will be refused`)
+
+const inMemory = ({ prices, tokens }: Places): Places => ({ prices, tokens })
 
 const serverFields: ReadonlySet<string> = new Set<keyof ModelgateConfig>([
   'port',
@@ -151,10 +157,7 @@ function factsOf(
   cwd: string,
   hasEnvFile: boolean,
 ): (readonly [string, string])[] {
-  const place = (path: string): string => {
-    const near = relative(cwd, path)
-    return near.startsWith('..') ? path : near || '.'
-  }
+  const place = (path: string): string => shownPath(cwd, path)
   const given = (value: unknown): string => (typeof value === 'string' ? place(value) : 'of the configuration')
   return [
     ['Configuration', [file?.name ?? 'the environment', ...(hasEnvFile ? ['.env'] : [])].join(', ')],

@@ -5,7 +5,7 @@ import { type CurlToken, curlLines } from './curl-lines.ts'
 import { routesTable } from './routes-table.ts'
 
 /** Where clients on this machine reach the server. */
-export function rootUrl({ host, gateway }: Pick<Settings, 'host' | 'gateway'>, port: number): string {
+function rootUrl({ host, gateway }: Pick<Settings, 'host' | 'gateway'>, port: number): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}${gateway.basePath ?? ''}`
 }

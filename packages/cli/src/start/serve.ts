@@ -31,21 +31,27 @@ export async function serve(world: World, flags: Flags): Promise<Serving> {
   const address = server.address()
   const port = address !== null && typeof address === 'object' ? address.port : settings.port
   world.out(banner(settings, port))
+  // Of two at once the slower one must not win.
+  let reloads = Promise.resolve()
+  const reloadOnce = async (): Promise<void> => {
+    try {
+      const next = await readSettings(world, flags, settings.kept)
+      aboutFile(next, () => gateway.reconfigure(next.gateway))
+      const moved = next.port !== settings.port || next.host !== settings.host
+      const notes = [...next.notes, ...(moved ? ['another port or host takes a new start'] : [])]
+      settings = next
+      world.out(
+        ['The configuration was read again and is in force.', ...notes.map((note) => `Note: ${note}.`)].join('\n'),
+      )
+    } catch (error) {
+      world.err(`modelgate: the old configuration stays: ${messageOf(error)}`)
+    }
+  }
   return {
     port,
-    async reload() {
-      try {
-        const next = await readSettings(world, flags, settings.kept)
-        aboutFile(next, () => gateway.reconfigure(next.gateway))
-        const moved = next.port !== settings.port || next.host !== settings.host
-        const notes = [...next.notes, ...(moved ? ['another port or host takes a new start'] : [])]
-        settings = next
-        world.out(
-          ['The configuration was read again and is in force.', ...notes.map((note) => `Note: ${note}.`)].join('\n'),
-        )
-      } catch (error) {
-        world.err(`modelgate: the old configuration stays: ${messageOf(error)}`)
-      }
+    reload() {
+      reloads = reloads.then(reloadOnce)
+      return reloads
     },
     async stop() {
       await drain(server, gateway)

@@ -12,39 +12,46 @@ export async function start(args: string[], world: World): Promise<void> {
   const { values, words } = readArgs(args, { config: text, port: text, host: text, watch: flag }, 'start')
   noWords(words, 'start')
   const flags = { config: textOf(values.config), port: textOf(values.port), host: textOf(values.host) }
-  const serving = await serve(world, flags)
-  const reload = inTurn(serving)
   const file = values.watch === true ? findFile(world.cwd, flags.config) : undefined
-  if (file !== undefined) watchFile(file, { interval: lookMs }, () => void reload())
-  process.on('SIGHUP', () => void reload())
-  endWith(serving, world, () => {
-    if (file !== undefined) unwatchFile(file)
-  })
-}
-
-/** Two reloads at once would have the slower one win. */
-function inTurn(serving: Serving): () => Promise<void> {
-  let last = Promise.resolve()
-  return () => {
-    last = last.then(() => serving.reload())
-    return last
+  const serving = serve(world, flags)
+  // From the beginning: a signal, or a change, may come as soon as the server is heard of.
+  const forget = listenFor(serving, file, world)
+  try {
+    await serving
+  } catch (error) {
+    forget()
+    throw error
   }
 }
 
 /** A terminal's Ctrl-C can reach a process twice at once: from the terminal, and from npm. */
 const twiceMs = 500
 
-function endWith(serving: Serving, world: World, before: () => void): void {
+/** Reloads at SIGHUP and when the file changes, ends at SIGTERM and SIGINT. @returns what takes the listeners away */
+function listenFor(serving: Promise<Serving>, file: string | undefined, world: World): () => void {
   let since: number | undefined
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.on(signal, () => {
-      if (since !== undefined) {
-        if (performance.now() - since > twiceMs) process.exit(1)
-        return
-      }
-      since = performance.now()
-      before()
-      world.out(`${signal}: answering the running calls to their end; once more stops at once`)
-      serving.stop().then(() => process.exit(0))
-    })
+  // A start that fails is told by itself.
+  const reload = (): void => void serving.then((server) => server.reload()).catch(() => {})
+  const end = (signal: NodeJS.Signals): void => {
+    if (since !== undefined) {
+      if (performance.now() - since > twiceMs) process.exit(1)
+      return
+    }
+    since = performance.now()
+    world.out(`${signal}: answering the running calls to their end; once more stops at once`)
+    serving
+      .then((server) => server.stop())
+      .then(
+        () => process.exit(0),
+        () => process.exit(1),
+      )
+  }
+  const listeners = { SIGHUP: reload, SIGTERM: end, SIGINT: end } as const
+  const signals = Object.keys(listeners) as (keyof typeof listeners)[]
+  for (const signal of signals) process.on(signal, listeners[signal])
+  if (file !== undefined) watchFile(file, { interval: lookMs, persistent: false }, reload)
+  return () => {
+    if (file !== undefined) unwatchFile(file, reload)
+    for (const signal of signals) process.off(signal, listeners[signal])
+  }
 }

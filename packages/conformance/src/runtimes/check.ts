@@ -8,6 +8,10 @@ import type { Project } from './project.ts'
 /** A gateway in one runtime, and what stands behind it. */
 export interface Place {
   readonly pin: Pin
+  /** The runtime's program. */
+  readonly program: string
+  /** Of this repository. */
+  readonly root: string
   readonly project: Project
   readonly origin: string
   /** The token of the one client. */
@@ -24,6 +28,8 @@ export interface Place {
   readonly hasty: Target
   /** The same as `strict`, with heartbeats that come soon. */
   readonly beating: Target
+  /** Where a Redis is; undefined: the machine has none. */
+  readonly redis: string | undefined
   /** What takes long is asked, too. */
   readonly full: boolean
   /** The answers that Node gave, by the case's name; empty while Node itself is asked. */

@@ -1,9 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { startRedis, withoutRedisToKill } from '../../../tokens/src/storage/redis-process.test-support.ts'
 import { inParallel } from '../torture/figures.ts'
 import { answers } from './checks/answers.ts'
+import { tests } from './checks/tests.ts'
 import { checks } from './checks.ts'
+import { document } from './document.ts'
 import { type Installed, install, ownNode } from './install.ts'
 import { type Asking, ask, fellShort } from './matrix.ts'
 import { pins } from './pins.ts'
@@ -17,6 +20,8 @@ outside: a row for each runtime, a column for each promise.
   npm run runtimes -- --only bun,deno       these alone
   npm run runtimes -- --checks answers,live these columns alone
   npm run runtimes -- --full                what takes long is asked, too
+  npm run runtimes -- --tests               on Nodes this repository's tests of servers, too (some minutes each)
+  npm run runtimes -- --docs                writes the table into docs/runtimes.md, if all of it holds
   npm run runtimes -- --list                what is asked
   npm run runtimes -- --json FILE           the whole table, for machines
   npm run runtimes -- --project FOLDER      with the packages that are installed there, such as those that were published
@@ -30,7 +35,9 @@ const { values } = parseArgs({
     checks: { type: 'string' },
     json: { type: 'string' },
     project: { type: 'string' },
+    docs: { type: 'boolean' },
     full: { type: 'boolean' },
+    tests: { type: 'boolean' },
     list: { type: 'boolean' },
     help: { type: 'boolean' },
   },
@@ -60,7 +67,7 @@ async function main(): Promise<number> {
     console.log(help)
     return 0
   }
-  const columns = named(checks, values.checks, '--checks')
+  const columns = [...named(checks, values.checks, '--checks'), ...(values.tests === true ? [tests] : [])]
   if (values.list === true) {
     for (const { name, promise } of columns) console.log(`${name.padEnd(12)}${promise}`)
     return 0
@@ -68,14 +75,24 @@ async function main(): Promise<number> {
   const wanted = named(pins, values.only, '--only')
   // As the entry says it: this file runs from a bundle.
   const home = resolve(process.env.MODELGATE_CONFORMANCE ?? '.')
+  const root = join(home, '../..')
   const folder = join(home, 'node_modules/.cache/installed-runtimes')
   const standing = values.project === undefined ? undefined : resolve(values.project)
   const [installed, project] = await Promise.all([
     inParallel(wanted, 2, (pin) => install(pin, folder)),
-    makeProject(home, join(home, '../..'), standing),
+    makeProject(home, root, standing),
   ])
+  const redis = withoutRedisToKill === undefined ? await startRedis() : undefined
+  if (redis === undefined) console.log(`=== tokens in Redis are left out: ${withoutRedisToKill}`)
   try {
-    const asking: Asking = { project, checks: columns, reference: new Map(), full: values.full === true }
+    const asking: Asking = {
+      root,
+      project,
+      redis: redis?.url,
+      checks: columns,
+      reference: new Map(),
+      full: values.full === true,
+    }
     // Before all others: what this process's own Node answers.
     const [node] = pins
     if (node !== undefined && columns.includes(answers)) await ask(node, ownNode, { ...asking, checks: [answers] })
@@ -86,8 +103,13 @@ async function main(): Promise<number> {
     })
     console.log(`\n${table(rows)}`)
     if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(asJson(rows), null, 2)}\n`)
-    return rows.some(({ outcome }) => 'cells' in outcome && outcome.cells.some(fellShort)) ? 1 : 0
+    const short = rows.some(({ outcome }) => 'cells' in outcome && outcome.cells.some(fellShort))
+    // What is shown there is a whole matrix in which everything holds.
+    if (values.docs === true && !short && rows.every(({ outcome }) => 'cells' in outcome))
+      document(join(root, 'docs/runtimes.md'), rows, columns)
+    return short ? 1 : 0
   } finally {
+    await redis?.close()
     project.remove()
   }
 }

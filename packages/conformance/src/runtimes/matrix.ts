@@ -29,11 +29,15 @@ export interface Row {
 export const fellShort = ({ tally }: Cell): boolean => 'held' in tally && tally.held < tally.asked
 
 export interface Asking {
+  /** Of this repository. */
+  readonly root: string
   readonly project: Project
   readonly checks: readonly Check[]
   /** Where the first to be asked leaves its answers, and the others find them. */
   readonly reference: Map<string, string>
   readonly full: boolean
+  /** Where a Redis is; undefined: the machine has none. */
+  readonly redis: string | undefined
 }
 
 /** Starts the gateway in a runtime and asks every check of it, one after the other. */
@@ -48,15 +52,17 @@ export async function ask(pin: Pin, installed: Installed, asking: Asking): Promi
   const { project, checks, ...rest } = asking
   const cells: Cell[] = []
   try {
-    const served = await start(pin, installed.program, project, {
+    const { program } = installed
+    const served = await start(pin, program, project, {
       PROVIDERS: listening.origin,
       LIVE: live.url,
       STAGE: stage.origin,
       KEY: upstreamKey,
       TOKEN: token,
+      REDIS: asking.redis ?? '',
       FOLDER: join(project.folder, `tokens-${pin.name}`),
     })
-    const place = { pin, project, token, providers, stage, ...rest, ...targetsOf(served) }
+    const place = { pin, program, project, token, providers, stage, ...rest, ...targetsOf(served) }
     try {
       for (const check of checks) cells.push(await askOne(check, place))
     } finally {

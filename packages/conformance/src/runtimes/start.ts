@@ -40,7 +40,7 @@ export async function start(pin: Pin, program: string, project: Project, env: Pr
 /** What Deno lets a gateway do: the network, its settings, and for tokens files and what their library needs of the system. */
 const denoMay = ['--allow-net', '--allow-env', '--allow-read', '--allow-write', '--allow-sys', '--allow-ffi']
 
-/** Without `nodejs_compat`: nothing of Node's is there. */
+/** Without `nodejs_compat`: nothing of Node's is there. The one flag has the runtime tell of clients that leave. */
 const compatibilityDate = '2026-11-01'
 
 async function startWorkerd(program: string, project: Project, env: ProgramEnv): Promise<Served> {

@@ -5,7 +5,7 @@ import type { Format } from '../fixtures.ts'
 import type { JsonObject } from '../json.ts'
 import { anthropicClient, googleClient, openaiClient, type Place } from '../sdk.ts'
 import { type Clients, type Manner, type Talk, talkers } from '../sdk-talk.ts'
-import { type ModelKind, must, NotServed } from './check.ts'
+import { type ModelKind, must, NotAsked, NotServed } from './check.ts'
 import { names, refusalOf, toldBy } from './refusal.ts'
 
 /** The server that is asked, and what to say to it. */
@@ -171,4 +171,13 @@ export function given(context: Context, field: string, there: boolean, why: stri
   const told = there ? undefined : context.toldOf(field)
   if (told !== undefined) throw new NotServed(`left out, and told so: ${told}`)
   must(there, why)
+}
+
+const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key']
+
+/** Without a token of its own, there is none to be wrong about. */
+export function mustHaveToken({ target }: Context): void {
+  if (target.token === undefined) throw new NotAsked('no token was given: the server may let everyone in')
+  const own = Object.keys(target.headers).find((name) => keyHeaders.includes(name.toLowerCase()))
+  if (own !== undefined) throw new NotAsked(`the header ${own} that is sent with every call lets everyone in`)
 }

@@ -1,5 +1,5 @@
-import { must, NotAsked, shown } from './check.ts'
-import type { Context } from './context.ts'
+import { must, shown } from './check.ts'
+import { type Context, mustHaveToken } from './context.ts'
 import type { Dialect } from './dialect.ts'
 import { bodyWith } from './dialects.ts'
 import type { Feature } from './features.ts'
@@ -38,7 +38,7 @@ export const failing: readonly Feature[] = [
     proves: 'A token that nobody knows is refused with the format’s own error of authentication.',
     calls: 1,
     async run(context, dialect) {
-      if (context.target.token === undefined) throw new NotAsked('no token was given: the server may let everyone in')
+      mustHaveToken(context)
       const call = dialect.ask(context.strangers, context.model(dialect.format))
       typed(await refused(call, 'nobody knows the token'), dialect, 'token')
     },

@@ -1,10 +1,10 @@
-import { type JsonObject, numberOf, objectOf, parseJson } from '../json.ts'
+import { numberOf, objectOf, parseJson } from '../json.ts'
 import type { Said, Talk } from '../sdk-talk.ts'
 import { type Check, must, shown } from './check.ts'
 import { type Context, given } from './context.ts'
 import { type Dialect, shortPrompt } from './dialect.ts'
 import { pdfOf, redPicture } from './material.ts'
-import { names, refusalOf } from './refusal.ts'
+import { jsonOf, names, refusalOf } from './refusal.ts'
 
 /** A check that every format has, once told in which words. */
 export type Feature = Omit<Check, 'format' | 'run'> & {
@@ -196,14 +196,13 @@ export const talking: readonly Feature[] = [
     async run(context, dialect) {
       const model = context.model(dialect.format)
       const answer = await context.post(dialect.format, dialect.path(model), dialect.body(model))
-      must(answer.ok, `the status is ${answer.status}`)
-      const detail = dialect.cacheDetail?.((await answer.json()) as JsonObject)
+      const detail = dialect.cacheDetail?.(objectOf(await jsonOf(answer)))
       must(numberOf(detail) !== undefined, `the detail of the usage is ${shown(detail)}, not a number`)
     },
   },
 ]
 
-export function counted({ usage }: Said): void {
+function counted({ usage }: Said): void {
   must(usage !== undefined, 'no usage came')
   must(usage.input > 0, `the question counts as ${usage.input} tokens`)
   must(usage.output > 0, `the answer counts as ${usage.output} tokens`)

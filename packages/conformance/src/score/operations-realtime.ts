@@ -3,7 +3,7 @@ import { OpenAIRealtimeWS } from 'openai/realtime/ws'
 import type { RealtimeServerEvent } from 'openai/resources/realtime/realtime'
 import type { ClientOptions } from 'ws'
 import { type Check, Missed, must, NotAsked, NotServed, shown } from './check.ts'
-import type { Context } from './context.ts'
+import { type Context, mustHaveToken } from './context.ts'
 
 interface Session {
   /** Events until one of this type, that one included. */
@@ -114,7 +114,7 @@ export const realtimeOperations: readonly Check[] = [
     proves: 'A token that nobody knows gets no session.',
     calls: 1,
     async run(context) {
-      if (context.target.token === undefined) throw new NotAsked('no token was given: the server may let everyone in')
+      mustHaveToken(context)
       try {
         await openSession(context, true).until('session.created')
       } catch (error) {

@@ -2,7 +2,7 @@ import { type JsonObject, listOf, numberOf, objectOf } from '../json.ts'
 import { type Check, must, shown } from './check.ts'
 import type { Context } from './context.ts'
 import { refused, unknownModel } from './features-errors.ts'
-import { names, refusalIn, toldBy } from './refusal.ts'
+import { jsonOf, names, toldBy } from './refusal.ts'
 
 const completions: readonly Omit<Check, 'format' | 'needs'>[] = [
   {
@@ -160,9 +160,7 @@ async function ranked(context: Context, more: JsonObject): Promise<JsonObject[]>
     documents,
     ...more,
   })
-  if (!answer.ok)
-    throw Object.assign(new Error('refused'), { status: answer.status, error: (await refusalIn(answer)).body })
-  return listOf(objectOf(await answer.json()).results).map(objectOf)
+  return listOf(objectOf(await jsonOf(answer)).results).map(objectOf)
 }
 
 const rerank: readonly Omit<Check, 'format' | 'needs'>[] = [

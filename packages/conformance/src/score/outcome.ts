@@ -80,9 +80,14 @@ function judged(
   const why = toldBy(refusal)
   // A path that is not there is one thing, a model that is not there another.
   const named = [...Object.values(models), ...Object.values(modelOf)].some((name) => refusal.message.includes(name))
-  const absent = (door === true || apart === true) && [404, 405].includes(refusal.status) && !named
-  return { verdict: absent || refusal.status === 501 ? 'not served' : 'failed', why }
+  const missing = (door === true || apart === true) && [404, 405].includes(refusal.status) && !named
+  // Asked for nothing but an answer, some say in words what others say by the status.
+  const unsupported = door === true && unserved.test(refusal.message)
+  const absent = missing || unsupported || refusal.status === 501
+  return { verdict: absent ? 'not served' : 'failed', why }
 }
+
+const unserved = /\b(not|un)[ -]?(supported|implemented)\b|\bdoes not (support|do this)\b/i
 
 /** What was thrown, and what it was thrown for. */
 function inWords(error: unknown): string {

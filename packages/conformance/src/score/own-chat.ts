@@ -150,7 +150,7 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
     proves: 'A sound in the question is taken, or refused as what the model cannot hear.',
     calls: 1,
     async run(context) {
-      const said = await context.gift(['audio', 'modalit'], () =>
+      const said = await context.gift(['audio', 'modality', 'modalities'], () =>
         context.talk('chat').ask({ text: 'Describe this sound in one sentence.' }, { audio: base64Of(toneBytes()) }),
       )
       must(said.text !== '', 'the answer has no text')

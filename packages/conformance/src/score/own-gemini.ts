@@ -4,6 +4,7 @@ import { type Check, must, NotAsked, shown } from './check.ts'
 import { given } from './context.ts'
 import { shortPrompt } from './dialect.ts'
 import { base64Of, toneBytes } from './material.ts'
+import { jsonOf } from './refusal.ts'
 
 /** What is generateContent's alone. */
 export const geminiChecks: readonly Omit<Check, 'format'>[] = [
@@ -36,8 +37,7 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
       const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:generateContent`
       const body = { contents: [{ parts: [{ text: shortPrompt }] }] }
       const answer = await context.keyless(`${path}?key=${encodeURIComponent(target.token)}`, body)
-      must(answer.ok, `the status is ${answer.status}`)
-      must(listOf(objectOf(await answer.json()).candidates).length > 0, 'the answer has no candidates')
+      must(listOf(objectOf(await jsonOf(answer)).candidates).length > 0, 'the answer has no candidates')
     },
   },
   {
@@ -47,8 +47,7 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
     async run(context) {
       const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:streamGenerateContent`
       const answer = await context.post('gemini', path, { contents: [{ parts: [{ text: shortPrompt }] }] })
-      must(answer.ok, `the status is ${answer.status}`)
-      const chunks = parseJson(await answer.text())
+      const chunks = await jsonOf(answer)
       must(Array.isArray(chunks) && chunks.length > 0, 'the answer is no array of chunks')
       must(listOf(objectOf(chunks[0]).candidates).length > 0, 'the first chunk has no candidates')
     },
@@ -63,8 +62,7 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
         contents: [{ role: 'user', parts: [{ text: 'Good morning!' }] }],
         system_instruction: { parts: [{ text: 'Whatever the user says, reply with exactly: PINEAPPLE' }] },
       })
-      must(answer.ok, `the status is ${answer.status}`)
-      const text = await answer.text()
+      const text = JSON.stringify(await jsonOf(answer))
       must(/pineapple/i.test(text), `the answer is without pineapple: ${shown(text)}`)
     },
   },
@@ -81,8 +79,7 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
           responseSchema: { type: 'OBJECT', properties: { city: { type: 'STRING' } }, required: ['city'] },
         },
       })
-      must(answer.ok, `the status is ${answer.status}`)
-      const [candidate] = listOf(objectOf(await answer.json()).candidates).map(objectOf)
+      const [candidate] = listOf(objectOf(await jsonOf(answer)).candidates).map(objectOf)
       const parts = listOf(objectOf(candidate?.content).parts).map(objectOf)
       const text = parts.map(({ text: piece = '' }) => piece).join('')
       must(typeof objectOf(parseJson(text)).city === 'string', `the answer does not fit: ${shown(text)}`)

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, objectOf, parseJson, textOf } from '../json.ts'
+import { must, shown } from './check.ts'
 
 /** An answer that is an error, whichever SDK threw it. */
 export interface Refusal {
@@ -37,6 +38,26 @@ function wordsOf(body: JsonObject, otherwise: string): Pick<Refusal, 'message' |
   return { message, details, param: textOf(error.param) }
 }
 
+/** An answer that is an error, to a call without an SDK. */
+class AnsweredError extends Error {
+  readonly status: number
+  readonly error: JsonObject
+  constructor({ status, message, body }: Refusal) {
+    super(message)
+    this.status = status
+    this.error = body
+  }
+}
+
+/** The body of an answer that is none of an error, as JSON; of others it throws what an SDK would. */
+export async function jsonOf(answer: Response): Promise<unknown> {
+  if (!answer.ok) throw new AnsweredError(await refusalIn(answer))
+  const text = await answer.text()
+  const value = parseJson(text)
+  must(value !== undefined, `the answer is no JSON: ${shown(text)}`)
+  return value
+}
+
 /** The same of a plain answer. */
 export async function refusalIn(answer: Response): Promise<Refusal> {
   const text = await answer.text()
@@ -45,10 +66,18 @@ export async function refusalIn(answer: Response): Promise<Refusal> {
   return { status: answer.status, ...wordsOf(body, text), body, thrown: 'Response' }
 }
 
-/** Whether the refusal says which field it is about, in whatever spelling: `generationConfig.topK`, `top_k`. */
+/** In words, however they are written together: `topK`, `top_k`, `generationConfig.topK`. */
+const spelt = (text: string): string =>
+  text
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replaceAll('_', ' ')
+    .toLowerCase()
+
+/** Whether the refusal says which field it is about, in whatever spelling, as words of their own. */
 export function names({ message, details, param }: Refusal, field: string): boolean {
-  const plain = (text: string): string => text.replaceAll(/[_\s]/g, '').toLowerCase()
-  return plain(`${param} ${message} ${details}`).includes(plain(field))
+  const told = ` ${spelt(`${param} ${message} ${details}`)} `
+  const at = new RegExp(`[^a-z0-9]${spelt(field).replaceAll(/[^a-z0-9 ]/g, '\\$&')}[^a-z0-9]`)
+  return at.test(told)
 }
 
 /** In one line, for a person. */

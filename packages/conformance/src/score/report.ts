@@ -1,5 +1,5 @@
 import { version } from '../../package.json'
-import { formats, modelKinds, type ScoredFormat, type Verdict } from './check.ts'
+import { formats, type ModelKind, modelKinds, type ScoredFormat, type Verdict } from './check.ts'
 import type { Target } from './context.ts'
 
 /** What became of one check. */
@@ -52,7 +52,7 @@ const count = (results: readonly Result[], verdict: Verdict): number =>
 export function reportOf(
   target: Target,
   results: readonly Result[],
-  { begun, calls }: { begun: number; calls: number },
+  { begun, calls, kinds }: { begun: number; calls: number; kinds: ReadonlySet<ModelKind> },
 ): Report {
   const shares = (Object.keys(formats) as ScoredFormat[]).flatMap((format): FormatScore[] => {
     const own = results.filter((result) => result.format === format)
@@ -71,7 +71,9 @@ export function reportOf(
   })
   const passed = count(results, 'passed')
   const asked = passed + count(results, 'failed')
-  const named = modelKinds.flatMap((kind) => (target.models[kind] === undefined ? [] : [[kind, target.models[kind]]]))
+  const named = modelKinds.flatMap((kind) =>
+    target.models[kind] === undefined || !kinds.has(kind) ? [] : [[kind, target.models[kind]]],
+  )
   return {
     version,
     url: target.origin,

@@ -120,6 +120,18 @@ describe('what is not served', () => {
     expect(report.score).toBe(100)
   })
 
+  test('is told in words too', async () => {
+    const reply = (answer: Response, path: string): Response =>
+      path.endsWith('/messages')
+        ? Response.json({ message: 'messages is not supported here' }, { status: 500 })
+        : answer
+    const report = await scored({ reply }, { only: ['chat', 'messages'] })
+    expect(report.formats.map(({ asked, notServed }) => [asked, notServed])).toEqual([
+      [40, 0],
+      [0, 36],
+    ])
+  })
+
   test('is not what a model lacks', async () => {
     const report = await scored({}, { only: ['chat'], model: 'no-demo' })
     expect(report.passed).toBeLessThan(report.asked / 2)
@@ -166,6 +178,25 @@ describe('a server', () => {
     expect([await passed(0), await passed(1)]).toEqual([1, 2])
   })
 
+  test('that takes the key from another header is not asked about wrong ones', async () => {
+    const report = await scored({}, { only: ['chat'], headers: { Authorization: `Bearer ${token}` } })
+    expect(namesOf(report, 'not asked')).toEqual(['chat/wrong-token'])
+    expect(report.score).toBe(100)
+  })
+
+  test('that lets nobody in is left at once', async () => {
+    const calls: string[] = []
+    const provider = createFakeProvider({ apiKey: 'another' })
+    const fetch = ((input, init) => {
+      calls.push(String(input))
+      return provider.fetch(String(input), init)
+    }) as typeof globalThis.fetch
+    await expect(scored({}, { fetch, only: ['chat', 'messages'] })).rejects.toThrow(
+      /^Nobody is let in with this token \(chat\/text, 401: Incorrect API key provided/,
+    )
+    expect(calls.length).toBeLessThan(5)
+  })
+
   test('that says nothing fails once the time is over', async () => {
     const silent: typeof fetch = async (input, init) => {
       const signal = init?.signal
@@ -192,6 +223,11 @@ describe('a server', () => {
       /There is nobody at http:\/\/127.0.0.1:2: .*ECONNREFUSED/,
     ],
     ['has an odd address', { url: 'localhost:8787' }, /no URL that begins with http/],
+    [
+      'does not say which models it has',
+      { model: undefined, token: 'bad' },
+      /^Say which model to ask\. Its list was refused \(401/,
+    ],
     ['was asked for no model', { model: undefined }, /Say which model to ask\. It lists demo, demo-embedding, /],
   ])('that %s is an error', async (_, options, message) => {
     const error = await scored({}, options as Partial<ScoreOptions>).catch((thrown) => thrown)
@@ -227,7 +263,6 @@ test('models for other work are found in the list', async () => {
     url: 'http://x.test',
     model: 'gpt-5',
     fetch: provider.fetch as typeof fetch,
-    only: ['models'],
   })
   expect(found).toEqual({
     text: 'gpt-5',

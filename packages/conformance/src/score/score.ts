@@ -4,7 +4,7 @@ import { checks, nameOf } from './checks.ts'
 import { createContext, type Target } from './context.ts'
 import { findModels, listModels } from './models.ts'
 import { outcomeOf } from './outcome.ts'
-import { refusalOf } from './refusal.ts'
+import { refusalOf, toldBy } from './refusal.ts'
 import { type Report, type Result, reportOf } from './report.ts'
 
 /** Whom to ask, and how. */
@@ -43,7 +43,7 @@ export class ScoreError extends Error {
 }
 
 /** Where the four formats begin: the URL without `/v1` and without slashes at its end. */
-export function originOf(url: string): string {
+function originOf(url: string): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new ScoreError(`'${url}' is no URL that begins with http:// or https://`)
   return url.replace(/\/+$/, '').replace(/\/v1(?:beta)?$/, '')
@@ -80,22 +80,24 @@ export async function score(options: ScoreOptions): Promise<Report> {
     onResult?.(result, results.size, wanted.length)
   }
   // What is behind a door waits for it.
-  await inTurn(
-    wanted.filter(({ door }) => door === true),
-    concurrency,
-    take,
-  )
-  await inTurn(
-    wanted.filter(({ door }) => door !== true),
-    concurrency,
-    take,
-  )
+  const [doors, others] = [true, false].map((is) => wanted.filter(({ door = false }) => door === is))
+  await inTurn(doors ?? [], concurrency, take)
+  mustBeLetIn([...results.values()])
+  await inTurn(others ?? [], concurrency, take)
   options.signal?.throwIfAborted()
   return reportOf(
     target,
     wanted.flatMap((check) => results.get(check) ?? []),
-    { begun, calls },
+    { begun, calls, kinds: new Set(wanted.map(({ needs = 'text' }) => needs)) },
   )
+}
+
+/** Where every door is shut to the token, there is no point in knocking on. */
+function mustBeLetIn(doors: readonly Result[]): void {
+  const asked = doors.filter(({ verdict }) => verdict !== 'not asked' && verdict !== 'not served')
+  const [first] = asked
+  if (first !== undefined && asked.every(({ why = '' }) => /^40[13]: /.test(why)))
+    throw new ScoreError(`Nobody is let in with this token (${first.name}, ${first.why})`)
 }
 
 async function targetOf(options: ScoreOptions): Promise<Target> {
@@ -111,27 +113,28 @@ async function targetOf(options: ScoreOptions): Promise<Target> {
     timeoutMs,
     models: {},
   }
-  const listed = await reach(target)
+  const { listed, refused } = await reach(target)
   if (model === undefined && Object.keys(target.modelOf).length === 0) {
-    const known =
-      listed.length > 0 ? ` It lists ${listed.slice(0, 12).join(', ')}${listed.length > 12 ? ', …' : ''}.` : ''
+    const some = `${listed.slice(0, 12).join(', ')}${listed.length > 12 ? ', …' : ''}`
+    const known = refused === undefined ? ` It lists ${some || 'none'}.` : ` Its list was refused (${refused}).`
     throw new ScoreError(`Say which model to ask.${known}`)
   }
   const text = model === undefined ? {} : { text: model, completion: model }
   return { ...target, models: models === false ? text : { ...findModels(listed), ...text, ...models } }
 }
 
-/** The models that the server lists; none, if it has no list. */
-async function reach(target: Target): Promise<string[]> {
+/** The models that the server lists, or why it does not. */
+async function reach(target: Target): Promise<{ readonly listed: readonly string[]; readonly refused?: string }> {
   const context = createContext(target, { call: () => {} }, AbortSignal.timeout(target.timeoutMs))
   try {
-    return await listModels(context.openai)
+    return { listed: await listModels(context.openai) }
   } catch (error) {
-    if (refusalOf(error) !== undefined) return []
+    const refusal = refusalOf(error)
+    if (refusal !== undefined) return { listed: [], refused: withoutToken(toldBy(refusal), target.token) }
     // A list that cannot be read is a check’s affair; a server that is not there is ours.
     const cause = connectionFault(error)
     if (cause !== undefined) throw new ScoreError(`There is nobody at ${target.origin}: ${cause}`)
-    return []
+    return { listed: [], refused: 'it cannot be read' }
   }
 }
 

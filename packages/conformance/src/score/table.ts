@@ -14,24 +14,27 @@ export function wrap(text: string, width: number, indent = 0): string {
 }
 
 /** What the row of a format says: a share, or why there is none. */
-function shareOf({ format, passed, asked, notServed, notAsked }: FormatScore, results: readonly Result[]): string {
+function shareOf(
+  { format, passed, asked, notServed, notAsked }: FormatScore,
+  results: readonly Result[],
+): readonly [share: string, rest: string] {
   if (asked > 0) {
     const aside = [notServed > 0 ? `${notServed} not served` : '', notAsked > 0 ? `${notAsked} not asked` : '']
     const rest = aside.filter((text) => text !== '').join(', ')
-    return `${`${passed}/${asked}`.padStart(7)}${rest === '' ? '' : `   ${rest}`}`
+    return [`${passed}/${asked}`, rest]
   }
   const [first] = results.filter((result) => result.format === format)
-  return `      –   ${first?.verdict ?? 'not asked'}: ${first?.why ?? ''}`
+  return ['–', `${first?.verdict ?? 'not asked'}: ${first?.why ?? ''}`]
 }
 
 /** The report for a person: a share for each format, then what failed and why. Plain text, no line longer than `width` if it can be. */
 export function tableOf(report: Report, width: number): string {
   const { formats, results, models } = report
   const column = Math.max(...formats.map(({ title }) => title.length), 5)
-  const rows = formats.map(
-    (share) => `  ${share.title.padEnd(column)}  ${wrap(shareOf(share, results), width, column + 14)}`,
-  )
-  const total = `  ${'total'.padEnd(column)}  ${`${report.passed}/${report.asked}`.padStart(7)}   ${report.score} %`
+  const row = (title: string, [share, rest]: readonly [string, string]): string =>
+    `  ${title.padEnd(column)}  ${share.padStart(7)}   ${wrap(rest, width, column + 14)}`.trimEnd()
+  const rows = formats.map((share) => row(share.title, shareOf(share, results)))
+  const total = row('total', [`${report.passed}/${report.asked}`, `${report.score} %`])
   const asked = new Set(formats.filter((share) => share.asked > 0).map(({ format }) => format))
   const sections = (['failed', 'not served', 'not asked'] as const).map((verdict) =>
     section(
@@ -45,9 +48,37 @@ export function tableOf(report: Report, width: number): string {
   return [wrap(head, width), '', ...rows, total, ...sections.filter((text) => text !== '')].join('\n')
 }
 
+/** What one reason befell: a check, or many of a format. */
+interface Group {
+  readonly why: string
+  readonly results: Result[]
+}
+
+/** So many checks of a format for one reason are told together. */
+const many = 4
+
+function groupsOf(results: readonly Result[]): Group[] {
+  const groups = new Map<string, Group>()
+  for (const result of results) {
+    const { format, why = '' } = result
+    const key = `${format} ${why}`
+    const group = groups.get(key) ?? { why, results: [] }
+    group.results.push(result)
+    groups.set(key, group)
+  }
+  return [...groups.values()].flatMap(({ why, results: own }) =>
+    own.length < many ? own.map((result) => ({ why, results: [result] })) : [{ why, results: own }],
+  )
+}
+
 function section(verdict: string, results: readonly Result[], width: number): string {
   if (results.length === 0) return ''
-  const column = Math.max(...results.map(({ name }) => name.length))
-  const lines = results.map(({ name, why = '' }) => `  ${name.padEnd(column)}  ${wrap(why, width, column + 4)}`)
+  const rows = groupsOf(results).map(({ why, results: own }): readonly [string, string] => {
+    const [first] = own
+    if (own.length === 1) return [first?.name ?? '', why]
+    return [`${first?.format} (${own.length})`, `${why} (${own.map(({ feature }) => feature).join(', ')})`]
+  })
+  const column = Math.max(...rows.map(([name]) => name.length))
+  const lines = rows.map(([name, why]) => `  ${name.padEnd(column)}  ${wrap(why, width, column + 4)}`)
   return [`\n${verdict[0]?.toUpperCase()}${verdict.slice(1)}`, ...lines].join('\n')
 }

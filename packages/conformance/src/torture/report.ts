@@ -7,7 +7,7 @@ export interface Row {
   readonly seconds: number
 }
 
-export const verdictOf = (outcome: Outcome): 'held' | 'held, but' | 'FELL SHORT' | 'not asked' =>
+const verdictOf = (outcome: Outcome): 'held' | 'held, but' | 'FELL SHORT' | 'not asked' =>
   'skipped' in outcome ? 'not asked' : !outcome.held ? 'FELL SHORT' : outcome.limit === undefined ? 'held' : 'held, but'
 
 /** One row, for the terminal: the figure below the title, and what fell short below that. */

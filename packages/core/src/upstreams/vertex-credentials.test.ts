@@ -82,6 +82,13 @@ describe("Google's credentials", () => {
   })
 })
 
+describe('credentials of Google where its library cannot run', () => {
+  it('say what to give in its place', async () => {
+    vi.doMock('google-auth-library', () => import('../absent.ts'))
+    await expect(googleHeaders({})()).rejects.toThrow('give vertex() a token function or an apiKey')
+  })
+})
+
 describe('google-auth-library itself', () => {
   it('gives what is asked of it here', async () => {
     const { GoogleAuth, OAuth2Client } = await import('google-auth-library')

@@ -36,7 +36,7 @@ export function googleHeaders(
 }
 
 async function open({ keyFile, credentials }: GoogleAccount) {
-  const { GoogleAuth } = await library()
+  const GoogleAuth = await library()
   const auth = new GoogleAuth({
     scopes: scope,
     ...(keyFile === undefined ? {} : { keyFilename: keyFile }),
@@ -48,7 +48,9 @@ async function open({ keyFile, credentials }: GoogleAccount) {
 async function library() {
   // By name and within a try, so that bundlers take the package in where it is there and do without where it is not.
   try {
-    return await import('google-auth-library')
+    const { GoogleAuth } = await import('#google-auth-library')
+    if (GoogleAuth === undefined) throw new Error('This runtime cannot run google-auth-library.')
+    return GoogleAuth
   } catch (cause) {
     throw new Error(
       "Vertex AI: google-auth-library is not installed, which finds Google's credentials. Install it (npm install google-auth-library), or give vertex() a token function or an apiKey",

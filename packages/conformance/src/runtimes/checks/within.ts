@@ -94,10 +94,11 @@ export const tokens: Check = {
     'platform tokens in memory, in a folder and (where the machine has one) in Redis: issued, counted, limited, revoked',
   async run(place) {
     if (place.pin.program === 'on-workerd.js') return { without: 'Node’s modules' }
-    const cases = [
-      ...(await triedAt(place, '/host/more/tokens-memory')),
-      ...(await triedAt(place, '/host/more/tokens-folder')),
-    ]
+    const storages = ['memory', 'folder', ...(place.redis === undefined ? [] : ['redis'])]
+    const cases = []
+    for (const storage of storages)
+      for (const { name, ask } of await triedAt(place, `/host/more/tokens-${storage}`))
+        cases.push({ name: `${storage}, ${name}`, ask })
     return tallyOf(cases)
   },
 }

@@ -83,7 +83,7 @@ export function makeGateways({ providers, live, stage, key, token }) {
     hasty: createGateway({
       ...byItself,
       basePath: '/hasty',
-      limits: { heartbeatMs: 150, holdMs: 300, firstByteMs: 900, idleMs: 900, bodyBytes: 100_000 },
+      limits: { heartbeatMs: 150, holdMs: 300, firstByteMs: 1500, idleMs: 1500, bodyBytes: 100_000 },
     }),
     /** With heartbeats that come soon, and the patience that is the default. */
     beating: createGateway({ ...byItself, basePath: '/beating', limits: { heartbeatMs: 150, holdMs: 300 } }),
@@ -121,6 +121,7 @@ function hostOf(gateway, setting, more) {
   app.get('/host/in-process', async (context) => context.json(await inProcess(gateway, setting.token)))
   app.get('/host/offline', async (context) => context.json(await offline()))
   app.get('/host/more/:what', async (context) => context.json(await more(context.req.param('what'))))
+  app.onError((error, context) => context.text(error.stack ?? error.message, 500))
   app.notFound((context) => context.text('nothing of the host here', 404))
   return app
 }

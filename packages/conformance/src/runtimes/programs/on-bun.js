@@ -1,14 +1,8 @@
 import { createSite } from './gateways.js'
 import { settingFrom } from './setting.js'
-import { tokensInFolder, tokensInMemory, tokensInRedis } from './with-tokens.js'
+import { moreWith } from './with-tokens.js'
 
-const { fetch } = createSite(settingFrom(process.env), async (what) => {
-  if (what === 'tokens-memory') return tokensInMemory()
-  if (what === 'tokens-folder') return tokensInFolder(process.env.FOLDER ?? '')
-  if (what === 'tokens-redis') return tokensInRedis(process.env.REDIS ?? '')
-  if (what === 'hono') return import.meta.resolve('@modelgate/hono')
-  return null
-})
+const { fetch } = createSite(settingFrom(process.env), moreWith(process.env))
 
 // Left to itself Bun ends a connection that was silent for 10 seconds; the gateway's heartbeats come every 14.
 const server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 60, fetch })

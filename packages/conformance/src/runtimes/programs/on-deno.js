@@ -1,15 +1,9 @@
 import { createSite } from './gateways.js'
 import { settingFrom } from './setting.js'
-import { tokensInFolder, tokensInMemory, tokensInRedis } from './with-tokens.js'
+import { moreWith } from './with-tokens.js'
 
 const env = Deno.env.toObject()
-const { fetch } = createSite(settingFrom(env), async (what) => {
-  if (what === 'tokens-memory') return tokensInMemory()
-  if (what === 'tokens-folder') return tokensInFolder(env.FOLDER ?? '')
-  if (what === 'tokens-redis') return tokensInRedis(env.REDIS ?? '')
-  if (what === 'hono') return import.meta.resolve('@modelgate/hono')
-  return null
-})
+const { fetch } = createSite(settingFrom(env), moreWith(env))
 
 Deno.serve(
   {

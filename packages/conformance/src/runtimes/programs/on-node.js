@@ -3,15 +3,9 @@ import { getRequestListener } from '@hono/node-server'
 import { nodeListener, nodeUpgrade } from '@modelgate/node'
 import { createSite } from './gateways.js'
 import { settingFrom } from './setting.js'
-import { tokensInFolder, tokensInMemory, tokensInRedis } from './with-tokens.js'
+import { moreWith } from './with-tokens.js'
 
-const { plain, others, app } = createSite(settingFrom(process.env), async (what) => {
-  if (what === 'tokens-memory') return tokensInMemory()
-  if (what === 'tokens-folder') return tokensInFolder(process.env.FOLDER ?? '')
-  if (what === 'tokens-redis') return tokensInRedis(process.env.REDIS ?? '')
-  if (what === 'hono') return import.meta.resolve('@modelgate/hono')
-  return null
-})
+const { plain, others, app } = createSite(settingFrom(process.env), moreWith(process.env))
 
 /** @type {Record<string, http.RequestListener>} */
 const listeners = { host: getRequestListener(app.fetch) }

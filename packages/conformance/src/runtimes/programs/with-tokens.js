@@ -6,19 +6,35 @@ import { tried } from './in-process.js'
 
 /** @typedef {import('./in-process.js').Tried} Tried */
 
-export const tokensInMemory = () => tokensIn(memoryStorage())
+/**
+ * What the matrix asks of runtimes that have Node's modules, by its path.
+ * @param {Readonly<Record<string, string | undefined>>} env
+ * @returns {(what: string) => Promise<unknown>}
+ */
+export const moreWith =
+  ({ FOLDER = '', REDIS = '' }) =>
+  async (what) => {
+    if (what === 'tokens-memory') return tokensInMemory()
+    if (what === 'tokens-folder') return tokensInFolder(FOLDER)
+    if (what === 'tokens-redis') return tokensInRedis(REDIS)
+    if (what === 'hono') return import.meta.resolve('@modelgate/hono')
+    return null
+  }
+
+const tokensInMemory = () => tokensIn(memoryStorage())
 
 /** @param {string} folder */
-export const tokensInFolder = (folder) =>
+const tokensInFolder = (folder) =>
   tokensIn(folderStorage(folder), { ledger: fileLedger({ folder: `${folder}/ledger` }) })
 
 /** @param {string} url */
-export async function tokensInRedis(url) {
+async function tokensInRedis(url) {
   const { createClient } = await import('redis')
   const client = createClient({ url })
   await client.connect()
   try {
-    return await tokensIn(redisStorage({ client, prefix: `matrix-${crypto.randomUUID()}` }))
+    // How soon it answers is not what is asked: other things run where this runs.
+    return await tokensIn(redisStorage({ client, prefix: `matrix-${crypto.randomUUID()}`, timeoutMs: 10_000 }))
   } finally {
     await client.close()
   }

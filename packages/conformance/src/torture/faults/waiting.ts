@@ -5,7 +5,7 @@ import { sleep } from '../playing.ts'
 
 /** The limit that silence is asked about, in milliseconds, and how far an answer may be off. */
 export const limitMs = 500
-export const tolerance = 100
+const tolerance = 100
 
 /** How long a gateway whose limit nobody knows is waited for. */
 export const patienceMs = 5000

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Check } from '../check.ts'
+
+/** The suites in which a server, sockets and streams have a part. */
+const suites = [
+  'sdk-openai',
+  'sdk-anthropic',
+  'sdk-gemini',
+  'sdk-responses',
+  'http',
+  'wire',
+  'multipart',
+  'realtime',
+  'disconnects',
+  'faults',
+  'streams',
+]
+
+/** What this repository's own tests of servers say on another Node. */
+export const tests: Check = {
+  name: 'tests',
+  promise: `this repository's tests, run by the Node in question: ${suites.join(', ')}`,
+  async run({ pin, program, root }) {
+    if (pin.program !== 'on-node.js') return { without: 'vitest' }
+    const folder = mkdtempSync(join(tmpdir(), 'modelgate-tests-'))
+    const counts = join(folder, 'counts.json')
+    try {
+      const files = suites.map((name) => `packages/conformance/src/${name}.test.ts`)
+      const arguments_ = ['run', '--config', 'vitest.workspace.ts', '--project', 'conformance', ...files]
+      const child = spawn(program, [join(root, 'node_modules/vitest/vitest.mjs'), ...arguments_], {
+        cwd: root,
+        env: { ...process.env, MODELGATE_COUNTS: counts, NO_COLOR: '1' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      let failures = ''
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          failures = (failures + text).slice(-1_000_000)
+        })
+      const code = await new Promise<number | null>((resolve, reject) => {
+        child.once('error', reject)
+        child.once('close', resolve)
+      })
+      const named = failures.split('\n').filter((line) => / FAIL /.test(line))
+      const { passed, failed } = JSON.parse(readFileSync(counts, 'utf8')) as { passed: number; failed: number }
+      // A run that failed has a failure to show, whatever the counts say.
+      const wrong = code === 0 ? failed : Math.max(failed, 1)
+      return { held: passed, asked: passed + wrong, complaints: named }
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+}

@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { checks } from './checks.ts'
+import { promisesOf } from './document.ts'
+import { pins } from './pins.ts'
+
+/** The command, as a user gives it. */
+const command = (...args: string[]) => {
+  const program = fileURLToPath(new URL('../../runtimes.js', import.meta.url))
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
+  return { status, said: `${stdout}${stderr}` }
+}
+
+describe('the matrix of runtimes', () => {
+  test('lists what it asks', () => {
+    const { status, said } = command('--list')
+    expect(status).toBe(0)
+    expect(said.match(/^\S/gm)).toHaveLength(checks.length)
+  })
+
+  test.each([
+    [['--only', 'rhino'], /'rhino' is none of node20, node22, node24, node26, bun, deno, workerd/],
+    [['--checks', 'speed'], /'speed' is none of suite, answers, /],
+  ])('%j is refused with what to write instead', (args, message) => {
+    const { status, said } = command(...args)
+    expect(status).toBe(2)
+    expect(said).toMatch(message)
+  })
+
+  test('docs/runtimes.md shows it, for these runtimes and with all that is asked', () => {
+    const text = readFileSync(fileURLToPath(new URL('../../../../docs/runtimes.md', import.meta.url)), 'utf8')
+    const shown = /<!-- matrix -->\n(.*?)\n<!-- \/matrix -->/s.exec(text)?.[1]?.split('\n') ?? []
+    const [head = [], , ...rows] = shown.map((line) => line.split('|').map((cell) => cell.trim()))
+    expect(head.slice(3, -1)).toEqual(checks.map(({ name }) => name))
+    expect(rows.map(([, title, version]) => `${title} ${version}`)).toEqual(
+      pins.map(({ title, version }) => `${title} ${version}`),
+    )
+    expect(shown.join('\n')).not.toMatch(/\*\*|not run/)
+    expect(text).toContain(promisesOf(checks))
+  })
+
+  test('npm has each runtime for the common machines', () => {
+    for (const { place } of pins)
+      for (const machine of ['linux x64', 'linux arm64', 'darwin arm64', 'win32 x64']) {
+        const [platform = '', arch = ''] = machine.split(' ')
+        expect(place(platform, arch)).toBeDefined()
+      }
+    expect(pins.map(({ place }) => place('aix', 'ppc64'))).toEqual(pins.map(() => undefined))
+  })
+})
