@@ -7,13 +7,18 @@ import { alone } from './alone.mjs'
 import { buildLock, digest, filesBelow, readJson, root, run, workspaceDirs } from './workspace.mjs'
 
 const stampFile = join(root, 'node_modules/.cache/modelgate-setup.json')
-const dist = ['index.js', 'index.cjs', 'index.d.ts', 'index.d.cts']
 
 /** @typedef {{ name: string, dir: string, dependencies: string[], builds: boolean }} Package */
 /** @typedef {{ install?: string, builds: { [name: string]: string } }} Stamps */
 
 /** A failure whose message is all the user needs. */
 class SetupError extends Error {}
+
+/** What a build leaves at least. @param {Package} pkg */
+const builtFiles = ({ dir }) => [
+  ...['index.js', 'index.cjs', 'index.d.ts', 'index.d.cts'].map((file) => `dist/${file}`),
+  ...(existsSync(join(root, dir, 'src/bin.ts')) ? ['bin/dist/bin.js'] : []),
+]
 
 /** @param {string} line */
 const say = (line) => process.stderr.write(`modelgate setup: ${line}\n`)
@@ -98,7 +103,7 @@ function buildInputs({ dir, dependencies }, byName) {
 
 /** Whether the package's build is not that of its sources. @param {Stamps} stamps @param {Package} pkg @param {string} wanted */
 const isStaleBuild = (stamps, pkg, wanted) =>
-  stamps.builds[pkg.name] !== wanted || !dist.every((file) => existsSync(join(root, pkg.dir, 'dist', file)))
+  stamps.builds[pkg.name] !== wanted || !builtFiles(pkg).every((file) => existsSync(join(root, pkg.dir, file)))
 
 /** @param {Stamps} stamps @param {string[]} dirs */
 function isStale(stamps, dirs) {

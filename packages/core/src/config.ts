@@ -213,6 +213,7 @@ export interface ResponsesConfig {
 export interface GatewayConfig<U extends string = string> {
   /** Verifies credentials; or the word `'none'`: every call is let in. */
   auth: Authenticate | 'none'
+  /** Where calls can go, by names of your own: `models` speak of them, and so do headers, events and logs. */
   upstreams: Readonly<Record<U, Upstream>>
   /** What a client may ask for: exact names, and names in which `*` stands for anything. Exact names win, then the name with the most characters beside its `*`. Names of more than 256 characters are not known. */
   models: Readonly<Record<string, ModelRoute<NoInfer<U>>>>
@@ -232,7 +233,9 @@ export interface GatewayConfig<U extends string = string> {
   tokenizer?: Tokenizer
   /** Where answers to `/v1/responses` are kept for `previous_response_id`, references to items, and later retrieval. */
   responses?: ResponsesConfig
+  /** What is told of calls, lets them in, or adds endpoints. They are asked and told in this order. Default: none. */
   plugins?: readonly Plugin[]
+  /** Bounds of every call, in bytes and milliseconds; see `Limits` for the defaults. */
   limits?: Limits
   /** What is tried, and how often, before a call fails; see `RetryConfig` for the defaults. `false`: each call is tried once. */
   retry?: RetryConfig | false

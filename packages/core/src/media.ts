@@ -12,7 +12,7 @@ export interface FetchedMedia {
  * nothing: a URL is passed on, or reported as lost where the upstream's format has no place for it.
  *
  * Who makes one decides which hosts may be asked, and has to see to it that a name does not lead into the own network:
- * `mediaFetcher` of @modelgate/node does.
+ * `mediaFetcher` of `@modelgate/node` does.
  */
 export interface MediaPolicy {
   /** Whether this may be fetched. Asked for every `http` and `https` URL in media of a request. */

@@ -73,6 +73,8 @@ async function main(): Promise<number> {
     return 0
   }
   const wanted = named(pins, values.only, '--only')
+  if (values.docs === true && (wanted.length < pins.length || columns.length !== checks.length))
+    fail('--docs shows all of it: leave out --only, --checks and --tests')
   // As the entry says it: this file runs from a bundle.
   const home = resolve(process.env.MODELGATE_CONFORMANCE ?? '.')
   const root = join(home, '../..')

@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { checks } from './checks.ts'
 import { promisesOf } from './document.ts'
-import { pins } from './pins.ts'
+import { install } from './install.ts'
+import { type Pin, pins } from './pins.ts'
 
 /** The command, as a user gives it. */
 const command = (...args: string[]) => {
@@ -23,6 +26,7 @@ describe('the matrix of runtimes', () => {
   test.each([
     [['--only', 'rhino'], /'rhino' is none of node20, node22, node24, node26, bun, deno, workerd/],
     [['--checks', 'speed'], /'speed' is none of suite, answers, /],
+    [['--docs', '--only', 'bun'], /--docs shows all of it/],
   ])('%j is refused with what to write instead', (args, message) => {
     const { status, said } = command(...args)
     expect(status).toBe(2)
@@ -39,6 +43,22 @@ describe('the matrix of runtimes', () => {
     )
     expect(shown.join('\n')).not.toMatch(/\*\*|not run/)
     expect(text).toContain(promisesOf(checks))
+  })
+
+  test('a runtime that cannot be had is told of, with the reason', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'modelgate-runtimes-'))
+    onTestFinished(() => {
+      rmSync(folder, { recursive: true })
+      vi.unstubAllEnvs()
+    })
+    vi.stubEnv('npm_config_registry', 'http://127.0.0.1:1/')
+    vi.stubEnv('npm_config_fetch_retries', '0')
+    vi.stubEnv('npm_config_cache', folder)
+    const bun = pins.find(({ name }) => name === 'bun') as Pin
+    expect(await install(bun, folder)).toEqual({ absent: expect.stringMatching(/^it could not be installed: ./) })
+    expect(await install({ ...bun, place: () => undefined }, folder)).toEqual({
+      absent: `npm has no Bun for ${process.platform} on ${process.arch}`,
+    })
   })
 
   test('npm has each runtime for the common machines', () => {

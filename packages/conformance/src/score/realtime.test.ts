@@ -22,7 +22,8 @@ test('a server that lets everyone in is noticed', async () => {
 })
 
 test('a server that says nothing is noticed', async () => {
-  expect(await verdicts({ apiKey: token, mute: true })).toEqual(['failed: no answer within 2 seconds', 'passed'])
+  const [session] = await verdicts({ apiKey: token, mute: true })
+  expect(session).toBe('failed: no answer within 2 seconds')
 })
 
 test('a model that is not there is noticed', async () => {

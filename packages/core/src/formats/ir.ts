@@ -1,9 +1,9 @@
-/**
- * The intermediate representation (IR): one vocabulary for the chat formats.
- * What has a meaning in two or more formats has a name here. What has a meaning in one travels verbatim in `extra`
- * (a field) or `native` (a block), tagged with the format that owns it: the owner's codec writes it back, every other
- * codec reports it as a loss.
- */
+// The intermediate representation (IR): one vocabulary for the chat formats.
+// What has a meaning in two or more formats has a name here. What has a meaning in one travels verbatim in `extra`
+// (a field) or `native` (a block), tagged with the format that owns it: the owner's codec writes it back, every other
+// codec reports it as a loss.
+
+/** The chat formats that clients speak: chat completions, messages, generateContent (`gemini`) and responses. */
 export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
 /** Every format that upstreams speak: those of the clients, and some that no client does. */
 export type UpstreamFormat = Format | 'converse'
@@ -261,7 +261,7 @@ export interface Report {
   add(loss: Loss): void
 }
 
-/** What went wrong, in no dialect. The table in `errors.ts` gives each kind its status. */
+/** What went wrong, in no dialect. Which status clients of each format get for it: docs/errors.md. */
 export type ErrorKind =
   | 'invalid_request'
   | 'unsupported_media_type'

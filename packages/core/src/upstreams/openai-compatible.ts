@@ -1,5 +1,6 @@
 import type { Quirks } from '../formats/codec.ts'
 import type { Format } from '../formats/ir.ts'
+import type { OperationName } from '../operations/operation.ts'
 import { cleanBaseURL } from './base-url.ts'
 import { bearer, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
@@ -19,7 +20,7 @@ export interface CompatibleOptions extends UpstreamOptions {
    * What the server does beside chat, in OpenAI's dialect (`rerank`: in Jina's, as Together, OpenRouter and vLLM have it).
    * Without `completions`, chat stands in for them. Default `['embeddings']`.
    */
-  operations?: readonly (keyof typeof operationPaths)[]
+  operations?: readonly Exclude<OperationName, 'realtime-sessions'>[]
   /** Whether the server takes realtime sessions: a WebSocket on `/realtime`. Default false. */
   realtime?: boolean
   /**
@@ -46,7 +47,7 @@ const operationPaths = {
   transcriptions: { openai: '/audio/transcriptions' },
   translations: { openai: '/audio/translations' },
   speech: { openai: '/audio/speech' },
-} as const
+} as const satisfies { [O in Exclude<OperationName, 'realtime-sessions'>]: object }
 
 const countPaths = { messages: '/messages/count_tokens', responses: '/responses/input_tokens' } as const
 

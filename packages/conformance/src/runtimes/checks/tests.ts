@@ -29,7 +29,15 @@ export const tests: Check = {
     const counts = join(folder, 'counts.json')
     try {
       const files = suites.map((name) => `packages/conformance/src/${name}.test.ts`)
-      const arguments_ = ['run', '--config', 'vitest.workspace.ts', '--project', 'conformance', ...files]
+      const arguments_ = [
+        'run',
+        '--no-file-parallelism',
+        '--config',
+        'vitest.workspace.ts',
+        '--project',
+        'conformance',
+        ...files,
+      ]
       const child = spawn(program, [join(root, 'node_modules/vitest/vitest.mjs'), ...arguments_], {
         cwd: root,
         env: { ...process.env, MODELGATE_COUNTS: counts, NO_COLOR: '1' },
