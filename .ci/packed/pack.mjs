@@ -1,6 +1,6 @@
 // Every public package as the tarball that would be published. A package whose files have not changed is not packed again,
 // whoever asks; several processes may ask at once.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { alone } from '../alone.mjs'
 import { buildLock, digest, filesBelow, readJson, root, run, workspaceDirs } from '../workspace.mjs'
@@ -26,6 +26,7 @@ export async function packAll() {
   return alone(buildLock, async () => {
     const packages = publicPackages().map(({ name, dir }) => ({ name, dir, tarball: join(cache, `${stamp(dir)}.tgz`) }))
     await pack(packages.filter(({ tarball }) => !existsSync(tarball)))
+    forget(packages.map(({ tarball }) => tarball))
     const packed = packages.map(({ name, tarball }) => {
       const manifest = JSON.parse(String(readTarball(tarball).get('package.json')))
       return { name, version: manifest.version, tarball, manifest }
@@ -46,6 +47,15 @@ function inOrder(packages) {
   }
   for (const one of packages) add(one)
   return [...ordered]
+}
+
+/** Tarballs of older contents go after a day: a registry that is running may still serve them. @param {string[]} current */
+function forget(current) {
+  const old = readdirSync(cache)
+    .map((file) => join(cache, file))
+    .filter((file) => file.endsWith('.tgz') && !current.includes(file))
+    .filter((file) => Date.now() - statSync(file).mtimeMs > 86_400_000)
+  for (const file of old) rmSync(file)
 }
 
 /** Builds what is stale, unless whoever runs the tests has seen to it. */
