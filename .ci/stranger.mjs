@@ -7,13 +7,15 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { read } from './docs/blocks.mjs'
-import { follow, unanswered } from './docs/follow.mjs'
+import { follow, lacks, unanswered } from './docs/follow.mjs'
 import { followed } from './docs/followed.mjs'
 import { providersAtHome } from './packed/at-home.mjs'
 import { packedRegistry } from './packed/registry.mjs'
 
 const { values, positionals } = parseArgs({ options: { json: { type: 'string' } }, allowPositionals: true })
-const queue = positionals.length > 0 ? positionals : [...followed]
+const pages = positionals.length > 0 ? positionals : followed
+const queue = lacks.length > 0 ? [] : [...pages]
+if (lacks.length > 0) console.log(`no ${lacks.join(' and no ')} here: pages are not followed`)
 
 const registry = await packedRegistry()
 const home = await providersAtHome()

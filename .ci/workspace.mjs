@@ -15,13 +15,15 @@ export const readJson = (file) => JSON.parse(readFileSync(join(root, file), 'utf
 
 /** @param {string[]} [groups] @returns {string[]} folders of the workspace's packages, relative to the root */
 export function workspaceDirs(groups = ['packages', 'examples']) {
-  // Folders with a package.json of their own that are no part of it: `- '!examples/nextjs'`.
-  const outside = readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')
+  // Folders with a package.json of their own that are no part of it: `- "!examples/nextjs"`, in whichever quotes.
+  const workspace = readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')
+  /** @param {string} dir */
+  const isOutside = (dir) => workspace.includes(`'!${dir}'`) || workspace.includes(`"!${dir}"`)
   return groups.flatMap((group) =>
     existsSync(join(root, group))
       ? readdirSync(join(root, group))
           .map((name) => `${group}/${name}`)
-          .filter((dir) => existsSync(join(root, dir, 'package.json')) && !outside.includes(`'!${dir}'`))
+          .filter((dir) => existsSync(join(root, dir, 'package.json')) && !isOutside(dir))
       : [],
   )
 }

@@ -129,14 +129,21 @@ function entryLines(entry: Entry, folder: string, places: Places): string[] {
 const generated =
   '<!-- Generated from the docstrings in the sources: UPDATE_DOCS=1 npx vitest run --config vitest.workspace.ts .ci/docs/api.test.ts -->'
 
-function packagePage(one: PackageApi, places: Places): string {
+/** The names among these that one package declares and exports. */
+const exportsOf = (entries: readonly Entry[], home: string): string[] =>
+  entries.filter((entry) => entry.home === home && entry.kind !== 'named').map(({ name }) => name)
+
+function packagePage(one: PackageApi, packages: readonly PackageApi[], places: Places): string {
   const { name, folder, description, entries } = one
   const sections = layout(one)
   const elsewhere = [...new Set(entries.map(({ home }) => home))]
     .filter((home) => home !== folder)
     .map((home) => {
-      const links = entries.filter((entry) => entry.home === home).map(({ name }) => linkTo(name, home, folder, places))
-      return `Of [${home}](${pageOf(home)}): ${links.join(', ')}`
+      const names = exportsOf(entries, home)
+      const all = packages.find((other) => other.folder === home)
+      if (all !== undefined && exportsOf(all.entries, home).length === names.length)
+        return `Everything that [${all.name}](${pageOf(home)}) exports.`
+      return `Of [${home}](${pageOf(home)}): ${names.map((name) => linkTo(name, home, folder, places)).join(', ')}`
     })
   const contents = sections.map(
     ({ title, entries }) =>
@@ -160,7 +167,7 @@ export function apiPages(packages: readonly PackageApi[]): Map<string, string> {
   const places = placesOf(packages)
   const rows = packages.map(
     ({ name, folder, description, entries }) =>
-      `| [\`${name}\`](${pageOf(folder)}) | ${description} | ${entries.length} |`,
+      `| [\`${name}\`](${pageOf(folder)}) | ${description} | ${entries.filter(({ kind }) => kind !== 'named').length} |`,
   )
   const index = [
     generated,
@@ -170,6 +177,6 @@ export function apiPages(packages: readonly PackageApi[]): Map<string, string> {
   ]
   return new Map([
     ['README.md', `${index.join('\n\n')}\n`],
-    ...packages.map((one): [string, string] => [pageOf(one.folder), packagePage(one, places)]),
+    ...packages.map((one): [string, string] => [pageOf(one.folder), packagePage(one, packages, places)]),
   ])
 }

@@ -31,12 +31,14 @@ describe('docs/api', () => {
     )
     expect(silent).toEqual([])
   })
+
   it('has no docstring that was cut short, as by an @ that begins a tag', () => {
     const told = packages.flatMap(({ name, entries }) =>
       entries.flatMap((entry) =>
         [entry, ...entry.members].map((one) => ({ name: `${name}: ${entry.name}.${one.name}`, doc: one.doc })),
       ),
     )
-    expect(told.filter(({ doc }) => doc.split('`').length % 2 === 0).map(({ name }) => name)).toEqual([])
+    const isWhole = (doc: string): boolean => doc === '' || (/[.!?)]$/.test(doc) && doc.split('`').length % 2 === 1)
+    expect(told.filter(({ doc }) => !isWhole(doc)).map(({ name }) => name)).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 // Follows a page as a reader does: writes the files that it shows, pastes what it says to run into one terminal, leaves servers
 // running in another, and stops at the first thing that fails.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
@@ -9,6 +9,9 @@ import { dirname, join } from 'node:path'
 import { homeEnv } from '../packed/at-home.mjs'
 import { strangersEnv } from '../packed/project.mjs'
 import { blocksIn } from './blocks.mjs'
+
+/** What pages are followed with, and this machine has not. */
+export const lacks = ['bash', 'curl'].filter((program) => spawnSync(program, ['--version']).error !== undefined)
 
 /** The port that all pages speak of. */
 const pagePort = 8787
@@ -82,11 +85,12 @@ export async function follow(page, text, { env, home }) {
   return { page, answers: answersIn(said), steps }
 }
 
-/** The formats whose SDK was answered nothing, or not asked. @param {Followed['answers']} answers */
+/** The formats whose SDK was answered nothing, be it once, or not asked. @param {Followed['answers']} answers */
 export const unanswered = (answers) =>
-  formats.filter(
-    (format) => !answers.some((one) => one.format === format && /\w/.test(one.text) && one.text !== 'undefined'),
-  )
+  formats.filter((format) => {
+    const texts = answers.filter((one) => one.format === format).map(({ text }) => text)
+    return texts.length === 0 || texts.some((text) => !/\w/.test(text) || text === 'undefined')
+  })
 
 /** Where no package.json lies above a new folder: npm would take that one's for the reader's project. */
 function emptyPlace() {

@@ -3,7 +3,7 @@ import * as core from '../../packages/core/src/index.ts'
 import { isAtHome } from '../packed/at-home.cjs'
 import { providersAtHome } from '../packed/at-home.mjs'
 import { documentedMakers } from '../upstreams-document.ts'
-import { follow, unanswered } from './follow.mjs'
+import { follow, lacks, unanswered } from './follow.mjs'
 
 // What is followed here needs no package: the pages themselves are followed by stranger.mjs, from packed ones.
 
@@ -22,7 +22,9 @@ const server = block(
   "import http from 'node:http'\nhttp.createServer((_, out) => out.end('hello')).listen(8787)",
 )
 
-describe('a page that is followed', () => {
+for (const program of lacks) console.log(`no ${program} here: no page is followed`)
+
+describe.runIf(lacks.length === 0)('a page that is followed', () => {
   it('has its files written, its commands run, and its server called', async () => {
     const ask = "const text = await (await fetch('http://localhost:8787')).text()\nconsole.log('messages:', text)"
     const page = [
@@ -80,10 +82,10 @@ console.log('responses:', (await fetch('https://api.openai.com/v1/models', { hea
   })
 })
 
-it('knows which SDK was not answered', async () => {
-  const said = ['chat completions: Hello', 'responses: undefined', 'messages: ', 'generateContent: Hi'].join('\\n')
-  const { answers } = await followed(block('sh', `printf '${said}\\n'`))
-  expect(unanswered(answers)).toEqual(['responses', 'messages'])
+it.runIf(lacks.length === 0)('knows which SDK was not answered', async () => {
+  const said = ['chat completions: Hello', 'chat completions: undefined', 'responses: undefined', 'generateContent: Hi']
+  const { answers } = await followed(block('sh', `printf '${said.join('\\n')}\\n'`))
+  expect(unanswered(answers)).toEqual(['chat completions', 'responses', 'messages'])
 })
 
 it('has every provider of the catalog at home', () => {

@@ -1,7 +1,7 @@
 // One of several gateways. Without keys the answers come from a fake provider.
 import http from 'node:http'
 import { anthropic, createGateway, openai } from '@modelgate/core'
-import { nodeListener, nodeUpgrade } from '@modelgate/node'
+import { drain, nodeListener, nodeUpgrade } from '@modelgate/node'
 import { createFakeProvider } from '@modelgate/testing'
 import { createTokens, redisStorage } from '@modelgate/tokens'
 import { createClient } from 'redis'
@@ -42,9 +42,7 @@ server.on('upgrade', nodeUpgrade(gateway))
 server.listen(Number(PORT), '127.0.0.1', () => console.log(`gateway ${process.pid} on port ${PORT}`))
 
 process.once('SIGTERM', async () => {
-  server.close() // no new connections: nginx goes to the others
-  server.closeIdleConnections()
-  await gateway.close({ graceMs: 25_000 }) // the running calls, to their end
+  await drain(server, gateway, 25_000) // no new connections: nginx goes to the others; the running calls to their end
   await tokens.close()
   process.exit(0)
 })

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -6,7 +7,7 @@ import { join } from 'node:path'
 import { createFakeProvider, listen } from '@modelgate/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { npmStart, type Running, stopExamples } from '../start-example.ts'
-import { modelgate } from './modelgate.ts'
+import { modelgate, program } from './modelgate.ts'
 
 afterEach(stopExamples)
 
@@ -26,7 +27,12 @@ async function ready(server: Running): Promise<Server> {
   return { ...server, root, token }
 }
 
-const call = ({ root, token }: Server, path: string, body: object, headers: Record<string, string> = {}) =>
+const call = (
+  { root, token }: Pick<Server, 'root' | 'token'>,
+  path: string,
+  body: object,
+  headers: Record<string, string> = {},
+) =>
   fetch(root + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...headers },
@@ -275,7 +281,7 @@ describe('the end', () => {
   const longPrompt = [{ role: 'user', content: 'Tell me something. '.repeat(20) }]
 
   /** A stream whose first bytes are here and whose end is seconds away. */
-  async function longStream(server: Server) {
+  async function longStream(server: Pick<Server, 'root' | 'token'>) {
     const response = await call(server, '/v1/chat/completions', {
       model: 'demo-chat',
       stream: true,
@@ -307,6 +313,27 @@ describe('the end', () => {
       expect(await server.ended).toBe(0)
     },
   )
+
+  it('lets a running stream finish where nobody reads any more what it says, as behind `| tee` at Ctrl-C', async () => {
+    const child = spawn(process.execPath, [program, 'start', '--port', '0'], {
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const ended = once(child, 'exit')
+    let said = ''
+    for await (const chunk of child.stdout.setEncoding('utf8')) {
+      said += chunk
+      if (/\/v1\/models .*\n/.test(said)) break
+    }
+    // Leaving the loop has closed the pipe.
+    child.stderr.destroy()
+    const [, root = ''] = /listens on (\S+)/.exec(said) ?? []
+    const [, token = ''] = /Token +(\S+)/.exec(said) ?? []
+    const rest = await longStream({ root, token })
+    child.kill('SIGTERM')
+    expect(await rest()).toMatch(/data: \[DONE\]\n\n$/)
+    expect(await ended).toEqual([0, null])
+  })
 
   it('takes two signals at once for one, as npm and the terminal send them', async () => {
     const server = await start()

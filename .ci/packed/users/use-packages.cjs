@@ -4,7 +4,7 @@
 'use strict'
 const assert = require('node:assert/strict')
 const http = require('node:http')
-const { mkdtempSync } = require('node:fs')
+const { mkdtempSync, rmSync } = require('node:fs')
 const { tmpdir } = require('node:os')
 const { join } = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
@@ -137,7 +137,12 @@ async function askAll(origin, secret, provider) {
   const left = await post('/v1/chat/completions', stalled, { signal: leaving.signal })
   await left.body?.getReader().read()
   leaving.abort()
-  while (provider.stats.aborted === aborted) await sleep(5)
+  // A limit, not a figure: so that what hangs is named.
+  const end = Date.now() + 60_000
+  while (provider.stats.aborted === aborted) {
+    assert.ok(Date.now() < end, 'its client has left, and the call upstream goes on')
+    await sleep(5)
+  }
 
   const strange = await post('/v1/chat/completions', {}, { headers: { authorization: 'Bearer nobody' } })
   assert.equal(strange.status, 401)
@@ -168,12 +173,14 @@ const peers = {
     await new Promise((resolve) => metadata.listen(0, '127.0.0.1', () => resolve(undefined)))
     const { port } = /** @type {import('node:net').AddressInfo} */ (metadata.address())
     process.env.GCE_METADATA_HOST = `127.0.0.1:${port}`
-    process.env.CLOUDSDK_CONFIG = mkdtempSync(join(tmpdir(), 'modelgate-gcloud-'))
+    const settings = mkdtempSync(join(tmpdir(), 'modelgate-gcloud-'))
+    process.env.CLOUDSDK_CONFIG = settings
     delete process.env.GOOGLE_APPLICATION_CREDENTIALS
     const { status, sent } = await callThrough(world, vertex({ project: 'a-project', baseURL: world.upstream.origin }))
     assert.deepEqual([status, sent.headers.authorization], [200, 'Bearer ya29.token'])
     metadata.close()
     metadata.closeAllConnections()
+    rmSync(settings, { recursive: true })
   },
   'gpt-tokenizer': async ({ load, upstream }) => {
     const { createGateway, openaiCompatible } = await load('@modelgate/core')

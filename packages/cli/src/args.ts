@@ -16,11 +16,11 @@ export function readArgs(args: string[], options: Options, topic: string): { val
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
     return { values, words: positionals }
   } catch (error) {
-    const [, wrong = ''] = /^Unknown option '--?([^']*)'/.exec(messageOf(error)) ?? []
+    const [, dashes = '', wrong = ''] = /^Unknown option '(--?)([^']*)'/.exec(messageOf(error)) ?? []
     if (wrong === '') throw new UsageError(firstSentence(messageOf(error)), topic)
     const near = nearest(wrong, Object.keys(options))
     throw new UsageError(
-      `there is no option '--${wrong}'${near === undefined ? '' : `: did you mean '--${near}'?`}`,
+      `there is no option '${dashes}${wrong}'${near === undefined ? '' : `: did you mean '--${near}'?`}`,
       topic,
     )
   }

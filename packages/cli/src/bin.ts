@@ -1,6 +1,9 @@
 import { relative } from 'node:path'
 import { main } from './main.ts'
 
+// Whoever reads what it says may go (`modelgate | tee log`, and Ctrl-C): the running calls are answered all the same.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+
 main(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),

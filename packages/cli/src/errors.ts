@@ -9,6 +9,9 @@ export class UsageError extends Error {
   }
 }
 
+/** What is wrong was said by a flag or by the environment, which the message names: the configuration file has no part in it. */
+export class OutsideError extends Error {}
+
 /** What went wrong, in one line. */
 export const messageOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''

@@ -76,7 +76,11 @@ async function allPages(
     const headers = lowerCase({ accept: 'application/json', ...upstream.headers, ...keyHeaders, ...list.headers })
     const made = await upstream.authorize?.({ method: 'GET', url, headers, body: undefined })
     // Redirects would take the key to whoever is named there.
-    const response = await fetch(url, { headers: { ...headers, ...made }, signal, redirect: 'manual' })
+    const response = await fetch(url, {
+      headers: sendable({ ...headers, ...made }, keyPlace),
+      signal,
+      redirect: 'manual',
+    })
     if (!response.ok) {
       await response.body?.cancel()
       throw new Refusal(refusal(response.status, new URL(url).pathname, keyPlace))
@@ -89,6 +93,17 @@ async function allPages(
     after = read.next
   }
   return names
+}
+
+/** What is said of a header that cannot be sent has the header in it, and so the key: it is said in other words. */
+function sendable(headers: Readonly<Record<string, string>>, keyPlace: string): Headers {
+  try {
+    return new Headers(headers)
+  } catch {
+    throw new Refusal(
+      `a header cannot be sent: is there a line break, or no plain letter, in ${keyPlace} or in headers?`,
+    )
+  }
 }
 
 const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>

@@ -133,6 +133,15 @@ describe('an upstream that does not', () => {
     expect(report.upstreams[0]?.detail).toContain('no answer within 0.05 s')
   })
 
+  it.each([
+    ['a line break', `${secret}\n${secret}`],
+    ['a letter that no header may have', `${secret}–`],
+  ])('because there is %s in its key, which is not told', async (_, apiKey) => {
+    const { report, said } = await checked(one({ provider: 'openai', apiKey, baseURL: await answering(200) }))
+    expect(report.upstreams[0]?.detail).toContain('in the key of upstreams.one or in headers?')
+    expect(said).not.toContain(secret)
+  })
+
   it('because one of its keys is refused', async () => {
     const { url } = await provider()
     const { report, said } = await checked(
@@ -168,6 +177,7 @@ describe('a configuration', () => {
     [{ upstreams: {}, models: {} }, 'upstreams is empty'],
     [one({ provider: 'openai', apiKey: 'k' }, { a: 'two' }), "models['a'] names the upstream 'two'"],
     [one({ provider: 'opnai' }), "did you mean 'openai'?"],
+    [one({ provider: 'openai', baseURL: 'http://ada:secret@host/v1' }), 'baseURL holds a name or a password'],
   ])('%j cannot be, and nobody is asked', async (config, words) => {
     const { report, code } = await checked(config)
     expect(report).toMatchObject({ ok: false, error: expect.stringContaining(words), upstreams: [] })

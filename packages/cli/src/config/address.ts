@@ -1,3 +1,4 @@
+import { OutsideError } from '../errors.ts'
 import type { Env } from '../world.ts'
 import type { ModelgateConfig } from './define-config.ts'
 
@@ -17,8 +18,10 @@ export function addressOf(flags: Flags, env: Env, config: ModelgateConfig): { ho
       ['port', config.port],
     ] as const
   ).find(([, value]) => value !== undefined) ?? ['port', 8787]
-  const port = given === '' ? Number.NaN : Number(given)
+  const port = typeof given === 'number' || (typeof given === 'string' && given !== '') ? Number(given) : Number.NaN
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new Error(`${name} is '${String(given)}': set it to a number from 0 to 65535`)
+    throw new (name === 'port' ? Error : OutsideError)(
+      `${name} is '${String(given)}': set it to a number from 0 to 65535`,
+    )
   return { host: flags.host ?? (env.HOST || config.host || '127.0.0.1'), port }
 }

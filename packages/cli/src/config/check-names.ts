@@ -1,21 +1,23 @@
 import { didYouMean } from '../near.ts'
+import { kindOf } from './data-upstreams.ts'
 import type { ModelgateConfig } from './define-config.ts'
+import { isRecord } from './is-record.ts'
 
-/** Every field of a configuration, with what it holds; `code` cannot be written in JSON. */
+/** Every field of a configuration, with what it holds; `code` cannot be written in JSON, `any` is looked at elsewhere. */
 const fields = {
-  port: 'number',
+  port: 'any',
   host: 'text',
-  auth: 'code',
+  auth: 'any',
   token: 'text',
   data: 'text',
   redis: 'text',
   tokens: 'code',
-  prices: 'any',
-  ledger: 'any',
+  prices: 'place',
+  ledger: 'place',
   upstreams: 'object',
   models: 'object',
-  console: 'any',
-  otel: 'any',
+  console: 'switch',
+  otel: 'switch',
   onLoss: 'any',
   explain: 'any',
   tokenizer: 'code',
@@ -32,6 +34,18 @@ const fields = {
   logger: 'any',
 } as const satisfies Record<keyof ModelgateConfig, string>
 
+const kinds: Readonly<Record<(typeof fields)[keyof typeof fields], { fits(value: unknown): boolean; wish: string }>> = {
+  any: { fits: () => true, wish: '' },
+  text: { fits: (value) => typeof value === 'string', wish: 'a text' },
+  object: { fits: isRecord, wish: 'an object' },
+  place: { fits: (value) => typeof value === 'string' || isRecord(value), wish: 'a path in quotes, or an object' },
+  switch: { fits: (value) => typeof value === 'boolean' || isRecord(value), wish: 'true, false or an object' },
+  code: {
+    fits: (value) => typeof value === 'function' || isRecord(value),
+    wish: 'it in code, in modelgate.config.ts or .js',
+  },
+}
+
 /** A misspelled setting would silently be none. Throws an Error that says what there is. */
 export function checkNames(config: Readonly<Record<string, unknown>>): void {
   for (const name of Object.keys(config))
@@ -39,8 +53,7 @@ export function checkNames(config: Readonly<Record<string, unknown>>): void {
   for (const [name, kind] of Object.entries(fields)) {
     const value = config[name]
     if (value === undefined) continue
-    if (kind === 'text' && typeof value !== 'string') throw new Error(`${name} is a ${typeof value}: write a text`)
-    if (kind === 'object' && (typeof value !== 'object' || value === null || Array.isArray(value)))
-      throw new Error(`${name} is ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}: write an object`)
+    const { fits, wish } = kinds[kind]
+    if (!fits(value)) throw new Error(`${name} is ${kindOf(value)}: write ${wish}`)
   }
 }

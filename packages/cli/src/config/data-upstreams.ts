@@ -79,7 +79,8 @@ function wishOf(kind: OptionKind, value: unknown): string | undefined {
 
 const shown = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : kindOf(value))
 
-const kindOf = (value: unknown): string =>
+/** What a value is, in words. */
+export const kindOf = (value: unknown): string =>
   value === null
     ? 'null'
     : Array.isArray(value)

@@ -1,5 +1,6 @@
 import type { ModelRoute, Upstream } from '@modelgate/core'
 import * as core from '@modelgate/core'
+import { OutsideError } from '../errors.ts'
 import type { Env } from '../world.ts'
 
 /** A provider that is served when its key is in the environment. */
@@ -120,9 +121,8 @@ function make(provider: EnvProvider, options: { apiKey: string; baseURL?: string
     return provider.upstream(options, env)
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    throw new Error(`${options.baseURL === undefined ? provider.keys[0] : provider.address}: ${error.message}`, {
-      cause: error,
-    })
+    const name = options.baseURL === undefined ? provider.keys[0] : provider.address
+    throw new OutsideError(`${name}: ${error.message}`, { cause: error })
   }
 }
 

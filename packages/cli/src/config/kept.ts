@@ -9,7 +9,7 @@ import { hostOf, type OpenTokens, openTokens, type Places } from './open-tokens.
 export interface Kept {
   readonly tokens: OpenTokens
   /** Where they are, to see whether a new configuration wants them elsewhere. */
-  readonly places: string
+  readonly places: Places
   /** For runs in which nobody set one. */
   readonly madeToken: string
   /** The demo's upstreams, opened when they are first needed. */
@@ -26,7 +26,7 @@ export function openKept(places: Places, { cwd }: World): Kept {
   let demo: Promise<Demo> | undefined
   return {
     tokens,
-    places: saidOf(places),
+    places,
     madeToken: makeToken(),
     demo() {
       demo ??= openDemo()

@@ -83,6 +83,16 @@ describe('a file', () => {
   })
 
   it.each([
+    ['{\n  "token": sk-secret-0123456789,\n  "port": 1\n}', "Unexpected token 's' (line 2 column 12)"],
+    ['{ "token": sk-secret-0123456789 }', "Unexpected token 's' (line 1 column 12)"],
+    ['{ "token": sk-secret }', "Unexpected token 's'"],
+  ])('%j is named without the text around it, in which there may be a key', async (text, words) => {
+    const error = await loadFile(createWorld({ 'modelgate.config.json': text })).catch(String)
+    expect(error).toContain(`modelgate.config.json: it is no JSON: ${words}`)
+    expect(error).not.toContain('sk-')
+  })
+
+  it.each([
     ['none.json', "there is no file 'none.json'"],
     ['config.yaml', "'config.yaml' is no configuration: it ends in .ts, .mts, .js, .mjs, .cjs, .json"],
   ])('%s', async (named, words) => {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
 import * as core from '@modelgate/core'
-import { inFile, messageOf } from '../errors.ts'
+import { inFile } from '../errors.ts'
 import { shownPath } from '../shown-path.ts'
 import type { World } from '../world.ts'
 import { dataUpstreams } from './data-upstreams.ts'
@@ -58,7 +58,7 @@ function readJson(path: string, { env }: World): unknown {
   try {
     data = JSON.parse(text)
   } catch (error) {
-    throw new Error(`it is no JSON: ${withLine(messageOf(error), text)}`, { cause: error })
+    throw new Error(`it is no JSON: ${error instanceof Error ? withLine(error.message, text) : ''}`)
   }
   if (!isRecord(data)) return data
   const { $schema: _, ...written } = data
@@ -66,12 +66,18 @@ function readJson(path: string, { env }: World): unknown {
   return config.upstreams === undefined ? config : { ...config, upstreams: dataUpstreams(config.upstreams) }
 }
 
-/** Node 20 tells the position in a text as a number. */
+/**
+ * Node tells the position in a text as a number; or it quotes what is there, with ten letters before and behind, among which there
+ * may be a key.
+ */
 function withLine(message: string, text: string): string {
-  const at = /position (\d+)/.exec(message)?.[1]
-  if (at === undefined || message.includes('line ')) return message
+  const [, said = message, cut, piece = '', more] =
+    /^(.*?), (\.\.\.)?"(.*)"(\.\.\.)? is not valid JSON$/s.exec(message) ?? []
+  const quotedAt = cut !== undefined ? 10 : more !== undefined ? piece.length - 10 : undefined
+  const at = quotedAt === undefined ? /position (\d+)/.exec(said)?.[1] : text.indexOf(piece) + quotedAt
+  if (at === undefined || said.includes('line ')) return said
   const before = text.slice(0, Number(at)).split('\n')
-  return `${message} (line ${before.length} column ${(before.at(-1)?.length ?? 0) + 1})`
+  return `${said} (line ${before.length} column ${(before.at(-1)?.length ?? 0) + 1})`
 }
 
 /**

@@ -13,7 +13,7 @@ import {
   type Storage,
   type Tokens,
 } from '@modelgate/tokens'
-import { messageOf } from '../errors.ts'
+import { messageOf, OutsideError } from '../errors.ts'
 import type { World } from '../world.ts'
 import type { ModelgateConfig } from './define-config.ts'
 import type { LoadedFile } from './load-file.ts'
@@ -41,11 +41,9 @@ export function placesOf({ env, cwd }: Pick<World, 'env' | 'cwd'>, file: LoadedF
       ? { data: inEnv(data), redis: redis || undefined }
       : { data: inFile(config.data) as string | undefined, redis: config.redis || undefined }
   if (kept.data !== undefined && kept.redis !== undefined)
-    throw new Error(
-      data || redis
-        ? 'MODELGATE_DATA and MODELGATE_REDIS are both set: tokens are in one of them'
-        : `${file?.name}: data and redis are both there: tokens are in one of them`,
-    )
+    throw data || redis
+      ? new OutsideError('MODELGATE_DATA and MODELGATE_REDIS are both set: tokens are in one of them')
+      : new Error(`${file?.name}: data and redis are both there: tokens are in one of them`)
   return {
     ...kept,
     prices: inEnv(prices) ?? inFile(config.prices),
@@ -63,7 +61,11 @@ export interface OpenTokens {
 /** Opens the tokens at their places. Throws an Error whose message is for the user. */
 export function openTokens(places: Places, cwd: string): OpenTokens {
   const { tokens: own, data, redis, prices, ledger } = places
-  if (own !== undefined) return { tokens: own, close: () => own.close() }
+  if (own !== undefined) {
+    if (typeof own.authenticate !== 'function' || typeof own.close !== 'function')
+      throw new Error('tokens is not what createTokens makes: write createTokens({ storage }) of @modelgate/tokens')
+    return { tokens: own, close: () => own.close() }
+  }
   const remote = redis === undefined ? undefined : openRedis(redis, cwd)
   const storage = remote?.storage ?? (data === undefined ? memoryStorage() : folderStorage(data))
   const tokens = createTokens({

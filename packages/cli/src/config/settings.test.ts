@@ -48,7 +48,15 @@ describe('where it listens', () => {
     [{}, {}, { port: '' }, "--port is '': set it"],
     [config('port: 70000'), {}, {}, "modelgate.config.mjs: port is '70000': set it"],
     [config('prot: 1'), {}, {}, "modelgate.config.mjs: prot is no setting: did you mean 'port'?"],
+    [config('port: true'), {}, {}, "port is 'true': set it"],
+    [config('port: null'), {}, {}, "port is 'null': set it"],
     [config('host: 1'), {}, {}, 'modelgate.config.mjs: host is a number: write a text'],
+    [config('models: null'), {}, {}, 'modelgate.config.mjs: models is null: write an object'],
+    [config('prices: 3'), {}, {}, 'modelgate.config.mjs: prices is a number: write a path in quotes, or an object'],
+    [config(`console: 'yes'`), {}, {}, 'modelgate.config.mjs: console is a string: write true, false or an object'],
+    [config(`fetch: 'x'`), {}, {}, 'modelgate.config.mjs: fetch is a string: write it in code'],
+    [config('tokens: {}'), {}, {}, 'modelgate.config.mjs: tokens is not what createTokens makes'],
+    [config('port: 1'), { PORT: 'x' }, {}, /^PORT is 'x'/],
     [config('models: []'), {}, {}, 'modelgate.config.mjs: models is a list: write an object'],
     [config(`auth: 'all'`), {}, {}, "modelgate.config.mjs: auth is neither a function nor 'none'"],
     [config(`data: 'a', redis: 'redis://h'`), {}, {}, 'modelgate.config.mjs: data and redis are both there'],
@@ -193,7 +201,7 @@ describe('paths', () => {
     const other = await readSettings({ ...world, env: { MODELGATE_DATA: 'elsewhere' } }, {})
     open.push(other)
     expect(other.issueCommand).toBe("MODELGATE_DATA='elsewhere' npx modelgate tokens issue --name laptop")
-    expect(other.kept.places).toContain(join(world.cwd, 'elsewhere'))
+    expect(other.kept.places.data).toBe(join(world.cwd, 'elsewhere'))
   })
 
   it("are not all: tokens may be in Redis, by the folder's own package, and its password is not shown", async () => {

@@ -1,6 +1,6 @@
 import type { ConsoleOptions } from '@modelgate/console'
 import type { GatewayConfig, ModelRoute, Plugin, Upstream } from '@modelgate/core'
-import { inFile, messageOf } from '../errors.ts'
+import { inFile, OutsideError } from '../errors.ts'
 import { shownPath } from '../shown-path.ts'
 import type { Env, World } from '../world.ts'
 import { type Access, accessOf, issueCommand } from './access.ts'
@@ -48,8 +48,7 @@ export async function readSettings(world: World, flags: Flags, kept?: Kept | 'no
   try {
     return await settingsOf(world, flags, file, hasEnvFile, kept)
   } catch (error) {
-    // Messages about the environment name their variable; all others are about the file.
-    throw /^(--|[A-Z][A-Z_]+\b)/.test(messageOf(error)) ? error : inFile(file?.name, error)
+    throw error instanceof OutsideError ? error : inFile(file?.name, error)
   }
 }
 
@@ -63,15 +62,17 @@ async function settingsOf(
   checkNames(file?.config ?? {})
   const config = (file?.config ?? {}) as ModelgateConfig
   const address = addressOf(flags, world.env, config)
-  const places = placesOf(world, file)
+  const wanted = placesOf(world, file)
   const isRunning = before !== undefined && before !== 'nothing'
-  const kept = isRunning ? before : openKept(before === 'nothing' ? inMemory(places) : places, world)
+  const kept = isRunning ? before : openKept(before === 'nothing' ? inMemory(wanted) : wanted, world)
+  // What is open stays open, and with it who is let in.
+  const places = isRunning ? kept.places : wanted
   try {
     const { auth, ...access } = accessOf(config, places, world, kept)
     const { upstreams, models, ...origin } = await upstreamsOf(config, world.env, kept)
     const { plugins, pages } = await pluginsOf(config, kept)
     const moved =
-      !isRunning || kept.places === saidOf(places)
+      saidOf(places) === saidOf(wanted)
         ? []
         : ['tokens, prices and ledger are somewhere else now: that takes a new start']
     return {

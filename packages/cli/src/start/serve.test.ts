@@ -1,7 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables, as configurations name them
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { createFakeProvider, listen } from '@modelgate/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readSettings } from '../config/settings.ts'
+import { main } from '../main.ts'
 import { createWorld, type TestWorld } from '../world.test-support.ts'
 import { banner } from './banner.ts'
 import { type Serving, serve } from './serve.ts'
@@ -17,11 +20,11 @@ async function provider() {
   return opened.url
 }
 
-async function started(world: TestWorld): Promise<Serving & { models(): Promise<string[]> }> {
+async function started(world: TestWorld): Promise<Serving & { models(token?: string): Promise<string[]> }> {
   const serving = await serve(world, { port: '0' })
   closing.push(serving.stop)
-  const models = async (): Promise<string[]> => {
-    const headers = { authorization: 'Bearer t' }
+  const models = async (token = 't'): Promise<string[]> => {
+    const headers = { authorization: `Bearer ${token}` }
     const response = await fetch(`http://127.0.0.1:${serving.port}/v1/models`, { headers })
     return ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id)
   }
@@ -64,6 +67,35 @@ describe('a reload', () => {
     await serving.reload()
     expect(world.said()).toContain('Note: tokens, prices and ledger are somewhere else now: that takes a new start.')
     expect(world.said()).toContain('Note: another port or host takes a new start.')
+  })
+
+  it('keeps what is open, and who is let in, when the place of the tokens changes', async () => {
+    const baseURL = await provider()
+    const place = (data: object) => config(baseURL, { a: 'one' }, { token: undefined, ...data })
+    const world = createWorld({ 'modelgate.config.json': place({ data: 'data' }) }, { KEY: 'k' })
+    let secret = ''
+    await main(['tokens', 'issue', '--json'], {
+      ...world,
+      out: (text) => {
+        secret = JSON.parse(text).secret
+      },
+    })
+    const serving = await started(world)
+    expect(await serving.models(secret)).toEqual(['a'])
+    world.write('modelgate.config.json', place({}))
+    await serving.reload()
+    expect(world.said()).toContain('that takes a new start')
+    expect(await serving.models(secret)).toEqual(['a'])
+  })
+
+  it('does not take a file that is gone for a wish to serve what the environment has', async () => {
+    const baseURL = await provider()
+    const world = createWorld({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
+    const serving = await started(world)
+    rmSync(join(world.cwd, 'modelgate.config.json'))
+    await serving.reload()
+    expect(world.complained()).toContain("the old configuration stays: there is no file 'modelgate.config.json'")
+    expect(await serving.models()).toEqual(['a'])
   })
 
   it('sees another key in .env', async () => {

@@ -35,7 +35,8 @@ export async function serve(world: World, flags: Flags): Promise<Serving> {
   let reloads = Promise.resolve()
   const reloadOnce = async (): Promise<void> => {
     try {
-      const next = await readSettings(world, flags, settings.kept)
+      // A file that is gone, or about to be replaced, is no wish for the environment's configuration.
+      const next = await readSettings(world, { ...flags, config: flags.config ?? settings.file }, settings.kept)
       aboutFile(next, () => gateway.reconfigure(next.gateway))
       const moved = next.port !== settings.port || next.host !== settings.host
       const notes = [...next.notes, ...(moved ? ['another port or host takes a new start'] : [])]

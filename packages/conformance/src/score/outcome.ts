@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Check, Missed, NotAsked, NotServed, type ScoredFormat, type Verdict } from './check.ts'
 import { createContext, type Target } from './context.ts'
 import { type Refusal, refusalOf, toldBy } from './refusal.ts'
@@ -27,7 +28,8 @@ export async function outcomeOf(
   for (let again = retries; ; again--) {
     const { outcome, busy } = await oneTry(check, target, signal, count)
     if (busy === undefined || again <= 0 || signal?.aborted === true) return outcome
-    await new Promise((resolve) => setTimeout(resolve, busy))
+    // Whoever ends the whole does not wait for this.
+    await pause(busy, undefined, signal === undefined ? {} : { signal }).catch(() => {})
   }
 }
 

@@ -178,6 +178,18 @@ describe('a server', () => {
     expect([await passed(0), await passed(1)]).toEqual([1, 2])
   })
 
+  test('that is busy is not waited for by who has ended it all', async () => {
+    const end = new AbortController()
+    const reply = (answer: Response, path: string): Response => {
+      if (!path.endsWith('/rerank')) return answer
+      // Once the wait has begun.
+      setTimeout(() => end.abort(new Error('enough')), 20)
+      return new Response('{}', { status: 503, headers: { 'retry-after': '30' } })
+    }
+    const asked = scored({ reply }, { only: ['rerank'], retries: 1, signal: end.signal })
+    await expect(asked).rejects.toThrow('enough')
+  })
+
   test('that takes the key from another header is not asked about wrong ones', async () => {
     const report = await scored({}, { only: ['chat'], headers: { Authorization: `Bearer ${token}` } })
     expect(namesOf(report, 'not asked')).toEqual(['chat/wrong-token'])

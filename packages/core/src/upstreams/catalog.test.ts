@@ -201,7 +201,8 @@ describe.each(Object.entries(makers))('%s', (_, { make, address, alsoAs = [], ca
     [{ apiKey: [{ key: 'k', weight: 0 }] }, 'weight of 0'],
     [{ baseURL: 'api.test/v1' }, 'is not a URL'],
     [{ baseURL: 'ftp://api.test' }, 'must start with http'],
-    [{ baseURL: 'https://api.test/v1?key=k' }, 'query'],
+    [{ baseURL: 'https://api.test/v1?key=k' }, "baseURL 'https://api.test/v1' must not hold a query"],
+    [{ baseURL: 'https://ada:secret@api.test/v1' }, 'baseURL holds a name or a password: give them as headers'],
   ])('refuses %j with the reason', (options, reason) => {
     expect(() => make(options)).toThrow(expect.objectContaining({ name: 'TypeError' }))
     expect(() => make(options)).toThrow(reason)
