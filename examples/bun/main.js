@@ -2,11 +2,13 @@
 import { anthropic, createGateway, openai } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 
-const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN = 'demo-token', PORT = '3000' } = process.env
+const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN, PORT = '3000' } = process.env
 const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
+// The token that everybody can read here is good for the fake provider alone.
+const wanted = MODELGATE_TOKEN ?? (hasKeys ? crypto.randomUUID() : 'demo-token')
 
 const gateway = createGateway({
-  auth: (token) => (token === MODELGATE_TOKEN ? { id: 'me' } : null),
+  auth: (token) => (token === wanted ? { id: 'me' } : null),
   upstreams: {
     openai: openai({ apiKey: OPENAI_API_KEY ?? 'no key' }),
     claude: anthropic({ apiKey: ANTHROPIC_API_KEY ?? 'no key' }),
@@ -25,4 +27,4 @@ const server = Bun.serve({
     return pathname === '/' ? new Response('The app goes on as before.') : new Response('Not found', { status: 404 })
   },
 })
-console.log(`http://127.0.0.1:${server.port}/v1 with the token ${MODELGATE_TOKEN}`)
+console.log(`http://127.0.0.1:${server.port}/v1 with the token ${wanted}`)

@@ -4,11 +4,13 @@ import { expressMiddleware } from '@modelgate/express'
 import { createFakeProvider } from '@modelgate/testing'
 import express from 'express'
 
-const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN = 'demo-token', PORT = '3000' } = process.env
+const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN, PORT = '3000' } = process.env
 const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
+// The token that everybody can read here is good for the fake provider alone.
+const wanted = MODELGATE_TOKEN ?? (hasKeys ? crypto.randomUUID() : 'demo-token')
 
 const gateway = createGateway({
-  auth: (token) => (token === MODELGATE_TOKEN ? { id: 'me' } : null),
+  auth: (token) => (token === wanted ? { id: 'me' } : null),
   upstreams: {
     openai: openai({ apiKey: OPENAI_API_KEY ?? 'no key' }),
     claude: anthropic({ apiKey: ANTHROPIC_API_KEY ?? 'no key' }),
@@ -25,5 +27,5 @@ app.get('/', (_req, res) => {
 
 const server = app.listen(Number(PORT), '127.0.0.1', () => {
   const address = server.address()
-  if (typeof address === 'object') console.log(`http://127.0.0.1:${address?.port}/v1 with the token ${MODELGATE_TOKEN}`)
+  if (typeof address === 'object') console.log(`http://127.0.0.1:${address?.port}/v1 with the token ${wanted}`)
 })

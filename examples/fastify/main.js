@@ -4,11 +4,13 @@ import { fastifyPlugin } from '@modelgate/fastify'
 import { createFakeProvider } from '@modelgate/testing'
 import Fastify from 'fastify'
 
-const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN = 'demo-token', PORT = '3000' } = process.env
+const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN, PORT = '3000' } = process.env
 const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
+// The token that everybody can read here is good for the fake provider alone.
+const wanted = MODELGATE_TOKEN ?? (hasKeys ? crypto.randomUUID() : 'demo-token')
 
 const gateway = createGateway({
-  auth: (token) => (token === MODELGATE_TOKEN ? { id: 'me' } : null),
+  auth: (token) => (token === wanted ? { id: 'me' } : null),
   upstreams: {
     openai: openai({ apiKey: OPENAI_API_KEY ?? 'no key' }),
     claude: anthropic({ apiKey: ANTHROPIC_API_KEY ?? 'no key' }),
@@ -22,4 +24,4 @@ app.register(fastifyPlugin(gateway))
 app.get('/', () => 'The app goes on as before.')
 
 const address = await app.listen({ port: Number(PORT), host: '127.0.0.1' })
-console.log(`${address}/v1 with the token ${MODELGATE_TOKEN}`)
+console.log(`${address}/v1 with the token ${wanted}`)

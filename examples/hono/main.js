@@ -5,11 +5,13 @@ import { honoMiddleware } from '@modelgate/hono'
 import { createFakeProvider } from '@modelgate/testing'
 import { Hono } from 'hono'
 
-const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN = 'demo-token', PORT = '3000' } = process.env
+const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN, PORT = '3000' } = process.env
 const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
+// The token that everybody can read here is good for the fake provider alone.
+const wanted = MODELGATE_TOKEN ?? (hasKeys ? crypto.randomUUID() : 'demo-token')
 
 const gateway = createGateway({
-  auth: (token) => (token === MODELGATE_TOKEN ? { id: 'me' } : null),
+  auth: (token) => (token === wanted ? { id: 'me' } : null),
   upstreams: {
     openai: openai({ apiKey: OPENAI_API_KEY ?? 'no key' }),
     claude: anthropic({ apiKey: ANTHROPIC_API_KEY ?? 'no key' }),
@@ -23,5 +25,5 @@ app.use(honoMiddleware(gateway))
 app.get('/', (c) => c.text('The app goes on as before.'))
 
 serve({ fetch: app.fetch, port: Number(PORT), hostname: '127.0.0.1' }, ({ port }) => {
-  console.log(`http://127.0.0.1:${port}/v1 with the token ${MODELGATE_TOKEN}`)
+  console.log(`http://127.0.0.1:${port}/v1 with the token ${wanted}`)
 })

@@ -6,6 +6,8 @@ import { createFakeProvider } from '@modelgate/testing'
 
 const { OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MODELGATE_TOKEN = 'demo-token', PORT = '3000' } = process.env
 const hasKeys = [OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY].some((key) => key !== undefined)
+if (hasKeys && process.env.MODELGATE_TOKEN === undefined)
+  throw new Error('Set MODELGATE_TOKEN: the token that everybody can read here is good for the fake provider alone.')
 
 const gateway = createGateway({
   auth: (token) => (token === MODELGATE_TOKEN ? { id: 'me' } : null),
