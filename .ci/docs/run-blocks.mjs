@@ -57,7 +57,8 @@ const demoPort = /** @type {net.AddressInfo} */ (demo.address()).port
 // From here on whoever listens gets a free port, and whoever connects to the one that was asked for finds it there.
 const listen = net.Server.prototype.listen
 /** @param {unknown[]} args */
-net.Server.prototype.listen = function (/** @type {any[]} */ ...args) {
+net.Server.prototype.listen = function (...args) {
+  /** @type {{ port?: unknown, path?: unknown }} */
   const options = typeof args[0] === 'object' && args[0] !== null ? args[0] : { port: args[0] }
   const asked = Number(options.port)
   if (options.path === undefined && !Number.isNaN(asked)) {
@@ -79,25 +80,28 @@ Object.assign(promises, {
 })
 syncBuiltinESMExports()
 
+/** @typedef {(request: Request) => Response | Promise<Response>} Handler */
+
 /**
  * What other runtimes serve with, here on Node's server: their blocks run, too, though not on them.
- * @param {number} port @param {(request: Request) => Response | Promise<Response>} handler
+ * @param {number} port @param {Handler} handler
  */
 const serve = (port, handler) =>
   createServer(async (request, response) => {
     const { method = 'GET', url, headers } = request
-    const answer = await handler(
-      new Request(`http://127.0.0.1${url}`, { method, headers: /** @type {any} */ (headers) }),
-    )
+    const plain = /** @type {Record<string, string>} */ (headers)
+    const answer = await handler(new Request(`http://127.0.0.1${url}`, { method, headers: plain }))
     response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
   }).listen(port)
 
 const runtimes = {
-  Bun: { serve: (/** @type {{ port: number, fetch: any }} */ options) => serve(options.port, options.fetch) },
+  Bun: { serve: (/** @type {{ port: number, fetch: Handler }} */ options) => serve(options.port, options.fetch) },
   Deno: {
-    serve: (/** @type {{ port: number }} */ options, /** @type {any} */ handler) => serve(options.port, handler),
+    serve: (/** @type {{ port: number }} */ options, /** @type {Handler} */ handler) => serve(options.port, handler),
   },
 }
+
+const signals = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])
 
 /** Stands for whatever a block declares without saying what it is. */
 /** @type {() => unknown} */
@@ -136,15 +140,12 @@ function prepare(job) {
     ...(job.runtime === undefined ? {} : { [job.runtime]: runtimes[job.runtime] }),
   }
   Object.assign(globalThis, names)
-  const before = new Set(
-    ['SIGTERM', 'SIGINT', 'SIGHUP'].flatMap((name) => process.listeners(/** @type {any} */ (name))),
-  )
+  const before = new Set(signals.flatMap((name) => process.listeners(name)))
   return () => {
     for (const name of Object.keys(names)) Reflect.deleteProperty(globalThis, name)
     for (const name of Object.keys(job.env)) delete env[name]
-    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'])
-      for (const listener of process.listeners(/** @type {any} */ (name)))
-        if (!before.has(listener)) process.removeListener(name, listener)
+    for (const name of signals)
+      for (const listener of process.listeners(name)) if (!before.has(listener)) process.removeListener(name, listener)
     for (const { server } of servers) {
       server.close()
       if ('closeAllConnections' in server) /** @type {import('node:http').Server} */ (server).closeAllConnections()

@@ -18,6 +18,7 @@ export function loginRoutes(users, sessions) {
           .trim()
           .toLowerCase(),
         String(password ?? ''),
+        req.ip,
       )
       if ('wrong' in entered) return void res.status(400).send(entryPage(entered.wrong))
       sessions.open(req, res, entered.user.id)

@@ -17,7 +17,7 @@ export function openUsers(file) {
   /** @type {Map<string, User>} by name */
   const users = new Map()
   if (existsSync(file)) for (const user of JSON.parse(readFileSync(file, 'utf8'))) users.set(user.name, user)
-  /** Wrong passwords by name. @type {Map<string, { count: number, until: number }>} */
+  /** Wrong passwords by name and address: by name alone, anybody could lock somebody else out. @type {Map<string, { count: number, until: number }>} */
   const attempts = new Map()
 
   function save() {
@@ -26,12 +26,12 @@ export function openUsers(file) {
     renameSync(`${file}.new`, file)
   }
 
-  /** Counted before the password is looked at, so that many at once are many. @param {string} name */
-  function mayTry(name) {
+  /** Counted before the password is looked at, so that many at once are many. @param {string} who */
+  function mayTry(who) {
     const now = Date.now()
     for (const [other, { until }] of attempts) if (until <= now) attempts.delete(other)
-    const attempt = attempts.get(name) ?? { count: 0, until: now + attemptsMs }
-    attempts.set(name, attempt)
+    const attempt = attempts.get(who) ?? { count: 0, until: now + attemptsMs }
+    attempts.set(who, attempt)
     return ++attempt.count <= mostAttempts
   }
 
@@ -50,13 +50,14 @@ export function openUsers(file) {
       save()
       return { user }
     },
-    /** @param {string} name @param {string} password @returns {Promise<{ user: User } | { wrong: string }>} */
-    async logIn(name, password) {
-      if (!mayTry(name)) return { wrong: 'Too many attempts: try again in 15 minutes.' }
+    /** @param {string} name @param {string} password @param {string} [address] whence @returns {Promise<{ user: User } | { wrong: string }>} */
+    async logIn(name, password, address = '') {
+      const who = `${name.slice(0, 31)} ${address}`
+      if (!mayTry(who)) return { wrong: 'Too many attempts: try again in 15 minutes.' }
       const user = users.get(name)
       if (!(await isPassword(password.slice(0, 200), user?.password)) || user === undefined)
         return { wrong: 'The name or the password is wrong.' }
-      attempts.delete(name)
+      attempts.delete(who)
       return { user }
     },
   }

@@ -41,6 +41,8 @@ const server = http.createServer((req, res) => {
 server.on('upgrade', nodeUpgrade(gateway))
 server.listen(Number(PORT), '127.0.0.1', () => console.log(`gateway ${process.pid} on port ${PORT}`))
 
+// A terminal's Ctrl-C reaches all processes at once: start.js is who says when this one ends.
+process.on('SIGINT', () => {})
 process.once('SIGTERM', async () => {
   await drain(server, gateway, 25_000) // no new connections: nginx goes to the others; the running calls to their end
   await tokens.close()
