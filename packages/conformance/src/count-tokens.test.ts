@@ -90,7 +90,7 @@ describe.each(servers.filter(({ name }) => name === 'node:http' || name === 'in 
     })
     afterAll(() => running.close())
 
-    // Google's client takes no fetch of ours.
+    // Google's client is asked over HTTP.
     const able = Object.keys(clients).filter((client) => name !== 'in process' || client !== 'google')
     test.each(able.flatMap((client) => names.map((upstream) => [client, upstream] as const)))(
       '%s client, model of a %s upstream',

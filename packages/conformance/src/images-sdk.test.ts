@@ -40,7 +40,7 @@ for (const server of servers)
       client = setting.client
     })
 
-    // Google's SDK takes no fetch of ours.
+    // Google's SDK is asked over HTTP.
     if (server.name !== 'in process')
       test('generateImages of the Google SDK', async () => {
         const prediction = { mimeType: 'image/png', bytesBase64Encoded: png.toString('base64') }

@@ -49,7 +49,7 @@ describe('in process', () => {
   })
 })
 
-// Google's client takes no fetch of ours.
+// Google's client is asked over HTTP.
 describe.each(servers.filter(({ name }) => name === 'node:http'))('$name', ({ start }) => {
   let running: Running
   beforeAll(async () => {

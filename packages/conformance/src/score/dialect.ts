@@ -28,6 +28,8 @@ export interface Dialect {
     readonly sampling: JsonObject
     readonly samplingNames: readonly string[]
   }
+  /** A request has to say how long its answer may be. */
+  readonly wantsLimit?: true
   readonly path: (model: string) => string
   /** The smallest request, as it is sent. */
   readonly body: (model: string) => JsonObject

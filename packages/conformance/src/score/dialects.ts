@@ -90,6 +90,7 @@ const messages: Dialect = {
     sampling: { temperature: 0.5, top_k: 20 },
     samplingNames: ['temperature', 'top_k'],
   },
+  wantsLimit: true,
   path: () => '/v1/messages',
   body: (model) => ({ model, max_tokens: 256, messages: [{ role: 'user', content: shortPrompt }] }),
   essential: 'messages',

@@ -16,9 +16,9 @@ export type Feature = Omit<Check, 'format' | 'run'> & {
 /** Answers have room: models that think before they speak need some. */
 const room = 2048
 export const talkIn =
-  (context: Context, { format }: Dialect) =>
+  (context: Context, { format, wantsLimit }: Dialect) =>
   (manner: Parameters<Context['talk']>[1] & object) =>
-    context.talk(format, format === 'messages' ? { most: room, ...manner } : manner)
+    context.talk(format, wantsLimit === true ? { most: room, ...manner } : manner)
 
 function ended(said: Said, wanted: string): void {
   must(said.end === wanted, `the answer ends with ${shown(said.end)}, not ${shown(wanted)}`)
