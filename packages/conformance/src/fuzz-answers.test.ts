@@ -1,6 +1,6 @@
 import { createFakeProvider } from '@modelgate/testing'
 import fc from 'fast-check'
-import { beforeAll, describe, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { errorEvent } from './faults-streams.ts'
 import { type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from './fixtures.ts'
 import { richAnswers } from './fuzz-answers.ts'
@@ -12,6 +12,7 @@ import { choice, playRecipes, rarely, stepsUpTo } from './fuzz-recipes.ts'
 import { type FuzzRequest, requestBases, requestOf } from './fuzz-requests.ts'
 import { about, fuzz, fuzzPatience, longRun, settled, watchProcess } from './fuzz-runs.ts'
 import { type Play, type PlayRecipe, playOf, sentBy } from './fuzz-upstream.ts'
+import { withWordless } from './fuzz-wordless.ts'
 import { requestTo, upstreamKey } from './gateways.ts'
 import { isObject, type Json, listOf, type objectOf, parseJson } from './json.ts'
 import { whole } from './torture/playing.ts'
@@ -111,10 +112,12 @@ function judge(client: Format, upstream: Format, play: Play, came: Came): string
   return undefined
 }
 
-async function tryAnswer(recipe: Recipe): Promise<string | undefined> {
-  const { format, body } = pick(bases, recipe.base)
-  const client = pick(formats, recipe.client)
-  const play = playOf(spoilBytes(spoil(body, recipe.steps), recipe.bytes), recipe.play, 'application/json')
+function tryAnswer({ base, client, steps, bytes, play }: Recipe): Promise<string | undefined> {
+  const { format, body } = pick(bases, base)
+  return tryPlay(pick(formats, client), format, playOf(spoilBytes(spoil(body, steps), bytes), play, 'application/json'))
+}
+
+async function tryPlay(client: Format, format: Format, play: Play): Promise<string | undefined> {
   under.begin(play)
   const request = JSON.stringify(simpleRequest(client, false)).replace('"recorded"', `"${format}-model"`)
   const came = await settled(ask(requestTo(client, request, {}, { model: `${format}-model` })))
@@ -212,5 +215,15 @@ describe('no answer breaks it', () => {
     () => fuzz('answers', recipes, tryAnswer, 3000),
     fuzzPatience,
   )
+  test('where an object stands that cannot be made a word of', async () => {
+    const found: string[] = []
+    for (const { format, body } of bases.slice(0, bases.length - recorded.length))
+      for (const { body: spoilt, place } of withWordless(encoder.encode(spoil(body, []))))
+        for (const client of formats) {
+          const wrong = await tryPlay(client, format, playOf(spoilt, none.play, 'application/json'))
+          if (wrong !== undefined) found.push(`${place}: ${wrong}`)
+        }
+    expect(found).toEqual([])
+  }, 240_000)
   test('of other operations', () => fuzz('answers of operations', recipes, tryOperation, 2000), fuzzPatience)
 })

@@ -1,12 +1,13 @@
 import { cohere, createGateway, type FinishEvent, jina, voyage } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
-import { beforeAll, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { good } from './faults-streams.ts'
 import { type Format, formats } from './fixtures.ts'
 import { isDialectError, toldOfInside } from './fuzz-oracle.ts'
 import { requestRecipes } from './fuzz-recipes.ts'
 import { type FuzzRequest, isGood, requestBases, requestOf } from './fuzz-requests.ts'
 import { about, fuzz, fuzzPatience, settled, watchProcess } from './fuzz-runs.ts'
+import { withWordless } from './fuzz-wordless.ts'
 import { forgetful, upstreamKey, upstreamOf } from './gateways.ts'
 import { isObject, parseJson } from './json.ts'
 import { whole } from './torture/playing.ts'
@@ -14,6 +15,7 @@ import { whole } from './torture/playing.ts'
 watchProcess()
 
 const depth = 128
+const decoder = new TextDecoder()
 let finished: FinishEvent[] = []
 /** The bodies that reached an upstream. */
 let sent: string[] = []
@@ -41,7 +43,7 @@ const hugeVector = /imension\w*"\s*:\s*(\d{5,}|\d[\d.]*[eE])/
 /** An upstream that has a good answer to everything. */
 async function upstream(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const { pathname } = new URL(String(input))
-  const body = typeof init?.body === 'string' ? init.body : new TextDecoder().decode(init?.body as Uint8Array)
+  const body = typeof init?.body === 'string' ? init.body : decoder.decode(init?.body as Uint8Array)
   sent.push(body)
   const format = formatOf(pathname)
   // The provider that plays would fill its memory with the vector.
@@ -129,7 +131,7 @@ test(
         return about(
           complaint(request, answer),
           `${path}?${query} for ${name} ${JSON.stringify(headers)}`,
-          new TextDecoder().decode(body),
+          decoder.decode(body),
           `${answer.status} ${answer.text}`,
         )
       },
@@ -137,3 +139,22 @@ test(
     ),
   fuzzPatience,
 )
+
+test('an object that cannot be made a word of is an error of its place, wherever it stands', async () => {
+  const found: string[] = []
+  const seen = new Set<string>()
+  for (let base = 0; base < bases.length; base++) {
+    const request = requestOf(bases, { base, steps: [], bytes: [], head: [] })
+    const what = `${request.path} ${request.upstream} ${decoder.decode(request.body)}`
+    if (seen.has(what)) continue
+    seen.add(what)
+    for (const { body, place } of withWordless(request.body)) {
+      finished = []
+      sent = []
+      const asked = { ...request, body }
+      const wrong = complaint(asked, await settled(ask(asked)))
+      if (wrong !== undefined) found.push(`${request.path} for ${request.upstream}, ${place}: ${wrong}`)
+    }
+  }
+  expect(found).toEqual([])
+}, 240_000)

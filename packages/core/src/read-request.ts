@@ -73,7 +73,6 @@ export async function readRequest(
   } catch {
     throw new GatewayError('invalid_request', 'The request body is not valid UTF-8.')
   }
-  if (huge) await turnOf(inbound)
   const { tooDeep, tooMany, members } = scanJson(text, limits.depth, limits.values)
   if (tooDeep) throw new GatewayError('invalid_request', `The request body nests deeper than ${limits.depth} levels.`)
   if (tooMany) throw tooManyValues(limits.values)

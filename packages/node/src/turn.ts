@@ -3,7 +3,7 @@ let last: Promise<void> = Promise.resolve()
 let restUntil = 0
 
 /** In milliseconds: small calls have time in it for several turns, and the body itself is not held up much. */
-const longestRest = 25
+const longestRest = 10
 
 /**
  * A turn of the event loop for one piece of long work. Pieces queue, whosever they are, and after each there is a rest, as long as it

@@ -53,6 +53,20 @@ describe('scanJson', () => {
       expect(() => scanJson(text, 10)).not.toThrow()
   })
 
+  it('finds the ends of texts however close their escapes stand', () => {
+    const pieces = fc.constantFrom('\\', '"', '\n', 'a', '}', 'letters in a row, without any escape in between')
+    fc.assert(
+      fc.property(fc.array(fc.array(pieces).map((list) => list.join(''))), (texts) => {
+        const text = JSON.stringify({ texts, last: texts.join('') })
+        const { members } = scanJson(text, 2)
+        expect(members.map(({ key, start, end }) => [key, JSON.parse(text.slice(start, end))])).toEqual([
+          ['texts', texts],
+          ['last', texts.join('')],
+        ])
+      }),
+    )
+  })
+
   it('agrees with JSON.parse on any object', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1, 4), (object, indent) => {

@@ -60,8 +60,12 @@ class Cutter implements BlockCutter {
   }
 }
 
+/** From here on, searching for line ends takes less time than looking at each byte. */
+const longBytes = 4096
+
 /** Index after the last blank line that ends within `chunk`, 0 if none does. The other two preceded it. */
 function lastBlankLine(chunk: Uint8Array, last: number | undefined, lastButOne: number | undefined): number {
+  if (chunk.length > longBytes && !chunk.includes(LF) && !chunk.includes(CR)) return 0
   for (let i = chunk.length - 1; i >= 0; i--) {
     const byte = chunk[i] as number
     if (byte > CR) continue
@@ -75,11 +79,22 @@ function lastBlankLine(chunk: Uint8Array, last: number | undefined, lastButOne: 
 export function blockEnd(bytes: Uint8Array, from: number): number {
   for (let i = from + 1; i < bytes.length; i++) {
     const byte = bytes[i] as number
-    if (byte > CR) continue
+    if (byte > CR) {
+      if (i - from === longBytes) i = nextLineEnd(bytes, i) - 1
+      continue
+    }
     if (endsBlankLine(byte, bytes[i - 1], i > from + 1 ? bytes[i - 2] : undefined))
       return byte === CR && bytes[i + 1] === LF ? i + 2 : i + 1
   }
   return bytes.length
+}
+
+/** Where the next line ends, or the bytes. */
+function nextLineEnd(bytes: Uint8Array, from: number): number {
+  const feed = bytes.indexOf(LF, from)
+  const end = feed < 0 ? bytes.length : feed
+  const carriage = bytes.subarray(from, end).indexOf(CR)
+  return carriage < 0 ? end : from + carriage
 }
 
 function endsBlankLine(byte: number, previous: number | undefined, before: number | undefined): boolean {

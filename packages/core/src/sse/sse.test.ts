@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { SseEvent } from '../formats/codec.ts'
-import { createBlockCutter } from './blocks.ts'
+import { blockEnd, createBlockCutter } from './blocks.ts'
 import { createSseDecoder } from './decode.ts'
 import { encodeAllSse, encodeText } from './encode.ts'
 import { Utf8 } from './utf8.ts'
@@ -87,6 +87,18 @@ describe('block cutter', () => {
       }
     },
   )
+
+  it.each(['\n\n', '\r\n\r\n', '\r\r'])('finds the end of an event of any length: %j', (end) => {
+    for (const length of [4090, 4095, 4096, 4097, 4100, 50_000]) {
+      const event = `data: ${'x'.repeat(length - 6)}\ndata: ${'y'.repeat(length)}${end}`
+      const both = bytes(`${event}data: z${end}`)
+      expect(blockEnd(both, 0)).toBe(event.length)
+      expect(blockEnd(both.subarray(0, length), 0)).toBe(length)
+      const cutter = createBlockCutter()
+      expect(cutter.push(both.subarray(0, length))).toBeUndefined()
+      expect(cutter.push(both.subarray(length))?.length).toBe(both.length)
+    }
+  })
 
   it('gives out the other half of a line end that is out already', () => {
     const cutter = createBlockCutter()

@@ -1,6 +1,6 @@
 import type { Citation, JsonObject, ModelRequest, NativePart, Part, ToolCallPart } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, inWords, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
 import { customInput, isCustomTool } from '../shared/tool-input.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
 import { toolNames } from './fields.ts'
@@ -55,12 +55,11 @@ function decodeCall(value: JsonObject, request: ModelRequest): ToolCallPart | un
   const { input = {} } = fields
   drop(fields, 'input')
   if (fields.type === 'tool_use') drop(fields, 'type')
-  const call = restoreCall({ type: 'tool-call', id, name, input: writeInput(input) }, request)
+  const call = restoreCall({ type: 'tool-call', id, name, input: inWords(input) }, request)
   return withExtra(call.custom === true ? { ...call, input: customInput(call.input) } : call, fields)
 }
 
 /** A call's input as text. */
-const writeInput = (input: JsonObject[string]): string => (typeof input === 'string' ? input : JSON.stringify(input))
 
 /** A call under the client's own name of the tool; `custom` where a function stood for a custom tool. */
 export function restoreCall(call: ToolCallPart, request: ModelRequest): ToolCallPart {

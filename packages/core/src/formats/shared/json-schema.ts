@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../ir.ts'
-import { isObject } from './reader.ts'
+import { inWords, isObject } from './reader.ts'
 
 /** JSON Schema, as far as its structure goes; see schema-lowering.ts for what becomes of it. */
 
@@ -159,7 +159,7 @@ const propertyOf = ({ properties }: JsonObject, name: string, root: JsonObject):
 
 /** An integer is a number, too. */
 const kindsOf = (schema: JsonObject): readonly string[] | undefined =>
-  typesOf(schema)?.flatMap((type) => (type === 'number' ? ['number', 'integer'] : [String(type)]))
+  typesOf(schema)?.flatMap((type) => (type === 'number' ? ['number', 'integer'] : [inWords(type)]))
 const keysOf = (schema: JsonObject): readonly string[] | undefined =>
   valuesOf(schema)?.map((value) => JSON.stringify(value))
 

@@ -9,7 +9,7 @@ import {
   resolve,
   typesOf,
 } from './json-schema.ts'
-import { isObject } from './reader.ts'
+import { inWords, isObject } from './reader.ts'
 
 /** What a server makes of a JSON Schema that it holds its model to. */
 export interface SchemaDialect {
@@ -184,7 +184,7 @@ function faultOf(
     if (typesOf(schema)?.some((type) => type === 'number' || type === 'integer')) return 'hint'
     return keywords.has(key) && typeof value === 'string' && formats.has(value)
       ? undefined
-      : `format '${String(value)}'`
+      : `format '${inWords(value)}'`
   }
   if (!keywords.has(key)) return hints.has(key) ? 'hint' : `'${key}'`
   if (key === '$ref')

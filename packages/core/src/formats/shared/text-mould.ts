@@ -24,6 +24,7 @@ export interface RunningUsage {
 /** Learning costs as much as is saved with two events: a stream that paid for it too often in vain is not learned from any more. */
 const priceOfLearning = 2
 const maxVain = 16
+/** Of what is longer, parsing is the smaller part, and faster. */
 const maxLength = 8192
 /** V8 copies shorter substrings; a longer one would keep the whole chunk that it was cut from. */
 const maxCopied = 12
@@ -63,7 +64,7 @@ export class TextMould {
   /** The text of an event in the mould, never empty; undefined for any other event. */
   read({ event, data }: SseEvent): string | undefined {
     const plan = this.#plan
-    if (plan === undefined || event !== this.#name) return undefined
+    if (plan === undefined || event !== this.#name || data.length > maxLength) return undefined
     const { pieces, holes, counts } = plan
     const usage = plan.usage === undefined ? undefined : { ...plan.usage }
     let counted = 0

@@ -1,6 +1,6 @@
 import type { JsonObject, ModelRequest, Report, Tool, ToolCallPart } from '../ir.ts'
 import { innerJson, keepsNumbers, parseJson } from './json-text.ts'
-import { isObject } from './reader.ts'
+import { inWords, isObject } from './reader.ts'
 import { loss } from './report.ts'
 import { findTool } from './tool-names.ts'
 
@@ -53,6 +53,6 @@ export function customSchema(tool: Tool & { type: 'custom' }, report: Report): J
 function describeText(grammar: JsonObject | undefined): string {
   if (grammar === undefined) return 'The whole input, as raw text.'
   const { syntax, definition } = grammar
-  const rules = typeof definition === 'string' ? definition : JSON.stringify(grammar)
-  return `The whole input, as raw text that matches this grammar (${String(syntax ?? 'grammar')}):\n${rules}`
+  const rules = typeof definition === 'string' ? definition : inWords(grammar)
+  return `The whole input, as raw text that matches this grammar (${inWords(syntax ?? 'grammar')}):\n${rules}`
 }
