@@ -32,6 +32,14 @@ export const exchanges = {
     answer: chunksOf(streamOf('chat', 'text')),
     expect: 'data: [DONE]',
   },
+  // Its tokens are estimated in the end.
+  'chat → chat, stream without usage': {
+    client: 'chat',
+    upstream: 'chat',
+    body: streamBody('chat'),
+    answer: chunksOf(streamOf('chat', 'text').filter(({ data }) => !data.includes('"usage":{'))),
+    expect: 'data: [DONE]',
+  },
   'chat → messages, JSON': {
     client: 'chat',
     upstream: 'messages',

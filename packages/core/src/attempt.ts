@@ -1,6 +1,7 @@
 import { begunBody, bodyHeaders, isJson, laterStream, once } from './answer-source.ts'
 import { authorized, headersTo } from './call-headers.ts'
 import { GatewayError } from './errors.ts'
+import { put } from './formats/shared/strict.ts'
 import type { Ticket } from './health/health.ts'
 import type { Inbound } from './inbound.ts'
 import type { AnswerStream, WholeAnswer } from './lanes/lane.ts'
@@ -204,7 +205,8 @@ export class Attempt {
     }
     clearTimeout(this.#timer)
     if (stream.state.started || stream.state.ended) this.#answered()
-    return { kind: 'stream', pump, stream, ...this.#handOn() }
+    const { abort, times, onFirst } = this.#handOn()
+    return { kind: 'stream', pump, stream, abort, times, onFirst }
   }
 
   /**
@@ -251,10 +253,16 @@ export class Attempt {
     if (lane.headers !== undefined) headers = { ...headers, ...lane.headers }
     if (extraHeaders !== undefined) headers = { ...headers, ...extraHeaders }
     const { body } = lane
-    const { connectMs } = limits
     const signal = this.#canceller
-    const wishes = connectMs === undefined && resend ? none : { ...(connectMs !== undefined && { connectMs }), resend }
-    const request = { method: 'POST', url, headers, body, signal, ...wishes }
+    const request: { -readonly [K in keyof TransportRequest]: TransportRequest[K] } = {
+      method: 'POST',
+      url,
+      headers,
+      body,
+      signal,
+    }
+    put(request, 'connectMs', limits.connectMs)
+    if (!resend) request.resend = false
     if (upstream.authorize === undefined) return transport(request)
     const call = { method: 'POST', url, headers, body }
     return authorized(upstream, call, signal).then((headers) => transport({ ...request, headers }))
@@ -340,9 +348,6 @@ export class Attempt {
 }
 
 const ring = (attempt: Attempt): void => attempt.ring()
-
-/** What most calls wish of the transport. */
-const none: Pick<TransportRequest, 'connectMs' | 'resend'> = {}
 
 /** The first event, or the whole answer, is there. Said once. */
 function answeredNow(log: AttemptLog, ticket: Ticket, startedAt: number, stream: boolean): void {

@@ -4,7 +4,7 @@ import type { Json } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
 import { nestsDeeper } from './json/scan.ts'
 import { type Run, sampled } from './sse/alike.ts'
-import { createSseDecoder } from './sse/decode.ts'
+import { createSseDecoder, decodeBlock } from './sse/decode.ts'
 
 /** What an answer has said so far, for answers that end before anybody has counted them. */
 export interface Said {
@@ -104,11 +104,15 @@ class Sample implements Said {
   /** The data of the event of so many bytes that begins so many before the end. */
   #data(before: number, length: number): string {
     const from = this.#end - before
-    const block = this.#held?.subarray(from, from + length)
-    const [event] = block === undefined ? [] : createSseDecoder(Number.POSITIVE_INFINITY).push(block)
+    const text = decoder.decode(this.#held?.subarray(from, from + length))
+    // A decoder for each would outweigh all that the stream has allocated until then.
+    const [event] = decodeBlock(text) ?? createSseDecoder(Number.POSITIVE_INFINITY).pushText(text)
     return event?.data ?? ''
   }
 }
+
+/** Of whole events: no character straddles two of them. */
+const decoder = new TextDecoder()
 
 /** Enough for a sample of common events. */
 const leastHeld = 2048
@@ -131,13 +135,17 @@ function wordsIn(data: string, keys: readonly string[]): number {
 
 /** About how many tokens an answer or an event says: its texts under these keys, however deep. Without a call's frame. */
 export function saidIn(value: Json, keys: readonly string[]): number {
+  // The most of any answer are values that hold nothing.
+  if (typeof value !== 'object' || value === null) return 0
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + saidIn(item, keys), 0)
-  if (!isObject(value)) return 0
   let sum = 0
-  for (const [key, inner] of Object.entries(value))
+  // Names alone: pairs of all that an event holds would be most of what its stream allocates.
+  for (const key of Object.keys(value)) {
+    const inner = value[key] as Json
     if (!keys.includes(key)) sum += saidIn(inner, keys)
     else if (typeof inner === 'string') sum += tokensByCharacters(inner)
     else if (Array.isArray(inner)) sum += saidIn(inner, keys)
     else if (isObject(inner)) sum += saidIn(inner, keys) || tokensByCharacters(JSON.stringify(inner))
+  }
   return sum
 }

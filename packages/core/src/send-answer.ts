@@ -6,7 +6,7 @@ import { asJsonArray } from './lanes/json-array.ts'
 import { lossHeader } from './losses.ts'
 import { type RelayEnd, relay } from './relay.ts'
 import { relayBytes } from './relay-bytes.ts'
-import { callHeaders, json, streamHeaders } from './reply.ts'
+import { addStreamHeaders, callHeaders, json } from './reply.ts'
 import { saidIn } from './said.ts'
 import { type Ledger, settle } from './settle.ts'
 import type { Answered, Prepared, TargetCall } from './targets.ts'
@@ -53,7 +53,8 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
     const body = relayBytes(result.pump, result.times, signal, finish)
     return { status: 200, headers: { ...headers, ...result.headers }, body }
   }
-  const { pump, times, onFirst } = result
+  const { pump, onFirst } = result
+  const { startedAt, idleMs, firstUntil, totalUntil } = result.times
   const stream = call.jsonArray ? asJsonArray(result.stream) : result.stream
   if (stream.state.started) ledger.firstEventAt = performance.now()
   const { heartbeatMs } = shared.limits
@@ -61,7 +62,9 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
     ledger.firstEventAt = performance.now()
     onFirst()
   }
-  const body = relay(pump, stream, { heartbeatMs, ...times, onFirst: first }, signal, (ending) => {
+  // Field by field: what follows a spread is defined one by one in the slowest way there is.
+  const times = { heartbeatMs, startedAt, idleMs, firstUntil, totalUntil, onFirst: first }
+  const body = relay(pump, stream, times, signal, (ending) => {
     const { usage, units, finish: word } = stream.state
     if (stream.said !== undefined) ledger.said = stream.said
     if (usage !== undefined) ledger.usage = usage
@@ -69,8 +72,9 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
     if (word !== undefined) ledger.finish = word
     finish(ending)
   })
+  addStreamHeaders(headers)
   if (call.jsonArray) headers['content-type'] = json
-  return { status: 200, headers: { ...streamHeaders, ...headers }, body }
+  return { status: 200, headers, body }
 }
 
 /** About how many tokens a whole answer says that nobody has counted. */

@@ -66,8 +66,8 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
         method,
         // Compression saves nothing between data centres and holds back events.
         headers: 'accept-encoding' in headers ? headers : { ...headers, 'accept-encoding': 'identity' },
-        // It takes any iterable; its types say so only of streams.
-        ...(body === undefined ? {} : { body: body as string | Uint8Array }),
+        // It takes any iterable; its types say so only of streams. And it takes null for none.
+        body: (body ?? null) as string | Uint8Array | null,
       }
       const resend = (exchange: Exchange): void => {
         // Not through the pool: its other connections have most likely died of the same cause.

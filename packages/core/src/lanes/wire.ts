@@ -1,12 +1,13 @@
 import { errorOf, GatewayError } from '../errors.ts'
 import type { ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
+import { put } from '../formats/shared/strict.ts'
 import { editJson } from '../json/edit.ts'
 import type { Member } from '../json/scan.ts'
 import { slice } from '../json/source.ts'
 import { spliceJson } from '../json/splice.ts'
 import { createReport } from '../losses.ts'
-import type { Lane } from './lane.ts'
+import type { Lane, WholeAnswer } from './lane.ts'
 import { passingStream } from './passing-stream.ts'
 
 /** The client's body in every form the lanes need, read once. */
@@ -60,10 +61,16 @@ export function wireLane(
     report,
     answer(bytes) {
       const body = parseAnswer(bytes)
-      const { error, ...tapped } = tapQuietly(codec, body)
+      const { error, usage, units, finish } = tapQuietly(codec, body)
       if (error !== undefined) throw errorOf(error)
       // An answer may say that it failed, and why: these are no words of a model.
-      return { body: body.error ? redact(decoder.decode(bytes)) : bytes, ...tapped }
+      const answer: { -readonly [K in keyof WholeAnswer]: WholeAnswer[K] } = {
+        body: body.error ? redact(decoder.decode(bytes)) : bytes,
+      }
+      put(answer, 'usage', usage)
+      put(answer, 'units', units)
+      put(answer, 'finish', finish)
+      return answer
     },
     openStream: () =>
       passingStream({
