@@ -44,28 +44,42 @@ export async function begunBody(response: TransportResponse): Promise<AsyncItera
  * A stream whose answer has not begun: opened by the first pull, so that the wait for the upstream's headers is bounded
  * like the wait for its first event.
  */
-export function laterStream(open: () => Promise<AsyncIterable<Uint8Array>>): AsyncIterable<Uint8Array> {
-  let opened: AsyncIterator<Uint8Array> | undefined
-  let left = false
+export const laterStream = (open: () => Promise<AsyncIterable<Uint8Array>>): AsyncIterable<Uint8Array> =>
+  new LaterStream(open)
+
+/** It is iterated once. */
+class LaterStream implements AsyncIterableIterator<Uint8Array> {
   // Forgotten once it has been called: it holds the request, and a stream may run for long.
-  let opener: typeof open | undefined = open
-  const first = async (): Promise<IteratorResult<Uint8Array>> => {
-    const opening = opener?.()
-    opener = undefined
-    if (opening === undefined) return { done: true, value: undefined }
-    opened = (await opening)[Symbol.asyncIterator]()
-    if (!left) return opened.next()
-    await opened.return?.()
+  #open: (() => Promise<AsyncIterable<Uint8Array>>) | undefined
+  #opened: AsyncIterator<Uint8Array> | undefined
+  #left = false
+
+  constructor(open: () => Promise<AsyncIterable<Uint8Array>>) {
+    this.#open = open
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Promise<IteratorResult<Uint8Array>> {
+    return this.#opened === undefined ? this.#first() : this.#opened.next()
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    this.#left = true
+    await this.#opened?.return?.()
     return { done: true, value: undefined }
   }
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: () => (opened === undefined ? first() : opened.next()),
-      async return() {
-        left = true
-        await opened?.return?.()
-        return { done: true, value: undefined }
-      },
-    }),
+
+  async #first(): Promise<IteratorResult<Uint8Array>> {
+    const opening = this.#open?.()
+    this.#open = undefined
+    if (opening === undefined) return { done: true, value: undefined }
+    const opened = (await opening)[Symbol.asyncIterator]()
+    this.#opened = opened
+    if (!this.#left) return opened.next()
+    await opened.return?.()
+    return { done: true, value: undefined }
   }
 }

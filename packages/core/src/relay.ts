@@ -246,15 +246,27 @@ export function relay(
     lastIn += Date.now() - handedOver
     answer(ready, undefined)
   }
-  return {
-    pull,
-    [Symbol.asyncIterator]: () => ({
-      next: () => new Promise((onResult, onError) => pull({ onResult, onError })),
+  return new RelayedBody(pull, leave)
+}
+
+/** A class, as an object with a member of a computed name is made in the slowest way there is. */
+class RelayedBody implements PulledBody {
+  readonly pull: PulledBody['pull']
+  readonly #leave: () => void
+
+  constructor(pull: PulledBody['pull'], leave: () => void) {
+    this.pull = pull
+    this.#leave = leave
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return {
+      next: () => new Promise((onResult, onError) => this.pull({ onResult, onError })),
       return: async () => {
-        leave()
+        this.#leave()
         return theEnd
       },
-    }),
+    }
   }
 }
 

@@ -46,7 +46,7 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
     const why = outcome === 'finished' ? undefined : brokenBy(error)
     if (why !== undefined) log.error ??= why.info.kind
     ticket.over(why, why?.hints?.waitMs)
-    end({ status: 200, outcome, ...(error === undefined ? {} : { error }) })
+    end(error === undefined ? { status: 200, outcome } : { status: 200, outcome, error })
   }
   if (result.kind === 'bytes') {
     ledger.firstEventAt = performance.now()
