@@ -14,6 +14,9 @@ export interface FuzzGateway {
   wrongBooks(called: boolean): string | undefined
 }
 
+/** What `String` and templates say of an object whose `toString` is no function: a fault of ours, told as the upstream's. */
+const noWord = /Cannot convert object to primitive value/
+
 /** Models are `chat-model`, `messages-model`, `gemini-model` and `responses-model`. */
 export function fuzzGateway(): FuzzGateway {
   let answer: typeof fetch = () => Promise.reject(new Error('nothing is played'))
@@ -39,9 +42,12 @@ export function fuzzGateway(): FuzzGateway {
       answer = fetch
       finished = []
     },
-    wrongBooks: (called) =>
-      finished.length === 1 || (!called && finished.length === 0)
+    wrongBooks(called) {
+      const wordless = finished.find(({ error }) => noWord.test(String(error instanceof Error ? error.cause : '')))
+      if (wordless !== undefined) return 'a value could not be made a word of'
+      return finished.length === 1 || (!called && finished.length === 0)
         ? undefined
-        : `onFinish told ${finished.length} times`,
+        : `onFinish told ${finished.length} times`
+    },
   }
 }

@@ -140,7 +140,7 @@ test(
   fuzzPatience,
 )
 
-test('an object that cannot be made a word of is an error of its place, wherever it stands', async () => {
+test('an object that cannot be made a word of breaks nothing, wherever it stands', async () => {
   const found: string[] = []
   const seen = new Set<string>()
   for (let base = 0; base < bases.length; base++) {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { beforeAll, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from './fixtures.ts'
 import { fuzzGateway } from './fuzz-gateway.ts'
 import { pick } from './fuzz-nodes.ts'
@@ -8,9 +8,13 @@ import { choice, playRecipes, rarely, streamRecipes } from './fuzz-recipes.ts'
 import { about, fuzz, fuzzPatience, longRun, settled, watchProcess } from './fuzz-runs.ts'
 import { type StreamRecipe, streamBase, streamBases, streamOf } from './fuzz-streams.ts'
 import { type Play, type PlayRecipe, playOf, sentBy } from './fuzz-upstream.ts'
+import { withWordless } from './fuzz-wordless.ts'
 import { requestTo, upstreamKey } from './gateways.ts'
 
 watchProcess()
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
 
 /** The short run is the same everywhere: recordings are not. */
 const recorded =
@@ -103,32 +107,43 @@ function judge(client: Format, upstream: Format, play: Play, came: Came, array: 
   )
 }
 
-async function tryStream(recipe: Recipe): Promise<string | undefined> {
-  const base = pick(bases, recipe.stream.base)
-  const client = pick(formats, recipe.client)
-  const array = recipe.array && client === 'gemini'
-  const play = playOf(streamOf(base, recipe.stream), recipe.play, 'text/event-stream')
+function tryStream({ stream, play, client: place, leaves, array: asked }: Recipe): Promise<string | undefined> {
+  const base = pick(bases, stream.base)
+  const client = pick(formats, place)
+  const array = asked && client === 'gemini'
+  return tryPlay(client, base.format, playOf(streamOf(base, stream), play, 'text/event-stream'), leaves, array)
+}
+
+async function tryPlay(
+  client: Format,
+  upstream: Format,
+  play: Play,
+  leaves: number | null,
+  array: boolean,
+): Promise<string | undefined> {
   under.begin(play)
-  const came = await settled(ask(requestFor(client, base.format, array), recipe.leaves))
+  const came = await settled(ask(requestFor(client, upstream, array), leaves))
   const complaint =
-    (recipe.leaves === null ? judge(client, base.format, play, came, array) : undefined) ??
+    (leaves === null ? judge(client, upstream, play, came, array) : undefined) ??
     toldOfInside(came.text, [upstreamKey, 'upstream.test', '10.0.0.7']) ??
     under.wrongBooks(true)
   const { bytes, ...how } = play
   return about(
-    complaint && `${client} from ${base.format}: ${complaint}`,
+    complaint && `${client} from ${upstream}: ${complaint}`,
     JSON.stringify(how),
-    new TextDecoder().decode(bytes),
+    decoder.decode(bytes),
     `${came.status} ${came.text}`,
   )
 }
 
+/** A stream as it came. */
+const still = { events: [], within: [], bytes: [], layout: 0 }
+const calm = { head: [], cuts: 0, ending: 0 }
+
 beforeAll(async () => {
-  const still = { events: [], within: [], bytes: [], layout: 0 }
-  const play = { head: [], cuts: 0, ending: 0 }
   for (let base = 0; base < bases.length; base++)
     for (let client = 0; client < formats.length; client++)
-      await tryStream({ stream: { ...still, base }, play, client, leaves: null, array: false })
+      await tryStream({ stream: { ...still, base }, play: calm, client, leaves: null, array: false })
 }, 60_000)
 
 test(
@@ -136,3 +151,27 @@ test(
   () => fuzz('streams', recipes, tryStream, 3000),
   fuzzPatience,
 )
+
+/** The stream again and again, with an object that cannot be made a word of in place of one value of one event. */
+function* withWordlessEvents(stream: string): Generator<{ body: Uint8Array; place: string }> {
+  const lines = stream.split('\n')
+  for (const [at, line] of lines.entries()) {
+    const data = line.startsWith('data: {') ? line.slice('data: '.length) : ''
+    if (data === '') continue
+    for (const { body, place } of withWordless(encoder.encode(data))) {
+      const spoilt = [...lines.slice(0, at), `data: ${decoder.decode(body)}`, ...lines.slice(at + 1)].join('\n')
+      yield { body: encoder.encode(spoilt), place: `line ${at}, ${place}` }
+    }
+  }
+}
+
+test('no stream breaks it where an object stands that cannot be made a word of', async () => {
+  const found: string[] = []
+  for (const base of streamBases)
+    for (const { body, place } of withWordlessEvents(decoder.decode(streamOf(base, { ...still, base: 0 }))))
+      for (const client of formats) {
+        const wrong = await tryPlay(client, base.format, playOf(body, calm, 'text/event-stream'), null, false)
+        if (wrong !== undefined) found.push(`${place}: ${wrong}`)
+      }
+  expect(found).toEqual([])
+}, 240_000)

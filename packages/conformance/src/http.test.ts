@@ -197,7 +197,7 @@ for (const server of servers)
           [{ 'vendor-version': '2023-06-01' }, 200],
           [{ 'anthropic-version': '2026-10-21' }, 200],
           [{ 'anthropic-version': '' }, 400],
-          [{ 'anthropic-version': '2026-10-21' }, 200],
+          [{ 'anthropic-version': '' }, 400],
         ] as const) {
           const answer = await setting.current.post('messages', bodyOf('messages'), { ...json, ...bearer, ...headers })
           expect(answer.status, JSON.stringify(headers)).toBe(status)

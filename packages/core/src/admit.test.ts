@@ -146,6 +146,11 @@ describe('what a caller has left', () => {
     requests: { limit: 60, remaining: 59, resetMs: 900 },
     inputTokens: { limit: 1000, remaining: 400, resetMs: 61_500 },
   }
+  it('has its headers also where a stream has its own', async () => {
+    const { chat } = gate(() => ({ headers: { 'cache-control': 'no-store' } }), { a: asStream(sse) })
+    expect((await chat({ stream: true })).headers.get('cache-control')).toBe('no-store')
+  })
+
   it("is told in the client's own headers", async () => {
     const { chat, messages } = gate(() => ({ allowance, headers: { 'x-more': 'yes' } }))
     const first = await chat()

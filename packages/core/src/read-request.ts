@@ -73,6 +73,7 @@ export async function readRequest(
   } catch {
     throw new GatewayError('invalid_request', 'The request body is not valid UTF-8.')
   }
+  // In the same turn: both together take no longer than the parser.
   const { tooDeep, tooMany, members } = scanJson(text, limits.depth, limits.values)
   if (tooDeep) throw new GatewayError('invalid_request', `The request body nests deeper than ${limits.depth} levels.`)
   if (tooMany) throw tooManyValues(limits.values)

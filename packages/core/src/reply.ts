@@ -87,10 +87,10 @@ export function errorReply(error: GatewayError, codec: WireCodec, requestId: str
 export const isStream = ({ body }: Reply): boolean =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 
-/** Adds what tells clients, and whoever stands in between, that events follow. One by one: a copy of both takes several microseconds. */
+/** Adds what tells clients, and whoever stands in between, that events follow, where nobody has said otherwise. One by one: a copy of both takes several microseconds. */
 export function addStreamHeaders(headers: Record<string, string>): void {
-  headers['content-type'] = 'text/event-stream; charset=utf-8'
+  headers['content-type'] ??= 'text/event-stream; charset=utf-8'
   // no-transform keeps compressing middlewares and proxies from holding events back.
-  headers['cache-control'] = 'no-cache, no-transform'
-  headers['x-accel-buffering'] = 'no'
+  headers['cache-control'] ??= 'no-cache, no-transform'
+  headers['x-accel-buffering'] ??= 'no'
 }

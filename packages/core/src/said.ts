@@ -91,7 +91,8 @@ class Sample implements Said {
       if (held !== undefined && kept + size <= held.length) held.copyWithin(0, this.#end - kept, this.#end)
       else {
         const before = held?.subarray(this.#end - kept, this.#end)
-        held = new Uint8Array(Math.max(leastHeld, 2 * (kept + size)))
+        // A little more than is kept: what is thrown away makes room again, and thousands of streams each hold one.
+        held = new Uint8Array(Math.max(leastHeld, kept + size + ((kept + size) >> 2)))
         if (before !== undefined) held.set(before)
         this.#held = held
       }
@@ -115,7 +116,7 @@ class Sample implements Said {
 const decoder = new TextDecoder()
 
 /** Enough for a sample of common events. */
-const leastHeld = 2048
+const leastHeld = 1024
 
 const nothing: readonly number[] = []
 

@@ -1,4 +1,6 @@
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { fileSpool } from './file-spool.ts'
 
@@ -10,7 +12,7 @@ async function collect(source: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-const isSpooled = (file: string): boolean => file.includes('/modelgate-')
+const isSpooled = (file: string): boolean => file.startsWith(join(tmpdir(), 'modelgate-'))
 /** What a descriptor of this process is of; nothing for one that has been closed meanwhile. */
 function fileOf(descriptor: string): string[] {
   try {

@@ -122,30 +122,17 @@ function count(text: string, char: string, most: number): number {
   return found
 }
 
-/** How many characters in a row without an escape it takes until a search for the next quote is worth its call. */
-const calmChars = 8
-
 /** Index after the closing quote of the string that opens at `open`; the text's end if it never closes. */
 function stringEnd(text: string, open: number): number {
-  const { length } = text
-  let at = open + 1
-  for (;;) {
+  for (let at = open + 1; ; ) {
     const close = text.indexOf('"', at)
-    if (close < 0) return length
+    if (close < 0) return text.length
     let slashes = 0
     while (text.charCodeAt(close - 1 - slashes) === backslash) slashes++
     if (slashes % 2 === 0) return close + 1
-    // Where escapes stand close together, a search for each quote would take longer than going through them.
     at = close + 1
-    for (let calm = 0; calm < calmChars && at < length; calm++) {
-      const code = text.charCodeAt(at)
-      if (code === quote) return at + 1
-      if (code === backslash) {
-        at++
-        calm = -1
-      }
-      at++
-    }
+    // Where one escape follows another, a search for each quote would take longer than going through them.
+    while (text.charCodeAt(at) === backslash) at += 2
   }
 }
 

@@ -77,24 +77,33 @@ function lastBlankLine(chunk: Uint8Array, last: number | undefined, lastButOne: 
 
 /** Index after the first blank line behind `from`, the whole of its line end taken; the end of `bytes` if there is none. */
 export function blockEnd(bytes: Uint8Array, from: number): number {
+  let line = from
   for (let i = from + 1; i < bytes.length; i++) {
     const byte = bytes[i] as number
     if (byte > CR) {
-      if (i - from === longBytes) i = nextLineEnd(bytes, i) - 1
+      if (i - line === longBytes) i = nextLineEnd(bytes, i) - 1
       continue
     }
+    line = i
     if (endsBlankLine(byte, bytes[i - 1], i > from + 1 ? bytes[i - 2] : undefined))
       return byte === CR && bytes[i + 1] === LF ? i + 2 : i + 1
   }
   return bytes.length
 }
 
+/** What is searched for both line ends at a time: who writes one of them alone must not have the rest searched for the other each time. */
+const searchedBytes = 65_536
+
 /** Where the next line ends, or the bytes. */
 function nextLineEnd(bytes: Uint8Array, from: number): number {
-  const feed = bytes.indexOf(LF, from)
-  const end = feed < 0 ? bytes.length : feed
-  const carriage = bytes.subarray(from, end).indexOf(CR)
-  return carriage < 0 ? end : from + carriage
+  for (let at = from; at < bytes.length; at += searchedBytes) {
+    const part = bytes.subarray(at, at + searchedBytes)
+    const feed = part.indexOf(LF)
+    const carriage = (feed < 0 ? part : part.subarray(0, feed)).indexOf(CR)
+    const end = carriage < 0 ? feed : carriage
+    if (end >= 0) return at + end
+  }
+  return bytes.length
 }
 
 function endsBlankLine(byte: number, previous: number | undefined, before: number | undefined): boolean {

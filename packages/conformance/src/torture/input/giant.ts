@@ -204,8 +204,8 @@ const beyondDirect = ({ worstMs, directMs }: Noticed): number => Math.max(0, wor
 const isLinear = ([small = 0, , large = 0]: readonly number[]): boolean => large <= Math.max(small, 10) * 4 * 2
 
 /**
- * One event, line or text of 16 MB, from the upstream and from clients: no worse than linear, and within 300 ms (for each 16 MB that
- * the client is told) beyond what the same takes straight with the upstream, which is this kit's own part; what never ends is cut off at the limit.
+ * One event, line or text of 16 MB, from the upstream and from clients: no worse than linear, and within 300 ms, for each 16 MB that
+ * the client is told, beyond what 16 MB take straight with the upstream, which is this kit's own part; what never ends is cut off at the limit.
  * While a piece of 16 MB is parsed, others on the same thread do wait: that is told as the limit that it is.
  */
 export const giant: Check = {
@@ -245,27 +245,29 @@ export const giant: Check = {
     let linear = 0
     for (const { name, pair, makeRun } of cases) {
       const beside = { client: pair.upstream, upstream: pair.upstream } as const
-      const alone = await makeRun(beside, sizes[2])({ ...target, origin: upstream.origin })
-      slowestDirect = Math.max(slowestDirect, alone.tookMs)
+      const runAlone = makeRun(beside, sizes[2])
+      const straight = { ...target, origin: upstream.origin }
+      const aloneMs = Math.min((await runAlone(straight)).tookMs, (await runAlone(straight)).tookMs)
+      slowestDirect = Math.max(slowestDirect, aloneMs)
       const complaintOf = ({ times, told, wrong }: Series): string | undefined => {
         if (wrong !== undefined) return wrong
         // This kit, too, takes five times as long to read what is told five times.
-        const large = (times.at(-1) ?? Number.NaN) - alone.tookMs * told
+        const large = (times.at(-1) ?? Number.NaN) - aloneMs * told
         const withinMs = giantWithin * told
         if (!isLinear(times)) return `${times.map(ms).join(', ')} for 4, 8, 16 MB`
         return large > withinMs ? `16 MB take ${ms(large)} more than straight (${ms(withinMs)})` : undefined
       }
-      const told = await upToThrice(
+      const outcome = await upToThrice(
         () => series(setting, (size) => makeRun(pair, size)),
-        (outcome) =>
-          outcome.wrong !== undefined ||
-          (complaintOf(outcome) === undefined && beyondDirect(outcome.noticed) <= othersWithin),
+        (tried) =>
+          tried.wrong !== undefined ||
+          (complaintOf(tried) === undefined && beyondDirect(tried.noticed) <= othersWithin),
       )
-      const complaint = complaintOf(told)
+      const complaint = complaintOf(outcome)
       if (complaint !== undefined) complaints.push(`${name}: ${complaint}`)
-      if (isLinear(told.times)) linear++
-      slowest = Math.max(slowest, told.times.at(-1) ?? 0)
-      worstByGiants = Math.max(worstByGiants, beyondDirect(told.noticed))
+      if (isLinear(outcome.times)) linear++
+      slowest = Math.max(slowest, outcome.times.at(-1) ?? 0)
+      worstByGiants = Math.max(worstByGiants, beyondDirect(outcome.noticed))
     }
 
     const capped = await withLimits(setting, { answerBytes: eventBytes })

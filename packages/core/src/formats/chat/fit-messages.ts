@@ -2,7 +2,7 @@ import type { Quirks } from '../codec.ts'
 import type { Json, JsonObject, Loss } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject } from '../shared/reader.ts'
+import { inWords, isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import type { Fate } from './fit.ts'
 import { createShortIds, type ShortIds } from './short-ids.ts'
@@ -173,7 +173,7 @@ function alternate(messages: readonly Json[], losses: Loss[]): Json[] {
       const content = join(last.content ?? '', message.content ?? '', grown)
       if (Array.isArray(content)) grown = content
       out[out.length - 1] = { ...last, content }
-      const detail = `two messages of the ${String(message.role)} in a row are sent as one`
+      const detail = `two messages of the ${inWords(message.role)} in a row are sent as one`
       losses.push(loss(`/messages/${index}`, detail, 'approximated', 'note'))
       for (const field of Object.keys(message))
         if (field !== 'role' && field !== 'content' && message[field] !== null && message[field] !== last[field])

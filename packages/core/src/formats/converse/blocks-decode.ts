@@ -59,8 +59,6 @@ function decodeCall(value: JsonObject, request: ModelRequest): ToolCallPart | un
   return withExtra(call.custom === true ? { ...call, input: customInput(call.input) } : call, fields)
 }
 
-/** A call's input as text. */
-
 /** A call under the client's own name of the tool; `custom` where a function stood for a custom tool. */
 export function restoreCall(call: ToolCallPart, request: ModelRequest): ToolCallPart {
   const name = raiseToolName(call.name, request, toolNames)

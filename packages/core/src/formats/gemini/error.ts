@@ -39,8 +39,9 @@ function readWords(status: number, body: Json): ErrorWords {
   }
   put(words, 'word', text(error.status) ?? text(error.type))
   put(words, 'code', text(error.code))
-  const number = Number(error.code)
-  if (Number.isInteger(number) && number >= 400 && number < 600) words.status = number
+  const { code } = error
+  const number = typeof code === 'string' ? Number(code) : code
+  if (typeof number === 'number' && Number.isInteger(number) && number >= 400 && number < 600) words.status = number
   put(words, 'details', error.details)
   return words
 }

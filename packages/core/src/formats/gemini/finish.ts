@@ -1,4 +1,5 @@
 import type { Finish, Json, Part } from '../ir.ts'
+import { inWords } from '../shared/reader.ts'
 import { finishWord } from './finish-word.ts'
 
 export { finishWord }
@@ -60,7 +61,7 @@ export function decodeFinish(value: Json | undefined, message: Json | undefined,
 
 /** The prompt was not answered: there is no candidate, and this says why. */
 export function decodeBlock(reason: Json, message: Json | undefined): Finish {
-  const finish: Finish = { reason: 'content-filter', raw: { format: 'gemini', value: String(reason) } }
+  const finish: Finish = { reason: 'content-filter', raw: { format: 'gemini', value: inWords(reason) } }
   if (typeof message === 'string' && message !== '') finish.explanation = message
   return finish
 }

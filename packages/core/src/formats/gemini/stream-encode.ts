@@ -2,6 +2,7 @@ import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
+import { inWords } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { errorEvent, type Frame, heartbeatEvent, truncated } from './chunk.ts'
@@ -104,7 +105,12 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
           if (Object.keys(event.value).length > 0) beside = { ...beside, ...event.value }
         } else
           context.report.add(
-            loss('', `${String(event.value.type ?? 'an event')} has no form in generateContent`, 'unsupported', 'note'),
+            loss(
+              '',
+              `${inWords(event.value.type ?? 'an event')} has no form in generateContent`,
+              'unsupported',
+              'note',
+            ),
           )
         return
       case 'error':

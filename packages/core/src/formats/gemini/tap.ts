@@ -1,7 +1,7 @@
 import type { Units } from '../../plugin.ts'
 import type { ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { inWords, isObject } from '../shared/reader.ts'
 import { checkWhole, notJson } from '../shared/tap.ts'
 import { errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
 import { decodeError } from './error.ts'
@@ -40,7 +40,7 @@ function finishOf(fields: JsonObject): string | undefined {
   const [first] = Array.isArray(fields.candidates) ? fields.candidates : []
   if (isObject(first)) return finishWord(respell(first).finishReason)
   const block = isObject(fields.promptFeedback) ? respell(fields.promptFeedback).blockReason : undefined
-  return block === undefined || block === null ? undefined : String(block)
+  return block === undefined || block === null ? undefined : inWords(block)
 }
 
 /**

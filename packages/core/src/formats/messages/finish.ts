@@ -1,5 +1,5 @@
 import type { Finish, Json, JsonObject, Part } from '../ir.ts'
-import { isObject, type Unread } from '../shared/reader.ts'
+import { inWords, isObject, type Unread } from '../shared/reader.ts'
 
 type Reason = Finish['reason']
 
@@ -32,7 +32,7 @@ const words: Readonly<Record<Reason, string>> = {
 export function decodeFinish(source: Unread): Finish {
   const { stop_reason: word, stop_sequence: sequence, stop_details: details } = source
   const finish: Finish = { reason: reasonOf(word) }
-  if (word !== undefined && word !== null) finish.raw = { format: 'messages', value: String(word) }
+  if (word !== undefined && word !== null) finish.raw = { format: 'messages', value: inWords(word) }
   if (typeof sequence === 'string') finish.sequence = sequence
   if (isObject(details)) {
     if (typeof details.explanation === 'string') finish.explanation = details.explanation

@@ -1,7 +1,7 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, JsonObject, ModelEvent, Part, ToolCallPart } from '../ir.ts'
 import { innerJson } from '../shared/json-text.ts'
-import { isObject } from '../shared/reader.ts'
+import { inWords, isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { customInput } from '../shared/tool-input.ts'
 import { restoreCall } from './answer-blocks.ts'
@@ -56,7 +56,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 /** A delta that does not belong into its block: newer than this codec, or nonsense. */
 function reportDelta(delta: JsonObject, context: ExchangeContext): void {
-  const type = String(delta.type)
+  const type = inWords(delta.type)
   context.report.add(loss('/content', `a stream delta of the type '${type}' is not known here`, 'unknown', 'note'))
 }
 

@@ -11,7 +11,7 @@ import type {
 } from '../ir.ts'
 import { innerObject } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject } from '../shared/reader.ts'
+import { inWords, isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { collapse, encodeInput, encodeOutput, leaveOut, reportCache } from './content.ts'
@@ -82,7 +82,7 @@ function encodeClient(turn: Turn, scope: Scope): JsonObject[] {
 
 /** Items among a client's parts, as opposed to content of its messages. */
 const isItem = ({ value }: NativePart): boolean => {
-  const type = String(value.type ?? '')
+  const type = inWords(value.type)
   return !type.startsWith('input_') && type !== 'computer_screenshot' && type !== ''
 }
 
