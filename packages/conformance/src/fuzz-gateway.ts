@@ -15,7 +15,8 @@ export interface FuzzGateway {
 }
 
 /** What `String` and templates say of an object whose `toString` is no function: a fault of ours, told as the upstream's. */
-const noWord = /Cannot convert object to primitive value/
+const isNoWord = (cause: unknown): boolean =>
+  cause instanceof TypeError && cause.message.includes('Cannot convert object to primitive value')
 
 /** Models are `chat-model`, `messages-model`, `gemini-model` and `responses-model`. */
 export function fuzzGateway(): FuzzGateway {
@@ -43,8 +44,8 @@ export function fuzzGateway(): FuzzGateway {
       finished = []
     },
     wrongBooks(called) {
-      const wordless = finished.find(({ error }) => noWord.test(String(error instanceof Error ? error.cause : '')))
-      if (wordless !== undefined) return 'a value could not be made a word of'
+      if (finished.some(({ error }) => error instanceof Error && isNoWord(error.cause)))
+        return 'a value could not be made a word of'
       return finished.length === 1 || (!called && finished.length === 0)
         ? undefined
         : `onFinish told ${finished.length} times`
