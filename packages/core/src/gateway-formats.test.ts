@@ -126,7 +126,7 @@ describe('a stream whose framing the query chooses', () => {
   })
 
   it('is kept alive by white space', async () => {
-    const { post } = setUp({ g: asStream(generatedEvents, 60) }, { limits: { heartbeatMs: 15, holdMs: 20 } })
+    const { post } = setUp({ g: asStream(generatedEvents, 400) }, { limits: { heartbeatMs: 15, holdMs: 20 } })
     const text = await (await post(ask('gemini-x', 'streamGenerateContent'), { contents })).text()
     expect(text).toMatch(/^ +\[/)
     expect(JSON.parse(text)).toHaveLength(2)

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { turn } from './turn.ts'
 
 test('pieces of work have a turn of the event loop each, in the order in which they asked', async () => {
@@ -14,14 +14,21 @@ test('pieces of work have a turn of the event loop each, in the order in which t
   expect(seen).toEqual(['a', 'others', 'b', 'others', 'c', 'others'])
 })
 
-test('others have the thread for as long as a piece took', async () => {
+test.each([
+  [4, 4],
+  [30, 10],
+])('after a piece of %i ms others have the thread for %i', async (took, rest) => {
   await turn()
-  const begun = performance.now()
-  let turns = 0
-  while (performance.now() - begun < 30);
-  const counting = setInterval(() => turns++, 1)
-  await turn()
-  clearInterval(counting)
-  // Thirty milliseconds have many turns in them; one immediate has one at most.
-  expect(turns).toBeGreaterThan(1)
+  let clock = performance.now() + 1000
+  const now = vi.spyOn(performance, 'now').mockImplementation(() => clock)
+  const timers = vi.spyOn(globalThis, 'setTimeout')
+  try {
+    await turn()
+    clock += took
+    await turn()
+    expect(timers.mock.calls.map(([, ms]) => ms)).toContain(rest)
+  } finally {
+    now.mockRestore()
+    timers.mockRestore()
+  }
 })
