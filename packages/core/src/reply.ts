@@ -87,7 +87,10 @@ export function errorReply(error: GatewayError, codec: WireCodec, requestId: str
 export const isStream = ({ body }: Reply): boolean =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 
-/** Adds what tells clients, and whoever stands in between, that events follow, where nobody has said otherwise. One by one: a copy of both takes several microseconds. */
+/**
+ * Adds what tells clients, and whoever stands in between, that events follow; a plugin's own words for it win. One by one: a copy of
+ * both takes several microseconds.
+ */
 export function addStreamHeaders(headers: Record<string, string>): void {
   headers['content-type'] ??= 'text/event-stream; charset=utf-8'
   // no-transform keeps compressing middlewares and proxies from holding events back.
