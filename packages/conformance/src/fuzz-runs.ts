@@ -115,8 +115,10 @@ export async function fuzz<T>(
         if (found === undefined) return
         if (!longRun) throw new Error(found)
         const known = kinds.get(kindOf(found))
-        if (known === undefined) kinds.set(kindOf(found), { count: 1, example: `${found}\n${JSON.stringify(value)}` })
-        else known.count++
+        if (known === undefined) {
+          kinds.set(kindOf(found), { count: 1, example: `${found}\n${JSON.stringify(value)}` })
+          process.stderr.write(`fuzz: ${name}: after ${done}: ${kindOf(found)}\n`)
+        } else known.count++
       }),
       { seed: seed + from, numRuns: Math.min(batch, runs - from) },
     )
@@ -124,6 +126,7 @@ export async function fuzz<T>(
       throw new Error(
         `${name}: FUZZ_SEED=${seed}: ${textOf(details.errorInstance)}\n${JSON.stringify(details.counterexample)}`,
       )
+    if (longRun) process.stderr.write(`fuzz: ${name}: ${done} of ${runs} (seed ${seed})\n`)
   }
   const seconds = (performance.now() - begun) / 1000
   console.log(`fuzz: ${name}: ${done} runs, seed ${seed}, ${seconds.toFixed(1)} s`)

@@ -132,17 +132,21 @@ describe('a stream of responses that fails', () => {
     expect(stream.state.error).toMatchObject({ message: 'busy sk-secret' })
   })
 
-  it('has no other ending behind its error, and is given the one that clients wait for', () => {
+  const completed = event('response.completed', { sequence_number: 3, response: { id: 'r', status: 'completed' } })
+  it.each([
+    ['another ending', completed],
+    ['an event without data', 'data\n\n'],
+    ['the ending of another format', 'data: [DONE]\n\n'],
+  ])('has nothing behind its error but the ending that clients wait for: %s', (_, more) => {
     const stream = open()
-    const completed = event('response.completed', { sequence_number: 3, response: { id: 'r', status: 'completed' } })
-    stream.push(bytes(before + error + completed))
+    stream.push(bytes(before + error + more))
     stream.end()
     expect(stream.state).toMatchObject({ ended: false })
     const info = { kind: 'upstream_truncated', status: 502, message: 'cut' } as const
     const out = text(stream.take()) + text(stream.fail(info))
-    expect(out.startsWith((before + error).replace('sk-secret', '***'))).toBe(true)
-    expect(out).not.toContain('response.completed')
-    expect(out).toContain('event: response.failed')
+    const shown = (before + error).replace('sk-secret', '***')
+    expect(out.startsWith(`${shown}event: response.failed\n`)).toBe(true)
     expect(out).not.toContain('sk-secret')
+    expect(out.slice(shown.length).split('\n\n')).toHaveLength(2)
   })
 })

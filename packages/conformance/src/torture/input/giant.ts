@@ -247,7 +247,10 @@ export const giant: Check = {
       const beside = { client: pair.upstream, upstream: pair.upstream } as const
       const runAlone = makeRun(beside, sizes[2])
       const straight = { ...target, origin: upstream.origin }
-      const aloneMs = Math.min((await runAlone(straight)).tookMs, (await runAlone(straight)).tookMs)
+      const alone = [await runAlone(straight), await runAlone(straight)] as const
+      const aloneWrong = alone[0].wrong ?? alone[1].wrong
+      if (aloneWrong !== undefined) complaints.push(`${name}: straight with the upstream: ${aloneWrong}`)
+      const aloneMs = Math.min(alone[0].tookMs, alone[1].tookMs)
       slowestDirect = Math.max(slowestDirect, aloneMs)
       const complaintOf = ({ times, told, wrong }: Series): string | undefined => {
         if (wrong !== undefined) return wrong

@@ -106,10 +106,10 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     push(event) {
       const { data } = event
       tap.plain = false
-      if (event.event === ':' || data === '' || data === '[DONE]') return true
+      // Behind its `error` event an answer can only have failed.
+      if (event.event === ':' || data === '' || data === '[DONE]') return announced === undefined
       checkWhole(data)
       const type = typeOf(event) || untypedError(data)
-      // Behind its `error` event an answer can only have failed.
       if (announced !== undefined && type !== 'response.failed') return false
       last = data
       unseen = undefined

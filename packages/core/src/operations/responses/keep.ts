@@ -1,10 +1,12 @@
+import { concatBytes } from '../../bytes.ts'
 import type { Logger } from '../../config.ts'
 import type { Json, JsonObject } from '../../formats/ir.ts'
 import { isObject } from '../../formats/shared/reader.ts'
 import { newId } from '../../ids.ts'
 import type { Reply } from '../../inbound.ts'
 import type { Ledger } from '../../settle.ts'
-import { createSseDecoder } from '../../sse/decode.ts'
+import { blockEnd } from '../../sse/blocks.ts'
+import { createSseDecoder, decodeBlock } from '../../sse/decode.ts'
 import { idOf, inTime, type Records, type ResponseRecord } from '../../state/records.ts'
 import { outputOf } from './output.ts'
 import type { Recalled } from './recall.ts'
@@ -49,22 +51,46 @@ function keepStream(body: AsyncIterable<Uint8Array>, keeping: Keeping): AsyncIte
 }
 
 const decoder = new TextDecoder()
+const encoder = new TextEncoder()
 
 /** Chunks hold whole events, so that what is looked for is not divided among two. */
 async function keepFrom(chunk: Uint8Array, keeping: Keeping): Promise<Uint8Array> {
-  let text = decoder.decode(chunk)
-  if (!decisive.some((name) => text.includes(name))) return chunk
-  let same = true
-  for (const { data } of createSseDecoder(Number.POSITIVE_INFINITY).push(chunk)) {
-    if (!decisive.some((name) => data.includes(`"${name}"`))) continue
+  const parts: Uint8Array[] = []
+  let from = 0
+  for (let at = 0, end = 0; at < chunk.length; at = end) {
+    end = blockEnd(chunk, at)
+    const block = chunk.subarray(at, end)
+    const told = mayDecide(block) ? await keepFromBlock(decoder.decode(block), keeping) : undefined
+    if (told === undefined) continue
+    parts.push(chunk.subarray(from, at), encoder.encode(told))
+    from = end
+  }
+  return from === 0 ? chunk : concatBytes([...parts, chunk.subarray(from)])
+}
+
+/** An event under a name of this format is what its name says. */
+const namedEvent = /^event: ?response\.[a-z_.]*\r?\n/
+/** Bytes that hold such a name, and a little more. */
+const nameBytes = 96
+
+/** Most are deltas, and some are megabytes long: of those only the name is read. */
+function mayDecide(block: Uint8Array): boolean {
+  const head = decoder.decode(block.subarray(0, nameBytes))
+  const where = block.length <= nameBytes || namedEvent.test(head) ? head : decoder.decode(block)
+  return decisive.some((name) => where.includes(name))
+}
+
+/** The block as the client may be told it; undefined: as it is. */
+async function keepFromBlock(block: string, keeping: Keeping): Promise<string | undefined> {
+  let text: string | undefined
+  for (const { data } of decodeBlock(block) ?? createSseDecoder(Number.POSITIVE_INFINITY).pushText(block)) {
     const event = parse(data)
     if (!decisive.some((name) => name === event?.type) || !isObject(event?.response)) continue
     const told = await keepResponse(event.response, keeping)
-    if (told === event.response) continue
-    text = text.replace(data, () => JSON.stringify({ ...event, response: told }))
-    same = false
+    if (told !== event.response)
+      text = (text ?? block).replace(data, () => JSON.stringify({ ...event, response: told }))
   }
-  return same ? chunk : new TextEncoder().encode(text)
+  return text
 }
 
 /** Keeps it, and gives what the client may be told of it: nothing is `store: true` that cannot be fetched again. */

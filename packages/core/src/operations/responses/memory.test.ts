@@ -318,6 +318,29 @@ describe('an upstream with a memory of its own', () => {
     expect((await forgetful.call('GET', 'resp_up')).status).toBe(404)
   })
 
+  const long = 'é'.repeat(200)
+  it.each([
+    ['named', event('response.completed', { response })],
+    ['named, of many characters', event('response.completed', { response: { instructions: long, ...response } })],
+    ['under a number', `id: 1\n${event('response.completed', { response: { instructions: long, ...response } })}`],
+    ['without a name', `data: ${JSON.stringify({ type: 'response.completed', response })}\n\n`],
+    ['its type behind all', `data: ${JSON.stringify({ long, response, type: 'response.completed' })}\n\n`],
+    ['under another name', `event: last\ndata: ${JSON.stringify({ long, response, type: 'response.completed' })}\n\n`],
+    [
+      'behind others',
+      `${event('response.output_text.delta', { delta: long })}${event('response.failed', { response })}`,
+    ],
+  ])('owns what it has streamed, however the event is written: %s', async (_, last) => {
+    let streams = asStream([event('response.in_progress', { response: {} }), last])
+    const { post, call } = setUpState({ a: (...call) => streams(...call) })
+    const headers = { authorization: 'Bearer ann' }
+    const reply = await post('/v1/responses', { model: 'real', input: 'x', stream: true }, headers)
+    expect(await reply.text()).toContain(last)
+    streams = asJson(response)
+    expect((await call('GET', 'resp_up')).status).toBe(200)
+    expect((await call('GET', 'resp_up', 'bob')).status).toBe(404)
+  })
+
   it('is not shown a second name that nobody checked', async () => {
     const { post, seen } = setUpState({ a: asJson(response) })
     const body = '{"model":"real","input":"x","previous_response_id":"a","previous_response_id":"b"}'
