@@ -10,7 +10,7 @@ import { type Node, nodeOf, pick, type Step, spoil } from './fuzz-nodes.ts'
 import { toldOfInside, wrongRefusal } from './fuzz-oracle.ts'
 import { choice, playRecipes, rarely, stepsUpTo } from './fuzz-recipes.ts'
 import { type FuzzRequest, requestBases, requestOf } from './fuzz-requests.ts'
-import { about, fuzz, fuzzPatience, longRun, settled, watchProcess } from './fuzz-runs.ts'
+import { about, apart, fuzz, fuzzPatience, longRun, settled, watchProcess } from './fuzz-runs.ts'
 import { type Play, type PlayRecipe, playOf, sentBy } from './fuzz-upstream.ts'
 import { withWordless } from './fuzz-wordless.ts'
 import { requestTo, upstreamKey } from './gateways.ts'
@@ -114,24 +114,27 @@ function judge(client: Format, upstream: Format, play: Play, came: Came): string
 
 function tryAnswer({ base, client, steps, bytes, play }: Recipe): Promise<string | undefined> {
   const { format, body } = pick(bases, base)
-  return tryPlay(pick(formats, client), format, playOf(spoilBytes(spoil(body, steps), bytes), play, 'application/json'))
+  const answer = apart(() => playOf(spoilBytes(spoil(body, steps), bytes), play, 'application/json'))
+  return tryPlay(pick(formats, client), format, answer)
 }
 
 async function tryPlay(client: Format, format: Format, play: Play): Promise<string | undefined> {
   under.begin(play)
   const request = JSON.stringify(simpleRequest(client, false)).replace('"recorded"', `"${format}-model"`)
   const came = await settled(ask(requestTo(client, request, {}, { model: `${format}-model` })))
-  const complaint =
-    judge(client, format, play, came) ??
-    toldOfInside(came.text, [...(came.status === 200 ? [] : [upstreamKey]), 'upstream.test', '10.0.0.7']) ??
-    under.wrongBooks(true)
-  const { bytes, ...how } = play
-  return about(
-    complaint && `${client} from ${format}: ${complaint}`,
-    JSON.stringify(how),
-    decoder.decode(bytes),
-    `${came.status} ${came.text}`,
-  )
+  return apart(() => {
+    const complaint =
+      judge(client, format, play, came) ??
+      toldOfInside(came.text, [...(came.status === 200 ? [] : [upstreamKey]), 'upstream.test', '10.0.0.7']) ??
+      under.wrongBooks(true)
+    const { bytes, ...how } = play
+    return about(
+      complaint && `${client} from ${format}: ${complaint}`,
+      JSON.stringify(how),
+      decoder.decode(bytes),
+      `${came.status} ${came.text}`,
+    )
+  })
 }
 
 /** Answers of operations beside generation, as a good upstream gave them to good requests. */
@@ -171,8 +174,10 @@ const operationRequest = ({ path, headers, body }: FuzzRequest): Request =>
 
 async function tryOperation(recipe: Recipe): Promise<string | undefined> {
   const { request, type, body } = pick(operationBases, recipe.base)
-  const raw = body instanceof Uint8Array ? body : encoder.encode(spoil(body, recipe.steps))
-  const play = playOf(spoilBytes(raw, recipe.bytes), recipe.play, type)
+  const play = apart(() => {
+    const raw = body instanceof Uint8Array ? body : encoder.encode(spoil(body, recipe.steps))
+    return playOf(spoilBytes(raw, recipe.bytes), recipe.play, type)
+  })
   under.begin(play)
   let broke = false
   const came = await settled(
@@ -183,24 +188,26 @@ async function tryOperation(recipe: Recipe): Promise<string | undefined> {
       return { status: 200, type: '', bytes: new Uint8Array(0), text: '' }
     }),
   )
-  const { status } = play
-  const text = decoder.decode(play.bytes)
-  const ownFault = (status >= 400 && status < 500) || /rror|fail|message|detail|code|SAFETY|BLOCK/i.test(text)
-  const countsHere = request.path.includes('ount') || request.path.includes('input_tokens')
-  const complaint =
-    (came.status !== 200 && came.status !== 501 ? wrongRefusal(request.dialect, came, ownFault) : undefined) ??
-    (came.status === 200 && came.type.includes('application/json') && !broke && !isObject(parseJson(came.text))
-      ? 'the answer is no JSON object'
-      : undefined) ??
-    toldOfInside(came.text, ['upstream.test', '10.0.0.7']) ??
-    under.wrongBooks(!countsHere)
-  const { bytes: _, ...how } = play
-  return about(
-    complaint && `${request.path} from ${request.upstream}: ${complaint}`,
-    JSON.stringify(how),
-    text,
-    `${came.status} ${came.text}`,
-  )
+  return apart(() => {
+    const { status } = play
+    const text = decoder.decode(play.bytes)
+    const ownFault = (status >= 400 && status < 500) || /rror|fail|message|detail|code|SAFETY|BLOCK/i.test(text)
+    const countsHere = request.path.includes('ount') || request.path.includes('input_tokens')
+    const complaint =
+      (came.status !== 200 && came.status !== 501 ? wrongRefusal(request.dialect, came, ownFault) : undefined) ??
+      (came.status === 200 && came.type.includes('application/json') && !broke && !isObject(parseJson(came.text))
+        ? 'the answer is no JSON object'
+        : undefined) ??
+      toldOfInside(came.text, ['upstream.test', '10.0.0.7']) ??
+      under.wrongBooks(!countsHere)
+    const { bytes: _, ...how } = play
+    return about(
+      complaint && `${request.path} from ${request.upstream}: ${complaint}`,
+      JSON.stringify(how),
+      text,
+      `${came.status} ${came.text}`,
+    )
+  })
 }
 
 beforeAll(async () => {
