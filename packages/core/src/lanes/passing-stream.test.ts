@@ -279,6 +279,10 @@ describe('a stream that passes', () => {
       'an error under a name that is none',
       'event: failure\ndata: {"type":"error","error":{"message":"sk-secret"}}\n\n',
     ],
+    [
+      'an error spliced into another event',
+      'event: message_delta\ndata: {"type":"message_delta","delta":{"text":"Hdata: {"error":{"message":"sk-secret"}}\n\n',
+    ],
     ["an event's number", 'id: sk-secret\ndata: {"a":1}\n\n'],
     ['a field that is none', 'error: sk-secret\n\n'],
   ])('holds no secret of the upstream beside its words: %s', (_, odd) => {
@@ -323,9 +327,14 @@ describe('a stream that passes', () => {
     )
   })
 
-  it.each(['chat', 'messages', 'responses'] as const)('is whole whatever is broken behind its end: %s', (format) => {
+  it.each([
+    ['chat', 'data: null'],
+    ['messages', 'data: null'],
+    ['responses', 'data: null'],
+    ['messages', 'data: {"error":{}}'],
+  ] as const)('is whole whatever is broken behind its end: %s, %s', (format, odd) => {
     const whole = encodeAllSse(made[format])
-    const { text, state, thrown } = outcome({ format, edited: false, seen: false }, [bytes(`${whole}data: null\n\n`)])
+    const { text, state, thrown } = outcome({ format, edited: false, seen: false }, [bytes(`${whole}${odd}\n\n`)])
     expect(text).toBe(whole)
     expect(thrown).toBeUndefined()
     expect(state).toMatchObject({ ended: true, error: undefined })

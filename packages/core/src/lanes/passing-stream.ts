@@ -22,15 +22,20 @@ const encoder = new TextEncoder()
 /** One line of data, and the event's name if it has one. */
 const simpleEvent = /^(?:event: ?([a-z_.]*)\r?\n)?data:[^\r\n]*\r?\n\r?\n$/
 
+/** As a member's name: within a word of an answer its quotes would be escaped. */
+const errorMember = /"error"\s*:(?!\s*null\b)/
+
 /**
- * Whether a block can hold nothing but an answer's words: in comments, other fields, further lines of data, and under a name that
- * is not what the data says of itself, anything may stand.
+ * Whether a block can hold nothing but an answer's words: in comments, other fields, further lines of data, under a name that
+ * is not what the data says of itself, and where an error is told of, anything may stand.
  */
 function isPlain(text: string): boolean {
   const simple = simpleEvent.exec(text)
   const name = simple?.[1]
   return (
-    simple !== null && (name === undefined || text.includes(`"type":"${name}"`) || text.includes(`"type": "${name}"`))
+    simple !== null &&
+    (name === undefined || text.includes(`"type":"${name}"`) || text.includes(`"type": "${name}"`)) &&
+    !errorMember.test(text)
   )
 }
 /** Of whole blocks: no character straddles two of them. */
@@ -89,10 +94,11 @@ class PassingStream implements AnswerStream {
     const events = text === '' && this.#sse === undefined ? [] : this.#last(text)
     const fates = events.map((event) => this.#fateOf(event))
     tap.end?.()
-    if (this.#sse?.bare === true && fates.some((fate) => fate !== 'pass'))
+    if (this.#sse?.bare === true && fates.some((fate) => fate !== 'pass')) {
       // Clients look for events: an error that is none they would read past.
-      this.#ready.push(this.#redacted(tap.error === undefined ? events : tap.fail(tap.error)))
-    else if (rest !== undefined && events.length > 0) {
+      const told = events.filter((_, place) => fates[place] === 'pass' || fates[place] === 'redact')
+      this.#ready.push(this.#redacted(tap.error === undefined ? told : tap.fail(tap.error)))
+    } else if (rest !== undefined && events.length > 0) {
       const passed = this.#formed(`${text}\n\n`, fates[0] as Fate)
       if (passed !== '') this.#ready.push(encoder.encode(passed))
     }

@@ -133,6 +133,16 @@ describe('a stream of responses that fails', () => {
   })
 
   const completed = event('response.completed', { sequence_number: 3, response: { id: 'r', status: 'completed' } })
+  it('tells of an error once that came as an event and, before, as none', () => {
+    const stream = open()
+    stream.push(bytes(`${before}{"error":{"message":"busy sk-secret"}}\n${error}`))
+    stream.end()
+    const out = text(stream.take()) + text(stream.fail({ kind: 'upstream_truncated', status: 502, message: 'cut' }))
+    expect(out.match(/^data: \{.*"error":/gm)).toHaveLength(2)
+    expect(out).toMatch(/event: error\n[^\n]+\n\nevent: response.failed\n[^\n]+\n\n$/)
+    expect(out).not.toContain('sk-secret')
+  })
+
   it.each([
     ['another ending', completed],
     ['an event without data', 'data\n\n'],

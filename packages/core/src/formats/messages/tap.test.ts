@@ -47,6 +47,7 @@ describe('tapping a stream', () => {
   test.each([
     ['half an event', [start, { event: 'content_block_delta', data: '{"type":"content_block_delta","index' }]],
     ['garbage', [start, { event: 'message_delta', data: 'garbage' }]],
+    ['an event without a name that is no JSON', [start, { data: '{"error":{"\0message":"x"}}' }]],
     ['an error that has no more than its name', [start, { event: 'error', data: '' }]],
     [
       'an end that only looks like one',

@@ -31,7 +31,7 @@ function typeOf({ event, data }: SseEvent): string | undefined {
   if (event !== undefined && event !== 'message') return event
   const first = /"type"\s*:\s*"([a-z_]+)"/.exec(data.slice(0, 200))?.[1]
   if (first !== undefined && eventTypes.has(first)) return first
-  const { type, error } = parseObject(data) ?? {}
+  const { type, error } = wholeObject(data)
   return typeof type === 'string' ? type : error === undefined ? undefined : 'error'
 }
 
@@ -76,7 +76,8 @@ export function tapStream(): StreamTap {
       }
       case 'error': {
         const told = parseObject(event.data) ?? {}
-        tap.error = decodeError(200, told)
+        // What has ended well has not failed.
+        if (!tap.ended) tap.error = decodeError(200, told)
         // Clients listen for the name; and what other servers have in its place, they do not know.
         return event.event === 'error' && told.type === 'error' && isObject(told.error)
       }
