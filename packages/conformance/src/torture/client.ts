@@ -103,8 +103,8 @@ export function exchange(
     const outgoing = send(target, ask, agent)
     const finish = (broken?: string): void => {
       clearTimeout(timer)
-      const bytes = Buffer.concat(parts)
       const endMs = performance.now() - begun
+      const bytes = Buffer.concat(parts)
       resolve({ status, headers, bytes, text: bytes.toString('utf8'), headMs, endMs, broken })
     }
     const timer = setTimeout(() => {

@@ -80,8 +80,9 @@ const giantAnswer =
         }
       call.response.end()
     })
+    const asked = performance.now()
     const answer = await exchange(target, { ...pair, text: scene.marker, stream: true })
-    const tookMs = performance.now() - begun
+    const tookMs = asked + answer.endMs - begun
     scene.end()
     const { successes, text } = readStream(pair.client, answer.text)
     const wrong =
@@ -254,14 +255,21 @@ export const giant: Check = {
       slowestDirect = Math.max(slowestDirect, aloneMs)
       const complaintOf = ({ times, told, wrong }: Series): string | undefined => {
         if (wrong !== undefined) return wrong
-        // This kit, too, takes five times as long to read what is told five times.
+        // This kit, too, takes five times as long to take what is told five times.
         const large = (times.at(-1) ?? Number.NaN) - aloneMs * told
         const withinMs = giantWithin * told
         if (!isLinear(times)) return `${times.map(ms).join(', ')} for 4, 8, 16 MB`
         return large > withinMs ? `16 MB take ${ms(large)} more than straight (${ms(withinMs)})` : undefined
       }
+      // What else the machine does only adds to a time: of the tries the best one counts, for each size.
+      let best: readonly number[] = sizes.map(() => Number.POSITIVE_INFINITY)
+      const tryOnce = async (): Promise<Series> => {
+        const tried = await series(setting, (size) => makeRun(pair, size))
+        best = tried.times.map((time, place) => Math.min(time, best[place] as number))
+        return { ...tried, times: best }
+      }
       const outcome = await upToThrice(
-        () => series(setting, (size) => makeRun(pair, size)),
+        tryOnce,
         (tried) =>
           tried.wrong !== undefined ||
           (complaintOf(tried) === undefined && beyondDirect(tried.noticed) <= othersWithin),

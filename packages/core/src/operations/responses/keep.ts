@@ -1,4 +1,3 @@
-import { concatBytes } from '../../bytes.ts'
 import type { Logger } from '../../config.ts'
 import type { Json, JsonObject } from '../../formats/ir.ts'
 import { isObject } from '../../formats/shared/reader.ts'
@@ -39,10 +38,15 @@ function keepStream(body: AsyncIterable<Uint8Array>, keeping: Keeping): AsyncIte
   return {
     [Symbol.asyncIterator]: () => {
       const inner = body[Symbol.asyncIterator]()
+      let parts: Uint8Array[] = []
       return {
         async next() {
-          const item = await inner.next()
-          return item.done === true ? item : { done: false, value: await keepFrom(item.value, keeping) }
+          if (parts.length === 0) {
+            const item = await inner.next()
+            if (item.done === true) return item
+            parts = await keepFrom(item.value, keeping)
+          }
+          return { done: false, value: parts.shift() as Uint8Array }
         },
         return: async () => (await inner.return?.()) ?? { done: true, value: undefined },
       }
@@ -53,8 +57,8 @@ function keepStream(body: AsyncIterable<Uint8Array>, keeping: Keeping): AsyncIte
 const decoder = new TextDecoder()
 const encoder = new TextEncoder()
 
-/** Chunks hold whole events, so that what is looked for is not divided among two. */
-async function keepFrom(chunk: Uint8Array, keeping: Keeping): Promise<Uint8Array> {
+/** The chunk, in parts if something else is told in it. Chunks hold whole events, so that none is divided among two. */
+async function keepFrom(chunk: Uint8Array, keeping: Keeping): Promise<Uint8Array[]> {
   const parts: Uint8Array[] = []
   let from = 0
   for (let at = 0, end = 0; at < chunk.length; at = end) {
@@ -62,10 +66,12 @@ async function keepFrom(chunk: Uint8Array, keeping: Keeping): Promise<Uint8Array
     const block = chunk.subarray(at, end)
     const told = mayDecide(block) ? await keepFromBlock(decoder.decode(block), keeping) : undefined
     if (told === undefined) continue
-    parts.push(chunk.subarray(from, at), encoder.encode(told))
+    if (from < at) parts.push(chunk.subarray(from, at))
+    parts.push(encoder.encode(told))
     from = end
   }
-  return from === 0 ? chunk : concatBytes([...parts, chunk.subarray(from)])
+  if (from < chunk.length || parts.length === 0) parts.push(from === 0 ? chunk : chunk.subarray(from))
+  return parts
 }
 
 /** An event under a name of this format is what its name says. */
