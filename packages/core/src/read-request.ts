@@ -1,9 +1,9 @@
 import { GatewayError } from './errors.ts'
 import type { Codec } from './formats/codec.ts'
-import type { Json } from './formats/ir.ts'
+import type { Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
 import type { Inbound } from './inbound.ts'
-import { scanJson } from './json/scan.ts'
+import { type Member, nestsDeeper, scanJson } from './json/scan.ts'
 import type { RequestBody } from './lanes/wire.ts'
 import { lazily } from './lazily.ts'
 import type { RequiredHeader } from './routes.ts'
@@ -73,8 +73,10 @@ export async function readRequest(
   } catch {
     throw new GatewayError('invalid_request', 'The request body is not valid UTF-8.')
   }
-  // In the same turn: both together take no longer than the parser.
-  const { tooDeep, tooMany, members } = scanJson(text, limits.depth, limits.values)
+  // In the same turn: both together take no longer than the parser. Where the members of a short body stand, hardly anybody asks.
+  const short = text.length < largeBytes && text.length <= limits.values
+  const scan = short ? undefined : scanJson(text, limits.depth, limits.values)
+  const { tooDeep, tooMany } = scan ?? { tooDeep: nestsDeeper(text, limits.depth), tooMany: false }
   if (tooDeep) throw new GatewayError('invalid_request', `The request body nests deeper than ${limits.depth} levels.`)
   if (tooMany) throw tooManyValues(limits.values)
   if (huge) await turnOf(inbound)
@@ -88,7 +90,35 @@ export async function readRequest(
   const value = validate(complete(body))
   // A byte order mark is gone from the text; sending the bytes on would bring it back.
   const sent = bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes
-  return { bytes: sent, text, members, value, outline: undefined, modelPrefix }
+  return new WholeBody(sent, text, value, modelPrefix, scan?.members)
+}
+
+class WholeBody implements RequestBody {
+  readonly bytes: Uint8Array
+  readonly text: string
+  readonly value: JsonObject
+  readonly outline = undefined
+  readonly modelPrefix: string | undefined
+  #members: readonly Member[] | undefined
+
+  constructor(
+    bytes: Uint8Array,
+    text: string,
+    value: JsonObject,
+    modelPrefix: string | undefined,
+    members: readonly Member[] | undefined,
+  ) {
+    this.bytes = bytes
+    this.text = text
+    this.value = value
+    this.modelPrefix = modelPrefix
+    this.#members = members
+  }
+
+  get members(): readonly Member[] {
+    this.#members ??= scanJson(this.text, Number.POSITIVE_INFINITY).members
+    return this.#members
+  }
 }
 
 /** Not by a promise that calls share: on some runtimes those belong to the request that made them. */

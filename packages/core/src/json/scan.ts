@@ -111,9 +111,11 @@ export class Scanner implements Scan {
   }
 }
 
-/** Whether JSON text nests deeper than that. Most texts have fewer brackets than they may have levels. */
+/** Whether JSON text nests deeper than that: each level takes two characters, and most texts have fewer brackets than they may have levels. */
 export const nestsDeeper = (text: string, maxDepth: number): boolean =>
-  count(text, '{', maxDepth) + count(text, '[', maxDepth) > maxDepth && scanJson(text, maxDepth).tooDeep
+  text.length > 2 * maxDepth &&
+  count(text, '{', maxDepth) + count(text, '[', maxDepth) > maxDepth &&
+  scanJson(text, maxDepth).tooDeep
 
 /** How often the text holds a character; one more than `most` for anything above. */
 function count(text: string, char: string, most: number): number {

@@ -283,6 +283,14 @@ describe('a stream that passes', () => {
       'an error spliced into another event',
       'event: message_delta\ndata: {"type":"message_delta","delta":{"text":"Hdata: {"error":{"message":"sk-secret"}}\n\n',
     ],
+    ['an error whose name is written otherwise', 'data: {"\\u0065rror":{"message":"sk-secret"}}\n\n'],
+    ['an error with blanks behind its name', 'data: {"error" : {"message":"sk-secret"}}\n\n'],
+    ['more than one error', 'data: {"errors":[{"message":"sk-secret"}]}\n\n'],
+    ['an error of no name', 'data: {"type":"error","message":"sk-secret"}\n\n'],
+    [
+      'a whole answer that failed',
+      'event: done\ndata: {"type":"done","response":{"error":{"message":"sk-secret"}}}\n\n',
+    ],
     ["an event's number", 'id: sk-secret\ndata: {"a":1}\n\n'],
     ['a field that is none', 'error: sk-secret\n\n'],
   ])('holds no secret of the upstream beside its words: %s', (_, odd) => {
@@ -294,6 +302,30 @@ describe('a stream that passes', () => {
         for (const size of [1, 50, 100_000])
           expect(outcome({ format, edited: false, seen: false }, split(all, [size])).text).not.toContain('sk-secret')
       }
+  })
+
+  it('holds no secret behind an event that differs from it only in what it says', () => {
+    const of = (text: string): string =>
+      encodeAllSse([
+        tell('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'a' }, error: { text } }),
+      ])
+    const begin = encodeAllSse(made.messages.slice(0, 6))
+    const all = bytes(begin + of('fine') + of('fine') + of('sk-secret'))
+    const { text } = outcome({ format: 'messages', edited: false, seen: false }, [all])
+    expect(text).toContain('fine')
+    expect(text).not.toContain('sk-secret')
+  })
+
+  it.each([
+    ['responses', tell('response.completed', { response: { error: null, tools: [{ error: { type: 'string' } }] } })],
+    ['responses', tell('response.output_item.done', { item: { type: 'mcp_call', error: 'no file sk-secret' } })],
+    ['gemini', { data: '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"error":"x"}}}]}}]}' }],
+    ['chat', said({ tool_calls: [{ error: 'sk-secret' }] })],
+  ] as const)('comes out as it was where an error is a word of the answer: %s %j', (format, event) => {
+    const marked = encodeAllSse([{ ...event, data: event.data.replace(/\}$/, ',"note":"sk-secret"}') }])
+    const all = encodeAllSse(made[format].slice(0, 5)) + marked
+    for (const size of [1, 100_000])
+      expect(outcome({ format, edited: false, seen: false }, split(bytes(all), [size])).text).toBe(all)
   })
 
   it.each([
@@ -331,7 +363,13 @@ describe('a stream that passes', () => {
     ['chat', 'data: null'],
     ['messages', 'data: null'],
     ['responses', 'data: null'],
+    ['chat', 'data: {"error":{"message":"Boom"}}'],
+    ['chat', 'event: error\ndata: {"message":"Boom"}'],
     ['messages', 'data: {"error":{}}'],
+    ['messages', 'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"Boom"}}'],
+    ['responses', 'data: {"error":{}}'],
+    ['responses', 'event: error\ndata: {"type":"error","message":"Boom"}'],
+    ['responses', 'event: response.failed\ndata: {"type":"response.failed","response":{}}'],
   ] as const)('is whole whatever is broken behind its end: %s, %s', (format, odd) => {
     const whole = encodeAllSse(made[format])
     const { text, state, thrown } = outcome({ format, edited: false, seen: false }, [bytes(`${whole}${odd}\n\n`)])

@@ -1,6 +1,8 @@
 import { concatBytes } from '../bytes.ts'
 import type { Says, SseEvent, StreamTap } from '../formats/codec.ts'
-import type { ErrorInfo } from '../formats/ir.ts'
+import type { ErrorInfo, JsonObject } from '../formats/ir.ts'
+import { parseObject } from '../formats/shared/json-text.ts'
+import { isObject } from '../formats/shared/reader.ts'
 import { createSaid, type Said } from '../said.ts'
 import { type Mould, type Moulding, mouldOf, runAlike } from '../sse/alike.ts'
 import { blockEnd, createBlockCutter, splitBlocks } from '../sse/blocks.ts'
@@ -22,8 +24,23 @@ const encoder = new TextEncoder()
 /** One line of data, and the event's name if it has one. */
 const simpleEvent = /^(?:event: ?([a-z_.]*)\r?\n)?data:[^\r\n]*\r?\n\r?\n$/
 
-/** As a member's name: within a word of an answer its quotes would be escaped. */
-const errorMember = /"error"\s*:(?!\s*null\b)/
+/** Without it, or a letter written as an escape, no member has such a name, nor is an event of that type: within a text its quotes are escaped. */
+const maybeError = /"errors?"|\\u00[4-7]/i
+
+/** Whether an event tells of an error, or cannot be read: then it is no answer's words. A tool may have errors of its own, further in. */
+function tellsOfError(text: string): boolean {
+  if (!maybeError.test(text)) return false
+  const data = parseObject(text.slice(text.indexOf('data:') + 'data:'.length))
+  if (data === undefined || data.type === 'error') return true
+  const whole = isObject(data.response) ? data.response : data
+  return hasError(data) || hasError(whole)
+}
+
+function hasError(fields: JsonObject): boolean {
+  for (const key in fields) if (errorName.test(key) && fields[key]) return true
+  return false
+}
+const errorName = /^errors?$/i
 
 /**
  * Whether a block can hold nothing but an answer's words: in comments, other fields, further lines of data, under a name that
@@ -35,7 +52,7 @@ function isPlain(text: string): boolean {
   return (
     simple !== null &&
     (name === undefined || text.includes(`"type":"${name}"`) || text.includes(`"type": "${name}"`)) &&
-    !errorMember.test(text)
+    !tellsOfError(text)
   )
 }
 /** Of whole blocks: no character straddles two of them. */
@@ -152,15 +169,16 @@ class PassingStream implements AnswerStream {
     let events = this.#decode(text)
     const [event] = events
     if (event !== undefined && events.length === 1) {
-      let fate: Fate = 'drop'
       let own = ''
+      let plain = false
       try {
-        fate = this.#fateOf(event)
-        own = this.#clean(text, fate)
+        const fate = this.#fateOf(event)
+        plain = this.#isPlain(text, fate)
+        own = plain ? text : this.#clean(text, fate)
       } finally {
         this.#settle(whole, begin, text, this.#erased(own))
       }
-      if (fate === 'pass' && own === text) this.#moulds?.learn(block, text, event.data)
+      if (plain) this.#moulds?.learn(block, text, event.data)
       return
     }
     while (events.length === 0 && this.#at < whole.length) {
@@ -225,7 +243,11 @@ class PassingStream implements AnswerStream {
   #clean(text: string, fate: Fate): string {
     if (fate === 'drop' || fate === 'withhold') return ''
     if (fate === 'retell') return this.#retold()
-    return fate === 'pass' && this.#sse?.bare !== true && isPlain(text) ? text : this.#options.redact(text)
+    return this.#isPlain(text, fate) ? text : this.#options.redact(text)
+  }
+
+  #isPlain(text: string, fate: Fate): boolean {
+    return fate === 'pass' && this.#sse?.bare !== true && isPlain(text)
   }
 
   #retold(): string {
@@ -240,6 +262,8 @@ class PassingStream implements AnswerStream {
 
   /** What stands behind an error, or a broken event, is no part of the answer, also if it came in the same chunk. */
   #sortOut(text: string, fates: readonly Fate[]): string {
+    // Nothing that is no event, either, stands between an error and the ending that is to follow it.
+    if (fates.length === 0 && this.state.failing === true) return ''
     if (fates.every((fate) => fate === 'pass')) return this.#formed(text, 'pass')
     const own = createSseDecoder(Number.POSITIVE_INFINITY)
     let passed = ''

@@ -146,6 +146,8 @@ describe('a stream of responses that fails', () => {
   it.each([
     ['another ending', completed],
     ['an event without data', 'data\n\n'],
+    ['a name without an event', 'event: x\n\n'],
+    ['a comment', ': wait\n\n'],
     ['the ending of another format', 'data: [DONE]\n\n'],
   ])('has nothing behind its error but the ending that clients wait for: %s', (_, more) => {
     const stream = open()

@@ -91,11 +91,14 @@ export function setModel(
   drop: readonly string[] = [],
 ): string | Uint8Array {
   const { outline } = request
+  const { model } = fieldsOf(request)
+  // Nothing is to be changed in most bodies.
+  if (model === name && outline === undefined && drop.length === 0 && !hasKeys(set) && namesModelOnce(request))
+    return request.bytes
   const source = outline === undefined ? request.text : request.bytes
   const { members } = outline ?? request
   // Also where the name stays: of a name given twice, in whatever case, the upstream might read the one that nobody checked.
   const named = members.filter(({ key }) => key.toLowerCase() === 'model')
-  const { model } = fieldsOf(request)
   if (model !== name || named.length > 1) {
     // What stands in front of the name may stay there.
     const { modelPrefix = '' } = request
@@ -105,7 +108,19 @@ export function setModel(
     }
   }
   if (drop.length > 0) return editJson(source, members, set, drop)
-  return Object.keys(set).length === 0 ? request.bytes : spliceJson(source, members, set)
+  return hasKeys(set) ? spliceJson(source, members, set) : request.bytes
+}
+
+function hasKeys(set: JsonObject): boolean {
+  for (const _ in set) return true
+  return false
+}
+
+/** Whether a short look tells that no key of the body is another spelling of the model's, nor the same again. */
+function namesModelOnce({ text, value }: RequestBody): boolean {
+  for (const key in value) if (key.length === 5 && key !== 'model' && key.toLowerCase() === 'model') return false
+  const first = text.indexOf('"model"')
+  return (first < 0 || text.indexOf('"model"', first + 1) < 0) && !text.includes('\\u')
 }
 
 /** An upstream's whole answer as JSON; anything else under a 200 is an unusable answer. */

@@ -65,11 +65,15 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
   const { doneOptional } = options.target.quirks
   const unfinished = doneOptional ? new Set<number>() : undefined
 
-  /** Returns whether the chunk holds nothing but usage. */
-  function read(event: SseEvent): boolean {
+  /** Returns whether the chunk is the client's, if it holds more than usage; undefined for one that does not. */
+  function read(event: SseEvent): boolean | undefined {
     const chunk = parseObject(event.data)
     if (chunk === undefined) throw notJson()
-    if (event.event === 'error' || chunk.error) tap.error = decodeError(200, chunk)
+    if (event.event === 'error' || chunk.error) {
+      // What has ended well has not failed.
+      if (tap.ended) return false
+      tap.error = decodeError(200, chunk)
+    }
     const choices = Array.isArray(chunk.choices) ? chunk.choices : []
     if (choices.length > 0) {
       if (tap.error === undefined) tap.started = true
@@ -82,7 +86,8 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
     if (unfinished !== undefined) trackChoices(chunk, unfinished)
     const counted = decodeUsage(chunk.usage ?? groqUsage(chunk) ?? lastChoiceUsage(choices))
     if (counted !== undefined) tap.usage = counted
-    return counted !== undefined && Array.isArray(chunk.choices) && choices.length === 0 && tap.error === undefined
+    const usageOnly = counted !== undefined && Array.isArray(chunk.choices) && choices.length === 0
+    return usageOnly && tap.error === undefined ? undefined : true
   }
 
   /** Where `[DONE]` may be missing, the last finish word of the choices ends the stream. */
@@ -124,7 +129,7 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
         tap.plain = word === undefined
         return true
       }
-      return !(read(event) && options.withholdUsage)
+      return read(event) ?? !options.withholdUsage
     },
     heartbeat: () => [frame === undefined ? comment : heartbeatEvent(frame)],
     fail: (info) => [errorEvent(info)],

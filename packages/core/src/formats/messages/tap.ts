@@ -75,9 +75,10 @@ export function tapStream(): StreamTap {
         return true
       }
       case 'error': {
-        const told = parseObject(event.data) ?? {}
         // What has ended well has not failed.
-        if (!tap.ended) tap.error = decodeError(200, told)
+        if (tap.ended) return false
+        const told = parseObject(event.data) ?? {}
+        tap.error = decodeError(200, told)
         // Clients listen for the name; and what other servers have in its place, they do not know.
         return event.event === 'error' && told.type === 'error' && isObject(told.error)
       }

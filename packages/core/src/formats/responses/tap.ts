@@ -111,6 +111,8 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
       checkWhole(data)
       const type = typeOf(event) || untypedError(data)
       if (announced !== undefined && type !== 'response.failed') return false
+      // What has ended well does not end once more.
+      if (tap.ended && endings.has(type)) return false
       last = data
       unseen = undefined
       own = 0

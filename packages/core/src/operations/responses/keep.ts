@@ -18,7 +18,14 @@ export interface Keeping {
 }
 
 /** Events whose response matters here: the first claims its name for its owner, the others say what became of it. */
-const decisive = ['response.created', 'response.completed', 'response.incomplete', 'response.failed'] as const
+const decisive: readonly string[] = [
+  'response.created',
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'response.cancelled',
+  'response.done',
+]
 
 /**
  * The same reply; the response in it is kept before its last bytes leave, so that the client's next call finds it. A store
@@ -48,7 +55,10 @@ function keepStream(body: AsyncIterable<Uint8Array>, keeping: Keeping): AsyncIte
           }
           return { done: false, value: parts.shift() as Uint8Array }
         },
-        return: async () => (await inner.return?.()) ?? { done: true, value: undefined },
+        return: async () => {
+          parts = []
+          return (await inner.return?.()) ?? { done: true, value: undefined }
+        },
       }
     },
   }
@@ -64,7 +74,8 @@ async function keepFrom(chunk: Uint8Array, keeping: Keeping): Promise<Uint8Array
   for (let at = 0, end = 0; at < chunk.length; at = end) {
     end = blockEnd(chunk, at)
     const block = chunk.subarray(at, end)
-    const told = mayDecide(block) ? await keepFromBlock(decoder.decode(block), keeping) : undefined
+    const decides = decisiveText(block)
+    const told = decides === undefined ? undefined : await keepFromBlock(decides, keeping)
     if (told === undefined) continue
     if (from < at) parts.push(chunk.subarray(from, at))
     parts.push(encoder.encode(told))
@@ -74,24 +85,27 @@ async function keepFrom(chunk: Uint8Array, keeping: Keeping): Promise<Uint8Array
   return parts
 }
 
-/** An event under a name of this format is what its name says. */
-const namedEvent = /^event: ?response\.[a-z_.]*\r?\n/
-/** Bytes that hold such a name, and a little more. */
+/** The names of events about a part of a response. */
+const ofPart = /^event: ?response\.[a-z_.]+\.(?:delta|done|added)\r?\n/
+/** Bytes that hold such a name. */
 const nameBytes = 96
 
-/** Most are deltas, and some are megabytes long: of those only the name is read. */
-function mayDecide(block: Uint8Array): boolean {
-  const head = decoder.decode(block.subarray(0, nameBytes))
-  const where = block.length <= nameBytes || namedEvent.test(head) ? head : decoder.decode(block)
-  return decisive.some((name) => where.includes(name))
+/** The block's text, if it may hold such an event. Most are deltas, and some are megabytes long: where the name says so, nothing else is read. */
+function decisiveText(block: Uint8Array): string | undefined {
+  if (ofPart.test(decoder.decode(block.subarray(0, nameBytes)))) return undefined
+  const text = decoder.decode(block)
+  return decisive.some((name) => text.includes(name)) ? text : undefined
 }
 
 /** The block as the client may be told it; undefined: as it is. */
 async function keepFromBlock(block: string, keeping: Keeping): Promise<string | undefined> {
   let text: string | undefined
-  for (const { data } of decodeBlock(block) ?? createSseDecoder(Number.POSITIVE_INFINITY).pushText(block)) {
+  for (const { event: name, data } of decodeBlock(block) ??
+    createSseDecoder(Number.POSITIVE_INFINITY).pushText(block)) {
     const event = parse(data)
-    if (!decisive.some((name) => name === event?.type) || !isObject(event?.response)) continue
+    if (!isObject(event?.response)) continue
+    // Some servers leave it to the name.
+    if (!decisive.includes(typeof event.type === 'string' ? event.type : (name ?? ''))) continue
     const told = await keepResponse(event.response, keeping)
     if (told !== event.response)
       text = (text ?? block).replace(data, () => JSON.stringify({ ...event, response: told }))

@@ -208,6 +208,22 @@ describe('an upstream without a memory', () => {
     })
   })
 
+  it('nothing but the word for it differs in a stream that cannot be kept', async () => {
+    const events = [...streamed('x'), ': behind the end\n\n']
+    const textWith = async (store: ResponseStore): Promise<string> => {
+      // In one piece, so that there is something in front of what is told otherwise, and behind it.
+      const { post } = setUpState({ m: asStream([events.join('')]) }, { responses: { store } })
+      const headers = { authorization: 'Bearer ann' }
+      const reply = await post('/v1/responses', { model: 'claude-x', input: 'first', stream: true }, headers)
+      return (await reply.text()).replaceAll(/(resp|msg)_\w+|"(created|completed)_at":\d+/g, '')
+    }
+    const kept = await textWith(memoryResponseStore())
+    const lost = await textWith(memoryResponseStore({ maxChars: 4000 }))
+    expect(kept).toContain('[DONE]')
+    const end = kept.lastIndexOf('event: response.completed')
+    expect(lost).toBe(kept.slice(0, end) + kept.slice(end).replace('"store":true', '"store":false'))
+  })
+
   it('a response that fails is not said to be kept', async () => {
     const { post, gateway } = setUpState({ m: asStream(streamed('x').slice(0, 3)) })
     const headers = { authorization: 'Bearer ann' }
@@ -320,6 +336,12 @@ describe('an upstream with a memory of its own', () => {
 
   const long = 'é'.repeat(200)
   it.each([
+    ['cancelled', event('response.cancelled', { response })],
+    [
+      'under another name of the format',
+      `event: response.done\ndata: ${JSON.stringify({ long, response, type: 'response.completed' })}\n\n`,
+    ],
+    ['only named', `event: response.incomplete\ndata: ${JSON.stringify({ response })}\n\n`],
     ['named', event('response.completed', { response })],
     ['named, of many characters', event('response.completed', { response: { instructions: long, ...response } })],
     ['under a number', `id: 1\n${event('response.completed', { response: { instructions: long, ...response } })}`],
