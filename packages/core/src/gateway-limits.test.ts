@@ -26,6 +26,14 @@ describe('limits', () => {
     expect(seen).toHaveLength(0)
   })
 
+  it('a short body of many values', async () => {
+    const { post, seen } = setUp({}, { limits: { values: 20 } })
+    const body = `{"model":"real","messages":[${'{},'.repeat(20)}{}]}`
+    const reply = await post('/v1/chat/completions', body)
+    expect([reply.status, await reply.text()]).toEqual([400, expect.stringContaining('more than 20 values')])
+    expect(seen).toHaveLength(0)
+  })
+
   it('an upstream that does not begin is given up', async () => {
     const { chat } = setUp(
       {

@@ -13,6 +13,7 @@ import type {
 } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
+import { quoted } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
@@ -99,10 +100,10 @@ export function createChoiceEncoder(
       case 'text':
         held.text ||= text !== ''
         length += text.length
-        piece(`{"content":${JSON.stringify(text)}}`, logprobs)
+        piece(`{"content":${quoted(text)}}`, logprobs)
         return
       case 'refusal':
-        piece(`{"refusal":${JSON.stringify(text)}}`, logprobs)
+        piece(`{"refusal":${quoted(text)}}`, logprobs)
         return
       case 'reasoning':
         // A blank line between one piece of reasoning and the next, as in the whole answer.
@@ -121,7 +122,7 @@ export function createChoiceEncoder(
 
   function writeInput(part: OpenPart, call: ToolCallPart, text: string): void {
     if (part.muted) return
-    const input = JSON.stringify(text)
+    const input = quoted(text)
     if (functions) piece(`{"function_call":{"arguments":${input}}}`, undefined)
     else {
       const inner = call.custom ? `"custom":{"input":${input}}` : `"function":{"arguments":${input}}`

@@ -1,6 +1,7 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Extra, Finish, Json, JsonObject, MediaPart, Part, Sealed } from '../ir.ts'
 import { GrowingText } from '../shared/growing-text.ts'
+import { quoted } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { ownExtra } from '../shared/report.ts'
@@ -54,13 +55,13 @@ export function createCandidateEncoder(
     if (logprobs !== undefined) reportRefusalLogprobs(logprobs, index, context.report)
     if (value.type === 'text' || value.type === 'refusal') {
       const bare = part.fresh ? encodePart({ ...value, text }, scope) : undefined
-      send(bare === undefined ? `{"text":${JSON.stringify(text)}}` : JSON.stringify(bare), result)
+      send(bare === undefined ? `{"text":${quoted(text)}}` : JSON.stringify(bare), result)
       part.fresh = false
     } else if (value.type === 'reasoning') {
       if (part.fresh) {
         const { seal: _, ...bare } = value
         send(JSON.stringify(encodePart({ ...bare, text }, scope) ?? { text }), result)
-      } else send(`{"text":${JSON.stringify(text)},"thought":true}`, result)
+      } else send(`{"text":${quoted(text)},"thought":true}`, result)
       part.fresh = false
     }
   }

@@ -1,6 +1,7 @@
 import type { ExchangeContext, SseEvent } from '../codec.ts'
 import type { Delta, JsonObject, Part, Sealed } from '../ir.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
+import { quoted } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { writeSeal } from '../shared/seals.ts'
@@ -39,7 +40,7 @@ export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter 
         const place = `{"type":"content_block_delta","index":${index},"delta":`
         head = inOnePiece(place, `{"type":"${type}","${pieces[type]}":`)
       }
-      emit({ event: 'content_block_delta', data: `${head}${JSON.stringify(text)}}}` })
+      emit({ event: 'content_block_delta', data: `${head}${quoted(text)}}}` })
     },
     stop() {
       emit(sse({ type: 'content_block_stop', index: index++ }))

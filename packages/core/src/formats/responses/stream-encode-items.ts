@@ -3,6 +3,7 @@ import type { Citation, Delta, Json, JsonObject, Part, ReasoningPart, Sealed, To
 import { append } from '../shared/append.ts'
 import { GrowingText } from '../shared/growing-text.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
+import { quoted } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { encodeCitation } from './citations.ts'
@@ -34,9 +35,11 @@ interface Place {
   addWhole(item: JsonObject): void
 }
 
+/** The beginning of an event about a part, up to the member with its text. */
+const partHead = (id: string, index: number, more: string): string =>
+  inOnePiece('"item_id":', JSON.stringify(id), ',"output_index":', String(index), ',', more)
 /** The beginning of a delta event, up to the text itself. */
-const deltaHead = (id: string, index: number, more: string): string =>
-  inOnePiece('"item_id":', JSON.stringify(id), ',"output_index":', String(index), ',', more, '"delta":')
+const deltaHead = (id: string, index: number, more: string): string => inOnePiece(partHead(id, index, more), '"delta":')
 
 const none: readonly Json[] = []
 const noLogprobs = ',"logprobs":[]}'
@@ -61,6 +64,8 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
 
   const place = (): JsonObject => ({ item_id: id, output_index: index, content_index: content.length })
 
+  const placed = (): string => partHead(id, index, `"content_index":${content.length},`)
+
   function cite(citation: Citation): void {
     const annotation = encodeCitation(citation, text.length, value.at ?? '', context)
     if (annotation === undefined) return
@@ -76,10 +81,10 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
     text.add(more)
     const tokens = probable === undefined ? none : tokensOf(probable)
     if (more === '' && tokens.length === 0) return
-    if (value.type === 'refusal') sender.sendText('response.refusal.delta', `${head}${JSON.stringify(more)}}`)
+    if (value.type === 'refusal') sender.sendText('response.refusal.delta', `${head}${quoted(more)}}`)
     else {
       const tail = tokens === none ? noLogprobs : `,"logprobs":${JSON.stringify(tokens)}}`
-      sender.sendText('response.output_text.delta', head + JSON.stringify(more) + tail)
+      sender.sendText('response.output_text.delta', head + quoted(more) + tail)
     }
   }
 
@@ -127,8 +132,9 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
       const part = contentPart({ ...bare, text: whole } as Words, context)
       if (value.type === 'text') {
         Object.assign(part, { annotations, logprobs })
-        sender.send('response.output_text.done', { ...place(), text: whole, logprobs })
-      } else sender.send('response.refusal.done', { ...place(), refusal: whole })
+        const tail = `,"logprobs":${JSON.stringify(logprobs)}}`
+        sender.sendText('response.output_text.done', `${placed()}"text":${quoted(whole)}${tail}`)
+      } else sender.sendText('response.refusal.done', `${placed()}"refusal":${quoted(whole)}}`)
       sender.send('response.content_part.done', { ...place(), part })
       content.push(part)
     },
@@ -173,7 +179,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
     }
     text.add(more)
     const type = raw() ? 'response.reasoning_text.delta' : 'response.reasoning_summary_text.delta'
-    sender.sendText(type, `${head}${JSON.stringify(more)}}`)
+    sender.sendText(type, `${head}${quoted(more)}}`)
   }
 
   return {
@@ -237,7 +243,7 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
   function write(more: string): void {
     if (more === '') return
     input.add(more)
-    if (streamed) sender.sendText(deltaName, `${head}${JSON.stringify(more)}}`)
+    if (streamed) sender.sendText(deltaName, `${head}${quoted(more)}}`)
   }
 
   return {
