@@ -118,10 +118,15 @@ function hasKeys(set: JsonObject): boolean {
 
 /** Whether a short look tells that no key of the body is another spelling of the model's, nor the same again. */
 function namesModelOnce({ text, value }: RequestBody): boolean {
+  if (text.includes('\\u')) return false
   for (const key in value) if (key.length === 5 && key !== 'model' && key.toLowerCase() === 'model') return false
-  const first = text.indexOf('"model"')
-  return (first < 0 || text.indexOf('"model"', first + 1) < 0) && !text.includes('\\u')
+  let found = 0
+  // There are fewer places with this than with a quote, where a search for all of it would begin.
+  for (let at = text.indexOf('model"'); at > 0; at = text.indexOf('model"', at + 6))
+    if (text.charCodeAt(at - 1) === quote) found++
+  return found < 2
 }
+const quote = 0x22
 
 /** An upstream's whole answer as JSON; anything else under a 200 is an unusable answer. */
 export function parseAnswer(bytes: Uint8Array): JsonObject {
