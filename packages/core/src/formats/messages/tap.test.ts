@@ -32,6 +32,11 @@ describe('tapping a stream', () => {
     expect(passes({ data: told })).toBe(false)
     expect(passes({ event: 'error', data: '{"error":{"message":"x"}}' })).toBe(false)
   })
+  test('what comes under the name of its end takes the end not back', () => {
+    const other = { event: 'message_stop', data: '{"type":"content_block_stop","index":0}' }
+    expect(tap([start, other]).ended).toBe(false)
+    expect(tap([start, ...ending('end_turn'), other]).ended).toBe(true)
+  })
   test('it needs no event names', () => {
     const said = {
       index: 0,

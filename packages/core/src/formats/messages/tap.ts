@@ -58,7 +58,7 @@ export function tapStream(): StreamTap {
         if (!begun) throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
         const { type: own } = wholeObject(event.data)
         // Another event under this name ends nothing; some servers leave it to the name.
-        tap.ended = typeof own !== 'string' || own === type
+        if (typeof own !== 'string' || own === type) tap.ended = true
         return true
       }
       case 'message_start': {
