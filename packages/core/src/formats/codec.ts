@@ -166,8 +166,8 @@ export interface ResponseTap {
 export interface StreamTap {
   /**
    * Sees one event. `false`: the event is only there because the gateway asked for it, and must be withheld; or it is an error
-   * that the format's clients would not take for one, and must be told in their words. Throws GatewayError
-   * `upstream_bad_response` for an event that cannot be part of an answer: it must not be passed on.
+   * that the format's clients would not take for one, and must be told in their words; or it would take back a good end, and is
+   * withheld. Throws GatewayError `upstream_bad_response` for an event that cannot be part of an answer: it must not be passed on.
    */
   push(event: SseEvent): boolean
   /** A real event (no ping, no comment, no empty preamble) was seen. */
@@ -176,6 +176,8 @@ export interface StreamTap {
   readonly ended: boolean
   /** The stream's own error event, where one came. */
   readonly error: ErrorInfo | undefined
+  /** The member of an event that an answer stands in where it is told as a whole: an error in that is the stream's own. */
+  readonly answerIn?: string
   /** The members whose texts or numbers may differ without the tap seeing a difference. Absent: it sees each event. */
   readonly varying?: ReadonlySet<string>
   /** Whether events that differ from the last one pushed in nothing but those members need not be pushed: they tell nothing new. */

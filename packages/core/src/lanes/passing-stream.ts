@@ -27,13 +27,17 @@ const simpleEvent = /^(?:event: ?([a-z_.]*)\r?\n)?data:[^\r\n]*\r?\n\r?\n$/
 /** Without it, or a letter written as an escape, no member has such a name, nor is an event of that type: within a text its quotes are escaped. */
 const maybeError = /"errors?"|\\u00[4-7]/i
 
-/** Whether an event tells of an error, or cannot be read: then it is no answer's words. A tool may have errors of its own, further in. */
-function tellsOfError(text: string): boolean {
+/**
+ * Whether an event tells of an error, or cannot be read: then it is no answer's words. A tool may have errors of its own, further in.
+ *
+ * @param answerIn see StreamTap
+ */
+function tellsOfError(text: string, answerIn: string | undefined): boolean {
   if (!maybeError.test(text)) return false
   const data = parseObject(text.slice(text.indexOf('data:') + 'data:'.length))
   if (data === undefined || data.type === 'error') return true
-  const whole = isObject(data.response) ? data.response : data
-  return hasError(data) || hasError(whole)
+  const answer = answerIn === undefined ? undefined : data[answerIn]
+  return hasError(data) || (isObject(answer) && hasError(answer))
 }
 
 function hasError(fields: JsonObject): boolean {
@@ -46,13 +50,13 @@ const errorName = /^errors?$/i
  * Whether a block can hold nothing but an answer's words: in comments, other fields, further lines of data, under a name that
  * is not what the data says of itself, and where an error is told of, anything may stand.
  */
-function isPlain(text: string): boolean {
+function isPlain(text: string, answerIn: string | undefined): boolean {
   const simple = simpleEvent.exec(text)
   const name = simple?.[1]
   return (
     simple !== null &&
     (name === undefined || text.includes(`"type":"${name}"`) || text.includes(`"type": "${name}"`)) &&
-    !tellsOfError(text)
+    !tellsOfError(text, answerIn)
   )
 }
 /** Of whole blocks: no character straddles two of them. */
@@ -247,7 +251,7 @@ class PassingStream implements AnswerStream {
   }
 
   #isPlain(text: string, fate: Fate): boolean {
-    return fate === 'pass' && this.#sse?.bare !== true && isPlain(text)
+    return fate === 'pass' && this.#sse?.bare !== true && isPlain(text, this.state.answerIn)
   }
 
   #retold(): string {

@@ -31,6 +31,17 @@ describe('an event without a name whose type comes last', () => {
   })
 })
 
+test.each([
+  ['an error', { error: 'no' }, true],
+  ['no error', { error: null, tools: [{ error: 'x' }] }, false],
+  ['an error further in', { item: { error: 'no' } }, false],
+])('an event of another name that holds %s', (_, fields, failing) => {
+  const tap = nameless({ ...delta, sequence_number: 2 })
+  const type = 'response.in_progress'
+  expect(tap.push({ event: type, data: JSON.stringify({ type, ...fields }) })).toBe(true)
+  expect([tap.ended, tap.failing]).toEqual([false, failing])
+})
+
 test.each(['error', 'response.failed', 'response.completed'])(
   '%s that is no JSON leaves a hole in an answer',
   (type) => {

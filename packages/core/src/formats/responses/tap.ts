@@ -94,6 +94,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
   }
 
   const tap: MutableTap = {
+    answerIn: 'response',
     varying,
     plain: false,
     started: false,
@@ -109,7 +110,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
       // Behind its `error` event an answer can only have failed.
       if (event.event === ':' || data === '' || data === '[DONE]') return announced === undefined
       checkWhole(data)
-      const type = typeOf(event) || untypedError(data)
+      const type = typeWithError(event)
       if (announced !== undefined && type !== 'response.failed') return false
       // What has ended well does not end once more.
       if (tap.ended && endings.has(type)) return false
@@ -147,6 +148,16 @@ function typeOf({ event, data }: SseEvent): string {
   return match?.[1] ?? ''
 }
 
+/** Clients take any event with an error in it for one, whatever it is called; the names of endings say more than that. */
+function typeWithError(event: SseEvent): string {
+  const type = typeOf(event)
+  if (endings.has(type) || (type !== '' && !errorMember.test(event.data))) return type
+  return untypedError(event.data) || type
+}
+
+/** Most responses say that there is none. */
+const errorMember = /"error"\s*:\s*(?!null\b)\S/
+
 const isName = (event: string): boolean =>
   event.startsWith('response.') || event === 'error' || event === 'keepalive' || event === 'ping'
 
@@ -156,7 +167,7 @@ function typeIn(data: string, name: string): string {
   return typeof type === 'string' ? type : name
 }
 
-/** Clients take any event with an error in it for one, also where it is written as for chat. */
+/** Also where it is written as for chat. */
 const untypedError = (data: string): string => (data.includes('"error"') && parseObject(data)?.error ? 'error' : '')
 
 function numberIn(data: string): number {
