@@ -128,9 +128,12 @@ describe('a release', () => {
       MODELGATE_BUILT: '1',
     }
     const project = newProject('publish', {}, { env })
-    const said = await project.run('node', [join(root, '.ci/release/publish.mjs'), ...rest, first])
+    const folder = mkdtempSync(join(tmpdir(), 'modelgate-tarballs-'))
+    copies.push(folder)
+    await project.run('node', [join(root, '.ci/release/tarballs.mjs'), folder])
+    const said = await project.run('node', [join(root, '.ci/release/publish.mjs'), folder, ...rest, first])
     expect(taken).toEqual(rest)
-    expect(said).toContain(`${first}@${core?.version} is there already`)
+    expect(said).toContain(`${first}@${core?.version} is already published`)
     project.remove()
     registry.close()
   }, 120_000)
@@ -165,6 +168,19 @@ describe.each(readdirSync(join(root, '.github/workflows')))('the workflow %s', (
     for (const { uses = '', with: options } of jobs.flatMap(([, { steps }]) => steps))
       if (uses.startsWith('actions/checkout@')) expect(options).toMatchObject({ 'persist-credentials': false })
     for (const [, job] of jobs) expect(job['timeout-minutes']).toBeLessThanOrEqual(60)
+  })
+
+  it('installs and builds nothing in a job that may publish', () => {
+    for (const [, { permissions = {}, steps }] of jobs) {
+      if (permissions['id-token'] !== 'write') continue
+      const lines = steps.flatMap(({ run = '' }) => run.split('\n'))
+      expect(
+        lines.filter((line) => /\b(npm (ci|install|i|run (?!release:publish))|npx|pnpm|\.ci\/run)\b/.test(line)),
+      ).toEqual([])
+    }
+    const script = readFileSync(join(root, '.ci/release/publish.mjs'), 'utf8')
+    const imported = [...script.matchAll(/from '([^']+)'/g)].map(([, from = '']) => from)
+    expect(imported.filter((from) => !from.startsWith('node:'))).toEqual([])
   })
 
   it('runs scripts and files that there are', () => {

@@ -1,23 +1,36 @@
-// `npm run release:publish`: publishes the tarball of every public package whose version the registry does not have yet. The tarballs
-// are those that the tests install. What a package stands on goes before it; after a failure, run it again. With names: only these.
-import { packAll } from '../packed/pack.mjs'
-import { root, run } from '../workspace.mjs'
+// `npm run release:publish -- FOLDER [names…]`: publishes the tarballs of a folder that `tarballs.mjs` filled, each unless the registry
+// has its version already. Dependencies come before the packages that need them; after a failure, run it again. Imports nothing but
+// Node itself, because it runs where nothing is installed. With names: only these packages.
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 
-/** @param {string[]} only these packages; none: all @param {(line: string) => void} say */
-async function publish(only, say) {
-  const packages = (await packAll()).filter(({ name }) => only.length === 0 || only.includes(name))
-  for (const { name, version, tarball } of packages) {
-    const known = await run('npm', ['view', `${name}@${version}`, 'version', '--json'], root)
+/** @param {string[]} args @returns {Promise<{ code: number, output: string }>} */
+const npm = (args) =>
+  new Promise((done) => {
+    execFile('npm', args, (error, stdout, stderr) => {
+      done({ code: error === null ? 0 : 1, output: `${stdout}${stderr}` })
+    })
+  })
+
+/** @param {string} folder @param {string[]} only these packages; none: all @param {(line: string) => void} print */
+async function publish(folder, only, print) {
+  /** @type {{ name: string, version: string, file: string }[]} */
+  const all = JSON.parse(readFileSync(resolve(folder, 'packages.json'), 'utf8'))
+  for (const { name, version, file } of all.filter(({ name }) => only.length === 0 || only.includes(name))) {
+    const known = await npm(['view', `${name}@${version}`, 'version', '--json'])
     if (known.code === 0 && known.output.includes(`"${version}"`)) {
-      say(`${name}@${version} is there already`)
+      print(`${name}@${version} is already published`)
       continue
     }
-    // Nothing but "no such thing" says that it is not there: a registry that is down says nothing.
+    // Only E404 proves that the version is missing: a registry that is down proves nothing.
     if (known.code !== 0 && !/E404/.test(known.output)) throw new Error(`npm view ${name} failed:\n${known.output}`)
-    const { code, output } = await run('npm', ['publish', tarball, '--access', 'public', '--ignore-scripts'], root)
+    const { code, output } = await npm(['publish', resolve(folder, file), '--access', 'public', '--ignore-scripts'])
     if (code !== 0) throw new Error(`publishing ${name}@${version} failed:\n${output}`)
-    say(`${name}@${version} is published`)
+    print(`${name}@${version} is published`)
   }
 }
 
-await publish(process.argv.slice(2), console.log)
+const [folder, ...names] = process.argv.slice(2)
+if (folder === undefined) throw new Error('Name the folder of the tarballs: npm run release:publish -- FOLDER')
+await publish(folder, names, console.log)
