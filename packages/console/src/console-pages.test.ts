@@ -11,7 +11,7 @@ const make = (basePath = '', options = {}) =>
     upstreams: {
       secretive: openaiCompatible({ baseURL: 'http://upstream.invalid/v1', apiKey: 'sk-hidden-0123456789' }),
     },
-    models: { 'hidden-model': 'secretive' },
+    models: { 'hidden-model': { upstream: 'secretive', overrides: { user: 'account-of-the-operator' } } },
     plugins: [consolePages(options)],
     logger: false,
     ...(basePath === '' ? {} : { basePath }),
@@ -93,9 +93,11 @@ describe.each(['', '/ai'])("the console below '%s'", (mount) => {
       gateway,
     )
 
-  it('explains a call to who may make it, with secrets masked', async () => {
+  it('explains a call to who may make it, with secrets and configured values masked', async () => {
     const response = await explain('right')
     const text = await response.text()
+    expect(text).toContain('"user":"(set by the configuration)"')
+    expect(text).not.toContain('account-of-the-operator')
     expect(response.status).toBe(200)
     const { plan } = JSON.parse(text)
     expect(plan[0]).toMatchObject({ upstream: 'secretive', lane: 'translate', format: 'chat' })

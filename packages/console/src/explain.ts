@@ -49,5 +49,6 @@ export async function explainCall(gateway: Gateway, inbound: Inbound, mount: str
   )
   // `duplex` is asked for by fetch's specification wherever the body is a stream; TypeScript's DOM types lack it.
   const init: RequestInit & { duplex: 'half' } = { method: 'POST', headers, body, duplex: 'half' }
-  return gateway.explain(new Request(`http://gateway${mount}${path}`, init))
+  // Any holder of a token reads this, so the operator's own values stay hidden.
+  return gateway.explain(new Request(`http://gateway${mount}${path}`, init), undefined, { hideConfigured: true })
 }

@@ -4,7 +4,8 @@ import { headersTo } from './call-headers.ts'
 import type { Identity, OnLoss } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { WireCodec } from './formats/codec.ts'
-import type { ErrorInfo, Format, Json, Loss, UpstreamFormat } from './formats/ir.ts'
+import type { ErrorInfo, Format, Json, JsonObject, Loss, UpstreamFormat } from './formats/ir.ts'
+import { isObject } from './formats/shared/reader.ts'
 import { generation } from './generate.ts'
 import type { Inbound } from './inbound.ts'
 import { chooseLane } from './lanes/choose.ts'
@@ -14,7 +15,7 @@ import { dressed, untranslatable } from './prepare.ts'
 import { maskHeaders, redact } from './redact.ts'
 import type { ResolvedTarget } from './router.ts'
 import type { Ledger } from './settle.ts'
-import type { Shared } from './targets.ts'
+import type { Prepared, Shared } from './targets.ts'
 import { isMeant, traitsOf } from './traits.ts'
 
 /** What a call would do, found out without calling anyone. */
@@ -62,6 +63,8 @@ export interface ExplainCall {
   readonly model: string
   readonly stream: boolean
   readonly identity: Identity | null
+  /** Hides the values that the configuration puts into a body (`defaults`, `overrides`): they are the operator's. */
+  readonly hidesConfigured?: boolean
 }
 
 /** Throws what the call itself would be refused with before any target is chosen: an unknown model, a policy not allowed. */
@@ -121,9 +124,9 @@ async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: 
   const known = { upstream: upstreamName, model, onLoss, ...(state === 'ready' ? {} : { resting: state }) }
   try {
     const chosen = await chooseLane({ codec, request, target, limits: shared.limits, tellLosses: onLoss !== 'ignore' })
-    const { lane, url } = dressed(target, generation(chosen, target, stream), { inbound, ledger: ledgerOf(call) })
-    // Generation sends no uploads.
-    const text = typeof lane.body === 'string' ? lane.body : new TextDecoder().decode(lane.body as Uint8Array)
+    const prepared = generation(chosen, target, stream)
+    const { lane, url } = dressed(target, prepared, { inbound, ledger: ledgerOf(call) })
+    const body = JSON.parse(redact(textOf(lane.body), upstream)) as Json
     const { losses } = lane.report
     const refused = refusal(losses, onLoss)
     return {
@@ -137,7 +140,7 @@ async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: 
           headersTo(upstream, undefined, stream, (name) => inbound.header(name)),
           upstream,
         ),
-        body: JSON.parse(redact(text, upstream)) as Json,
+        body: call.hidesConfigured === true ? withoutConfigured(body, textOf(prepared.lane.body), target) : body,
       },
       losses,
       ...(refused === undefined ? {} : { refused: shown(refused.info) }),
@@ -145,6 +148,23 @@ async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: 
   } catch (error) {
     return { ...known, losses: [], refused: shown(untranslatable(error).info) }
   }
+}
+
+/** A generation's body: it has no uploads. */
+const textOf = (body: Prepared['lane']['body']): string =>
+  typeof body === 'string' ? body : new TextDecoder().decode(body as Uint8Array)
+
+const hiddenValue = '(set by the configuration)'
+
+/** The body with a placeholder for every top-level field that `defaults` or `overrides` added or changed. */
+function withoutConfigured(body: Json, before: string, { defaults, overrides }: ResolvedTarget): Json {
+  const fields = Object.keys({ ...defaults, ...overrides })
+  if (fields.length === 0 || !isObject(body)) return body
+  const own = JSON.parse(before) as JsonObject
+  const changed = fields.filter(
+    (field) => Object.hasOwn(body, field) && JSON.stringify(body[field]) !== JSON.stringify(own[field]),
+  )
+  return { ...body, ...Object.fromEntries(changed.map((field) => [field, hiddenValue])) }
 }
 
 const shown = ({ kind, status, message, param }: ErrorInfo): NonNullable<ExplainedTarget['refused']> => ({

@@ -267,6 +267,23 @@ describe('explain', () => {
     expect([seen.length, finished.length]).toEqual([0, 0])
   })
 
+  it('hides the values of defaults and overrides over HTTP, and on request in the process', async () => {
+    const target = {
+      upstream: 'a',
+      defaults: { store: true },
+      overrides: { metadata: { account: 'internal-7' }, seed: 7 },
+    }
+    const { post, gateway } = setUp({}, { explain: true, models: { mixed: target } } as never)
+    const hidden = { store: '(set by the configuration)', metadata: '(set by the configuration)', seed: 7 }
+    const overHttp = await (await post('/v1/chat/completions?modelgate=explain', body)).json()
+    expect(overHttp.plan[0].request.body).toMatchObject(hidden)
+    expect(JSON.stringify(overHttp)).not.toContain('internal-7')
+    const masked = await gateway.explain(request(), undefined, { hideConfigured: true })
+    expect(masked.plan[0]?.request?.body).toMatchObject(hidden)
+    const shown = await gateway.explain(request())
+    expect(shown.plan[0]?.request?.body).toMatchObject({ store: true, metadata: { account: 'internal-7' } })
+  })
+
   it('rejects with what the call would be refused with', async () => {
     const { gateway } = setUp({})
     await expect(gateway.explain(request(json))).rejects.toBeInstanceOf(GatewayError)

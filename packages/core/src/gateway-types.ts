@@ -5,6 +5,15 @@ import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
 import type { Match, Route } from './routes.ts'
 import type { Transport } from './transport.ts'
 
+/** What `gateway.explain` shows. */
+export interface ExplainOptions {
+  /**
+   * Replaces the values that a target's `defaults` and `overrides` put into a body by a placeholder, as in explanations over
+   * HTTP. Set it if you show the explanation to somebody who must not see the configuration. Default: false.
+   */
+  readonly hideConfigured?: boolean
+}
+
 /** What `createGateway` returns: a frozen object of bound functions. */
 export interface Gateway {
   /**
@@ -25,7 +34,7 @@ export interface Gateway {
    * would be lost. Nobody is called. Rejects with the GatewayError that the call would be refused with. The credential is
    * checked as for the call itself.
    */
-  explain(input: Request | URL | string, init?: RequestInit): Promise<Explanation>
+  explain(input: Request | URL | string, init?: RequestInit, options?: ExplainOptions): Promise<Explanation>
   /**
    * For adapters: opens a realtime session for an upgrade request on a path that `match` says is `realtime`. The upstream is
    * dialled first, with `dial`; the client is to be accepted only after. Never rejects: what is wrong is a reply to send.

@@ -6,7 +6,7 @@ import type { Explanation } from './explain.ts'
 import type { Codec, WireCodec } from './formats/codec.ts'
 import type { JsonObject } from './formats/ir.ts'
 import { wireCodecOf } from './formats/wire.ts'
-import type { Gateway } from './gateway-types.ts'
+import type { ExplainOptions, Gateway } from './gateway-types.ts'
 import { generate } from './generate.ts'
 import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
@@ -169,7 +169,16 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
             )
           const whole = await setup.remembered(route, request, identity)
           const { explain } = await import('./explain.ts')
-          const told = await explain({ shared, inbound, codec, request: whole, model, stream, identity })
+          const told = await explain({
+            shared,
+            inbound,
+            codec,
+            request: whole,
+            model,
+            stream,
+            identity,
+            hidesConfigured: true,
+          })
           return sendJson(ledger, told as unknown as JsonObject)
         }
         const { transport, signal, release } = call
@@ -243,7 +252,11 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       if (init?.signal?.aborted) throw init.signal.reason
       return response
     },
-    async explain(input: Request | URL | string, init?: RequestInit): Promise<Explanation> {
+    async explain(
+      input: Request | URL | string,
+      init?: RequestInit,
+      options: ExplainOptions = {},
+    ): Promise<Explanation> {
       const inbound = toInbound(requestOf(input, init))
       const setup = current
       const found = setup.match(inbound.method, inbound.path)
@@ -266,6 +279,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         identity,
         model: String(model),
         stream: stream === true,
+        hidesConfigured: options.hideConfigured === true,
       })
     },
     async realtime<Socket>(inbound: Inbound, dial: Dial<Socket>): Promise<RealtimeOpening<Socket>> {
