@@ -80,10 +80,22 @@ describe('a good token', () => {
     const { authenticate, tokens, identities } = make()
     const { secret, id } = await tokens.issue({ limits: { requests: 1 } })
     const identity = (await authenticate(secret)) as Identity
-    for (const one of [identity, { ...identity, tenant: 'x' }, { ...identity, id: 'user-1' }, { id }])
+    for (const one of [identity, { ...identity, tenant: 'x' }, { ...identity, id: 'user-1' }])
       expect(await identities.recordOf(one)).toMatchObject({ id })
-    for (const one of [null, { id: 'owner' }, { id: 'tok_0000000000000000000000' }])
+    for (const one of [null, { id: 'owner' }, { id: 'tok_short' }])
       expect(await identities.recordOf(one)).toBeUndefined()
+  })
+
+  it("rejects an identity of the host whose id is a token's, instead of spending that token's budget", async () => {
+    const { authenticate, tokens, identities } = make()
+    const { secret, id } = await tokens.issue({ limits: { requests: 1 } })
+    await authenticate(secret)
+    for (const forged of [
+      { id },
+      JSON.parse(JSON.stringify(await authenticate(secret))),
+      { id: 'tok_0000000000000000000000' },
+    ])
+      expect(() => identities.recordOf(forged)).toThrow('does not come from tokens.authenticate')
   })
 })
 

@@ -6,12 +6,15 @@ import type { TokenRecord } from './token.ts'
 export interface Identities {
   /** The same object for the same record. */
   of(record: TokenRecord): Identity
-  /** The token that an identity stands for; undefined: it is none of ours. */
+  /**
+   * The token that an identity stands for; undefined: it is not an issued token's. Throws for an identity whose `id` only looks
+   * like a token's: a host whose users choose their ids would let one of them spend another's budget.
+   */
   recordOf(identity: Identity | null): Awaitable<TokenRecord | undefined>
 }
 
 const idForm = /^tok_[0-9A-Za-z]{22}$/
-/** Comes along with a copy of an identity, whatever id the host gives it. */
+/** Survives a spread of the identity, whatever id the host gives it; cannot be set by JSON. */
 const tokenId = Symbol('modelgate.token')
 
 export function createIdentities(store: Pick<TokenStore, 'get'>): Identities {
@@ -30,13 +33,18 @@ export function createIdentities(store: Pick<TokenStore, 'get'>): Identities {
       if (identity === null) return undefined
       const record = records.get(identity)
       if (record !== undefined) return record
-      // A host may have copied it and changed what it likes: it is the same caller, with the same limits.
+      // A host may have copied the identity and changed its fields: the same limits apply.
       const carried = (identity as Carrier)[tokenId]
-      const id = typeof carried === 'string' ? carried : identity.id
-      return idForm.test(id) ? store.get(id) : undefined
+      if (typeof carried === 'string') return store.get(carried)
+      if (idForm.test(identity.id)) throw new Error(reservedId)
+      return undefined
     },
   }
 }
+
+const reservedId =
+  "An identity's id has the form of an issued token's ('tok_' and 22 characters), but the identity does not come from " +
+  'tokens.authenticate. Spread the identity that it returned ({ ...identity, yourField }), or give your own ids another form.'
 
 type Carrier = Identity & { readonly [tokenId]?: unknown }
 

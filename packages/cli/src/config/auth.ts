@@ -12,13 +12,16 @@ export function oneToken(token: string): Authenticate {
   return (credential) => (timingSafeEqual(digest(credential), wanted) ? { id: 'owner' } : null)
 }
 
-/** The first that knows the caller. What a wrapped function brings along is no longer seen: its plugin is to be named. */
+/**
+ * Asks each function in turn until one knows the caller. A function that returns `undefined` does not know the caller either: a
+ * JavaScript `auth` without a `return` must not hide issued tokens. Plugins of the wrapped functions have to be added separately.
+ */
 export const anyOf =
   (all: readonly Authenticate[]): Authenticate =>
   async (credential, request) => {
     for (const one of all) {
       const identity = await one(credential, request)
-      if (identity !== null) return identity
+      if (identity !== null && identity !== undefined) return identity
     }
     return null
   }
