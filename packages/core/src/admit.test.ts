@@ -259,8 +259,18 @@ describe('the estimate a call is admitted by', () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters } }]
     expect((await estimates('/v1/chat/completions', { model: 'real', messages, tools }))?.input).toBeGreaterThan(3000)
   })
-  it('is nothing for what is not counted in tokens', async () => {
-    expect(await estimates('/v1/images/generations', { model: 'real', prompt: words })).toEqual({ input: 0, output: 0 })
+  it('contains the images and characters that a request asks for', async () => {
+    expect(await estimates('/v1/images/generations', { model: 'real', prompt: words, n: 3, quality: 'low' })).toEqual({
+      input: words.length,
+      output: 3 * 408,
+      units: { images: 3 },
+      least: { units: { images: 3 }, output: 3 * 272 },
+    })
+    expect(await estimates('/v1/audio/speech', { model: 'real', input: 'Hi 👋', voice: 'alloy' })).toMatchObject({
+      units: { characters: 4 },
+    })
+  })
+  it('is nothing for a count of tokens', async () => {
     const counting = { model: 'claude-x', messages }
     expect(await estimates('/v1/messages/count_tokens', counting, anthropic)).toEqual({ input: 0, output: 0 })
   })

@@ -2,7 +2,7 @@ import { estimateBody } from './estimate-body.ts'
 import type { Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
 import { fieldsOf, type RequestBody } from './lanes/wire.ts'
-import type { Admission, AdmitCall } from './plugin.ts'
+import type { Admission, AdmitCall, ExpectedUse } from './plugin.ts'
 import type { ResolvedTarget } from './router.ts'
 import type { Counted, Ledger } from './settle.ts'
 import { stopReason } from './signal.ts'
@@ -59,7 +59,7 @@ function askedOf({ ledger, inbound, request }: Admitted, targets: readonly Resol
     startedAt: ledger.arrivedAt,
     targets: targets.map(({ upstreamName: upstream, model }) => ({ upstream, model })),
     estimate() {
-      estimated ??= estimate(ledger.counted, request)
+      estimated ??= ledger.expected === undefined ? estimate(ledger.counted, request) : ofExpected(ledger.expected)
       return estimated
     },
     header: (name) => inbound.header(name),
@@ -67,6 +67,13 @@ function askedOf({ ledger, inbound, request }: Admitted, targets: readonly Resol
 }
 
 const nothing = { input: 0, output: 0 } as const
+
+const ofExpected = ({ input = 0, output = 0, units, least }: ExpectedUse): ReturnType<AdmitCall['estimate']> => ({
+  input,
+  output,
+  ...(units === undefined ? {} : { units }),
+  least: least ?? {},
+})
 
 function estimate(counted: Counted | undefined, request: RequestBody): ReturnType<AdmitCall['estimate']> {
   if (counted === undefined) return nothing

@@ -25,7 +25,7 @@ export type { ExplainedRequest, ExplainedTarget, Explanation } from './explain.t
 export type { Quirks } from './formats/codec.ts'
 export type { ErrorInfo, ErrorKind, Format, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
 export { createGateway } from './gateway.ts'
-export type { Gateway } from './gateway-types.ts'
+export type { ExplainOptions, Gateway } from './gateway-types.ts'
 export { type HealthState, memoryHealthState, type Rest, type RestReason } from './health/state.ts'
 export type { BodySink, Inbound, PulledBody, Reply } from './inbound.ts'
 export type { FetchedMedia, MediaPolicy } from './media.ts'
@@ -43,6 +43,7 @@ export type {
   Allowance,
   Attempt,
   Cost,
+  ExpectedUse,
   FinishEvent,
   Left,
   Plugin,

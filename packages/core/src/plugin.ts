@@ -12,8 +12,22 @@ export interface Units {
   readonly seconds?: number
   /** Characters spoken. */
   readonly characters?: number
-  /** Searches that the provider made for the model. */
+  /** Searches that the provider made for the model; for rerank, one for every 100 documents. */
   readonly searches?: number
+}
+
+/**
+ * Use that a request makes known before it is sent: images asked for, characters to speak, audio uploaded, documents to
+ * rank. Tokens are given too, for models that bill the operation by tokens. All values are upper bounds or best guesses.
+ */
+export interface ExpectedUse {
+  readonly units?: Units
+  /** Input tokens. Default: 0. */
+  readonly input?: number
+  /** Output tokens. Default: 0. */
+  readonly output?: number
+  /** The same as a lower bound: a budget without room for this much refuses the call. Default: the values above. */
+  readonly least?: { readonly units?: Units; readonly input?: number; readonly output?: number }
 }
 
 /** Where the counts of a call's usage come from; see `FinishEvent`. */
@@ -148,8 +162,16 @@ export interface AdmitCall {
   /**
    * Tokens that the call is likely to take: of input by its characters; of output what the client allows at most for all
    * answers together, undefined where it sets no bound, 0 where no text is asked for. Reckoned when first asked for.
+   *
+   * `units` and `least` are present for operations whose quantity the request makes known (images, speech, transcriptions,
+   * rerank): see `ExpectedUse`.
    */
-  estimate(): { readonly input: number; readonly output: number | undefined }
+  estimate(): {
+    readonly input: number
+    readonly output: number | undefined
+    readonly units?: Units
+    readonly least?: NonNullable<ExpectedUse['least']>
+  }
   /** A header of the client, by lower-case name. */
   header(name: string): string | undefined
 }

@@ -3,7 +3,7 @@ import type { EstimatedBy } from './estimate.ts'
 import type { OutputBound, Says } from './formats/codec.ts'
 import type { Format, JsonObject, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
 import { put } from './formats/shared/strict.ts'
-import type { Admission, Attempt, FinishEvent, Plugin, Units } from './plugin.ts'
+import type { Admission, Attempt, ExpectedUse, FinishEvent, Plugin, Units } from './plugin.ts'
 import { isAbandoned, takenBy, unitsOf } from './taken.ts'
 import { isThenable } from './thenable.ts'
 
@@ -40,6 +40,8 @@ export interface Ledger {
   finish?: string | undefined
   /** How it is counted in tokens, where it is. */
   counted?: Counted | undefined
+  /** Use that the request makes known beforehand, for operations beside chat. */
+  expected?: ExpectedUse | undefined
   /** The request, for an estimate of what it took. */
   body?: JsonObject | undefined
   /** About how many tokens the request is, where its body is not here. */
@@ -78,6 +80,7 @@ export const openBooks = (requestId: string, operation: string, format: Format):
   attempts: [],
   finish: undefined,
   counted: undefined,
+  expected: undefined,
   body: undefined,
   tokens: undefined,
   said: undefined,

@@ -19,7 +19,14 @@ export {
   type SumsQuery,
 } from './meters/meter-store.ts'
 export type { Price, PriceTable } from './prices/price.ts'
-export { createPrices, type PricedCall, type Prices, pricePlugin, readPrices } from './prices/prices.ts'
+export {
+  createPrices,
+  type EstimatedUse,
+  type PricedCall,
+  type Prices,
+  pricePlugin,
+  readPrices,
+} from './prices/prices.ts'
 export { hasTokenForm, tokenPattern } from './secret.ts'
 export { type FolderStorage, type FolderStorageOptions, folderStorage } from './storage/folder-storage.ts'
 export { memoryStorage } from './storage/memory-storage.ts'

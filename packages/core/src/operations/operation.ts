@@ -1,6 +1,6 @@
 import type { Codec, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { Format, Json, JsonObject, Report, Usage } from '../formats/ir.ts'
-import type { Units } from '../plugin.ts'
+import type { ExpectedUse, Units } from '../plugin.ts'
 import type { Counted } from '../settle.ts'
 import type { FormDialect } from './multipart/read-form.ts'
 
@@ -68,6 +68,8 @@ export interface Dialect<Request, Answer> {
   readonly passes?: boolean
   /** What a good answer to this request is billed by, as far as the request says it. */
   unitsOf?(asked: JsonObject): Units
+  /** Use that a request makes known before it is sent, so that budgets can reserve it. Uploads: `asked` holds each file's size. */
+  expects?(asked: JsonObject): ExpectedUse
   /** Wire lane: top-level members to set beside the model's name, where the body names it elsewhere too. */
   wireEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
   /** Wire lane: usage of a whole answer. May fail; nothing depends on it but accounting. */

@@ -39,6 +39,7 @@ export async function runOperation(call: OperationCall): Promise<Reply> {
   for (const field of call.operation.otherModels ?? [])
     call.shared.router.checkOthers(call.request.value[field], call.ledger.identity)
   if (call.operation.counted !== undefined) call.ledger.counted = call.operation.counted
+  call.ledger.expected = call.dialect.expects?.(call.request.value)
   const answered = await tryTargets(call, (target, policy) => prepare(call, target, policy))
   const units = call.dialect.unitsOf?.(call.request.value)
   if (units !== undefined) call.ledger.units = units

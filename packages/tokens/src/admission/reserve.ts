@@ -1,4 +1,4 @@
-import { type AdmitCall, GatewayError, namesModel } from '@modelgate/core'
+import { type AdmitCall, GatewayError, namesModel, type Units } from '@modelgate/core'
 import type { Meter } from '../meters/meter-store.ts'
 import { isFree, type Prices } from '../prices/prices.ts'
 import type { Token } from '../token.ts'
@@ -28,17 +28,17 @@ export function reservedBy(token: Token, call: AdmitCall, options: ReserveOption
   if (all.length === 0) return all
   if (call.operation === goesPast && all.some(({ from, of }) => from === 'budget' || !isCalls(of))) throw pastBudgets()
   const free = isFree(call.operation)
-  let expected: Expected | undefined
-  /** Asked for only where tokens count. */
-  const tokens = (): Expected => {
-    expected ??= expectedOf(call, options)
-    return expected
+  let known: Expected | undefined
+  // Estimating costs time in proportion to the request: only where tokens or money are limited.
+  const expected = (): Expected => {
+    known ??= expectedOf(call, options)
+    return known
   }
   const reserved: Reserved[] = []
   for (const one of all) {
     if (free && !isCalls(one.of)) continue
     if (one.models !== undefined && !namesModel(call.model, one.models)) continue
-    reserved.push({ ...one, meter: { ...one.meter, ...roomFor(one, call, tokens, options) } })
+    reserved.push({ ...one, meter: { ...one.meter, ...roomFor(one, call, expected, options) } })
   }
   return reserved
 }
@@ -56,12 +56,17 @@ const pastBudgets = (): GatewayError =>
 /** What counts calls, whatever these take. */
 const isCalls = (of: TokenMeter['of']): boolean => of === 'requests' || of === 'concurrent'
 
-/** Tokens that a call is expected to take. */
-interface Expected {
+/** A quantity of tokens, and of images, characters, seconds or searches where the request makes them known. */
+interface Quantity {
   readonly input: number
   readonly output: number
-  /** Output that there has to be room for: all of it where the client bounds it, one token where it is a guess. */
-  readonly leastOutput: number
+  readonly units?: Units | undefined
+}
+
+/** The quantity that a call reserves, and the smaller one that must fit into what is left. */
+interface Expected {
+  readonly amount: Quantity
+  readonly least: Quantity
 }
 
 /**
@@ -69,11 +74,23 @@ interface Expected {
  * What a call takes beyond is counted when it is over. A guess refuses nobody while there is any room.
  */
 function expectedOf(call: AdmitCall, { outputTokens }: ReserveOptions): Expected {
-  const { input: about, output } = call.estimate()
+  const { input: about, output, units, least } = call.estimate()
   const input = whole(about)
-  if (output !== undefined && output <= outputTokens)
-    return { input, output: whole(output), leastOutput: whole(output) }
-  return { input, output: whole(outputTokens), leastOutput: 1 }
+  // The request itself makes the quantity known (images, characters, audio): it is reserved whole, whatever its size.
+  if (least !== undefined)
+    return {
+      amount: { input, output: whole(output ?? 0), units },
+      least: {
+        input: whole(least.input ?? about),
+        output: whole(least.output ?? output ?? 0),
+        units: least.units ?? units,
+      },
+    }
+  if (output !== undefined && output <= outputTokens) {
+    const amount = { input, output: whole(output) }
+    return { amount, least: amount }
+  }
+  return { amount: { input, output: whole(outputTokens) }, least: { input, output: 1 } }
 }
 
 type Room = Pick<Meter, 'amount' | 'least'>
@@ -81,30 +98,26 @@ type Room = Pick<Meter, 'amount' | 'least'>
 /** What may take something needs room for something: where nothing is left, nobody is let in. */
 const roomOf = (amount: number, least: number): Room => ({ amount: whole(amount), least: Math.max(1, whole(least)) })
 
-function roomFor({ of }: TokenMeter, call: AdmitCall, tokens: () => Expected, options: ReserveOptions): Room {
+function roomFor({ of }: TokenMeter, call: AdmitCall, expected: () => Expected, options: ReserveOptions): Room {
   switch (of) {
     case 'requests':
     case 'concurrent':
       return { amount: 1 }
     case 'inputTokens':
-      return roomOf(tokens().input, tokens().input)
+      return roomOf(expected().amount.input, expected().least.input)
     case 'outputTokens':
-      return roomOf(tokens().output, tokens().leastOutput)
+      return roomOf(expected().amount.output, expected().least.output)
     case 'tokens':
-      return roomOf(tokens().input + tokens().output, tokens().input + tokens().leastOutput)
+      return roomOf(tokensIn(expected().amount), tokensIn(expected().least))
     case 'money':
-      return roomOf(moneyFor(call, tokens(), options), moneyFor(call, leastOf(tokens()), options))
+      return roomOf(moneyFor(call, expected().amount, options), moneyFor(call, expected().least, options))
   }
 }
 
-const leastOf = ({ input, leastOutput }: Expected) => ({ input, output: leastOutput })
+const tokensIn = ({ input, output }: Quantity): number => input + output
 
-function moneyFor(
-  call: AdmitCall,
-  tokens: { readonly input: number; readonly output: number },
-  { prices, unpriced }: ReserveOptions,
-): number {
-  const money = prices?.estimate(call.targets, tokens)
+function moneyFor(call: AdmitCall, quantity: Quantity, { prices, unpriced }: ReserveOptions): number {
+  const money = prices?.estimate(call.targets, { ...quantity, operation: call.operation })
   if (money !== undefined) return money
   if (unpriced === 'allow') return 0
   throw new GatewayError(

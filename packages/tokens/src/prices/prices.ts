@@ -17,6 +17,17 @@ export interface PricedCall {
   readonly operation?: string | undefined
 }
 
+/** The expected use of a call, for an estimate of its cost. */
+export interface EstimatedUse {
+  /** Input tokens. */
+  readonly input: number
+  /** Output tokens. */
+  readonly output: number
+  /** Images, characters, seconds or searches, where the request makes them known. */
+  readonly units?: Units | undefined
+  readonly operation?: string | undefined
+}
+
 /** Prices of models, ready to be asked. */
 export interface Prices {
   /** ISO 4217. */
@@ -32,13 +43,14 @@ export interface Prices {
    */
   atLeast(call: PricedCall): number
   /**
-   * What a call is likely to cost, in whole billionths: at the dearest of the targets it may go to, with nothing cached. A
-   * model without prices of tokens is taken to make one image, if it has a price for that. undefined: unknown, because a
-   * target has no price for what is to be used.
+   * Returns what a call is likely to cost, in whole billionths, at the most expensive of its possible targets and with
+   * nothing cached. `units` are the images, characters, seconds or searches that the request makes known; without them, a
+   * model without token prices is assumed to make one image if it has an image price. Returns undefined if a target has no
+   * price for what the call will use.
    */
   estimate(
     targets: readonly { readonly upstream: string; readonly model: string }[],
-    tokens: { readonly input: number; readonly output: number },
+    use: EstimatedUse,
   ): number | undefined
   priceOf(upstream: string, model: string): Price | undefined
 }
@@ -93,21 +105,26 @@ function pricesOf(table: unknown, where: string): Prices {
     costOf({ upstream, model, usage, units, operation }: PricedCall): Cost | undefined {
       if (isFree(operation)) return { amount: 0, currency }
       const entry = find(upstream, model)
-      const cost = entry === undefined ? undefined : costIn(entry.rates, { usage, units })
+      const cost =
+        entry === undefined
+          ? undefined
+          : costIn(entry.rates, { usage, units: billedUnits(entry.rates, { units, operation }) })
       return cost === undefined ? undefined : { amount: fromBillionths(cost), currency }
     },
     atLeast({ upstream, model, usage, units, operation }: PricedCall): number {
       const entry = isFree(operation) ? undefined : find(upstream, model)
-      return entry === undefined ? 0 : Number(knownCostIn(entry.rates, { usage, units }))
+      return entry === undefined
+        ? 0
+        : Number(knownCostIn(entry.rates, { usage, units: billedUnits(entry.rates, { units, operation }) }))
     },
     estimate(
       targets: readonly { readonly upstream: string; readonly model: string }[],
-      tokens: { readonly input: number; readonly output: number },
+      use: EstimatedUse,
     ): number | undefined {
       let dearest: number | undefined
       for (const { upstream, model } of targets) {
         const entry = find(upstream, model)
-        const cost = entry === undefined ? undefined : likelyCost(entry.rates, tokens)
+        const cost = entry === undefined ? undefined : likelyCost(entry.rates, use)
         if (cost === undefined) return undefined
         dearest = Math.max(dearest ?? 0, Number(cost))
       }
@@ -120,10 +137,23 @@ function pricesOf(table: unknown, where: string): Prices {
 const free: ReadonlySet<string> = new Set(['count-tokens'])
 export const isFree = (operation: string | undefined): boolean => operation !== undefined && free.has(operation)
 
-const likelyCost = (rates: Rates, { input, output }: { readonly input: number; readonly output: number }) =>
-  isPricedByTokens(rates)
-    ? costIn(rates, { usage: { input: { total: input }, output: { total: output } } })
-    : (rates.request ?? 0n) + (rates.image ?? 0n)
+/** The same calculation as at settlement, so that a reservation and the final cost cannot follow different prices. */
+function likelyCost(rates: Rates, { input, output, units: all, operation }: EstimatedUse): bigint | undefined {
+  const units = billedUnits(rates, { units: all, operation })
+  if (units === undefined && !isPricedByTokens(rates)) return (rates.request ?? 0n) + (rates.image ?? 0n)
+  const usage = isPricedByTokens(rates) ? { input: { total: input }, output: { total: output } } : undefined
+  // A price per call covers whatever the call uses, if it is the model's only price.
+  return costIn(rates, { usage, units }) ?? (isPricedByRequestOnly(rates) ? rates.request : undefined)
+}
+
+/** Rerank counts documents in searches: a model without a price per search bills tokens or calls instead. */
+function billedUnits(rates: Rates, { units, operation }: Pick<PricedCall, 'units' | 'operation'>): Units | undefined {
+  if (operation !== 'rerank' || rates.search !== undefined || units?.searches === undefined) return units
+  const { searches: _, ...others } = units
+  return Object.keys(others).length === 0 ? undefined : others
+}
+
+const isPricedByRequestOnly = (rates: Rates): boolean => Object.keys(rates).every((field) => field === 'request')
 
 /** Whether a model was at work, or may have been. */
 export const mayHaveWorked = ({ usage, units, outcome, attempts, abandoned, firstEventMs }: FinishEvent): boolean =>

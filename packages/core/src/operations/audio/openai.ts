@@ -2,10 +2,11 @@ import { toBase64 } from '../../base64.ts'
 import { GatewayError } from '../../errors.ts'
 import { complain } from '../../formats/chat/complaint.ts'
 import { decodeError } from '../../formats/chat/error.ts'
-import type { JsonObject, Usage } from '../../formats/ir.ts'
+import type { Json, JsonObject, Usage } from '../../formats/ir.ts'
 import { isObject, leftover, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
 import { put } from '../../formats/shared/strict.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
+import { expectedAudio, expectedSpeech } from '../expected-use.ts'
 import { tapEvents, toEvent } from '../openai-events.ts'
 import { decodeSeconds, decodeUsage } from '../openai-usage.ts'
 import type { Dialect } from '../operation.ts'
@@ -49,6 +50,7 @@ const encodeUsage = ({ input, output }: Usage): JsonObject => {
 
 const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
   passes: true,
+  expects: expectedAudio,
 
   encodeAnswer: ({ text, usage }) => ({ text, ...(usage === undefined ? {} : { usage: encodeUsage(usage) }) }),
 
@@ -100,6 +102,9 @@ export const translations: TranscriptionDialect = {
   ...transcript,
 }
 
+/** Code points: providers bill characters, not UTF-16 units. */
+const charactersIn = (input: Json | undefined): number => (typeof input === 'string' ? [...input].length : 0)
+
 /** `/audio/speech`. */
 export const speech: SpeechDialect = {
   name: 'openai',
@@ -107,7 +112,8 @@ export const speech: SpeechDialect = {
   passes: true,
   validate: (body) => validateBody(schema.speech, body, complain),
   streams: (body) => body.stream_format === 'sse',
-  unitsOf: ({ input }) => ({ characters: typeof input === 'string' ? [...input].length : 0 }),
+  unitsOf: ({ input }) => ({ characters: charactersIn(input) }),
+  expects: ({ input }) => expectedSpeech(charactersIn(input)),
 
   decodeRequest(body) {
     const { model: _, stream_format: _f, ...rest } = unread(body)

@@ -8,6 +8,7 @@ import { isObject, takeNumber, takeString, unread } from '../../formats/shared/r
 import { loss } from '../../formats/shared/report.ts'
 import { put } from '../../formats/shared/strict.ts'
 import { dotted, validateBody } from '../../formats/shared/validate.ts'
+import { expectedImageCount } from '../expected-use.ts'
 import { candidateParts, refusalOf } from '../gemini-answer.ts'
 import type { Dialect } from '../operation.ts'
 import {
@@ -161,9 +162,13 @@ export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
   },
 
   tapAnswer: () => ({}),
-  unitsOf: ({ parameters }) => ({
-    images: isObject(parameters) && typeof parameters.sampleCount === 'number' ? parameters.sampleCount : 4,
-  }),
+  unitsOf: imagesAsked,
+  expects: (asked) => expectedImageCount(imagesAsked(asked)),
+}
+
+/** Imagen makes four images unless the request says otherwise. */
+function imagesAsked({ parameters }: JsonObject): { readonly images: number } {
+  return { images: isObject(parameters) && typeof parameters.sampleCount === 'number' ? parameters.sampleCount : 4 }
 }
 
 const blocked = (reason: string): GatewayError =>

@@ -7,6 +7,7 @@ import { isObject, leftover, takeAny, takeString, unread } from '../../formats/s
 import { put } from '../../formats/shared/strict.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
 import type { Units } from '../../plugin.ts'
+import { expectedImages } from '../expected-use.ts'
 import type { FieldTypes } from '../multipart/fields.ts'
 import { tapEvents, toEvent } from '../openai-events.ts'
 import { decodeUsage } from '../openai-usage.ts'
@@ -123,7 +124,14 @@ const fields: FieldTypes = {
   user: 'text',
 }
 
-const common = { name: 'openai', errors: 'chat', decodeRequest, encodeAnswer, tapAnswer } as const
+const common = {
+  name: 'openai',
+  errors: 'chat',
+  decodeRequest,
+  encodeAnswer,
+  tapAnswer,
+  expects: expectedImages,
+} as const
 
 /** OpenAI's `/images/generations`, as xAI, Together and others speak it too. */
 export const generations: ImagesDialect = {

@@ -1,6 +1,8 @@
 import { GatewayError } from '../../errors.ts'
+import type { ResponseTap } from '../../formats/codec.ts'
 import type { Json, JsonObject, Usage } from '../../formats/ir.ts'
 import { isObject } from '../../formats/shared/reader.ts'
+import { put } from '../../formats/shared/strict.ts'
 import type { AnswerContext } from '../operation.ts'
 import type { RerankRequest } from './request.ts'
 
@@ -58,6 +60,14 @@ export function readMeta(meta: Json | undefined): Pick<RerankAnswer, 'usage' | '
   const units = isObject(meta.billed_units) ? count(meta.billed_units.search_units) : undefined
   const usage = tokenUsage(meta.tokens) ?? tokenUsage(meta.billed_units)
   return { ...(units === undefined ? {} : { searchUnits: units }), ...(usage === undefined ? {} : { usage }) }
+}
+
+/** Usage and search units of an upstream's response. */
+export function tapRerank(usage: Usage | undefined, searchUnits: number | undefined): ResponseTap {
+  const tap: ResponseTap = {}
+  put(tap, 'usage', usage)
+  put(tap, 'units', searchUnits === undefined ? undefined : { searches: searchUnits })
+  return tap
 }
 
 /** What an answer in Cohere's shape says beside its results. */

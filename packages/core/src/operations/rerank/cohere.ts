@@ -1,9 +1,10 @@
 import type { JsonObject } from '../../formats/ir.ts'
 import { isObject, unread } from '../../formats/shared/reader.ts'
 import { put } from '../../formats/shared/strict.ts'
+import { expectedRerank, searchesOf } from '../expected-use.ts'
 import type { Dialect } from '../operation.ts'
 import { reportUnread } from '../unread.ts'
-import { decodeResults, encodeMeta, namesOf, type RerankAnswer, readMeta } from './answer.ts'
+import { decodeResults, encodeMeta, namesOf, type RerankAnswer, readMeta, tapRerank } from './answer.ts'
 import { decodeBody, reportSettings, textsOf, validateV2 } from './body.ts'
 import type { RerankRequest } from './request.ts'
 
@@ -12,6 +13,8 @@ export const cohere: Dialect<RerankRequest, RerankAnswer> = {
   name: 'cohere',
   errors: 'chat',
   validate: validateV2,
+  unitsOf: searchesOf,
+  expects: expectedRerank,
 
   decodeRequest(body, context) {
     const { stream: _, ...fields } = unread(body)
@@ -41,7 +44,7 @@ export const cohere: Dialect<RerankRequest, RerankAnswer> = {
   }),
 
   tapAnswer({ meta }) {
-    const { usage } = readMeta(meta)
-    return usage === undefined ? {} : { usage }
+    const { usage, searchUnits } = readMeta(meta)
+    return tapRerank(usage, searchUnits)
   },
 }

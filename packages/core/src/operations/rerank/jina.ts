@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../formats/ir.ts'
 import { isObject, unread } from '../../formats/shared/reader.ts'
 import { put } from '../../formats/shared/strict.ts'
+import { expectedRerank, searchesOf } from '../expected-use.ts'
 import type { Dialect } from '../operation.ts'
 import { reportUnread } from '../unread.ts'
 import {
@@ -10,6 +11,7 @@ import {
   type RerankAnswer,
   type RerankResult,
   readMeta,
+  tapRerank,
   tokenUsage,
 } from './answer.ts'
 import { decodeBody, reportSettings, validateV1 } from './body.ts'
@@ -34,6 +36,8 @@ export const jina: Dialect<RerankRequest, RerankAnswer> = {
   name: 'jina',
   errors: 'chat',
   validate: validateV1,
+  unitsOf: searchesOf,
+  expects: expectedRerank,
 
   decodeRequest(body, context) {
     const { stream: _, ...fields } = unread(body)
@@ -78,7 +82,7 @@ export const jina: Dialect<RerankRequest, RerankAnswer> = {
   },
 
   tapAnswer({ usage: counted, meta }) {
-    const usage = tokenUsage(counted) ?? readMeta(meta).usage
-    return usage === undefined ? {} : { usage }
+    const { usage, searchUnits } = readMeta(meta)
+    return tapRerank(tokenUsage(counted) ?? usage, searchUnits)
   },
 }

@@ -10,4 +10,5 @@ export const rerank: Operation<RerankRequest, RerankAnswer> = {
   name: 'rerank',
   dialects: [cohere, jina, voyage],
   usageOf: ({ usage }) => usage,
+  unitsOf: ({ searchUnits }) => (searchUnits === undefined ? undefined : { searches: searchUnits }),
 }
