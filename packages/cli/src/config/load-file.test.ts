@@ -131,6 +131,14 @@ describe('a file', () => {
     [{ 'modelgate.config.js': 'export const config = {}\n' }, 'modelgate.config.js: '],
     [{ 'modelgate.config.ts': 'export default { port: \n' }, 'modelgate.config.ts: '],
     [{ 'modelgate.config.ts': `throw new Error('no luck')\nexport default {}\n` }, 'modelgate.config.ts: no luck'],
+    [
+      { 'modelgate.config.ts': `import { opnai } from 'modelgate'\nexport default { a: opnai({}) }\n` },
+      "'opnai' is not a function. Did you mean 'openai'?",
+    ],
+    [
+      { 'modelgate.config.cjs': `const { opnai } = require('@modelgate/core')\nmodule.exports = { a: opnai({}) }\n` },
+      "'opnai' is not a function. Did you mean 'openai'?",
+    ],
     [{ 'modelgate.config.ts': `import 'not-installed'\nexport default {}\n` }, 'not-installed'],
   ])('%j is named with what is wrong', async (files, words) => {
     await expect(loadFile(createWorld(files))).rejects.toThrow(words)

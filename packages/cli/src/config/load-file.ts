@@ -4,6 +4,7 @@ import { extname, join, resolve } from 'node:path'
 import * as core from '@modelgate/core'
 import type { Jiti } from 'jiti'
 import { inFile } from '../errors.ts'
+import { nearest } from '../near.ts'
 import { shownPath } from '../shown-path.ts'
 import type { World } from '../world.ts'
 import { dataUpstreams } from './data-upstreams.ts'
@@ -89,13 +90,16 @@ function withLine(message: string, text: string): string {
  */
 async function importFile(path: string): Promise<unknown> {
   const { createJiti } = await import('jiti')
+  const modules = await ownModules()
   const jiti = createJiti(path, {
     moduleCache: false,
     fsCache: false,
-    virtualModules: await ownModules(),
+    virtualModules: modules,
     interopDefault: true,
   })
-  const found = await evaluate(jiti, path)
+  const found = await evaluate(jiti, path).catch((error: unknown) => {
+    throw withMisspelledName(error, modules)
+  })
   if (!isRecord(found)) return found
   if ('default' in found) return found.default
   // An own mark: jiti's interop shows one for CommonJS modules too.
@@ -126,10 +130,22 @@ const usesTopLevelAwait = (error: unknown): boolean =>
 
 const isInstalled = (file: string): boolean => /[\\/]node_modules[\\/]/.test(file)
 
-const ownModules = async (): Promise<Record<string, unknown>> => ({
+const ownModules = async (): Promise<Record<string, object>> => ({
   modelgate: { ...core, defineConfig },
   '@modelgate/core': core,
   '@modelgate/console': await import('@modelgate/console'),
   '@modelgate/node': await import('@modelgate/node'),
   '@modelgate/tokens': await import('@modelgate/tokens'),
 })
+
+/** A misspelled import is undefined until it is called: the compiled code's message names a variable that nobody wrote. */
+function withMisspelledName(error: unknown, modules: Readonly<Record<string, object>>): unknown {
+  if (!(error instanceof TypeError)) return error
+  const [, imported, plain] = /^(?:\(0 ?, ?\w+\.(\w+)\)|(\w+)) is not a function$/.exec(error.message) ?? []
+  const name = imported ?? plain
+  const exported = Object.values(modules).flatMap((exports) => Object.keys(exports))
+  if (name === undefined || exported.includes(name)) return error
+  const near = nearest(name, exported)
+  const fix = near === undefined ? '' : `. Did you mean '${near}'?`
+  return new Error(`'${name}' is not a function${fix}`, { cause: error })
+}
