@@ -149,7 +149,7 @@ describe('the server', () => {
 describe('for people', () => {
   it('the secret is the first line, and said to be told once', () => {
     const { stdout } = command(['issue', '--name', 'laptop', '--expires', '30d', '--budget-tokens', '10'])
-    expect(stdout).toMatch(/^mg-[0-9A-Za-z]{49}\n\nThis is the token: keep it now, it is not told again\.\n/)
+    expect(stdout).toMatch(/^mg-[0-9A-Za-z]{49}\n\nCopy this token now\. It won't be shown again\.\n/)
     expect(stdout).toMatch(/^Name +laptop$/m)
     const { stdout: list } = command(['list'])
     expect(list).toMatch(/^ID +SECRET +NAME/)

@@ -16,6 +16,12 @@ export function readArgs(args: string[], options: Options, topic: string): { val
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
     return { values, words: positionals }
   } catch (error) {
+    // parseArgs takes a value that begins with a dash for another option.
+    const [, ambiguous] =
+      /^Option '(?:-\w, )?(--[\w-]+)(?: <value>)?' argument is ambiguous/.exec(messageOf(error)) ?? []
+    const value = ambiguous === undefined ? undefined : args[args.indexOf(ambiguous) + 1]
+    if (value !== undefined && /^-[\d.]/.test(value))
+      return readArgs(withJoinedValue(args, ambiguous as string), options, topic)
     const [, dashes = '', wrong = ''] = /^Unknown option '(--?)([^']*)'/.exec(messageOf(error)) ?? []
     if (wrong === '') throw new UsageError(firstSentence(messageOf(error)), topic)
     const near = nearest(wrong, Object.keys(options))
@@ -24,6 +30,12 @@ export function readArgs(args: string[], options: Options, topic: string): { val
       topic,
     )
   }
+}
+
+/** `--option -5` as `--option=-5`, so that the option itself can say what is wrong with the value. */
+function withJoinedValue(args: readonly string[], option: string): string[] {
+  const at = args.indexOf(option)
+  return [...args.slice(0, at), `${option}=${args[at + 1]}`, ...args.slice(at + 2)]
 }
 
 /** parseArgs goes on about arguments that begin with a dash. */

@@ -50,6 +50,16 @@ it.each([
   [['tokens', 'isue'], 2, "did you mean 'issue'?"],
   [['tokens', 'list'], 2, 'it is not known where the tokens are'],
   [['tokens', 'list', '--data', 'none'], 1, 'no such folder'],
+  [['tokens', 'issue', '--data', 'd', '--expires', 'soon'], 2, "--expires is 'soon': give a duration such as 12h, 30d"],
+  [
+    ['tokens', 'issue', '--data', 'd', '--requests-per-minute', '-5'],
+    2,
+    "--requests-per-minute is '-5': give a whole number of 1 or more",
+  ],
+  [['tokens', 'issue', '--data', 'd', '--concurrent', '1.5'], 2, "--concurrent is '1.5': give a whole number"],
+  [['tokens', 'issue', '--data', 'd', '--budget-tokens', 'Infinity'], 2, "--budget-tokens is 'Infinity'"],
+  [['tokens', 'issue', '--data', 'd', '--budget-usd', '5'], 2, '--budget-usd needs prices: set MODELGATE_PRICES'],
+  [['tokens', 'issue', '--data', 'd', '--per', 'year'], 2, "--per is 'year': give one of day, week, month, total"],
 ] as const)('%j ends with %i and says why, without a stack', async (args, code, words) => {
   const world = createWorld()
   expect(await world.run(...args)).toBe(code)
@@ -76,4 +86,15 @@ it('tokens are issued where the configuration has them', async () => {
   const other = createWorld({}, { MODELGATE_DATA: `${world.cwd}/kept` })
   expect(await other.run('tokens', 'show', id)).toBe(0)
   expect(other.said()).toMatch(/^Name +laptop$/m)
+})
+
+it('shows the limits and budgets of a token as text', async () => {
+  const world = createWorld({ 'prices.json': '{ "models": {} }' }, { MODELGATE_PRICES: 'prices.json' })
+  const issue = ['tokens', 'issue', '--data', 'd', '--requests-per-minute', '60', '--tokens-per-minute', '100000']
+  expect(await world.run(...issue, '--concurrent', '4', '--budget-usd', '5', '--budget-tokens', '1000000')).toBe(0)
+  expect(world.said()).toContain("Copy this token now. It won't be shown again.")
+  expect(world.said()).toMatch(/Limit +60 requests per minute, 100,000 tokens per minute, 4 concurrent calls\n/)
+  expect(world.said()).toMatch(/Budget +5 \(currency of the prices\) per month\n/)
+  expect(world.said()).toMatch(/Budget +1,000,000 tokens per month\n/)
+  expect(world.said()).not.toContain('{')
 })

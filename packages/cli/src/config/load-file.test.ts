@@ -55,6 +55,60 @@ describe('a file', () => {
     expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
   })
 
+  describe.each([['module'], ['commonjs'], [undefined]])('in a package of type %s', (type) => {
+    const typescript = { first: 'const port: number = ', rest: '\nexport default { port }\n' }
+    const esModule = { first: 'const port = ', rest: '\nexport default { port }\n' }
+    const commonJs = { first: 'const port = ', rest: '\nmodule.exports = { port }\n' }
+    it.each([
+      ['ts', typescript],
+      ['mts', typescript],
+      ['js', type === 'module' ? esModule : commonJs],
+      ['mjs', esModule],
+      ['cjs', commonJs],
+      ['json', { first: '{ "port": ', rest: ' }' }],
+    ])('a changed .%s file is read again, and an invalid one is an error', async (end, { first, rest }) => {
+      const name = `modelgate.config.${end}`
+      const world = createWorld({
+        [name]: `${first}1${rest}`,
+        ...(type === undefined ? {} : { 'package.json': JSON.stringify({ type }) }),
+      })
+      expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
+      world.write(name, `${first}2${rest}`)
+      expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
+      world.write(name, `${first}`)
+      await expect(loadFile(world)).rejects.toThrow(name)
+      world.write(name, `${first}3${rest}`)
+      expect((await loadFile(world))?.config).toMatchObject({ port: 3 })
+    })
+
+    it.each([
+      ['ts', 'ts'],
+      ['mjs', 'mjs'],
+      ['mjs', 'cjs'],
+      ['ts', 'mjs'],
+      ['ts', 'cjs'],
+    ])('a changed file that a .%s configuration imports as .%s is read again', async (end, imported) => {
+      const other = (port: number): string =>
+        imported === 'cjs' ? `module.exports = ${port}\n` : `export default ${port}\n`
+      const world = createWorld({
+        [`modelgate.config.${end}`]: `import port from './port.${imported}'\nexport default { port }\n`,
+        [`port.${imported}`]: other(1),
+        ...(type === undefined ? {} : { 'package.json': JSON.stringify({ type }) }),
+      })
+      expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
+      world.write(`port.${imported}`, other(2))
+      expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
+    })
+
+    it.each(['ts', 'mts', 'mjs'])('a .%s file with top-level await is read again', async (end) => {
+      const text = (port: number): string => `const port = await Promise.resolve(${port})\nexport default { port }\n`
+      const world = createWorld({ [`modelgate.config.${end}`]: text(1) })
+      expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
+      world.write(`modelgate.config.${end}`, text(2))
+      expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
+    })
+  })
+
   it('may be a promise, and in another folder', async () => {
     const world = createWorld()
     mkdirSync(join(world.cwd, 'deep'))
@@ -77,6 +131,14 @@ describe('a file', () => {
     [{ 'modelgate.config.js': 'export const config = {}\n' }, 'modelgate.config.js: '],
     [{ 'modelgate.config.ts': 'export default { port: \n' }, 'modelgate.config.ts: '],
     [{ 'modelgate.config.ts': `throw new Error('no luck')\nexport default {}\n` }, 'modelgate.config.ts: no luck'],
+    [
+      { 'modelgate.config.ts': `import { opnai } from 'modelgate'\nexport default { a: opnai({}) }\n` },
+      "'opnai' is not a function. Did you mean 'openai'?",
+    ],
+    [
+      { 'modelgate.config.cjs': `const { opnai } = require('@modelgate/core')\nmodule.exports = { a: opnai({}) }\n` },
+      "'opnai' is not a function. Did you mean 'openai'?",
+    ],
     [{ 'modelgate.config.ts': `import 'not-installed'\nexport default {}\n` }, 'not-installed'],
   ])('%j is named with what is wrong', async (files, words) => {
     await expect(loadFile(createWorld(files))).rejects.toThrow(words)

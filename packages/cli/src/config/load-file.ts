@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { extname, join, resolve } from 'node:path'
 import * as core from '@modelgate/core'
+import type { Jiti } from 'jiti'
 import { inFile } from '../errors.ts'
+import { nearest } from '../near.ts'
 import { shownPath } from '../shown-path.ts'
 import type { World } from '../world.ts'
 import { dataUpstreams } from './data-upstreams.ts'
@@ -81,27 +84,68 @@ function withLine(message: string, text: string): string {
 }
 
 /**
- * Imports a file anew, TypeScript too. What it imports of this package and of those below it is what the program itself runs with:
- * so it needs not be installed beside the file, and a GatewayError is a GatewayError.
+ * Evaluates a file and its imports again on each call, TypeScript included: reloads depend on it. Imports of this package and of its
+ * own packages resolve to the modules of the running program, so they need not be installed beside the file, and
+ * `instanceof GatewayError` holds.
  */
 async function importFile(path: string): Promise<unknown> {
   const { createJiti } = await import('jiti')
+  const modules = await ownModules()
   const jiti = createJiti(path, {
     moduleCache: false,
     fsCache: false,
-    virtualModules: await ownModules(),
-    interopDefault: false,
+    virtualModules: modules,
+    interopDefault: true,
   })
-  const found = await jiti.import(path)
+  const found = await evaluate(jiti, path).catch((error: unknown) => {
+    throw withMisspelledName(error, modules)
+  })
   if (!isRecord(found)) return found
-  const isModule = found.__esModule === true || Object.prototype.toString.call(found) === '[object Module]'
-  return 'default' in found || isModule ? found.default : found
+  if ('default' in found) return found.default
+  // An own mark: jiti's interop shows one for CommonJS modules too.
+  const isEsModule = Object.hasOwn(found, '__esModule') || Object.prototype.toString.call(found) === '[object Module]'
+  return isEsModule ? undefined : found
 }
 
-const ownModules = async (): Promise<Record<string, unknown>> => ({
+/**
+ * Node caches ES modules for good. Synchronous evaluation compiles them to CommonJS instead, so each call reads them again, in every
+ * extension; only top-level await needs the asynchronous way, whose imports of ES modules Node caches.
+ */
+async function evaluate(jiti: Jiti, path: string): Promise<unknown> {
+  const { cache } = createRequire(path)
+  const before = new Set(Object.keys(cache))
+  try {
+    return jiti(path)
+  } catch (error) {
+    if (!usesTopLevelAwait(error)) throw error
+    // The extension makes jiti compile the file; it would let Node import it natively otherwise.
+    return await jiti.evalModule(readFileSync(path, 'utf8'), { filename: path, ext: '.mts', async: true })
+  } finally {
+    for (const file of Object.keys(cache)) if (!before.has(file) && !isInstalled(file)) delete cache[file]
+  }
+}
+
+const usesTopLevelAwait = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'SyntaxError' && /\bawait\b/.test(error.message)
+
+const isInstalled = (file: string): boolean => /[\\/]node_modules[\\/]/.test(file)
+
+const ownModules = async (): Promise<Record<string, object>> => ({
   modelgate: { ...core, defineConfig },
   '@modelgate/core': core,
   '@modelgate/console': await import('@modelgate/console'),
   '@modelgate/node': await import('@modelgate/node'),
   '@modelgate/tokens': await import('@modelgate/tokens'),
 })
+
+/** A misspelled import is undefined until it is called: the compiled code's message names a variable that nobody wrote. */
+function withMisspelledName(error: unknown, modules: Readonly<Record<string, object>>): unknown {
+  if (!(error instanceof TypeError)) return error
+  const [, imported, plain] = /^(?:\(0 ?, ?\w+\.(\w+)\)|(\w+)) is not a function$/.exec(error.message) ?? []
+  const name = imported ?? plain
+  const exported = Object.values(modules).flatMap((exports) => Object.keys(exports))
+  if (name === undefined || exported.includes(name)) return error
+  const near = nearest(name, exported)
+  const fix = near === undefined ? '' : `. Did you mean '${near}'?`
+  return new Error(`'${name}' is not a function${fix}`, { cause: error })
+}

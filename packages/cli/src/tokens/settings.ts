@@ -1,7 +1,8 @@
 import type { TokenSettings } from '@modelgate/tokens'
 import { text, type Values } from '../args.ts'
+import { UsageError } from '../errors.ts'
 
-/** What `issue` can be told. */
+/** Options of `issue`. */
 export const settingOptions = {
   name: text,
   owner: text,
@@ -18,7 +19,7 @@ export const settingOptions = {
 const unitMs = { h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
 const periods = ['day', 'week', 'month', 'total'] as const
 
-/** The settings of a token as they were given on the command line. What is wrong with them is found out when it is issued. */
+/** Reads a token's settings from the command line. Throws a UsageError that names the option and shows a valid value. */
 export function readTokenSettings(values: Values): TokenSettings {
   const { name, owner, models, expires, concurrent } = values
   const limit = {
@@ -27,7 +28,8 @@ export function readTokenSettings(values: Values): TokenSettings {
     ...numbered('concurrent', concurrent, '--concurrent'),
   }
   const period = periods.find((one) => one === (values.per ?? 'month'))
-  if (period === undefined) throw new Error(`--per is '${String(values.per)}': it is one of ${periods.join(', ')}`)
+  if (period === undefined)
+    throw new UsageError(`--per is '${String(values.per)}': give one of ${periods.join(', ')}`, 'tokens')
   const budgets = [
     numbered('money', values['budget-usd'], '--budget-usd'),
     numbered('tokens', values['budget-tokens'], '--budget-tokens'),
@@ -47,12 +49,22 @@ export function readTokenSettings(values: Values): TokenSettings {
 /** A date, or how long from now: `30d`. */
 function readExpiry(expires: string): string | number {
   const [, count, unit] = /^(\d+)([hdw])$/.exec(expires) ?? []
-  return unit === undefined ? expires : Date.now() + Number(count) * unitMs[unit as keyof typeof unitMs]
+  if (unit !== undefined) return Date.now() + Number(count) * unitMs[unit as keyof typeof unitMs]
+  if (/^\d{4}-\d{2}-\d{2}/.test(expires) && !Number.isNaN(Date.parse(expires))) return expires
+  throw new UsageError(
+    `--expires is '${expires}': give a duration such as 12h, 30d or 4w, or a date such as 2027-01-31`,
+    'tokens',
+  )
 }
 
 function numbered<F extends string>(field: F, value: Values[string], option: string): { [name in F]?: number } {
   if (value === undefined) return {}
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN
-  if (Number.isNaN(number)) throw new Error(`${option} is '${String(value)}': it is a number`)
+  const isMoney = field === 'money'
+  if (!(number >= (isMoney ? 0 : 1)) || !(isMoney ? Number.isFinite(number) : Number.isSafeInteger(number)))
+    throw new UsageError(
+      `${option} is '${String(value)}': give ${isMoney ? 'an amount of 0 or more, such as 5 or 0.50' : 'a whole number of 1 or more'}`,
+      'tokens',
+    )
   return { [field]: number } as { [name in F]?: number }
 }

@@ -1,4 +1,4 @@
-import type { IssuedToken, Token, TokenUsage, UsageSums } from '@modelgate/tokens'
+import type { Budget, IssuedToken, Limit, Token, TokenUsage, UsageSums } from '@modelgate/tokens'
 import { table } from '../table.ts'
 
 const dateOf = (time: number | undefined): string =>
@@ -36,13 +36,45 @@ export const tokenText = (token: Token): string =>
       ['Models', token.models?.join(', ') ?? 'all'],
       ['Created', `${dateOf(token.createdAt)} UTC`],
       ['State', stateOf(token, Date.now())],
-      ...token.limits.map((limit) => ['Limit', JSON.stringify(limit)]),
-      ...token.budgets.map((budget) => ['Budget', JSON.stringify(budget)]),
+      ...token.limits.map((limit) => ['Limit', limitText(limit)]),
+      ...token.budgets.map((budget) => ['Budget', budgetText(budget)]),
     ],
   )
 
+const count = new Intl.NumberFormat('en')
+
+/** `60 requests per minute, 4 concurrent calls (gpt-*)`. */
+function limitText({
+  models,
+  window = 'minute',
+  requests,
+  tokens,
+  inputTokens,
+  outputTokens,
+  concurrent,
+}: Limit): string {
+  const per = typeof window === 'number' ? `per ${window} s` : `per ${window}`
+  const rates = [
+    [requests, 'requests'],
+    [tokens, 'tokens'],
+    [inputTokens, 'input tokens'],
+    [outputTokens, 'output tokens'],
+  ] as const
+  const texts = rates.flatMap(([most, of]) => (most === undefined ? [] : [`${count.format(most)} ${of} ${per}`]))
+  if (concurrent !== undefined) texts.push(`${count.format(concurrent)} concurrent calls`)
+  return texts.join(', ') + modelsText(models)
+}
+
+/** `5 (currency of the prices) per month`. */
+function budgetText({ models, period, money, tokens }: Budget): string {
+  const amount = money === undefined ? `${count.format(tokens ?? 0)} tokens` : `${money} (currency of the prices)`
+  return `${amount} ${period === 'total' ? 'in total' : `per ${period}`}${modelsText(models)}`
+}
+
+const modelsText = (models: Limit['models']): string => (models === undefined ? '' : ` (${[models].flat().join(', ')})`)
+
 export const issuedText = ({ secret, ...token }: IssuedToken): string =>
-  `${secret}\n\nThis is the token: keep it now, it is not told again.\n\n${tokenText(token)}`
+  `${secret}\n\nCopy this token now. It won't be shown again.\n\n${tokenText(token)}`
 
 const perText = (per: TokenUsage['limits'][number]['per']): string =>
   typeof per === 'number' ? `${per} s` : (per ?? 'at a time')

@@ -35,6 +35,17 @@ export async function tokens(args: string[], world: World): Promise<number> {
       'it is not known where the tokens are: set MODELGATE_DATA as for the server, give --data, or write `data` into the configuration',
       'tokens',
     )
+  // Without prices the server would refuse every call of such a token.
+  if (
+    name === 'issue' &&
+    values['budget-usd'] !== undefined &&
+    places.prices === undefined &&
+    places.tokens === undefined
+  )
+    throw new UsageError(
+      '--budget-usd needs prices: set MODELGATE_PRICES=prices.json here and for the server, or write `prices` into the configuration',
+      'tokens',
+    )
   const { data } = places
   if (name !== 'issue' && data !== undefined && !existsSync(data))
     throw new Error(`there are no tokens in '${data}': no such folder`)
