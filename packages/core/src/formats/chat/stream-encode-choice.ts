@@ -11,6 +11,7 @@ import type {
   ReasoningPart,
   ToolCallPart,
 } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { quoted } from '../shared/json-text.ts'
@@ -196,7 +197,7 @@ export function createChoiceEncoder(
         case 'text':
           introduce()
           startText(part, value.text)
-          part.citations.push(...(value.citations ?? []))
+          append(part.citations, value.citations ?? [])
           return
         case 'refusal':
           held.refusal = true
