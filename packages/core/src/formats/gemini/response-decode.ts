@@ -9,6 +9,7 @@ import { decodeSources } from './grounding.ts'
 import { decodeLogprobs } from './logprobs.ts'
 import { decodePart, type PartScope } from './parts-decode.ts'
 import { respell } from './spelling.ts'
+import { TextOffsets } from './text-offsets.ts'
 import { decodeUsage, tierIn } from './usage.ts'
 
 /** Takes whatever servers send, as far as it goes. An `error` in a 200 is an error; so is an answer without a candidate or a reason. */
@@ -105,7 +106,14 @@ function decodeCandidate(candidate: JsonObject, index: number, context: Exchange
   }
   // A source that names no part means the first; thoughts may stand before the first text.
   const home = (part: number) => texts.get(part) ?? (part === 0 ? texts.values().next().value : undefined)
-  const { of } = decodeSources(fields, (part) => home(part)?.text)
+  const offsets = new Map<TextPart, TextOffsets>()
+  const { of } = decodeSources(fields, (part) => {
+    const cited = home(part)
+    if (cited === undefined) return undefined
+    const known = offsets.get(cited) ?? new TextOffsets(cited.text)
+    offsets.set(cited, known)
+    return known
+  })
   for (const [position, citations] of of) {
     const part = home(position)
     if (part !== undefined) part.citations = [...(part.citations ?? []), ...citations]

@@ -1,5 +1,6 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Json, JsonObject, Part } from '../ir.ts'
+import { PartQueue, type WaitingPart } from '../shared/part-queue.ts'
 import { isObject } from '../shared/reader.ts'
 import { reportCache } from './content.ts'
 import { type Held, note, nothingHeld } from './finish.ts'
@@ -32,18 +33,11 @@ export interface Output {
   items(): JsonObject[]
 }
 
-/** A part that cannot be told yet: items come strictly one after another. */
-interface Waiting {
-  readonly value: Part
-  readonly deltas: Delta[]
-  ended: boolean
-}
-
 export function createOutput(context: ExchangeContext, sender: Sender): Output {
   const held = nothingHeld()
   const done: JsonObject[] = []
   /** Parts in the order of their start; the first is being told. */
-  const queue = new Map<number, Waiting>()
+  const queue = new PartQueue()
   let current: number | undefined
   let item: ItemWriter | undefined
   /** An item that a server of this format has begun: until it is there, nothing else is told. */
@@ -89,7 +83,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     return item
   }
 
-  function open(waiting: Waiting): void {
+  function open(waiting: WaitingPart): void {
     const { value } = waiting
     reportCache(value, context)
     if (isWords(value) || value.type === 'reasoning' || value.type === 'tool-call') writerFor(value)?.start(value)
@@ -101,13 +95,13 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     }
   }
 
-  function write({ value, deltas }: Waiting, delta: Delta): void {
+  function write({ value, deltas }: WaitingPart, delta: Delta): void {
     if (delta.type === 'text' && delta.text !== '') held.text = true
     if (value.type === 'media') deltas.push(delta)
     else item?.delta(delta)
   }
 
-  function close(waiting: Waiting): void {
+  function close(waiting: WaitingPart): void {
     const { value, deltas } = waiting
     if (value.type !== 'media') {
       item?.end()
@@ -123,9 +117,9 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   /** Tells what can be told: the current part, and every one behind it that has already ended. */
   function advance(): void {
     if (announced !== undefined) return
-    for (const [number, waiting] of queue) {
-      if (current !== number) {
-        current = number
+    for (let waiting = queue.first; waiting !== undefined; waiting = queue.first) {
+      if (current !== waiting.part) {
+        current = waiting.part
         const { deltas } = waiting
         const heard = deltas.splice(0)
         open(waiting)
@@ -133,7 +127,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
       }
       if (!waiting.ended) return
       close(waiting)
-      queue.delete(number)
+      queue.shift()
       current = undefined
     }
   }
@@ -144,18 +138,18 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
       if (value.type !== 'text' || value.text !== '') note(held, value)
       held.any = held.any || value.type !== 'reasoning'
       if (announced === undefined || itemIdOf(value) !== announced.id)
-        queue.set(part, { value, deltas: [], ended: false })
+        queue.add(part, value)
       else addWhole(wholeItem(value) ?? announced)
       advance()
     },
     delta(part, delta) {
-      const waiting = queue.get(part)
+      const waiting = queue.find(part)
       if (waiting === undefined) return
       if (current === part) write(waiting, delta)
       else waiting.deltas.push(delta)
     },
     end(part) {
-      const waiting = queue.get(part)
+      const waiting = queue.find(part)
       if (waiting === undefined) return
       waiting.ended = true
       advance()
@@ -164,7 +158,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
       const { item: begun, output_index: place, type, sequence_number: _number, ...fields } = event
       if (typeof type !== 'string') return
       const begins = type === 'response.output_item.added' && isObject(begun) && begun.id !== undefined
-      if (begins && announced === undefined && queue.size === 0) {
+      if (begins && announced === undefined && queue.isEmpty) {
         closeItem()
         announced = begun
         announcedAt = place
@@ -181,7 +175,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     },
     finish(status) {
       if (announced !== undefined) addWhole({ ...announced, status: 'incomplete' })
-      for (const waiting of queue.values()) waiting.ended = true
+      queue.endAll()
       advance()
       closeItem(status === 'incomplete' ? 'incomplete' : 'completed')
     },
