@@ -137,9 +137,7 @@ export function encodeChoice(choice: ToolChoice, tools: ToolList): Json {
   if (typeof choice === 'string') return choice
   const custom = new Set(tools.flatMap((tool) => (tool.type === 'custom' ? [tool.name] : [])))
   const reference = (name: string): JsonObject =>
-    custom.has(name)
-      ? { type: 'custom', custom: { name } }
-      : { type: 'function', function: { name } }
+    custom.has(name) ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } }
   return 'name' in choice
     ? reference(choice.name)
     : { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools: choice.allowed.map(reference) } }

@@ -179,7 +179,12 @@ function encodeFormat(
   }
   if (strict === false)
     tell('output.format.strict', 'Bedrock always holds an answer to its schema', 'approximated', 'note')
-  const { schema: lowered, unkept, changed, circular } = lowerOutputSchema(schema, fieldPointer('output.format', request.at, undefined))
+  const {
+    schema: lowered,
+    unkept,
+    changed,
+    circular,
+  } = lowerOutputSchema(schema, fieldPointer('output.format', request.at, undefined))
   if (circular) {
     tell('output.format', 'Bedrock takes no schema that refers to itself: it is not sent')
     return

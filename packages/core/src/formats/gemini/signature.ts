@@ -1,5 +1,5 @@
-import type { ReasoningPart, Sealed } from '../ir.ts'
 import { withoutPadding } from '../../base64.ts'
+import type { ReasoningPart, Sealed } from '../ir.ts'
 import { readSeal, sealPrefix, sealPrefixBase64, writeSeal } from '../shared/seals.ts'
 
 /**

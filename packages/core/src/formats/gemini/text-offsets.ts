@@ -1,3 +1,5 @@
+import { GrowingText } from '../shared/growing-text.ts'
+
 /** Characters between two places whose offset is kept. */
 const stride = 1024
 
@@ -7,7 +9,7 @@ const stride = 1024
  */
 export class TextOffsets {
   /** Pieces whose offsets nobody has asked for. */
-  #pending: string[] = []
+  #pending = new GrowingText()
   readonly #stretches: string[] = []
   /** Where each stretch begins. */
   readonly #chars: number[] = []
@@ -22,7 +24,7 @@ export class TextOffsets {
   }
 
   add(text: string): void {
-    if (text !== '') this.#pending.push(text)
+    this.#pending.add(text)
   }
 
   /** The index of the character that begins at a byte offset, or of the next one. */
@@ -55,8 +57,8 @@ export class TextOffsets {
 
   #measure(): void {
     if (this.#pending.length === 0) return
-    const text = this.#pending.join('')
-    this.#pending = []
+    const text = this.#pending.toString()
+    this.#pending = new GrowingText()
     for (let from = 0; from < text.length; ) {
       let to = Math.min(from + stride, text.length)
       // Both halves of a pair belong into one stretch; its second half may be still to come.
@@ -64,7 +66,7 @@ export class TextOffsets {
         if (to === text.length) to--
         else if (isSecondHalf(text.charCodeAt(to))) to++
       if (to === from) {
-        this.#pending.push(text.slice(from))
+        this.#pending.add(text.slice(from))
         return
       }
       this.#addStretch(text.slice(from, to))

@@ -158,13 +158,7 @@ export function encodeRandomness(
   put(out, 'top_k', topK)
 }
 
-function encodeOutput(
-  output: Output,
-  out: JsonObject,
-  request: ModelRequest,
-  traits: ModelTraits,
-  tell: Tell,
-): void {
+function encodeOutput(output: Output, out: JsonObject, request: ModelRequest, traits: ModelTraits, tell: Tell): void {
   // Usage always comes.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing

@@ -140,7 +140,9 @@ function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: Co
       const held =
         isOwn || !traits.structured
           ? { schema, strict }
-          : enforceTool(schema, strict, at, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
+          : enforceTool(schema, strict, at, (detail, severity) =>
+              report.add(loss(at, detail, 'approximated', severity)),
+            )
       out.input_schema = withType(held.schema)
       if (traits.structured) put(out, 'strict', held.strict)
       else if (strict) report.add(loss(pointer(at, 'strict'), 'the model takes no strict tools'))

@@ -1,3 +1,4 @@
+import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Json, JsonObject, Part } from '../ir.ts'
 import { PartQueue, type WaitingPart } from '../shared/part-queue.ts'
@@ -35,6 +36,8 @@ export interface Output {
 
 export function createOutput(context: ExchangeContext, sender: Sender): Output {
   const held = nothingHeld()
+  const { maxEventChars = Number.POSITIVE_INFINITY } = context
+  let retained = 0
   const done: JsonObject[] = []
   /** Parts in the order of their start; the first is being told. */
   const queue = new PartQueue()
@@ -43,6 +46,12 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   /** An item that a server of this format has begun: until it is there, nothing else is told. */
   let announced: JsonObject | undefined
   let announcedAt: Json | undefined
+
+  /** The last event repeats the whole output, so all of it is kept: as much as one event may hold. */
+  function retain(chars: number): void {
+    retained += chars
+    if (retained > maxEventChars) throw tooLong(maxEventChars)
+  }
 
   function closeItem(status = 'completed'): void {
     if (item === undefined) return
@@ -135,16 +144,17 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   return {
     held,
     start(part, value) {
+      retain(charsOfPart(value))
       if (value.type !== 'text' || value.text !== '') note(held, value)
       held.any = held.any || value.type !== 'reasoning'
-      if (announced === undefined || itemIdOf(value) !== announced.id)
-        queue.add(part, value)
+      if (announced === undefined || itemIdOf(value) !== announced.id) queue.add(part, value)
       else addWhole(wholeItem(value) ?? announced)
       advance()
     },
     delta(part, delta) {
       const waiting = queue.find(part)
       if (waiting === undefined) return
+      retain(charsOfDelta(delta))
       if (current === part) write(waiting, delta)
       else waiting.deltas.push(delta)
     },
@@ -192,4 +202,32 @@ function itemIdOf(value: Part): Json | undefined {
   const own = value.extra?.responses
   if (value.type === 'native') return value.value.id
   return isObject(own?.native) ? own.native.id : own?.id
+}
+
+const tooLong = (limit: number): GatewayError =>
+  new GatewayError(
+    'upstream_bad_response',
+    `The answer is longer than ${limit} characters: a stream of responses repeats all of it in its last event (limits.answerBytes).`,
+  )
+
+/** About how many characters of a part are kept. */
+function charsOfPart(value: Part): number {
+  switch (value.type) {
+    case 'tool-call':
+      return value.input.length
+    case 'native':
+      return JSON.stringify(value.value).length
+    case 'media':
+      return value.source.type === 'base64' ? value.source.data.length : 0
+    default:
+      return 'text' in value ? value.text.length : 0
+  }
+}
+
+/** The same of a delta. */
+function charsOfDelta(delta: Delta): number {
+  if (delta.type === 'seal') return delta.seal.data.length
+  if (delta.type === 'citation') return JSON.stringify(delta.citation).length
+  if (delta.type === 'media') return delta.data.length
+  return delta.logprobs === undefined ? delta.text.length : delta.text.length + JSON.stringify(delta.logprobs).length
 }

@@ -111,7 +111,12 @@ export function encodeTools(list: readonly Tool[], ownClient: boolean, context: 
     }
     if (open?.name !== member.namespace) {
       open = { name: member.namespace, tools: [] }
-      out.push({ ...(isObject(namespace.others) ? namespace.others : undefined), type: 'namespace', name: member.namespace, tools: open.tools })
+      out.push({
+        ...(isObject(namespace.others) ? namespace.others : undefined),
+        type: 'namespace',
+        name: member.namespace,
+        tools: open.tools,
+      })
     }
     open.tools.push({ ...encoded, name: member.name })
   }
