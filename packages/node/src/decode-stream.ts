@@ -27,6 +27,9 @@ export function encodingsOf(header: string | undefined): readonly string[] {
 
 const none: readonly string[] = []
 
+/** Encodings that one answer may have, as curl and undici have it. Each costs a decoder and multiplies what a few bytes unpack to. */
+const mostEncodings = 5
+
 /**
  * A body with its encodings undone, as it comes. Data that is cut short or broken is an error of the iterable, never an
  * early end. Leaving closes the source at once, also while a chunk is awaited.
@@ -57,18 +60,24 @@ async function* decode(
   const first = await source.next()
   // Answers without a body may still name an encoding.
   if (first.done === true) return undefined
+  if (encodings.length > mostEncodings) {
+    void source.return?.()
+    throw undecodable(
+      `The upstream's answer has ${encodings.length} content encodings; at most ${mostEncodings} are decoded.`,
+    )
+  }
   const stages = [...encodings].reverse().map((name) => {
     const make = Object.hasOwn(decoders, name) ? decoders[name] : undefined
     if (make !== undefined) return make(first.value)
     void source.return?.()
-    throw Object.assign(new Error(`The upstream's content-encoding '${name.slice(0, 40)}' cannot be decoded.`), {
-      code: 'ERR_CONTENT_ENCODING',
-    })
+    throw undecodable(`The upstream's content-encoding '${name.slice(0, 40)}' cannot be decoded.`)
   })
   const last = pipeline([Readable.from(prepended(first.value, source)), ...stages], () => {}) as Transform
   for await (const chunk of last) yield chunk as Uint8Array
   return undefined
 }
+
+const undecodable = (message: string): Error => Object.assign(new Error(message), { code: 'ERR_CONTENT_ENCODING' })
 
 async function* prepended(first: Uint8Array, rest: AsyncIterableIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield first

@@ -145,6 +145,8 @@ export interface OutputBound {
 /** The client's request as the answer's encoder and decoder need it: what was asked decides what is shown. */
 export interface ExchangeContext extends CodecContext {
   readonly request: ModelRequest
+  /** Characters that an event of the client's stream may have. Default: any number. */
+  readonly maxEventChars?: number
 }
 
 /** Turns IR events into the client's stream, and knows how this format says "still here" and "it broke". */

@@ -49,10 +49,13 @@ export async function withMedia(
       if (media !== undefined && !('failure' in media)) putIn(part, media.mediaType, media.data)
     }
   })
+  const fatal = new Map<string, Loss>()
+  for (const lost of lane.report.losses)
+    if (lost.severity === 'fatal' && !fatal.has(lost.path)) fatal.set(lost.path, lost)
   for (const { source, at = '' } of wanted) {
     const media = found.get(source.url)
     if (media === undefined) continue
-    if ('failure' in media) tellFailure(media.failure, at, lane)
+    if ('failure' in media) tellFailure(media.failure, at, fatal.get(at), lane)
     else lane.report.add(loss(at, 'it was fetched, and sent as data', 'moved', 'note'))
   }
   return lane
@@ -86,13 +89,19 @@ function helpedBy(translate: (edit: Edit) => Lane, plain: Lane): (part: Addresse
   const trial = translate((model) => {
     for (const part of addressedIn(model)) putIn(part, part.mediaType ?? likely[part.kind], 'AAAA')
   })
-  return ({ at = '' }) => weightAt(trial, at) < weightAt(plain, at)
+  const tried = weightsOf(trial)
+  const before = weightsOf(plain)
+  return ({ at = '' }) => (tried.get(at) ?? 0) < (before.get(at) ?? 0)
 }
 
 const weights: Readonly<Record<Loss['severity'], number>> = { fatal: 1e6, warn: 1000, note: 1 }
 
-const weightAt = ({ report }: Lane, at: string): number =>
-  report.losses.reduce((sum, { path, severity }) => sum + (path === at ? weights[severity] : 0), 0)
+/** What is lost at each place. */
+function weightsOf({ report }: Lane): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>()
+  for (const { path, severity } of report.losses) sums.set(path, (sums.get(path) ?? 0) + weights[severity])
+  return sums
+}
 
 function putIn(part: MediaPart, mediaType: string, data: string): void {
   // Documents go by a name, and nothing says it better than where it came from.
@@ -156,8 +165,7 @@ async function fetchOne(url: string, policy: MediaPolicy, signal: Signal): Promi
 }
 
 /** Without what it is about, a question is another one: the client learns why it could not be had. */
-function tellFailure({ message, cause }: GatewayError, at: string, { report }: Lane): void {
-  const fatal = report.losses.find(({ path, severity }) => path === at && severity === 'fatal')
+function tellFailure({ message, cause }: GatewayError, at: string, fatal: Loss | undefined, { report }: Lane): void {
   if (fatal === undefined) {
     report.add(loss(at, `it was to be sent as data, but ${message}`))
     return

@@ -80,12 +80,12 @@ function openContext({ upstream, target, newId, now, kept }: Translation, report
 
 /** The same for its answer. */
 function openExchange(
-  { upstream, target, newId, now, kept }: Translation,
+  { upstream, target, newId, now, kept, maxEventChars }: Translation,
   request: ModelRequest,
   asked: Report,
 ): ExchangeContext & { readonly target: TargetTraits } {
   const report = answerSide(asked, upstream.answerPointers)
-  const context = { report, newId, now, upstream: upstream.format, target, request }
+  const context = { report, newId, now, upstream: upstream.format, target, request, maxEventChars }
   return kept === undefined ? context : { ...context, kept }
 }
 

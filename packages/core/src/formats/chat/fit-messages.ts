@@ -154,25 +154,30 @@ function bareAudio(content: readonly Json[], change: () => JsonObject): void {
 
 /** The system's messages first, then user and assistant by turns. The very list where it is so already. */
 function alternate(messages: readonly Json[], losses: Loss[]): Json[] {
+  const systems: Json[] = []
   const out: Json[] = []
   let changed = false
-  let systems = 0
-  // The content of the last one, where it is a list made here: the messages' own are not to grow.
+  // The last one, and its content, where they were made here: the messages' own are not to change.
+  let joined: JsonObject | undefined
   let grown: Json[] | undefined
   for (const [index, message] of messages.entries()) {
     const last = out.at(-1)
     if (isObject(message) && message.role === 'system') {
-      if (out.length > systems) {
+      if (out.length > 0) {
         changed = true
         const detail = 'the system speaks before all others: the message is sent in front of the conversation'
         losses.push(loss(`/messages/${index}`, detail, 'moved', 'warn'))
       }
-      out.splice(systems++, 0, message)
-    } else if (isObject(message) && isObject(last) && out.length > systems && canJoin(last, message)) {
+      systems.push(message)
+    } else if (isObject(message) && isObject(last) && canJoin(last, message)) {
       changed = true
       const content = join(last.content ?? '', message.content ?? '', grown)
       if (Array.isArray(content)) grown = content
-      out[out.length - 1] = { ...last, content }
+      if (last === joined) last.content = content
+      else {
+        joined = { ...last, content }
+        out[out.length - 1] = joined
+      }
       const detail = `two messages of the ${inWords(message.role)} in a row are sent as one`
       losses.push(loss(`/messages/${index}`, detail, 'approximated', 'note'))
       for (const field of Object.keys(message))
@@ -180,7 +185,7 @@ function alternate(messages: readonly Json[], losses: Loss[]): Json[] {
           losses.push(loss(pointer(`/messages/${index}`, field), `${field} is lost where messages become one`))
     } else out.push(message)
   }
-  return changed ? out : (messages as Json[])
+  return changed ? [...systems, ...out] : (messages as Json[])
 }
 
 const canJoin = (first: JsonObject, second: JsonObject): boolean =>

@@ -217,9 +217,10 @@ function encodeFormat(
   const inner: JsonObject = { ...(isObject(outer.json_schema) ? outer.json_schema : undefined) }
   inner.name = name ?? 'response'
   put(inner, 'description', description)
+  const at = fieldPointer('output.format', request.at, undefined)
   const tell = (detail: string, severity: 'warn' | 'note') =>
-    context.report.add(loss(fieldPointer('output.format', request.at, undefined), detail, 'approximated', severity))
-  const held = isWrittenIn(request, fieldPointers) ? { schema, strict } : enforce(schema, strict, tell)
+    context.report.add(loss(at, detail, 'approximated', severity))
+  const held = isWrittenIn(request, fieldPointers) ? { schema, strict } : enforce(schema, strict, at, tell)
   put(inner, 'schema', held.schema)
   put(inner, 'strict', held.strict)
   return { ...outer, type: 'json_schema', json_schema: inner }

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, Json, JsonObject, MediaPart, ModelResponse, Part, TextPart } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import {
   drop,
   isObject,
@@ -101,13 +102,13 @@ export function substance(fields: Unread): JsonObject | undefined {
 function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Part[] {
   const parts: Part[] = []
   const details = takeArray(fields, 'reasoning_details')
-  if (details !== undefined) parts.push(...decodeDetails(details, `${at}/reasoning_details`))
+  if (details !== undefined) append(parts, decodeDetails(details, `${at}/reasoning_details`))
   const content = takeString(fields, 'reasoning_content')
   const reasoning = takeString(fields, 'reasoning')
   const plain = content || reasoning
   if (plain && !parts.some((part) => part.type === 'reasoning' && part.text !== ''))
     parts.unshift({ type: 'reasoning', text: plain, at: `${at}/reasoning_content` })
-  parts.push(...decodeAnswerContent(takeAny(fields, 'content'), `${at}/content`))
+  append(parts, decodeAnswerContent(takeAny(fields, 'content'), `${at}/content`))
   const citations = decodeAnnotations(takeArray(fields, 'annotations'))
   const cited = parts.findLast((part): part is TextPart => part.type === 'text')
   if (citations.length > 0 && cited !== undefined) cited.citations = citations
@@ -115,7 +116,7 @@ function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Pa
   if (refusal) parts.push({ type: 'refusal', text: refusal, at: `${at}/refusal` })
   const audio = decodeAudio(takeObject(fields, 'audio'), context)
   if (audio !== undefined) parts.push({ ...audio, at: `${at}/audio` })
-  parts.push(...decodeImages(takeArray(fields, 'images'), `${at}/images`))
+  append(parts, decodeImages(takeArray(fields, 'images'), `${at}/images`))
   for (const [position, call] of (takeArray(fields, 'tool_calls') ?? []).entries()) {
     const part = decodeToolCall(call, `${at}/tool_calls/${position}`)
     if (part === undefined) continue

@@ -1,5 +1,7 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Json, JsonObject, Sealed, ToolCallPart } from '../ir.ts'
+import { parseObject } from '../shared/json-text.ts'
+import { ObjectScan } from '../shared/object-scan.ts'
 import { drop, isObject, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
@@ -23,7 +25,10 @@ interface Call {
   id: string
   name: string
   custom: boolean
-  input: string
+  /** Its input so far, and how many pieces of it `scan` has seen. */
+  readonly pieces: string[]
+  scanned: number
+  readonly scan: ObjectScan
   /** Came before the name. */
   seal?: Sealed
   open: boolean
@@ -35,7 +40,10 @@ interface Call {
  */
 export function createCallReader(writer: PartWriter, context: ExchangeContext): CallReader {
   const byIndex = new Map<number, Call>()
+  const byId = new Map<string, Call>()
   const all: Call[] = []
+  /** Calls that may have become whole since the last one began. */
+  const grown = new Set<Call>()
   let last: Call | undefined
 
   function callOf(fragment: JsonObject): Call {
@@ -47,19 +55,40 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
           ? beginsCall(fragment)
             ? undefined
             : all[all.length - 1]
-          : all.find((call) => call.id === id)
+          : byId.get(id)
         : byIndex.get(index)
     if (known !== undefined && (id === '' || known.id === '' || known.id === id || !beginsCall(fragment))) return known
-    const call: Call = { part: undefined, id, name: '', custom: false, input: '', open: true }
+    const call: Call = {
+      part: undefined,
+      id,
+      name: '',
+      custom: false,
+      pieces: [],
+      scanned: 0,
+      scan: new ObjectScan(),
+      open: true,
+    }
     closeComplete()
     all.push(call)
+    nameCall(call, id)
     if (index !== undefined) byIndex.set(index, call)
     return call
   }
 
   /** Calls mostly come one after another. One whose arguments are whole needs not stay open until the end. */
   function closeComplete(): void {
-    for (const call of all) if (call.open && call.part !== undefined && !call.custom && isWhole(call.input)) end(call)
+    for (const call of grown) if (call.open && call.part !== undefined && !call.custom && isWhole(call)) end(call)
+    grown.clear()
+  }
+
+  function nameCall(call: Call, id: string): void {
+    call.id = id
+    if (id !== '' && !byId.has(id)) byId.set(id, call)
+  }
+
+  function grow(call: Call, text: string): void {
+    call.pieces.push(text)
+    grown.add(call)
   }
 
   function start(call: Call, extra: JsonObject | undefined): void {
@@ -73,7 +102,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
     if (call.seal !== undefined) part.seal = call.seal
     if (extra !== undefined) part.extra = { chat: extra }
     call.part = writer.start(part)
-    if (call.input !== '') writer.delta(call.part, { type: 'input', text: call.input })
+    if (call.pieces.length > 0) writer.delta(call.part, { type: 'input', text: call.pieces.join('') })
   }
 
   function end(call: Call): void {
@@ -90,7 +119,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
         isObject(fragment.custom) && (fragment.type === 'custom' || call.custom || !isObject(fragment.function))
       const inner = custom ? fragment.custom : fragment.function
       if (custom) call.custom = true
-      if (call.id === '' && typeof fragment.id === 'string') call.id = fragment.id
+      if (call.id === '' && typeof fragment.id === 'string') nameCall(call, fragment.id)
       const name = isObject(inner) && typeof inner.name === 'string' ? inner.name : ''
       if (call.name === '') call.name = name
       const text = isObject(inner) ? inputText(custom ? inner.input : inner.arguments) : ''
@@ -99,7 +128,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
           context.report.add(loss('', `arguments that came after the end of the call '${call.name}' were left out`))
         return
       }
-      call.input += text
+      if (text !== '') grow(call, text)
       const seal = isObject(fragment.extra_content) ? decodeCallSeal(fragment.extra_content) : undefined
       if (call.part === undefined) {
         if (seal !== undefined) call.seal = seal
@@ -110,7 +139,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
       if (seal !== undefined) writer.delta(call.part, { type: 'seal', seal })
     },
     more(text) {
-      if (last !== undefined) last.input += text
+      if (last !== undefined) grow(last, text)
     },
     close() {
       for (const call of all) if (call.open) end(call)
@@ -136,12 +165,8 @@ function beginsCall(fragment: JsonObject): boolean {
 const inputText = (value: Json | undefined): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value)
 
-function isWhole(input: string): boolean {
-  if (!input.trimEnd().endsWith('}')) return false
-  try {
-    JSON.parse(input)
-    return true
-  } catch {
-    return false
-  }
+/** Whether the arguments are a JSON object. The text as a whole is parsed once, when its last brace has come. */
+function isWhole(call: Call): boolean {
+  for (; call.scanned < call.pieces.length; call.scanned++) call.scan.push(call.pieces[call.scanned] as string)
+  return call.scan.isClosed && parseObject(call.pieces.join('')) !== undefined
 }

@@ -1,6 +1,7 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, ErrorInfo, Json, JsonObject, ModelEvent, Part, TextDelta } from '../ir.ts'
+import { assignOwn } from '../shared/own-members.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, type Held } from './finish.ts'
@@ -116,7 +117,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     readCalls(delta)
     if (Array.isArray(delta.annotations)) cite(delta.annotations)
     const rest = fieldsBeside(delta, deltaFields)
-    if (rest !== undefined) Object.assign(messageExtra, rest)
+    if (rest !== undefined) assignOwn(messageExtra, rest)
   }
 
   function readCalls(delta: JsonObject): void {
@@ -191,7 +192,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
             }
       }
       const rest = fieldsBeside(choice, choiceFields)
-      if (rest !== undefined) Object.assign(extra, rest)
+      if (rest !== undefined) assignOwn(extra, rest)
       return undefined
     },
     more(type, text) {

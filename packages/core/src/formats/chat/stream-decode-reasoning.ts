@@ -17,11 +17,11 @@ export function createReasoningReader(writer: PartWriter): ReasoningReader {
   /** Seals already told: lists may be cumulative. */
   const seen = new Set<string>()
   /** Texts of closed parts, for the same reason. */
-  const told: string[] = []
+  const told = new Set<string>()
 
   function close(): void {
     if (open === undefined) return
-    told.push(open.text)
+    told.add(open.text)
     writer.end(open.part)
     open = undefined
   }
@@ -52,7 +52,7 @@ export function createReasoningReader(writer: PartWriter): ReasoningReader {
         // Already streamed as plain text, or earlier in a cumulative list: only the seal is news.
         const repeated =
           part.text !== '' &&
-          (plain === '' ? open?.text === part.text || (open === undefined && told.includes(part.text)) : false)
+          (plain === '' ? open?.text === part.text || (open === undefined && told.has(part.text)) : false)
         if (part.redacted) {
           close()
           if (part.seal !== undefined) seen.add(part.seal.data)

@@ -1,6 +1,7 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent, Usage } from '../ir.ts'
+import { setOwn } from '../shared/own-members.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { type RunningUsage, TextMould } from '../shared/text-mould.ts'
@@ -77,11 +78,11 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     if (beside === undefined) return
     let fresh: JsonObject | undefined
     for (const [key, value] of Object.entries(beside)) {
-      const known = top[key]
+      const known = Object.hasOwn(top, key) ? top[key] : undefined
       if (value === known || (typeof value === 'object' && JSON.stringify(value) === JSON.stringify(known))) continue
       fresh ??= {}
-      fresh[key] = value
-      top[key] = value
+      setOwn(fresh, key, value)
+      setOwn(top, key, value)
     }
     if (started && fresh !== undefined) out.push({ type: 'native', format: 'chat', value: fresh })
   }

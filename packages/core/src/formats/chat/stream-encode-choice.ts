@@ -11,6 +11,7 @@ import type {
   ReasoningPart,
   ToolCallPart,
 } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { quoted } from '../shared/json-text.ts'
@@ -18,7 +19,7 @@ import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { encodeFinish, type Held } from './finish.ts'
-import { encodeCallSeal, encodeDetail, needsDetails } from './reasoning.ts'
+import { encodeCallSeal } from './reasoning.ts'
 import {
   audioFrame,
   encodeCallFrame,
@@ -27,6 +28,7 @@ import {
   reportHints,
   reportLeftOut,
 } from './response-encode.ts'
+import { createDetailsSender } from './stream-encode-details.ts'
 import { usesFunctions } from './tools.ts'
 
 /** Writes one choice of a stream, part by part. */
@@ -62,7 +64,10 @@ export function createChoiceEncoder(
 ): ChoiceEncoder {
   const functions = usesFunctions(context.request)
   const open = new Map<number, OpenPart>()
-  const details: ReasoningPart[] = []
+  const reasoning = createDetailsSender(context, (list) => {
+    introduce()
+    chunk({ reasoning_details: list })
+  })
   const annotations: JsonObject[] = []
   const held: Held = { calls: false, refusal: false, text: false }
   let introduced = false
@@ -172,11 +177,7 @@ export function createChoiceEncoder(
   }
 
   function endReasoning(part: OpenPart, value: ReasoningPart): void {
-    details.push({ ...value, text: part.text })
-    // The whole list each time: the official accumulators keep the last value of a field they do not know.
-    if (!details.some(needsDetails)) return
-    introduce()
-    chunk({ reasoning_details: details.map((detail, position) => encodeDetail(detail, position, context.report)) })
+    reasoning.add({ ...value, text: part.text })
   }
 
   function endMedia(part: OpenPart, media: MediaPart): void {
@@ -196,7 +197,7 @@ export function createChoiceEncoder(
         case 'text':
           introduce()
           startText(part, value.text)
-          part.citations.push(...(value.citations ?? []))
+          append(part.citations, value.citations ?? [])
           return
         case 'refusal':
           held.refusal = true
@@ -285,6 +286,7 @@ export function createChoiceEncoder(
       reportEnding(finish, {}, at, context)
       introduce()
       if (isObject(message)) chunk(message)
+      reasoning.finish()
       if (annotations.length > 0) chunk({ annotations })
       if (explanation !== undefined && !held.refusal) {
         if (reason === 'refusal' || reason === 'content-filter') chunk({ refusal: explanation })

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
+import { SchemaGraph } from '../shared/schema-graph.ts'
 import {
   enforceIn,
   type HeldSchema,
@@ -47,13 +48,20 @@ const strictMode: SchemaDialect = {
 /**
  * True if the schema can be enforced to the letter: every object closed, every property required, no keyword that strict
  * mode refuses. A function of the responses format that says nothing about `strict` is enforced if, and only if, that is so.
+ *
+ * @param at JSON Pointer to the schema or its tool in the client's request
+ * @throws GatewayError `invalid_request`, see `lowerSchema`
  */
-export function isStrictSchema(schema: Json | undefined): boolean {
+export function isStrictSchema(schema: Json | undefined, at: string): boolean {
   if (!isObject(schema)) return false
-  const lowered = lowerSchema(schema, strictMode)
+  const lowered = lowerSchema(new SchemaGraph(schema, at), strictMode)
   return lowered.schema === schema && lowered.unkept.length === 0
 }
 
 /** A schema of another dialect that is to be enforced, in strict mode's words; see `enforceIn`. */
-export const enforce = (schema: JsonObject | undefined, strict: boolean | undefined, tell: TellSchema): HeldSchema =>
-  enforceIn(strictMode, schema, strict, tell)
+export const enforce = (
+  schema: JsonObject | undefined,
+  strict: boolean | undefined,
+  at: string,
+  tell: TellSchema,
+): HeldSchema => enforceIn(strictMode, schema, strict, at, tell)

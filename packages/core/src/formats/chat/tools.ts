@@ -78,7 +78,9 @@ export function encodeTool(tool: Tool, quirks: Quirks, isOwn: boolean, context: 
       put(inner, 'description', description)
       const held = isOwn
         ? { schema, strict }
-        : enforce(schema, strict, (detail, severity) => context.report.add(loss(at, detail, 'approximated', severity)))
+        : enforce(schema, strict, at, (detail, severity) =>
+            context.report.add(loss(at, detail, 'approximated', severity)),
+          )
       put(inner, 'parameters', held.schema)
       put(inner, 'strict', held.strict)
       return { ...out, type: 'function', function: inner }
@@ -133,10 +135,9 @@ function namedBy(choice: Json): string | undefined {
 
 export function encodeChoice(choice: ToolChoice, tools: ToolList): Json {
   if (typeof choice === 'string') return choice
+  const custom = new Set(tools.flatMap((tool) => (tool.type === 'custom' ? [tool.name] : [])))
   const reference = (name: string): JsonObject =>
-    tools.some((tool) => tool.type === 'custom' && tool.name === name)
-      ? { type: 'custom', custom: { name } }
-      : { type: 'function', function: { name } }
+    custom.has(name) ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } }
   return 'name' in choice
     ? reference(choice.name)
     : { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools: choice.allowed.map(reference) } }

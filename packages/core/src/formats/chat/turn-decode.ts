@@ -1,5 +1,6 @@
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
   drop,
@@ -64,7 +65,7 @@ function decodeTurn(role: string, fields: Unread, index: number, at: string, con
 
 function decodeAssistant(turn: Turn, content: Part[], fields: Unread, index: number, at: string): void {
   const { parts } = turn
-  parts.push(...decodeReasoning(fields, at))
+  append(parts, decodeReasoning(fields, at))
   for (const part of content) if (part.type === 'reasoning') parts.push(part)
   for (const part of content) if (part.type !== 'reasoning') parts.push(part)
   const refusal = takeString(fields, 'refusal')

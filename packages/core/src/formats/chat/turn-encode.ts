@@ -47,7 +47,7 @@ function resultsFirst(turns: readonly Turn[], context: EncodeContext): readonly 
       continue
     }
     const results = turn.role === 'user' && turn.parts.some(({ type }) => type === 'tool-result')
-    if (!results) ordered.push(...held)
+    if (!results) append(ordered, held)
     ordered.push(turn)
     if (!results) held = []
     else
@@ -66,7 +66,8 @@ function gatherCalls(turns: readonly Turn[]): Turn[] {
   let grown: Part[] | undefined
   for (const turn of turns) {
     const last = gathered.at(-1)
-    const calling = last?.role === 'assistant' && calls(last)
+    // Parts gathered here contain a call; looking for it in each of them again would take quadratic time.
+    const calling = last?.role === 'assistant' && (last.parts === grown || calls(last))
     // What a message carries beside its parts would have no place in the other.
     if (calling && turn.role === 'assistant' && turn.extra === undefined && turn.name === undefined) {
       if (grown !== last.parts) grown = [...last.parts]

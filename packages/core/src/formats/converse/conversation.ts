@@ -1,4 +1,5 @@
 import type { JsonObject, Part, Turn } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
@@ -103,7 +104,7 @@ function join(drafts: readonly Draft[]): Draft[] {
   const out: Draft[] = []
   for (const next of drafts) {
     const last = out.at(-1)
-    if (last?.role === next.role) last.blocks.push(...next.blocks)
+    if (last?.role === next.role) append(last.blocks, next.blocks)
     else out.push({ ...next, blocks: [...next.blocks] })
   }
   return out

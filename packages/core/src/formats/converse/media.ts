@@ -1,6 +1,7 @@
 import { toBase64 } from '../../base64.ts'
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart } from '../ir.ts'
+import { createFreeNames } from '../shared/free-names.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 
@@ -77,7 +78,7 @@ export interface DocumentNames {
 const longestName = 200
 
 export function createDocumentNames(): DocumentNames {
-  const taken = new Set<string>()
+  const free = createFreeNames(' ', [])
   return {
     next(given, at, { report }) {
       // Letters and digits, single blanks, hyphens, round and square brackets.
@@ -86,10 +87,7 @@ export function createDocumentNames(): DocumentNames {
         .replace(/ +/g, ' ')
         .trim()
         .slice(0, longestName - 5)
-      const wanted = fit === '' ? 'Document' : fit
-      let name = wanted
-      for (let number = 2; taken.has(name); number++) name = `${wanted} ${number}`
-      taken.add(name)
+      const name = free(fit === '' ? 'Document' : fit)
       if (name !== given)
         report.add(
           loss(

@@ -77,7 +77,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   // Converse does not say which of them ended the answer, unless it is told to pass on what Claude says of it.
   if (claude !== undefined && inference.stopSequences !== undefined)
     out.additionalModelResponseFieldPaths = ['/stop_sequence']
-  if (output !== undefined) encodeOutput(output, out, traits, tell)
+  if (output !== undefined) encodeOutput(output, out, request, traits, tell)
   // Some formats ask for the number of alternatives in a field of its own.
   if ((output?.logprobs ?? 0) > 0 && at?.['output.topLogprobs'] !== undefined)
     tell('output.topLogprobs', 'Converse gives no log probabilities')
@@ -142,11 +142,17 @@ function encodeSampling(
   return out
 }
 
-function encodeOutput(output: Output, out: JsonObject, traits: ConverseTraits, tell: Tell): void {
+function encodeOutput(
+  output: Output,
+  out: JsonObject,
+  request: ModelRequest,
+  traits: ConverseTraits,
+  tell: Tell,
+): void {
   // Usage always comes.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
-  if (format?.type === 'json') encodeFormat(format, out, traits, tell)
+  if (format?.type === 'json') encodeFormat(format, out, request, traits, tell)
   const other = modalities?.filter((modality) => modality !== 'text') ?? []
   if (other.length > 0) tell('output.modalities', `Converse asks for text, not for ${other.join(', ')}`)
   if (audio !== undefined) tell('output.audio', 'Converse has no settings for speech')
@@ -157,6 +163,7 @@ function encodeOutput(output: Output, out: JsonObject, traits: ConverseTraits, t
 function encodeFormat(
   format: Extract<NonNullable<Output['format']>, { type: 'json' }>,
   out: JsonObject,
+  request: ModelRequest,
   traits: ConverseTraits,
   tell: Tell,
 ): void {
@@ -172,7 +179,12 @@ function encodeFormat(
   }
   if (strict === false)
     tell('output.format.strict', 'Bedrock always holds an answer to its schema', 'approximated', 'note')
-  const { schema: lowered, unkept, changed, circular } = lowerOutputSchema(schema)
+  const {
+    schema: lowered,
+    unkept,
+    changed,
+    circular,
+  } = lowerOutputSchema(schema, fieldPointer('output.format', request.at, undefined))
   if (circular) {
     tell('output.format', 'Bedrock takes no schema that refers to itself: it is not sent')
     return

@@ -1,6 +1,7 @@
 import { errorOf, GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Json, JsonObject, ModelResponse } from '../ir.ts'
+import { setOwn } from '../shared/own-members.ts'
 import { drop, isObject, leftover, unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { blockAt, decodeBlock } from './blocks-decode.ts'
@@ -42,7 +43,7 @@ export function endingExtra(fields: JsonObject): JsonObject | undefined {
     if (key === 'additionalModelResponseFields' && isObject(value)) {
       const { stop_sequence: _, ...others } = value
       if (Object.keys(others).length > 0) rest[key] = others
-    } else rest[key] = value
+    } else setOwn(rest, key, value)
   }
   return leftover(rest)
 }

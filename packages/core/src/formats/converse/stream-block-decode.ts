@@ -3,7 +3,9 @@ import { concatBytes } from '../../bytes.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { createPartWriter, type PartWriter } from '../messages/stream-block-decode.ts'
+import { append } from '../shared/append.ts'
 import { innerJson } from '../shared/json-text.ts'
+import { assignOwn } from '../shared/own-members.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { customInput } from '../shared/tool-input.ts'
@@ -123,7 +125,7 @@ function openServerResult(start: JsonObject, writer: PartWriter): BlockDecoder {
   const content: Json[] = []
   return {
     delta(delta) {
-      if (Array.isArray(delta.toolResult)) content.push(...delta.toolResult)
+      if (Array.isArray(delta.toolResult)) append(content, delta.toolResult)
     },
     stop: () => writer.end(writer.start(nativeBlock({ toolResult: { ...start, content } }))),
   }
@@ -131,12 +133,12 @@ function openServerResult(start: JsonObject, writer: PartWriter): BlockDecoder {
 
 function openImage(start: JsonObject, writer: PartWriter): BlockDecoder {
   const pieces: string[] = []
-  let more: JsonObject = {}
+  const more: JsonObject = {}
   return {
     delta(delta) {
       const { source, ...rest } = isObject(delta.image) ? delta.image : {}
       if (isObject(source)) pieces.push(textOf(source.bytes))
-      more = { ...more, ...rest }
+      assignOwn(more, rest)
     },
     stop() {
       const image = { ...start, ...more, source: { bytes: joinBase64(pieces) } }

@@ -3,6 +3,7 @@ import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent } from '../codec.ts'
 import type { ErrorInfo, Finish, Json, JsonObject, ModelEvent } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
+import { assignOwn } from '../shared/own-members.ts'
 import { isObject } from '../shared/reader.ts'
 import { decodeFinish } from './finish.ts'
 import { decodeTier, endingExtra } from './response-decode.ts'
@@ -18,7 +19,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   let started = false
   let over = false
   let finish: Finish | undefined
-  let ending: JsonObject = {}
+  const ending: JsonObject = {}
   const open = new Map<Json, BlockDecoder>()
   const writer = createPartWriter(() => out)
 
@@ -74,7 +75,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       case 'messageStop': {
         const { stopReason, ...rest } = event
         finish = decodeFinish(stopReason, rest.additionalModelResponseFields)
-        ending = { ...ending, ...rest }
+        assignOwn(ending, rest)
         break
       }
       case 'metadata':

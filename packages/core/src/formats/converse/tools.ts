@@ -34,7 +34,8 @@ export function encodeTools(
   let offered = list
   let wanted: 'auto' | 'none' | 'required' | { name: string } | undefined
   if (typeof choice === 'object' && 'allowed' in choice) {
-    offered = list.filter((tool) => tool.type === 'native' || choice.allowed.includes(tool.name))
+    const allowed = new Set(choice.allowed)
+    offered = list.filter((tool) => tool.type === 'native' || allowed.has(tool.name))
     wanted = choice.mode
     tell('tools.choice', 'only the allowed tools are offered', 'approximated', 'note')
   } else wanted = choice
@@ -80,7 +81,7 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
       const { type: _, name, description, schema, strict, cache: _cache, extra, at: _at, ...rest } = tool
       rest satisfies Nothing
       const held = traits.structured
-        ? enforceTool(schema, strict, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
+        ? enforceTool(schema, strict, at, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
         : { schema, strict: undefined }
       if (strict === true && !traits.structured)
         report.add(loss(pointer(at, 'strict'), 'the model takes no strict tools'))

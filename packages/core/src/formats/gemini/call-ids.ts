@@ -9,37 +9,69 @@ export interface CallIds {
   ofResponse(id: string | undefined, name: string, content: number, part: number): string
 }
 
-interface Waiting {
-  id: string
-  name: string
-}
-
 const minted = /^call_g\d+_\d+$/
 const mint = (content: number, part: number): string => `call_g${content}_${part}`
 
 /** Whether an id was made here: it means nothing to anyone upstream of this format. */
 export const isMinted = (id: string): boolean => minted.test(id)
 
-export function createCallIds(): CallIds {
-  const waiting: Waiting[] = []
+/** A call without a response so far. */
+interface Call {
+  readonly id: string
+  isAnswered: boolean
+}
 
-  /** Takes the first call that fits and has no response yet. */
-  function answered(fits: (call: Waiting) => boolean): string | undefined {
-    const position = waiting.findIndex(fits)
-    return position < 0 ? undefined : waiting.splice(position, 1)[0]?.id
-  }
+export function createCallIds(): CallIds {
+  // Each call waits in several queues, so that none of them has to be searched.
+  const all = new CallQueue()
+  const byId = new Map<string, CallQueue>()
+  const byName = new Map<string, CallQueue>()
+  const mintedByName = new Map<string, CallQueue>()
 
   return {
     ofCall(id, name, content, part) {
-      const call = { id: id ?? mint(content, part), name }
-      waiting.push(call)
+      const call: Call = { id: id ?? mint(content, part), isAnswered: false }
+      all.add(call)
+      queueOf(byId, call.id).add(call)
+      queueOf(byName, name).add(call)
+      if (isMinted(call.id)) queueOf(mintedByName, name).add(call)
       return call.id
     },
     ofResponse(id, name, content, part) {
       if (id !== undefined)
         // A client that names a call which had no id made one up itself, the same way we did.
-        return answered((call) => call.id === id) ?? answered((call) => call.name === name && isMinted(call.id)) ?? id
-      return answered((call) => call.name === name) ?? answered(() => true) ?? mint(content, part)
+        return byId.get(id)?.answer() ?? mintedByName.get(name)?.answer() ?? id
+      return byName.get(name)?.answer() ?? all.answer() ?? mint(content, part)
     },
   }
+}
+
+/** Calls in order. One that was answered through another queue is passed over. */
+class CallQueue {
+  readonly #calls: Call[] = []
+  #first = 0
+
+  add(call: Call): void {
+    this.#calls.push(call)
+  }
+
+  /** Marks the first waiting call as answered and returns its id. */
+  answer(): string | undefined {
+    for (let call = this.#calls[this.#first]; call !== undefined; call = this.#calls[this.#first]) {
+      this.#first++
+      if (call.isAnswered) continue
+      call.isAnswered = true
+      return call.id
+    }
+    return undefined
+  }
+}
+
+function queueOf(queues: Map<string, CallQueue>, key: string): CallQueue {
+  let queue = queues.get(key)
+  if (queue === undefined) {
+    queue = new CallQueue()
+    queues.set(key, queue)
+  }
+  return queue
 }

@@ -1,4 +1,5 @@
 import type { Json, JsonObject, Part, ReasoningPart, TextPart, Turn } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject, leftover, takeAny, takeString } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
@@ -27,14 +28,14 @@ export function decodeContents(contents: Json | undefined, at: string): Turn[] {
     if (turn.role === 'assistant') {
       const same = last?.role === 'assistant' && last.extra === undefined && turn.extra === undefined
       const target: Turn = same ? last : { ...turn, parts: [] }
-      append(target.parts, turn.parts)
+      continueAnswer(target.parts, turn.parts)
       if (!same) turns.push(target)
       answers = undefined
       continue
     }
     const pure = turn.role === 'user' && turn.extra === undefined && isAllResults(turn)
     if (pure && answers !== undefined) {
-      answers.parts.push(...turn.parts)
+      append(answers.parts, turn.parts)
       continue
     }
     answers = pure ? turn : undefined
@@ -47,7 +48,7 @@ export function decodeContents(contents: Json | undefined, at: string): Turn[] {
  * Chats keep a streamed answer as they got it, one content for each chunk. Adds the next to those before: texts go on,
  * thoughts go on until their signature, and what only filled up is left out.
  */
-function append(parts: Part[], next: readonly Part[]): void {
+function continueAnswer(parts: Part[], next: readonly Part[]): void {
   for (const [position, part] of next.entries()) {
     // An answer of nothing but an empty text stays one.
     if (parts.length > 0 && isPlainText(part) && part.text === '') continue

@@ -1,6 +1,7 @@
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { JsonObject, Part, ToolCallPart, Turn } from '../ir.ts'
 import { append } from '../shared/append.ts'
+import { assignOwn } from '../shared/own-members.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
@@ -36,7 +37,8 @@ export function encodeTurns(turns: readonly Turn[], traits: ModelTraits, context
   const leading = first < 0 ? turns : turns.slice(0, first)
   const drafts = join((first < 0 ? [] : turns.slice(first)).flatMap((turn) => draft(turn, scope)))
   const instructions = leading.flatMap((turn) => systemParts(turn, scope))
-  const own: JsonObject = Object.assign({}, ...leading.map((turn) => settings(turn, scope) ?? {}))
+  const own: JsonObject = {}
+  for (const turn of leading) assignOwn(own, settings(turn, scope) ?? {})
   const out: Conversation = { contents: [] }
   if (drafts.length === 0 && instructions.length > 0) {
     const at = leading[0]?.at ?? ''

@@ -4,6 +4,7 @@ import { spliceJson } from '../../json/splice.ts'
 import type { CountCodec, TokenCount } from '../count-codec.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { tokensIn } from '../shared/count.ts'
+import { setOwn } from '../shared/own-members.ts'
 import { isObject } from '../shared/reader.ts'
 import { validateRequest } from './complaint.ts'
 import { modelPrefix } from './model-prefix.ts'
@@ -48,7 +49,7 @@ export const count: CountCodec = {
 
   fromGeneration(body, model) {
     const request: JsonObject = {}
-    for (const key of Object.keys(body)) if (!uncounted.has(key)) request[key] = body[key] ?? null
+    for (const key of Object.keys(body)) if (!uncounted.has(key)) setOwn(request, key, body[key] ?? null)
     delete request.generationConfig
     const settings = isObject(body.generationConfig) ? body.generationConfig : {}
     const shown = Object.entries(settings).filter(([key]) => shownSettings.includes(key))
@@ -76,12 +77,14 @@ export const count: CountCodec = {
   stored: ['cachedContent', 'cached_content'],
 
   rename(text, members, asked, model) {
-    let out = text
-    // From the end, so that the places in front of an edit stay where they are.
-    for (const { key, start, end } of [...members].reverse())
-      if (spelt({ [key]: true }, nested) === key)
-        out = out.slice(0, start) + renameIn(out.slice(start, end), asked, model) + out.slice(end)
-    return out
+    const pieces: string[] = []
+    let from = 0
+    for (const { key, start, end } of members) {
+      if (spelt({ [key]: true }, nested) !== key) continue
+      pieces.push(text.slice(from, start), renameIn(text.slice(start, end), asked, model))
+      from = end
+    }
+    return pieces.join('') + text.slice(from)
   },
 }
 

@@ -59,7 +59,13 @@ const byVagueWord: Readonly<Record<string, ErrorKind>> = {
   not_found: 'not_found',
 }
 
-const tooLong = /token count.*exceeds|exceeds the maximum number of tokens|context (length|window)|prompt is too long/i
+const tooLong = /exceeds the maximum number of tokens|context (length|window)|prompt is too long/i
+/** In two steps: as one pattern with `.*` between, each mention of the first would search all of the rest for the second. */
+const saysTooManyTokens = (message: string): boolean =>
+  message.split(/[\r\n]/).some((line) => {
+    const counted = line.search(/token count/i)
+    return counted >= 0 && /exceeds/i.test(line.slice(counted))
+  })
 const spent = /check your plan and billing|per ?day|daily limit|billing/i
 
 export function classifyError(status: number, words: ErrorWords): ErrorKind {
@@ -73,7 +79,8 @@ export function classifyError(status: number, words: ErrorWords): ErrorKind {
     kindOfStatus[real] ??
     lookUp(byVagueWord, words.word?.toLowerCase()) ??
     (real >= 400 && real < 500 ? 'invalid_request' : 'upstream_error')
-  if (kind === 'invalid_request' && tooLong.test(message)) return 'context_length_exceeded'
+  if (kind === 'invalid_request' && (tooLong.test(message) || saysTooManyTokens(message)))
+    return 'context_length_exceeded'
   if (kind === 'invalid_request' && /api key (not valid|expired)/i.test(message)) return 'authentication'
   if (kind === 'not_found' && /\bmodels?\b/i.test(message)) return 'model_not_found'
   // A quota that only a day or a payment renews says so in its text, beside a delay of a minute.

@@ -3,6 +3,7 @@ import type { Citation, Json, JsonObject } from '../ir.ts'
 import { drop, isObject, leftover, putBack, takeArray, takeNumber, takeString, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
+import { TextOffsets } from './text-offsets.ts'
 
 /**
  * Sources of an answer stand beside its content: chunks (the sources), and supports that say which bytes of which part
@@ -16,29 +17,60 @@ export interface Sources {
 }
 
 /** A text of the answer, to turn byte offsets into characters. */
-export type TextAt = (part: number) => string | undefined
+export type TextAt = (part: number) => TextOffsets | undefined
 
-export function decodeSources(fields: JsonObject, textAt: TextAt): Sources {
+/** Characters that the citations of any answer may take. */
+const freeChars = 1 << 20
+/** How often the metadata's own characters may be written out beyond that. */
+const mostCopies = 8
+
+/**
+ * Supports point to sources and texts by number, citations repeat them: a few kilobytes could become gigabytes. What exceeds the
+ * allowance stays as it is, and is reported.
+ */
+export class CitationAllowance {
+  #left = freeChars
+
+  /** Adds what metadata of so many characters allows. */
+  grant(chars: number): void {
+    this.#left += mostCopies * chars
+  }
+
+  /** Takes characters from the allowance, if it has as many. */
+  take(chars: number): boolean {
+    if (chars > this.#left) return false
+    this.#left -= chars
+    return true
+  }
+}
+
+export function decodeSources(fields: JsonObject, textAt: TextAt, allowance = new CitationAllowance()): Sources {
   const of = new Map<number, Citation[]>()
   const add = (part: number, citation: Citation): void => {
     const list = of.get(part)
     if (list === undefined) of.set(part, [citation])
     else list.push(citation)
   }
-  decodeGrounding(fields, textAt, add)
+  decodeGrounding(fields, textAt, allowance, add)
   decodeRecitations(fields, textAt, add)
   return { of }
 }
 
-function decodeGrounding(fields: JsonObject, textAt: TextAt, add: (part: number, citation: Citation) => void): void {
+function decodeGrounding(
+  fields: JsonObject,
+  textAt: TextAt,
+  allowance: CitationAllowance,
+  add: (part: number, citation: Citation) => void,
+): void {
   if (!isObject(fields.groundingMetadata)) return
   const meta = unread(fields.groundingMetadata)
   const chunks = takeArray(meta, 'groundingChunks') ?? []
+  const sources = createSourceReader(chunks, allowance)
   const supports = takeArray(meta, 'groundingSupports') ?? []
   const used = new Set<number>()
   const kept: Json[] = []
   for (const support of supports) {
-    const citations = isObject(support) ? decodeSupport(support, chunks, textAt) : undefined
+    const citations = isObject(support) ? decodeSupport(support, sources, textAt) : undefined
     if (citations === undefined) {
       kept.push(support)
       continue
@@ -57,15 +89,49 @@ function decodeGrounding(fields: JsonObject, textAt: TextAt, add: (part: number,
   else fields.groundingMetadata = rest
 }
 
+/** What a chunk becomes; read once, for supports can name it any number of times. */
+interface SourceReader {
+  /** Undefined for what is no source. */
+  at(index: Json): Citation | undefined
+  /** Whether the citations of a support are within the allowance. */
+  mayCite(support: JsonObject, indices: readonly Json[]): boolean
+}
+
+function createSourceReader(chunks: readonly Json[], allowance: CitationAllowance): SourceReader {
+  const known = new Map<number, { citation: Citation; chars: number } | undefined>()
+
+  function read(index: Json): { citation: Citation; chars: number } | undefined {
+    if (typeof index !== 'number') return undefined
+    if (!known.has(index)) {
+      const chunk = chunks[index]
+      const chars = isObject(chunk) && leftover(chunk) !== undefined ? JSON.stringify(chunk).length : 0
+      allowance.grant(chars)
+      known.set(index, isObject(chunk) && chars > 0 ? { citation: decodeChunk(chunk), chars } : undefined)
+    }
+    return known.get(index)
+  }
+
+  return {
+    at: (index) => read(index)?.citation,
+    mayCite(support, indices) {
+      const own = JSON.stringify(support).length
+      allowance.grant(own)
+      let chars = own * indices.length
+      for (const index of indices) chars += read(index)?.chars ?? 0
+      return allowance.take(chars)
+    },
+  }
+}
+
 function decodeSupport(
   support: JsonObject,
-  chunks: readonly Json[],
+  sources: SourceReader,
   textAt: TextAt,
 ): { part: number; chunk: number; citation: Citation }[] | undefined {
   const fields = unread(support)
   const segment = isObject(fields.segment) ? unread(fields.segment) : undefined
   const indices = takeArray(fields, 'groundingChunkIndices') ?? []
-  if (segment === undefined || indices.length === 0) return undefined
+  if (segment === undefined || indices.length === 0 || !sources.mayCite(support, indices)) return undefined
   const scores = takeArray(fields, 'confidenceScores')
   drop(fields, 'segment')
   const part = takeNumber(segment, 'partIndex') ?? 0
@@ -78,12 +144,12 @@ function decodeSupport(
   if (rest !== undefined) putBack(fields, 'segment', rest)
   const out: { part: number; chunk: number; citation: Citation }[] = []
   for (const [position, index] of indices.entries()) {
-    const chunk = typeof index === 'number' ? chunks[index] : undefined
-    if (typeof index !== 'number' || !isObject(chunk) || leftover(chunk) === undefined) return undefined
-    const citation = decodeChunk(chunk)
+    const source = sources.at(index)
+    if (typeof index !== 'number' || source === undefined) return undefined
+    const citation = { ...source }
     put(citation, 'text', cited)
-    if (start !== undefined) citation.start = charOf(text, start)
-    if (end !== undefined) citation.end = charOf(text, end)
+    if (start !== undefined) citation.start = text.charAt(start)
+    if (end !== undefined) citation.end = text.charAt(end)
     const own: JsonObject = { ...citation.extra?.gemini, ...leftover(fields) }
     const score = scores?.[position]
     if (score !== undefined) own.confidenceScore = score
@@ -124,8 +190,8 @@ function decodeRecitations(fields: JsonObject, textAt: TextAt, add: (part: numbe
     put(citation, 'title', takeString(inner, 'title'))
     const end = takeNumber(inner, 'endIndex')
     const start = takeNumber(inner, 'startIndex') ?? (end === undefined ? undefined : 0)
-    if (start !== undefined) citation.start = charOf(text, start)
-    if (end !== undefined) citation.end = charOf(text, end)
+    if (start !== undefined) citation.start = text.charAt(start)
+    if (end !== undefined) citation.end = text.charAt(end)
     citation.extra = { gemini: { recitation: leftover(inner) ?? {} } }
     add(0, citation)
   }
@@ -147,7 +213,8 @@ export function encodeSources(
   const keys = new Map<string, number>(chunks.map((chunk, index) => [keyOf(chunk), index]))
   const segments = new Map<string, JsonObject>()
   const recitations: JsonObject[] = []
-  for (const { part, text, citations, at } of cited)
+  for (const { part, text, citations, at } of cited) {
+    const offsets = new TextOffsets(text)
     for (const citation of citations) {
       const { url, title, text: quote, start, end, extra, ...rest } = citation
       rest satisfies Nothing
@@ -157,8 +224,8 @@ export function encodeSources(
           loss(at, 'a citation here has an address, a title, a text and a place', 'approximated', 'note'),
         )
       const range: JsonObject = {}
-      if (start !== undefined && start > 0) range.startIndex = byteOf(text, start)
-      if (end !== undefined) range.endIndex = byteOf(text, end)
+      if (start !== undefined && start > 0) range.startIndex = offsets.byteAt(start)
+      if (end !== undefined) range.endIndex = offsets.byteAt(end)
       if (isObject(own?.recitation)) {
         const source: JsonObject = { ...own.recitation, ...range }
         put(source, 'uri', url)
@@ -183,6 +250,7 @@ export function encodeSources(
       put(segment, 'text', quote)
       addSupport(segment, index, score, beside, segments, supports)
     }
+  }
   if (chunks.length > 0) meta.groundingChunks = chunks
   if (supports.length > before) meta.groundingSupports = supports
   if (Object.keys(meta).length > 0) out.groundingMetadata = meta
@@ -215,7 +283,8 @@ function addSupport(
   }
   ;(support.groundingChunkIndices as Json[]).push(chunk)
   if (score !== undefined)
-    support.confidenceScores = [...(Array.isArray(support.confidenceScores) ? support.confidenceScores : []), score]
+    if (Array.isArray(support.confidenceScores)) support.confidenceScores.push(score)
+    else support.confidenceScores = [score]
 }
 
 /** Two chunks of the same key are the same source. */
@@ -233,19 +302,3 @@ function encodeChunk(url: string | undefined, title: string | undefined, kind: J
   if (Object.keys(source).length === 0) return undefined
   return { ...kind, [name]: source }
 }
-
-const encoder = new TextEncoder()
-
-/** The character at a byte offset of the text's UTF-8. */
-function charOf(text: string, bytes: number): number {
-  let left = bytes
-  let index = 0
-  while (left > 0 && index < text.length) {
-    const code = text.codePointAt(index) as number
-    left -= code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
-    index += code < 0x10000 ? 1 : 2
-  }
-  return index
-}
-
-const byteOf = (text: string, chars: number): number => encoder.encode(text.slice(0, chars)).length

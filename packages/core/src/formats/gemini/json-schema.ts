@@ -1,6 +1,8 @@
 import type { Json, JsonObject } from '../ir.ts'
 import { mapInner, sameOr } from '../shared/json-schema.ts'
+import { setOwn } from '../shared/own-members.ts'
 import { isObject } from '../shared/reader.ts'
+import { SchemaGraph } from '../shared/schema-graph.ts'
 import { type LoweredSchema, lowerSchema, type SchemaDialect } from '../shared/schema-lowering.ts'
 import { respell } from './spelling.ts'
 
@@ -64,7 +66,7 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
         out.examples = [value]
         break
       default:
-        out[key] = counts.has(key) && typeof value === 'string' && value !== '' ? Number(value) : value
+        setOwn(out, key, counts.has(key) && typeof value === 'string' && value !== '' ? Number(value) : value)
     }
   }
   if (nullable && name === undefined) {
@@ -77,7 +79,7 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
 const deepen = (value: Json): Json => (isObject(value) ? fromOpenApi(value) : value)
 const mapValues = (object: JsonObject, change: (value: Json) => Json): JsonObject => {
   const out: JsonObject = {}
-  for (const key of Object.keys(object)) out[key] = change(object[key] ?? null)
+  for (const key of Object.keys(object)) setOwn(out, key, change(object[key] ?? null))
   return out
 }
 
@@ -138,7 +140,7 @@ export function toOpenApi(schema: JsonObject): JsonObject | undefined {
         const property = value[name]
         const lowered = isObject(property) ? toOpenApi(property) : undefined
         if (lowered === undefined) return undefined
-        inner[name] = lowered
+        setOwn(inner, name, lowered)
       }
       out.properties = inner
     } else if (key === 'items' && isObject(value)) {
@@ -183,4 +185,5 @@ const jsonSchema: SchemaDialect = {
 }
 
 /** A schema of another dialect, in words that Google's servers know where there are some. */
-export const lowerToGoogle = (schema: JsonObject): LoweredSchema => lowerSchema(schema, jsonSchema)
+export const lowerToGoogle = (schema: JsonObject, at: string): LoweredSchema =>
+  lowerSchema(new SchemaGraph(schema, at), jsonSchema)

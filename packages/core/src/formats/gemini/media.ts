@@ -118,8 +118,7 @@ export function encodeMedia(
     case 'text':
       return wrap('inlineData', { mimeType: 'text/plain', data: toBase64(source.text) })
     case 'url': {
-      const dataUrl = /^data:([^;,]*)[^,]*,/.exec(source.url)
-      if (dataUrl !== null) {
+      if (source.url.startsWith('data:') && source.url.includes(',')) {
         report.add(loss(at, 'data of this kind cannot be sent; it was left out', 'unsupported', severity))
         return undefined
       }

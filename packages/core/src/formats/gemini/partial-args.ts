@@ -1,4 +1,6 @@
+import { GatewayError } from '../../errors.ts'
 import type { Json, JsonObject } from '../ir.ts'
+import { setOwn } from '../shared/own-members.ts'
 import { isObject } from '../shared/reader.ts'
 
 /**
@@ -15,12 +17,13 @@ export interface PartialCall {
 
 export function startPartialCall(part: JsonObject): PartialCall {
   const args: JsonObject = {}
+  const gaps: Gaps = { left: mostGaps }
   return {
     part,
     add(pieces) {
       for (const piece of Array.isArray(pieces) ? pieces : [])
         if (isObject(piece) && typeof piece.jsonPath === 'string')
-          place(args, stepsOf(piece.jsonPath), pieceValue(piece))
+          place(args, stepsOf(piece.jsonPath), pieceValue(piece), gaps)
     },
     whole() {
       const call = isObject(part.functionCall) ? { ...part.functionCall } : {}
@@ -41,35 +44,76 @@ function pieceValue(piece: JsonObject): Json {
 
 type Step = string | number
 
-/** The steps of a path: `$.items[0].name`, `$['odd key']`. */
+/** Levels that whatever walks the arguments can take. */
+const mostLevels = 1000
+
+/** The steps of a path: `$.items[0].name`, `$['odd key']`. Each character is looked at once. */
 function stepsOf(path: string): Step[] {
   const steps: Step[] = []
-  for (const [, name, index, quoted] of path.matchAll(/\.([^.[\]]+)|\[(\d+)\]|\[['"](.*?)['"]\]/g)) {
-    if (index !== undefined) steps.push(Number(index))
-    else steps.push(name ?? quoted ?? '')
+  let at = 0
+  while (at < path.length && steps.length <= mostLevels) {
+    const end = path[at] === '.' ? readName(path, at, steps) : path[at] === '[' ? readIndex(path, at, steps) : at
+    // What is no step says nothing.
+    at = end > at ? end : at + 1
   }
   return steps
 }
 
-/** Items beyond this are no arguments that a model wrote one by one. */
-const mostItems = 100_000
+/** Reads `.name`. Returns where it ends; `at` if there is no name. */
+function readName(path: string, at: number, steps: Step[]): number {
+  let end = at + 1
+  while (end < path.length && path[end] !== '.' && path[end] !== '[' && path[end] !== ']') end++
+  if (end === at + 1) return at
+  steps.push(path.slice(at + 1, end))
+  return end
+}
 
-function place(root: JsonObject, steps: readonly Step[], value: Json): void {
+/** Reads `[0]` or `['odd key']`. Returns where it ends: the path's end for one that never closes, `at` for what is neither. */
+function readIndex(path: string, at: number, steps: Step[]): number {
+  const first = path[at + 1]
+  if (first === "'" || first === '"') {
+    for (let end = at + 2; end + 1 < path.length; end++)
+      if ((path[end] === "'" || path[end] === '"') && path[end + 1] === ']') {
+        steps.push(path.slice(at + 2, end))
+        return end + 2
+      }
+    return path.length
+  }
+  let end = at + 1
+  while (path.charCodeAt(end) >= 48 && path.charCodeAt(end) <= 57) end++
+  if (end === at + 1 || path[end] !== ']') return at
+  steps.push(Number(path.slice(at + 1, end)))
+  return end + 1
+}
+
+/** Items that a call's arguments may skip in all: a model writes them one by one. */
+const mostGaps = 100_000
+interface Gaps {
+  left: number
+}
+
+function place(root: JsonObject, steps: readonly Step[], value: Json, gaps: Gaps): void {
   let node: Json = root
+  if (steps.length > mostLevels) throw unreadable('nest too deep')
   for (const [position, step] of steps.entries()) {
     const last = position === steps.length - 1
     const next: Json = typeof steps[position + 1] === 'number' ? [] : {}
-    if (Array.isArray(node) && typeof step === 'number' && step <= mostItems) {
-      while (node.length < step) node.push(null)
+    if (Array.isArray(node) && typeof step === 'number') {
+      if (step - node.length > gaps.left) throw unreadable('skip too many items of a list')
+      for (; node.length < step; gaps.left--) node.push(null)
       if (last) node[step] = joined(node[step], value)
       else node = node[step] = descend(node[step], next)
-    } else if (isObject(node) && typeof step === 'string' && step !== '__proto__') {
+    } else if (isObject(node) && typeof step === 'string') {
       const known: Json | undefined = Object.hasOwn(node, step) ? node[step] : undefined
-      if (last) node[step] = joined(known, value)
-      else node = node[step] = descend(known, next)
+      const own: Json = last ? joined(known, value) : descend(known, next)
+      setOwn(node, step, own)
+      node = own
     } else return
   }
 }
+
+const unreadable = (why: string): GatewayError =>
+  new GatewayError('upstream_bad_response', `The upstream sent a call with arguments that ${why}.`)
 
 const descend = (known: Json | undefined, fresh: Json): Json =>
   Array.isArray(known) || isObject(known) ? known : fresh

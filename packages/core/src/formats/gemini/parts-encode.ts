@@ -1,5 +1,6 @@
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, Part, ReasoningPart, TextPart, ToolCallPart } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
@@ -8,7 +9,7 @@ import { inputObject } from '../shared/tool-input.ts'
 import { reportCache } from './cache.ts'
 import { isMinted } from './call-ids.ts'
 import { encodeMedia } from './media.ts'
-import { signed, thoughtSignature, writeSignature } from './signature.ts'
+import { type SignedKind, signed, thoughtSignature, writeSignature } from './signature.ts'
 import { encodeResult, nameOfPart, type ResultScope } from './tool-result.ts'
 
 /** To a client foreign seals are shown, in their wrapping; from Google's own models they are withheld. */
@@ -19,13 +20,13 @@ export function encodeParts(parts: readonly Part[], scope: EncodeScope): JsonObj
   const out: JsonObject[] = []
   const moved: JsonObject[] = []
   /** Signatures that came before the part they belong to: other dialects keep reasoning in front. */
-  const early: { kind: 'text' | 'empty' | 'media'; signature: string; at: string }[] = []
+  const early: EarlySignature[] = []
   for (const part of parts) {
     reportHints(part, scope)
     if (part.type === 'tool-result') {
       const result = encodeResult(part, scope)
       out.push({ functionResponse: result.response })
-      moved.push(...result.moved)
+      append(moved, result.moved)
       continue
     }
     const mark = part.type === 'reasoning' ? signed(part) : undefined
@@ -40,15 +41,37 @@ export function encodeParts(parts: readonly Part[], scope: EncodeScope): JsonObj
     else if (before !== undefined && takes(before, mark.kind)) before.thoughtSignature = mark.signature
     else early.push({ ...mark, at: part.at ?? '' })
   }
+  return [...(early.length === 0 ? out : placeEarly(early, out, scope)), ...moved]
+}
+
+/** The parts with the signatures that came before the part they belong to. */
+function placeEarly(early: readonly EarlySignature[], parts: JsonObject[], scope: EncodeScope): JsonObject[] {
+  // A part that takes no signature never will: each kind's search goes on where it ended before.
+  const search = { text: parts.length - 1, empty: parts.length - 1, media: parts.length - 1 }
+  const behind = new Map<JsonObject, JsonObject[]>()
+  const last: JsonObject[] = []
   for (const { kind, signature, at } of early) {
-    const home = out.findLast((part) => takes(part, kind))
-    if (home !== undefined && kind === 'empty')
-      out.splice(out.indexOf(home) + 1, 0, { text: '', thoughtSignature: signature })
-    else if (home !== undefined) home.thoughtSignature = signature
-    else if (kind !== 'media') out.push({ text: '', thoughtSignature: signature })
+    let home = parts[search[kind]]
+    while (home !== undefined && !takes(home, kind)) home = parts[--search[kind]]
+    const empty = { text: '', thoughtSignature: signature }
+    if (home !== undefined && kind === 'empty') {
+      const others = behind.get(home)
+      if (others === undefined) behind.set(home, [empty])
+      else others.push(empty)
+    } else if (home !== undefined) home.thoughtSignature = signature
+    else if (kind !== 'media') last.push(empty)
     else scope.context.report.add(loss(at, 'the picture that this signature belongs to is gone', 'unsupported', 'note'))
   }
-  return [...out, ...moved]
+  // The last one of several stands next to its part.
+  const placed = parts.flatMap((part) => [part, ...(behind.get(part)?.reverse() ?? [])])
+  return [...placed, ...last]
+}
+
+interface EarlySignature {
+  readonly kind: SignedKind
+  readonly signature: string
+  /** JSON Pointer to the part that held it. */
+  readonly at: string
 }
 
 function takes(part: JsonObject, kind: 'text' | 'empty' | 'media'): boolean {

@@ -1,5 +1,6 @@
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Output, Sampling } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import {
   drop,
   dropNulls,
@@ -40,7 +41,7 @@ export function decodeRequest(body: JsonObject, _context: CodecContext): ModelRe
   }
   const system = decodeSystem(takeAny(fields, 'systemInstruction'), placeOf(body, 'systemInstruction'))
   if (system !== undefined) request.turns.push(system)
-  request.turns.push(...decodeContents(takeAny(fields, 'contents'), placeOf(body, 'contents')))
+  append(request.turns, decodeContents(takeAny(fields, 'contents'), placeOf(body, 'contents')))
   put(request, 'tools', decodeTools(fields, body))
   const config = takeObject(fields, 'generationConfig')
   if (config !== undefined) decodeGeneration(config, fields, request)

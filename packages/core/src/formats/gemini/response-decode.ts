@@ -9,6 +9,7 @@ import { decodeSources } from './grounding.ts'
 import { decodeLogprobs } from './logprobs.ts'
 import { decodePart, type PartScope } from './parts-decode.ts'
 import { respell } from './spelling.ts'
+import { TextOffsets } from './text-offsets.ts'
 import { decodeUsage, tierIn } from './usage.ts'
 
 /** Takes whatever servers send, as far as it goes. An `error` in a 200 is an error; so is an answer without a candidate or a reason. */
@@ -72,14 +73,15 @@ export function takeBlock(fields: Unread): Choice | undefined {
 
 /** Ids for calls that came without one, and the asker's free-text tools. */
 export function answerScope(context: ExchangeContext): PartScope {
-  const calls: { id: string; name: string }[] = []
+  /** The id of the first call of each name. */
+  const calls = new Map<string, string>()
   return {
     callId(id, name) {
-      const call = { id: id ?? context.newId('call_'), name }
-      calls.push(call)
-      return call.id
+      const made = id ?? context.newId('call_')
+      if (!calls.has(name)) calls.set(name, made)
+      return made
     },
-    responseId: (id, name) => id ?? calls.find((call) => call.name === name)?.id ?? '',
+    responseId: (id, name) => id ?? calls.get(name) ?? '',
     request: context.request,
   }
 }
@@ -100,11 +102,18 @@ function decodeCandidate(candidate: JsonObject, index: number, context: Exchange
     const decoded = decodePart(part, `/candidates/${index}/content/parts/${position}`, position, scope)
     for (const one of decoded) if (one.type === 'text' && one.text !== '') texts.set(position, one)
     // A text that says nothing is how streams and thinkers fill up.
-    parts.push(...decoded.filter((one) => one.type !== 'text' || one.text !== '' || one.extra !== undefined))
+    for (const one of decoded) if (one.type !== 'text' || one.text !== '' || one.extra !== undefined) parts.push(one)
   }
   // A source that names no part means the first; thoughts may stand before the first text.
   const home = (part: number) => texts.get(part) ?? (part === 0 ? texts.values().next().value : undefined)
-  const { of } = decodeSources(fields, (part) => home(part)?.text)
+  const offsets = new Map<TextPart, TextOffsets>()
+  const { of } = decodeSources(fields, (part) => {
+    const cited = home(part)
+    if (cited === undefined) return undefined
+    const known = offsets.get(cited) ?? new TextOffsets(cited.text)
+    offsets.set(cited, known)
+    return known
+  })
   for (const [position, citations] of of) {
     const part = home(position)
     if (part !== undefined) part.citations = [...(part.citations ?? []), ...citations]

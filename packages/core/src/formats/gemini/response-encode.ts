@@ -105,11 +105,12 @@ function citedIn(
   wire: readonly JsonObject[],
 ): { part: number; text: string; citations: readonly Citation[]; at: string }[] {
   const out: { part: number; text: string; citations: readonly Citation[]; at: string }[] = []
+  const nextText = createTextFinder(wire)
   let from = 0
   let first: number | undefined
   for (const part of parts) {
     if (part.type !== 'text') continue
-    const place = wire.findIndex((one, index) => index >= from && one.text === part.text && one.thought !== true)
+    const place = nextText(part.text, from)
     if (place >= 0) from = place + 1
     first ??= place
     if (part.citations !== undefined && part.citations.length > 0)
@@ -122,4 +123,21 @@ function citedIn(
       })
   }
   return out
+}
+
+/** Finds the first part with a text from a place on; -1 if there is none. The places asked for never decrease. */
+function createTextFinder(wire: readonly JsonObject[]): (text: string, from: number) => number {
+  const places = new Map<string, { readonly all: number[]; next: number }>()
+  for (const [index, { text, thought }] of wire.entries()) {
+    if (typeof text !== 'string' || thought === true) continue
+    const known = places.get(text)
+    if (known === undefined) places.set(text, { all: [index], next: 0 })
+    else known.all.push(index)
+  }
+  return (text, from) => {
+    const found = places.get(text)
+    if (found === undefined) return -1
+    while ((found.all[found.next] ?? from) < from) found.next++
+    return found.all[found.next] ?? -1
+  }
 }

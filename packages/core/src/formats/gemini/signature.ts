@@ -1,3 +1,4 @@
+import { withoutPadding } from '../../base64.ts'
 import type { ReasoningPart, Sealed } from '../ir.ts'
 import { readSeal, sealPrefix, sealPrefixBase64, writeSeal } from '../shared/seals.ts'
 
@@ -24,7 +25,7 @@ export function toBase64(text: string): string {
 
 function fromBase64(text: string): string | undefined {
   try {
-    const binary = atob(text.replace(/[-_]/g, (sign) => urlSafe[sign] ?? sign).replace(/=+$/, ''))
+    const binary = atob(withoutPadding(text).replace(/[-_]/g, (sign) => urlSafe[sign] ?? sign))
     return new TextDecoder().decode(Uint8Array.from(binary, (char) => char.charCodeAt(0)))
   } catch {
     return undefined

@@ -1,15 +1,17 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Json, JsonObject, ModelEvent, Part, ReasoningPart, TextPart } from '../ir.ts'
-import { GrowingText } from '../shared/growing-text.ts'
+import { append } from '../shared/append.ts'
+import { setOwn } from '../shared/own-members.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { decodeFinish, finishWord } from './finish.ts'
-import { decodeSources } from './grounding.ts'
+import { CitationAllowance, decodeSources } from './grounding.ts'
 import { joinLogprobs } from './logprobs.ts'
 import { type PartialCall, startPartialCall } from './partial-args.ts'
 import { decodePart } from './parts-decode.ts'
 import { answerScope, takeLogprobs } from './response-decode.ts'
 import { signed } from './signature.ts'
 import { respelled } from './spelling.ts'
+import { TextOffsets } from './text-offsets.ts'
 
 /** One candidate of a stream, chunk by chunk. */
 export interface CandidateDecoder {
@@ -32,7 +34,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
   /** The text or the thought that still grows. */
   let open: { type: 'text' | 'reasoning'; part: number } | undefined
   /** The text said last, all of it: sources name their place in it. */
-  let text = new GrowingText()
+  let text = new TextOffsets()
   let partial: PartialCall | undefined
   let held: ReasoningPart[] = []
   let reason: Json | undefined
@@ -42,6 +44,9 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
   /** Log probabilities of chunks without text. */
   let loose: JsonObject | undefined
   const extra: JsonObject = {}
+  /** Lists and objects in it that were made here. */
+  const merged = new WeakSet<object>()
+  const allowance = new CitationAllowance()
 
   function start(value: Part): number {
     out.push({ type: 'part-start', choice: index, part: next, value })
@@ -58,7 +63,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     if (open?.type !== type) {
       close()
       open = { type, part: start(value) }
-      if (type === 'text') text = new GrowingText()
+      if (type === 'text') text = new TextOffsets()
     }
     return open.part
   }
@@ -174,7 +179,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     if (fields.groundingMetadata === undefined && fields.citationMetadata === undefined) return
     const current = open?.type === 'text' ? open.part : undefined
     // In a stream all of the text so far is one part.
-    const { of } = decodeSources(fields, () => (current === undefined ? undefined : text.toString()))
+    const { of } = decodeSources(fields, () => (current === undefined ? undefined : text), allowance)
     for (const citations of of.values())
       for (const citation of citations)
         if (current !== undefined)
@@ -196,7 +201,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
       if (typeof fields.finishMessage === 'string') message = fields.finishMessage
       cite(fields)
       const rest = fieldsBeside(fields, candidateFields)
-      if (rest !== undefined) merge(extra, rest)
+      if (rest !== undefined) merge(extra, rest, merged)
       const [only] = parts
       plain = logprobs === undefined && rest === undefined && parts.length === 1 && isObject(only) && isPlain(only)
     },
@@ -238,17 +243,30 @@ function isPlain(part: JsonObject): part is { text: string; thought?: boolean } 
 const speaks = (part: Json): boolean =>
   isObject(part) && typeof part.text === 'string' && part.text !== '' && part.thought !== true
 
-/** Later chunks add to what earlier ones said: lists grow, texts and numbers are replaced. */
-function merge(into: JsonObject, later: JsonObject): void {
+/**
+ * Later chunks add to what earlier ones said: lists grow, texts and numbers are replaced.
+ *
+ * @param merged lists and objects made here, which grow in place: a copy for each chunk would take quadratic time
+ */
+function merge(into: JsonObject, later: JsonObject, merged: WeakSet<object>): void {
   for (const key of Object.keys(later)) {
-    const before = into[key]
+    const before = Object.hasOwn(into, key) ? into[key] : undefined
     const value = later[key] ?? null
     if (isObject(before) && isObject(value)) {
-      const both = { ...before }
-      merge(both, value)
-      into[key] = both
-    } else
-      into[key] =
-        Array.isArray(before) && Array.isArray(value) && key.startsWith('grounding') ? [...before, ...value] : value
+      const both = ownCopy(before, merged, () => ({ ...before }))
+      merge(both, value, merged)
+      setOwn(into, key, both)
+    } else if (Array.isArray(before) && Array.isArray(value) && key.startsWith('grounding')) {
+      const both = ownCopy(before, merged, () => [...before])
+      append(both, value)
+      setOwn(into, key, both)
+    } else setOwn(into, key, value)
   }
+}
+
+function ownCopy<T extends object>(value: T, merged: WeakSet<object>, copy: () => T): T {
+  if (merged.has(value)) return value
+  const made = copy()
+  merged.add(made)
+  return made
 }

@@ -1,6 +1,7 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
+import { setOwn } from '../shared/own-members.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { type RunningUsage, TextMould } from '../shared/text-mould.ts'
@@ -57,9 +58,9 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const fresh: JsonObject = {}
     for (const key of Object.keys(rest)) {
       const value = rest[key] as Json
-      if (value === top[key] || (key in top && JSON.stringify(value) === JSON.stringify(top[key]))) continue
-      fresh[key] = value
-      top[key] = value
+      if (Object.hasOwn(top, key) && JSON.stringify(value) === JSON.stringify(top[key])) continue
+      setOwn(fresh, key, value)
+      setOwn(top, key, value)
     }
     if (started && Object.keys(fresh).length > 0) out.push({ type: 'native', format: 'gemini', value: fresh })
   }

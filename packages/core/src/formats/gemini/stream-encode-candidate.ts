@@ -1,5 +1,6 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Extra, Finish, Json, JsonObject, MediaPart, Part, Sealed } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { GrowingText } from '../shared/growing-text.ts'
 import { quoted } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
@@ -123,7 +124,7 @@ export function createCandidateEncoder(
       open.set(number, part)
       if (value.type === 'tool-call') part.text.add(value.input)
       else if ('text' in value) write(part, value.text, undefined)
-      if (value.type === 'text') part.citations.push(...(value.citations ?? []))
+      if (value.type === 'text') append(part.citations, value.citations ?? [])
     },
     delta(number, delta) {
       const part = open.get(number)

@@ -2,6 +2,7 @@ import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
+import { assignOwn } from '../shared/own-members.ts'
 import { inWords } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
@@ -73,7 +74,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         const { type: _, id, model, created: _created, serviceTier, extra, ...rest } = event
         rest satisfies Nothing
         const own = ownExtra(extra, 'gemini', '', context.report)
-        if (own !== undefined && Object.keys(own).length > 0) beside = own
+        if (own !== undefined && Object.keys(own).length > 0) beside = { ...own }
         tier = serviceTier
         start(id, model)
         return
@@ -102,7 +103,10 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         return
       case 'native':
         if (event.format === 'gemini') {
-          if (Object.keys(event.value).length > 0) beside = { ...beside, ...event.value }
+          if (Object.keys(event.value).length > 0) {
+            beside ??= {}
+            assignOwn(beside, event.value)
+          }
         } else
           context.report.add(
             loss(

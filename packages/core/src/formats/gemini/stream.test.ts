@@ -123,7 +123,7 @@ describe('a stream from upstream', () => {
         piece('$.list[0].n', { numberValue: 1 }),
         piece("$.list[1]['odd key']", { boolValue: true }),
         piece('$.none', { nullValue: 'NULL_VALUE' }),
-        piece('$.__proto__.x', { stringValue: 'evil' }),
+        piece('$.__proto__.x', { stringValue: 'own' }),
         chunk([{ functionCall: {} }], { finishReason: 'STOP' }),
       ),
     ).toEqual([
@@ -131,7 +131,7 @@ describe('a stream from upstream', () => {
         type: 'tool-call',
         id: 'call_1',
         name: 'f',
-        input: '{"city":"New York","list":[{"n":1},{"odd key":true}],"none":null}',
+        input: '{"city":"New York","list":[{"n":1},{"odd key":true}],"none":null,"__proto__":{"x":"own"}}',
         seal: { issuer: 'gemini', data: 'S' },
       },
     ])

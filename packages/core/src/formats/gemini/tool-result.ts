@@ -1,5 +1,6 @@
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, Part, ToolResultPart } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { objectIn } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, leftover, takeArray, takeString, type Unread } from '../shared/reader.ts'
@@ -30,7 +31,7 @@ export function decodeResult(
     if (isError) part.isError = true
     if (text !== '') part.parts.push({ type: 'text', text, at: pointer(at, 'response') })
   }
-  part.parts.push(...decodeInner(fields, pointer(at, spelt(source, 'parts'))))
+  append(part.parts, decodeInner(fields, pointer(at, spelt(source, 'parts'))))
   const rest = leftover(fields)
   if (rest !== undefined) part.extra = { gemini: rest }
   return part

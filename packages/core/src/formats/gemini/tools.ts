@@ -193,7 +193,7 @@ export function writeSchema(
   isOwn: boolean,
   context: CodecContext,
 ): void {
-  const lowered = isOwn ? { schema, unkept: [] } : lowerToGoogle(schema)
+  const lowered = isOwn ? { schema, unkept: [] } : lowerToGoogle(schema, at)
   const subset = toOpenApi(lowered.schema)
   if (subset !== undefined) {
     out[subsetKey] = subset

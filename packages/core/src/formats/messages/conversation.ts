@@ -117,7 +117,7 @@ function encodeParts(
   context: BlockContext,
 ): JsonObject[] {
   const blocks: JsonObject[] = []
-  for (const part of parts) blocks.push(...encodePart(part, role, context))
+  for (const part of parts) append(blocks, encodePart(part, role, context))
   const last = blocks.at(-1)
   // A mark on a whole turn stands on its last block here.
   if (last === undefined) reportCache(turn, context)
@@ -145,7 +145,7 @@ function place(drafts: Draft[], context: BlockContext): Draft[] {
       continue
     }
     if (held.length > 0 && next.role === 'assistant') {
-      out.push(...held.map((late) => asUser(late, context)))
+      for (const late of held) out.push(asUser(late, context))
       held = []
     }
     out.push(next)
@@ -154,7 +154,7 @@ function place(drafts: Draft[], context: BlockContext): Draft[] {
         context.report.add(
           loss(at, 'a system message may only follow a user message: it is put behind the next one', 'moved', 'note'),
         )
-      out.push(...held)
+      append(out, held)
       held = []
     }
   }

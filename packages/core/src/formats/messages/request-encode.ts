@@ -59,7 +59,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   const setting = { maxTokens, forced, brokenLoop: conversation.brokenLoop }
   const thinks = encodeThinking(request, out, traits, setting, context)
   encodeSampling(sampling, out, traits, thinks, tell)
-  if (output !== undefined) encodeOutput(output, out, traits, isWrittenIn(request, fieldPointers), tell)
+  if (output !== undefined) encodeOutput(output, out, request, traits, tell)
   // Some formats ask for the number of alternatives in a field of its own.
   if ((output?.logprobs ?? 0) > 0 && at?.['output.topLogprobs'] !== undefined)
     tell('output.topLogprobs', 'messages gives no log probabilities')
@@ -158,11 +158,11 @@ export function encodeRandomness(
   put(out, 'top_k', topK)
 }
 
-function encodeOutput(output: Output, out: JsonObject, traits: ModelTraits, isOwn: boolean, tell: Tell): void {
+function encodeOutput(output: Output, out: JsonObject, request: ModelRequest, traits: ModelTraits, tell: Tell): void {
   // Usage always comes.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
-  if (format?.type === 'json') encodeFormat(format, out, traits, isOwn, tell)
+  if (format?.type === 'json') encodeFormat(format, out, request, traits, tell)
   const other = modalities?.filter((modality) => modality !== 'text') ?? []
   if (other.length > 0) tell('output.modalities', `the model answers in text, not in ${other.join(', ')}`)
   if (audio !== undefined) tell('output.audio', 'the model does not speak')
@@ -173,8 +173,8 @@ function encodeOutput(output: Output, out: JsonObject, traits: ModelTraits, isOw
 function encodeFormat(
   format: Extract<NonNullable<Output['format']>, { type: 'json' }>,
   out: JsonObject,
+  request: ModelRequest,
   traits: ModelTraits,
-  isOwn: boolean,
   tell: Tell,
 ): void {
   const { type: _, schema, name, description, strict, ...rest } = format
@@ -191,7 +191,9 @@ function encodeFormat(
     if (value !== undefined) tell(`output.format.${key}`, `a schema has no ${key} in messages`, 'approximated', 'note')
   if (strict === false)
     tell('output.format.strict', 'messages always holds an answer to its schema', 'approximated', 'note')
-  const sent = isOwn ? schema : lowerFormat(schema, tell)
+  const sent = isWrittenIn(request, fieldPointers)
+    ? schema
+    : lowerFormat(schema, fieldPointer('output.format', request.at, undefined), tell)
   if (sent === undefined) return
   const config = isObject(out.output_config) ? out.output_config : {}
   const kept = isObject(config.format) ? config.format : undefined
@@ -199,8 +201,8 @@ function encodeFormat(
 }
 
 /** A schema of another dialect in Anthropic's, which refuses what it does not enforce. */
-function lowerFormat(schema: JsonObject, tell: Tell): JsonObject | undefined {
-  const { schema: lowered, unkept, changed, circular } = lowerOutputSchema(schema)
+function lowerFormat(schema: JsonObject, at: string, tell: Tell): JsonObject | undefined {
+  const { schema: lowered, unkept, changed, circular } = lowerOutputSchema(schema, at)
   if (circular) {
     tell('output.format', 'messages takes no schema that refers to itself: it is not sent')
     return undefined

@@ -1,6 +1,7 @@
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, JsonObject, ModelEvent, Part, ToolCallPart } from '../ir.ts'
 import { innerJson } from '../shared/json-text.ts'
+import { setOwn } from '../shared/own-members.ts'
 import { inWords, isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { customInput } from '../shared/tool-input.ts'
@@ -149,8 +150,8 @@ function openWhole(start: JsonObject, writer: PartWriter): BlockDecoder {
       }
       for (const [key, value] of Object.entries(delta)) {
         if (key === 'type') continue
-        const before = block[key]
-        block[key] = typeof before === 'string' && typeof value === 'string' ? before + value : value
+        const before = Object.hasOwn(block, key) ? block[key] : undefined
+        setOwn(block, key, typeof before === 'string' && typeof value === 'string' ? before + value : value)
       }
     },
     stop() {

@@ -16,7 +16,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   let out: ModelEvent[] = []
   let started = false
   let over = false
-  let usage: JsonObject = {}
+  const usage: JsonObject = {}
   let finish: Finish = { reason: 'other' }
   const ending: JsonObject = {}
   const open = new Map<Json, BlockDecoder>()
@@ -32,7 +32,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   const failBadly = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
 
   function tellUsage(later: Json | undefined): void {
-    usage = mergeUsage(usage, later)
+    mergeUsage(usage, later)
     const decoded = decodeUsage(usage)
     if (isObject(later) && decoded !== undefined) out.push({ type: 'usage', usage: decoded })
   }

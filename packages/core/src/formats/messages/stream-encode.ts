@@ -1,7 +1,8 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
-import type { Delta, ErrorInfo, Extra, Finish, JsonObject, ModelEvent, Part, Usage } from '../ir.ts'
+import type { ErrorInfo, Extra, Finish, JsonObject, ModelEvent, Part, Usage } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
+import { PartQueue } from '../shared/part-queue.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { errorEvent, ping } from './event.ts'
 import { encodeFinish, type Held } from './finish.ts'
@@ -9,14 +10,6 @@ import { checkFinish } from './response.ts'
 import { isBareSeal } from './seal-carrier.ts'
 import { createBlockWriter, openPart, type PartEncoder, sse } from './stream-block-encode.ts'
 import { encodeUsage, reportTier } from './usage.ts'
-
-/** A part that has to wait until the one before it is over: blocks never overlap here. */
-interface Waiting {
-  part: number
-  value: Part
-  deltas: Delta[]
-  ended: boolean
-}
 
 type Start = Extract<ModelEvent, { type: 'response-start' }>
 
@@ -31,7 +24,8 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   let tier: string | undefined
   let ending: { finish: Finish; extra: Extra | undefined } | undefined
   let current: { part: number; encoder: PartEncoder } | undefined
-  const waiting: Waiting[] = []
+  /** Blocks never overlap here. */
+  const waiting = new PartQueue()
   /** Seals behind a text, until it is known whether anything follows them. */
   const trailing: { part: number; value: Part }[] = []
   let lastSaid = ''
@@ -63,7 +57,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
 
   /** Something follows: now they stand in front of it. */
   function sendTrailing(): void {
-    for (const { part, value } of trailing.splice(0)) waiting.push({ part, value, deltas: [], ended: true })
+    for (const { part, value } of trailing.splice(0)) waiting.add(part, value, true)
   }
 
   function startPart(part: number, value: Part): void {
@@ -76,13 +70,13 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     lastSaid = value.type
     if (value.type === 'tool-call') held.calls = true
     if (value.type === 'refusal') held.refusal = true
-    waiting.push({ part, value, deltas: [], ended: false })
+    waiting.add(part, value)
     if (current === undefined) openWaiting()
   }
 
   function close(part: number): void {
     if (current?.part !== part) {
-      const later = waiting.find((item) => item.part === part)
+      const later = waiting.find(part)
       if (later !== undefined) later.ended = true
       return
     }
@@ -105,7 +99,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   const currentEncoder = (): PartEncoder | undefined => current?.encoder
 
   function closeAll(): void {
-    for (const item of waiting) item.ended = true
+    waiting.endAll()
     if (current !== undefined) close(current.part)
   }
 
@@ -176,7 +170,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         return
       case 'part-delta':
         if (current?.part === event.part) current.encoder.delta(event.delta)
-        else waiting.find(({ part }) => part === event.part)?.deltas.push(event.delta)
+        else waiting.find(event.part)?.deltas.push(event.delta)
         return
       case 'part-end':
         close(event.part)

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../ir.ts'
+import { SchemaGraph } from '../shared/schema-graph.ts'
 import {
   enforceIn,
   type HeldSchema,
@@ -39,11 +40,14 @@ const structuredOutput: SchemaDialect = {
   unenforced: 'described',
 }
 
-export const lowerOutputSchema = (schema: JsonObject): LoweredSchema => lowerSchema(schema, structuredOutput)
+/** @param at JSON Pointer to the schema in the client's request */
+export const lowerOutputSchema = (schema: JsonObject, at: string): LoweredSchema =>
+  lowerSchema(new SchemaGraph(schema, at), structuredOutput)
 
 /** The schema of a strict tool of another format; see `enforceIn`. */
 export const enforceTool = (
   schema: JsonObject | undefined,
   strict: boolean | undefined,
+  at: string,
   tell: TellSchema,
-): HeldSchema => enforceIn(structuredOutput, schema, strict, tell)
+): HeldSchema => enforceIn(structuredOutput, schema, strict, at, tell)

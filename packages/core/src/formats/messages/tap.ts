@@ -40,10 +40,10 @@ const varying: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json'
 /** Parses the two or three events that tell something; text passes by its name alone. */
 export function tapStream(): StreamTap {
   let begun = false
-  let counted: JsonObject = {}
+  const counted: JsonObject = {}
 
   function count(usage: Json | undefined): void {
-    counted = mergeUsage(counted, usage)
+    mergeUsage(counted, usage)
     tap.usage = decodeUsage(counted)
   }
 

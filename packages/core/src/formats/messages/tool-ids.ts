@@ -1,4 +1,5 @@
 import type { Part, Turn } from '../ir.ts'
+import { createFreeNames } from '../shared/free-names.ts'
 import { hash, type NameRule } from '../shared/tool-names.ts'
 
 /** What Anthropic takes as the id of a call. */
@@ -21,17 +22,15 @@ export interface ToolIds {
 export function createToolIds(turns: readonly Turn[], rule: NameRule = callIds): ToolIds {
   const { taken: allowed, refused, longest } = rule
   const isGood = (id: string): boolean => id.length <= longest && allowed.test(id)
-  let taken: Set<string> | undefined
+  let free: ((wanted: string) => string) | undefined
   const known = new Map<string, string>()
   const waiting: string[] = []
+  let answered = 0
   let nameless = 0
 
   const fresh = (wanted: string): string => {
-    taken ??= new Set(turns.flatMap(({ parts }) => parts.map(idOf)).filter(isGood))
-    let id = wanted
-    for (let n = 2; taken.has(id); n++) id = `${wanted}_${n}`
-    taken.add(id)
-    return id
+    free ??= createFreeNames('_', turns.flatMap(({ parts }) => parts.map(idOf)).filter(isGood))
+    return free(wanted)
   }
   const map = (id: string): string => {
     if (isGood(id)) return id
@@ -51,7 +50,7 @@ export function createToolIds(turns: readonly Turn[], rule: NameRule = callIds):
       waiting.push(made)
       return made
     },
-    ofResult: (id) => (id === '' ? (waiting.shift() ?? nextNameless()) : map(id)),
+    ofResult: (id) => (id === '' ? (waiting[answered++] ?? nextNameless()) : map(id)),
   }
 }
 

@@ -90,7 +90,8 @@ export function encodeTools(
   let wanted: 'auto' | 'none' | 'required' | { name: string } | undefined
   if (typeof choice === 'object' && 'allowed' in choice) {
     // There is no list of allowed tools here: the others are not offered, which comes to the same.
-    offered = list.filter((tool) => tool.type === 'native' || choice.allowed.includes(tool.name))
+    const allowed = new Set(choice.allowed)
+    offered = list.filter((tool) => tool.type === 'native' || allowed.has(tool.name))
     wanted = choice.mode
     report.add(loss(at('tools.choice'), 'only the allowed tools are offered', 'approximated', 'note'))
   } else wanted = choice
@@ -139,7 +140,9 @@ function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: Co
       const held =
         isOwn || !traits.structured
           ? { schema, strict }
-          : enforceTool(schema, strict, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
+          : enforceTool(schema, strict, at, (detail, severity) =>
+              report.add(loss(at, detail, 'approximated', severity)),
+            )
       out.input_schema = withType(held.schema)
       if (traits.structured) put(out, 'strict', held.strict)
       else if (strict) report.add(loss(pointer(at, 'strict'), 'the model takes no strict tools'))

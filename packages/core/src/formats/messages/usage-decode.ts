@@ -1,5 +1,6 @@
 import type { Units } from '../../plugin.ts'
 import type { Json, JsonObject, Usage } from '../ir.ts'
+import { setOwn } from '../shared/own-members.ts'
 import { isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 
@@ -38,8 +39,6 @@ export function unitsIn({ server_tool_use: made }: JsonObject): Units | undefine
 }
 
 /** A stream counts on: a later number replaces the earlier one, a missing or null one leaves it. */
-export function mergeUsage(before: JsonObject, later: Json | undefined): JsonObject {
-  const merged = { ...before }
-  if (isObject(later)) for (const [key, value] of Object.entries(later)) if (value !== null) merged[key] = value
-  return merged
+export function mergeUsage(into: JsonObject, later: Json | undefined): void {
+  if (isObject(later)) for (const [key, value] of Object.entries(later)) if (value !== null) setOwn(into, key, value)
 }

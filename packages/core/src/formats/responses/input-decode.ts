@@ -1,4 +1,5 @@
 import type { Json, JsonObject, Part, Tool, ToolResultPart, Turn } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { attachCallSeals } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, takeString, unread } from '../shared/reader.ts'
@@ -77,14 +78,14 @@ function addItem(
   }
   if (saidByClient.has(type)) {
     const tools = Array.isArray(item.tools) ? decodeTools(item.tools, pointer(at, 'tools')) : []
-    loaded.push(...tools)
+    append(loaded, tools)
     clientTurn(turns, at).parts.push(decodeClientItem(item, type, at, tools))
     return
   }
   if (type === 'custom_tool_call' && typeof item.call_id === 'string') customCalls.add(item.call_id)
   const parts = decodeAnswerItem(item, at, scope)
   const turn = assistantTurn(turns, parts, at)
-  turn.parts.push(...parts)
+  append(turn.parts, parts)
   if (parts.length === 0) {
     const { content: _, role: _role, type: _type, ...rest } = item
     const extra = beside(rest, scope)

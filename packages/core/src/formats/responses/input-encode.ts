@@ -9,6 +9,7 @@ import type {
   ToolResultPart,
   Turn,
 } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { innerObject } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
 import { inWords, isObject } from '../shared/reader.ts'
@@ -116,7 +117,7 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
   let thoughts: ReasoningPart[] = []
   const flush = (): void => {
     if (words.length > 0) items.push(encodeWords(words, context))
-    if (thoughts.length > 0) items.push(...encodeThoughts(thoughts, context))
+    if (thoughts.length > 0) append(items, encodeThoughts(thoughts, context))
     words = []
     thoughts = []
   }

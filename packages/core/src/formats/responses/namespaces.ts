@@ -60,9 +60,10 @@ export function findMember(name: string, tools: ModelRequest['tools']): Member |
   return tool === undefined ? undefined : memberOf(tool)
 }
 
-/** How a member's names are kept with a tool or a call. */
-export const keepMember = ({ namespace, name }: Member, others?: JsonObject): JsonObject => ({
-  ...others,
-  name: namespace,
-  member: name,
-})
+/**
+ * How a member's names are kept with a tool or a call.
+ *
+ * @param others what else the namespace says; shared by its members, since copies would multiply it by their number
+ */
+export const keepMember = ({ namespace, name }: Member, others?: JsonObject): JsonObject =>
+  others === undefined ? { name: namespace, member: name } : { name: namespace, member: name, others }

@@ -39,7 +39,13 @@ export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
     if (silent) last.redacted = true
   }
   const rest = substance(fields)
-  if (rest !== undefined) for (const part of parts) part.extra = { responses: { ...part.extra?.responses, ...rest } }
+  if (rest === undefined) return parts
+  // The first part carries the item's own fields; of the others the id says that they belong to it.
+  const named = rest.id === undefined ? undefined : { id: rest.id }
+  for (const [index, part] of parts.entries()) {
+    const own = index === 0 ? rest : named
+    if (own !== undefined) part.extra = { responses: { ...part.extra?.responses, ...own } }
+  }
   return parts
 }
 

@@ -77,7 +77,7 @@ function normalTool(tool: JsonObject): JsonObject {
     return { ...tool, tools: tool.tools.map((inner) => (isObject(inner) ? normalTool(inner) : inner)) }
   if (tool.type !== 'function') return tool
   const out = withoutNulls(tool)
-  if (out.strict === undefined && isStrictSchema(out.parameters)) out.strict = true
+  if (out.strict === undefined && isStrictSchema(out.parameters, '')) out.strict = true
   return out
 }
 

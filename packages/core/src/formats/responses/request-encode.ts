@@ -215,7 +215,7 @@ function encodeFormat(
   put(out, 'description', description)
   const held = isOwnClient(request)
     ? { schema, strict }
-    : enforce(schema, strict, (detail, severity) =>
+    : enforce(schema, strict, fieldPointer('output.format', request.at, undefined), (detail, severity) =>
         tell('output.format', detail, 'approximated', severity, request, context),
       )
   put(out, 'schema', held.schema)
@@ -261,5 +261,5 @@ function writeSealing(out: JsonObject, request: ModelRequest, context: EncodeCon
 }
 
 /** Models that do not reason refuse the call if sealed reasoning is asked for. */
-const speakers = /(^|[/.:])(gpt-(3|4)|chatgpt|.*-chat(-|$)|davinci|babbage|.*non-reasoning)/
+const speakers = /(^|[/.:])(gpt-(3|4)|chatgpt|davinci|babbage)|-chat(-|$)|non-reasoning/
 const reasons = (model: string): boolean => !speakers.test(model.toLowerCase())

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Json, JsonObject, ModelResponse, Part } from '../ir.ts'
+import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, leftover, takeNumber, takeString, type Unread, unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
@@ -125,7 +126,7 @@ function collectLogprobs(output: readonly Json[]): Json | undefined {
   const content: Json[] = []
   for (const item of output)
     for (const part of isObject(item) && Array.isArray(item.content) ? item.content : [])
-      if (isObject(part) && Array.isArray(part.logprobs)) content.push(...part.logprobs)
+      if (isObject(part) && Array.isArray(part.logprobs)) append(content, part.logprobs)
   return content.length === 0 ? undefined : { content, refusal: null }
 }
 

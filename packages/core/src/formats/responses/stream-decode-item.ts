@@ -43,21 +43,35 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
   const scope: ItemScope = scopeOf(context)
   /** By `content 0`, `summary 1`, `input`. */
   const entries = new Map<string, Entry>()
+  /** Those that are open: an item can have very many. */
+  const open = new Set<Entry>()
   let frame: JsonObject = {}
   let type = ''
+  /** Parts that entries of a kind begin with, for the frame at hand. */
+  const blanks = new Map<string, Part | undefined>()
   let over = false
   /** What said something last. */
   let speaking: Entry | undefined
 
   /** The part that an entry begins with: the item as far as known, with this entry alone. */
   function blank(key: string, kind: Entry['kind']): Part | undefined {
+    const list = key.startsWith('summary') ? 'summary' : 'content'
+    const known = `${kind} ${list}`
+    // The item's own fields are read once, not for each entry.
+    if (!blanks.has(known)) blanks.set(known, makeBlank(list, kind))
+    const part = blanks.get(known)
+    if (part === undefined || part.type !== 'reasoning' || entries.size === 0) return part
+    const id = part.extra?.responses?.id
+    const { extra: _, ...rest } = part
+    return id === undefined ? rest : { ...rest, extra: { responses: { id } } }
+  }
+
+  function makeBlank(list: 'summary' | 'content', kind: Entry['kind']): Part | undefined {
     const shell: JsonObject = { ...frame, type: type || (kind === 'reasoning' ? 'reasoning' : 'message') }
     // The seal comes with the item's end; what stands there at its beginning is not the whole of it.
     delete shell.encrypted_content
-    if (kind === 'reasoning') {
-      const list = key.startsWith('summary') ? 'summary' : 'content'
-      Object.assign(shell, { summary: [], content: [], [list]: [{ type: list, text: '' }] })
-    } else if (kind === 'refusal') shell.content = [{ type: 'refusal', refusal: '' }]
+    if (kind === 'reasoning') Object.assign(shell, { summary: [], content: [], [list]: [{ type: list, text: '' }] })
+    else if (kind === 'refusal') shell.content = [{ type: 'refusal', refusal: '' }]
     else if (kind === 'text') shell.content = [{ type: 'output_text', text: '' }]
     else if (type === '') return undefined
     return partsOf(shell)[0]
@@ -81,6 +95,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
       open: true,
     }
     entries.set(key, entry)
+    open.add(entry)
     return entry
   }
 
@@ -98,7 +113,10 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
   /** The whole text, which repeats what was streamed, or is all there is. */
   function whole(key: string, kind: Entry['kind'], text: Json | undefined, logprobs?: Json): void {
     if (typeof text !== 'string') return
-    const told = entries.get(key)?.told.toString() ?? ''
+    const before = entries.get(key)?.told
+    // A shorter text does not repeat it; putting together what was told would take its time for each event.
+    if (before !== undefined && text.length < before.length) return
+    const told = before?.toString() ?? ''
     if (text.startsWith(told)) say(key, kind, text.slice(told.length), told === '' ? logprobs : undefined)
   }
 
@@ -109,15 +127,20 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     writer.delta(entry.part, { type: 'citation', citation: decodeAnnotation(annotation) })
   }
 
-  function end(key: string): void {
-    const entry = entries.get(key)
-    if (entry === undefined || !entry.open) return
+  function end(entry: Entry | undefined): void {
+    if (entry === undefined || !open.delete(entry)) return
     entry.open = false
     writer.end(entry.part)
   }
 
   function close(): void {
-    for (const key of entries.keys()) end(key)
+    for (const entry of open) end(entry)
+  }
+
+  function setFrame(item: JsonObject, typed: string): void {
+    frame = item
+    type = typed
+    blanks.clear()
   }
 
   function wholeContent(part: JsonObject, key: string): void {
@@ -134,8 +157,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
   function done(item: JsonObject): void {
     if (over) return
     over = true
-    type = typeOf(item)
-    frame = { ...frame, ...item }
+    setFrame({ ...frame, ...item }, typeOf(item))
     if (type === 'message') {
       for (const [position, part] of listOf(item.content).entries())
         if (isObject(part)) wholeContent(part, `content ${position}`)
@@ -153,12 +175,12 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
       for (const [position, entry] of listOf(item[list]).entries())
         if (isObject(entry)) whole(`${list} ${position}`, 'reasoning', entry.text)
     const last = partsOf(item).findLast((part): part is ReasoningPart => part.type === 'reasoning')
-    const open = [...entries.values()].find((entry) => entry.open)
-    if (open === undefined && entries.size === 0) {
+    const [first] = open
+    if (first === undefined && entries.size === 0) {
       // Nothing but a seal, or nothing but an id.
       if (last !== undefined) writer.end(writer.start(unplaced(last)))
-    } else if (open !== undefined && last?.seal !== undefined)
-      writer.delta(open.part, { type: 'seal', seal: last.seal })
+    } else if (first !== undefined && last?.seal !== undefined)
+      writer.delta(first.part, { type: 'seal', seal: last.seal })
   }
 
   return {
@@ -167,8 +189,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
       switch (name) {
         case 'response.output_item.added':
           if (!isObject(event.item)) return
-          frame = event.item
-          type = typeOf(frame)
+          setFrame(event.item, typeOf(event.item))
           if (type === 'function_call' || type === 'custom_tool_call') begin('input', 'input')
           // A search's call id changes until it is done, and nothing happens in between.
           else if (!['message', 'reasoning', 'tool_search_call'].includes(type)) writer.progress(event)
@@ -182,7 +203,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
         case 'response.content_part.done':
           if (!isObject(event.part)) return
           wholeContent(event.part, contentKey(event))
-          if (event.part.type !== 'reasoning_text') end(contentKey(event))
+          if (event.part.type !== 'reasoning_text') end(entries.get(contentKey(event)))
           return
         case 'response.output_text.delta':
           say(contentKey(event), 'text', event.delta, event.logprobs)

@@ -109,11 +109,13 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   /** Some servers end items, or tell them at all, only with the response. Its list may leave items out, and rename them. */
   function finishItems(output: readonly JsonObject[]): void {
-    const known = [...items.values()]
+    const known = new Map<Json, ItemDecoder>()
+    for (const item of items.values()) if (item.id !== undefined && !known.has(item.id)) known.set(item.id, item)
+    const { size } = items
     for (const [index, item] of output.entries()) {
-      const same = known.find((one) => one.id !== undefined && one.id === item.id)
+      const same = item.id === undefined ? undefined : known.get(item.id)
       if (same !== undefined) same.done(item)
-      else if (known.length < output.length) itemAt(items.has(index) ? items.size + index : index).done(item)
+      else if (size < output.length) itemAt(items.has(index) ? items.size + index : index).done(item)
     }
     for (const item of inOrder(items)) item.close()
   }

@@ -1,5 +1,7 @@
+import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Json, JsonObject, Part } from '../ir.ts'
+import { PartQueue, type WaitingPart } from '../shared/part-queue.ts'
 import { isObject } from '../shared/reader.ts'
 import { reportCache } from './content.ts'
 import { type Held, note, nothingHeld } from './finish.ts'
@@ -32,23 +34,24 @@ export interface Output {
   items(): JsonObject[]
 }
 
-/** A part that cannot be told yet: items come strictly one after another. */
-interface Waiting {
-  readonly value: Part
-  readonly deltas: Delta[]
-  ended: boolean
-}
-
 export function createOutput(context: ExchangeContext, sender: Sender): Output {
   const held = nothingHeld()
+  const { maxEventChars = Number.POSITIVE_INFINITY } = context
+  let retained = 0
   const done: JsonObject[] = []
   /** Parts in the order of their start; the first is being told. */
-  const queue = new Map<number, Waiting>()
+  const queue = new PartQueue()
   let current: number | undefined
   let item: ItemWriter | undefined
   /** An item that a server of this format has begun: until it is there, nothing else is told. */
   let announced: JsonObject | undefined
   let announcedAt: Json | undefined
+
+  /** The last event repeats the whole output, so all of it is kept: as much as one event may hold. */
+  function retain(chars: number): void {
+    retained += chars
+    if (retained > maxEventChars) throw tooLong(maxEventChars)
+  }
 
   function closeItem(status = 'completed'): void {
     if (item === undefined) return
@@ -89,7 +92,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     return item
   }
 
-  function open(waiting: Waiting): void {
+  function open(waiting: WaitingPart): void {
     const { value } = waiting
     reportCache(value, context)
     if (isWords(value) || value.type === 'reasoning' || value.type === 'tool-call') writerFor(value)?.start(value)
@@ -101,13 +104,13 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     }
   }
 
-  function write({ value, deltas }: Waiting, delta: Delta): void {
+  function write({ value, deltas }: WaitingPart, delta: Delta): void {
     if (delta.type === 'text' && delta.text !== '') held.text = true
     if (value.type === 'media') deltas.push(delta)
     else item?.delta(delta)
   }
 
-  function close(waiting: Waiting): void {
+  function close(waiting: WaitingPart): void {
     const { value, deltas } = waiting
     if (value.type !== 'media') {
       item?.end()
@@ -123,9 +126,9 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   /** Tells what can be told: the current part, and every one behind it that has already ended. */
   function advance(): void {
     if (announced !== undefined) return
-    for (const [number, waiting] of queue) {
-      if (current !== number) {
-        current = number
+    for (let waiting = queue.first; waiting !== undefined; waiting = queue.first) {
+      if (current !== waiting.part) {
+        current = waiting.part
         const { deltas } = waiting
         const heard = deltas.splice(0)
         open(waiting)
@@ -133,7 +136,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
       }
       if (!waiting.ended) return
       close(waiting)
-      queue.delete(number)
+      queue.shift()
       current = undefined
     }
   }
@@ -141,21 +144,22 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   return {
     held,
     start(part, value) {
+      retain(charsOfPart(value))
       if (value.type !== 'text' || value.text !== '') note(held, value)
       held.any = held.any || value.type !== 'reasoning'
-      if (announced === undefined || itemIdOf(value) !== announced.id)
-        queue.set(part, { value, deltas: [], ended: false })
+      if (announced === undefined || itemIdOf(value) !== announced.id) queue.add(part, value)
       else addWhole(wholeItem(value) ?? announced)
       advance()
     },
     delta(part, delta) {
-      const waiting = queue.get(part)
+      const waiting = queue.find(part)
       if (waiting === undefined) return
+      retain(charsOfDelta(delta))
       if (current === part) write(waiting, delta)
       else waiting.deltas.push(delta)
     },
     end(part) {
-      const waiting = queue.get(part)
+      const waiting = queue.find(part)
       if (waiting === undefined) return
       waiting.ended = true
       advance()
@@ -164,7 +168,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
       const { item: begun, output_index: place, type, sequence_number: _number, ...fields } = event
       if (typeof type !== 'string') return
       const begins = type === 'response.output_item.added' && isObject(begun) && begun.id !== undefined
-      if (begins && announced === undefined && queue.size === 0) {
+      if (begins && announced === undefined && queue.isEmpty) {
         closeItem()
         announced = begun
         announcedAt = place
@@ -181,7 +185,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     },
     finish(status) {
       if (announced !== undefined) addWhole({ ...announced, status: 'incomplete' })
-      for (const waiting of queue.values()) waiting.ended = true
+      queue.endAll()
       advance()
       closeItem(status === 'incomplete' ? 'incomplete' : 'completed')
     },
@@ -198,4 +202,32 @@ function itemIdOf(value: Part): Json | undefined {
   const own = value.extra?.responses
   if (value.type === 'native') return value.value.id
   return isObject(own?.native) ? own.native.id : own?.id
+}
+
+const tooLong = (limit: number): GatewayError =>
+  new GatewayError(
+    'upstream_bad_response',
+    `The answer is longer than ${limit} characters: a stream of responses repeats all of it in its last event (limits.answerBytes).`,
+  )
+
+/** About how many characters of a part are kept. */
+function charsOfPart(value: Part): number {
+  switch (value.type) {
+    case 'tool-call':
+      return value.input.length
+    case 'native':
+      return JSON.stringify(value.value).length
+    case 'media':
+      return value.source.type === 'base64' ? value.source.data.length : 0
+    default:
+      return 'text' in value ? value.text.length : 0
+  }
+}
+
+/** The same of a delta. */
+function charsOfDelta(delta: Delta): number {
+  if (delta.type === 'seal') return delta.seal.data.length
+  if (delta.type === 'citation') return JSON.stringify(delta.citation).length
+  if (delta.type === 'media') return delta.data.length
+  return delta.logprobs === undefined ? delta.text.length : delta.text.length + JSON.stringify(delta.logprobs).length
 }

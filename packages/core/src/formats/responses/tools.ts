@@ -61,7 +61,7 @@ function decodeFunction(fields: Unread, at: string): NamedTool {
   const tool: Extract<Tool, { type: 'function' }> = { type: 'function', name: takeString(fields, 'name') ?? '', at }
   put(tool, 'schema', takeObject(fields, 'parameters'))
   // Functions are strict here unless they say otherwise, as far as their schema allows it. Elsewhere they are not.
-  put(tool, 'strict', takeBoolean(fields, 'strict') ?? (isStrictSchema(tool.schema) ? true : undefined))
+  put(tool, 'strict', takeBoolean(fields, 'strict') ?? (isStrictSchema(tool.schema, at) ? true : undefined))
   return tool
 }
 
@@ -110,9 +110,13 @@ export function encodeTools(list: readonly Tool[], ownClient: boolean, context: 
       continue
     }
     if (open?.name !== member.namespace) {
-      const { name: _, member: _member, ...others } = namespace
       open = { name: member.namespace, tools: [] }
-      out.push({ ...others, type: 'namespace', name: member.namespace, tools: open.tools })
+      out.push({
+        ...(isObject(namespace.others) ? namespace.others : undefined),
+        type: 'namespace',
+        name: member.namespace,
+        tools: open.tools,
+      })
     }
     open.tools.push({ ...encoded, name: member.name })
   }
@@ -140,7 +144,9 @@ function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): Json
       put(out, 'description', description)
       const held = ownClient
         ? { schema, strict }
-        : enforce(schema, strict, (detail, severity) => context.report.add(loss(at, detail, 'approximated', severity)))
+        : enforce(schema, strict, at, (detail, severity) =>
+            context.report.add(loss(at, detail, 'approximated', severity)),
+          )
       out.parameters = held.schema ?? { type: 'object', properties: {} }
       // Elsewhere a function that says nothing is not strict; here it would be.
       put(out, 'strict', held.strict ?? (ownClient ? undefined : false))

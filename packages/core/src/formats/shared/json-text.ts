@@ -47,6 +47,7 @@ export function parseObject(text: string): JsonObject | undefined {
 
 /** Integers beyond 2^53 would come out of JSON.parse as others. */
 const longNumber = /\d{16,}/g
+const mostSearches = 16
 
 /** The JSON object a text holds; undefined if it holds none, or one that would not come out as it went in. */
 export function objectIn(text: string): JsonObject | undefined {
@@ -60,5 +61,8 @@ export function keepsNumbers(text: string, value: Json): boolean {
   const numbers = text.match(longNumber)
   if (numbers === null) return true
   const again = JSON.stringify(value)
-  return numbers.every((number) => again.includes(number))
+  const kept = new Set(again.match(longNumber))
+  // A kept number may stand within a longer one (`1234567890123456e2`). That is rare, and a search for each takes quadratic time.
+  let searches = 0
+  return numbers.every((number) => kept.has(number) || (searches++ < mostSearches && again.includes(number)))
 }

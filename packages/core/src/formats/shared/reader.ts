@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../ir.ts'
+import { setOwn } from './own-members.ts'
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -80,7 +81,7 @@ export function fieldsBeside(source: JsonObject, known: ReadonlySet<string>): Js
     const value = source[key]
     if (value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)) continue
     found ??= {}
-    found[key] = value
+    setOwn(found, key, value)
   }
   return found
 }

@@ -1,15 +1,8 @@
 import type { Json, JsonObject } from '../ir.ts'
-import {
-  admitsNull,
-  areDisjoint,
-  describesObject,
-  isRecursive,
-  mapInner,
-  nested,
-  resolve,
-  typesOf,
-} from './json-schema.ts'
+import { describesObject, mapInner, nested, typesOf } from './json-schema.ts'
+import { setOwn } from './own-members.ts'
 import { inWords, isObject } from './reader.ts'
+import { SchemaGraph } from './schema-graph.ts'
 
 /** What a server makes of a JSON Schema that it holds its model to. */
 export interface SchemaDialect {
@@ -69,36 +62,41 @@ const hints: ReadonlySet<string> = new Set([
 /**
  * The schema in a dialect. What can be said in other words without a change of meaning is; what cannot is never left out in
  * silence, and nothing that the schema refuses becomes valid without being named in `unkept`.
+ *
+ * @throws GatewayError `invalid_request` for a schema whose references take too many steps to follow
  */
-export function lowerSchema(root: JsonObject, dialect: SchemaDialect): LoweredSchema {
+export function lowerSchema(graph: SchemaGraph, dialect: SchemaDialect): LoweredSchema {
+  const { root } = graph
   const unkept = new Set<string>()
   const changed = new Set<string>()
 
   function lower(source: JsonObject): JsonObject {
-    const schema = reword(source, root, dialect, unkept)
+    const schema = reword(source, graph, dialect, unkept)
     const out: JsonObject = {}
     const told: [string, Json][] = []
-    for (const key of Object.keys(schema)) {
+    const keys = Object.keys(schema)
+    graph.spend(1 + keys.length)
+    for (const key of keys) {
       const value = schema[key] ?? null
-      const fault = faultOf(key, value, schema, root, dialect)
-      if (fault === undefined) out[key] = mapInner(key, value, lower)
+      const fault = faultOf(key, value, schema, graph, dialect)
+      if (fault === undefined) setOwn(out, key, mapInner(key, value, lower))
       else if (fault === 'hint') {
-        if (dialect.unenforced === 'kept') out[key] = value
+        if (dialect.unenforced === 'kept') setOwn(out, key, value)
         else changed.add(`'${key}' is left out`)
       } else {
         unkept.add(fault)
-        if (dialect.unenforced === 'kept') out[key] = mapInner(key, value, lower)
+        if (dialect.unenforced === 'kept') setOwn(out, key, mapInner(key, value, lower))
         else told.push([key, value])
       }
     }
     if (told.length > 0) describe(out, told)
     if (dialect.typed && out.type === undefined && out.anyOf === undefined && out.$ref === undefined)
       unkept.add('schema without a type')
-    if (describesObject(out)) closeObject(out, root, dialect, unkept, changed)
+    if (describesObject(out)) closeObject(out, graph, dialect, unkept, changed)
     return isSame(out, source) ? source : out
   }
 
-  const circular = !dialect.recursive && isRecursive(root)
+  const circular = !dialect.recursive && graph.isRecursive()
   if (circular) unkept.add('references in a circle')
   const schema = lower(root)
   if (dialect.typed && !(schema.type === 'object' && schema.anyOf === undefined))
@@ -112,7 +110,7 @@ const isSame = (out: JsonObject, source: JsonObject): boolean => {
 }
 
 /** The same meaning in words that the dialect knows. */
-function reword(source: JsonObject, root: JsonObject, dialect: SchemaDialect, unkept: Set<string>): JsonObject {
+function reword(source: JsonObject, graph: SchemaGraph, dialect: SchemaDialect, unkept: Set<string>): JsonObject {
   let schema = mergeOnly(source)
   const { keywords } = dialect
   const { const: only, oneOf, $ref } = schema
@@ -123,7 +121,7 @@ function reword(source: JsonObject, root: JsonObject, dialect: SchemaDialect, un
   if (Array.isArray(oneOf) && !keywords.has('oneOf') && schema.anyOf === undefined) {
     const { oneOf: _, ...rest } = schema
     schema = { ...rest, anyOf: oneOf }
-    if (!areDisjoint(oneOf, root)) unkept.add("'oneOf' with choices that overlap")
+    if (!graph.areDisjoint(oneOf)) unkept.add("'oneOf' with choices that overlap")
   }
   schema = wholeBounds(schema, dialect)
   if (dialect.typed && schema.type === undefined) {
@@ -176,7 +174,7 @@ function faultOf(
   key: string,
   value: Json,
   schema: JsonObject,
-  root: JsonObject,
+  graph: SchemaGraph,
   dialect: SchemaDialect,
 ): string | undefined {
   const { keywords, formats, minItems, refusedPattern } = dialect
@@ -188,7 +186,7 @@ function faultOf(
   }
   if (!keywords.has(key)) return hints.has(key) ? 'hint' : `'${key}'`
   if (key === '$ref')
-    return typeof value === 'string' && resolve(value, root) !== undefined ? undefined : "'$ref' to elsewhere"
+    return typeof value === 'string' && graph.resolve(value) !== undefined ? undefined : "'$ref' to elsewhere"
   if (key === 'minItems' && minItems !== undefined && typeof value === 'number' && value > minItems) return `'${key}'`
   if (key === 'pattern' && typeof value === 'string' && refusedPattern?.test(value)) return `'${key}'`
   if (key === 'enum' && Array.isArray(value) && value.some((item) => typeof item === 'object' && item !== null))
@@ -215,7 +213,7 @@ function describe(out: JsonObject, told: readonly [string, Json][]): void {
 /** What an object has to say for itself: that nothing else may stand in it, and that everything must. */
 function closeObject(
   out: JsonObject,
-  root: JsonObject,
+  graph: SchemaGraph,
   dialect: SchemaDialect,
   unkept: Set<string>,
   changed: Set<string>,
@@ -230,10 +228,12 @@ function closeObject(
   }
   if (!dialect.complete) return
   const required = Array.isArray(out.required) ? out.required : []
-  const optional = Object.keys(properties).filter((name) => !required.includes(name))
+  const named = new Set(required)
+  graph.spend(required.length)
+  const optional = Object.keys(properties).filter((name) => !named.has(name))
   if (optional.length === 0) return
   // One that may be null can be written as null in place of being left out. Of any other the model would have to make one up.
-  if (!optional.every((name) => admitsNull(properties[name] ?? null, root))) unkept.add('optional properties')
+  if (!optional.every((name) => graph.admitsNull(properties[name] ?? null))) unkept.add('optional properties')
   else {
     changed.add('optional properties are null in place of being left out')
     out.required = [...required, ...optional]
@@ -250,15 +250,19 @@ export interface HeldSchema {
 /**
  * A schema of another dialect that is to be enforced. Servers refuse most schemas as they are in their strict mode: this one
  * is put in the dialect's words where that keeps the meaning; where not, it is sent as it is, not enforced, and `tell` is told why.
+ *
+ * @param at JSON Pointer to the schema or its tool in the client's request
+ * @throws GatewayError `invalid_request`, see `lowerSchema`
  */
 export function enforceIn(
   dialect: SchemaDialect,
   schema: JsonObject | undefined,
   strict: boolean | undefined,
+  at: string,
   tell: TellSchema,
 ): HeldSchema {
   if (strict !== true || schema === undefined) return { schema, strict }
-  const { schema: lowered, unkept, changed } = lowerSchema(schema, dialect)
+  const { schema: lowered, unkept, changed } = lowerSchema(new SchemaGraph(schema, at), dialect)
   if (unkept.length > 0) {
     tell(`the schema is sent but not enforced: strict mode takes no ${unkept.join(', no ')}`, 'warn')
     return { schema, strict: false }

@@ -1,6 +1,7 @@
 import type { AnswerFeature } from '../carries.ts'
 import type { Codec, UpstreamCodec } from '../codec.ts'
 import type { Json, JsonObject, Report, Usage } from '../ir.ts'
+import { append } from './append.ts'
 import { pointer } from './pointer.ts'
 import { isObject } from './reader.ts'
 import { loss } from './report.ts'
@@ -25,7 +26,7 @@ export function usageBeside(value: JsonObject, fields: UsageFields, isShown: IsS
     if (typeof field === 'string') {
       if (!isShown(field)) found.push(pointer(at, key))
     } else if (field !== undefined && isObject(inner))
-      found.push(...usageBeside(inner, field, isShown, pointer(at, key)))
+      append(found, usageBeside(inner, field, isShown, pointer(at, key)))
     else found.push(pointer(at, key))
   }
   return found

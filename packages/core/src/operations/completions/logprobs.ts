@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../formats/ir.ts'
+import { setOwn } from '../../formats/shared/own-members.ts'
 import { isObject } from '../../formats/shared/reader.ts'
 
 /**
@@ -28,6 +29,6 @@ export function encodeLogprobs(value: Json | undefined, offset: number): JsonObj
 function topOf(list: Json | undefined): JsonObject {
   const top: JsonObject = {}
   for (const item of Array.isArray(list) ? list : [])
-    if (isObject(item) && typeof item.token === 'string') top[item.token] = item.logprob ?? null
+    if (isObject(item) && typeof item.token === 'string') setOwn(top, item.token, item.logprob ?? null)
   return top
 }

@@ -1,6 +1,7 @@
 import { toBase64 } from '../../base64.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Json, JsonObject } from '../../formats/ir.ts'
+import { setOwn } from '../../formats/shared/own-members.ts'
 import type { Inbound } from '../../inbound.ts'
 import type { Shared } from '../../targets.ts'
 import { type FieldTypes, fieldsOf } from './fields.ts'
@@ -78,7 +79,7 @@ export async function withFiles(form: Form): Promise<JsonObject> {
       const next = isFile(one) ? takeNext(left, key) : undefined
       list.push(next === undefined ? one : await load(one, next))
     }
-    out[key] = Array.isArray(value) ? list : (list[0] ?? null)
+    setOwn(out, key, Array.isArray(value) ? list : (list[0] ?? null))
   }
   return out
 }

@@ -55,10 +55,11 @@ export function decodeBody(fields: Unread, { report }: OperationContext): Rerank
   const at: { [S in SettingName]?: string } = {}
   const rankFields = take(fields, 'rank_fields', isStrings)
   const documents = takeArray(fields, 'documents') ?? []
+  const ranks = rankFields && new Map([...new Set(rankFields)].map((key, rank) => [key, rank]))
   const out: { -readonly [K in keyof RerankRequest]: RerankRequest[K] } = {
     model: takeString(fields, 'model') ?? '',
     query: takeString(fields, 'query') ?? '',
-    documents: documents.map((item) => decodeDocument(item, rankFields)),
+    documents: documents.map((item) => decodeDocument(item, ranks)),
     returnDocuments: takeBoolean(fields, 'return_documents') ?? false,
     at,
   }
@@ -83,10 +84,16 @@ export function decodeBody(fields: Unread, { report }: OperationContext): Rerank
 }
 
 /** Where fields are named, they are ranked in their order, each with its name, as Cohere does it. */
-function decodeDocument(item: Json, rankFields: readonly string[] | undefined): RerankDocument {
+function decodeDocument(item: Json, ranks: ReadonlyMap<string, number> | undefined): RerankDocument {
   if (typeof item === 'string') return { text: item }
   const source = isObject(item) ? item : {}
-  const named = rankFields?.filter((key) => source[key] !== undefined && source[key] !== null) ?? []
+  // By the document's own fields: to look for each ranked field in each document would take the product of both numbers.
+  const named =
+    ranks === undefined
+      ? []
+      : Object.keys(source)
+          .filter((key) => ranks.has(key) && source[key] !== null)
+          .sort((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0))
   if (named.length > 0) {
     const lines = named.map(
       (key) => `${key}: ${typeof source[key] === 'string' ? source[key] : JSON.stringify(source[key])}`,

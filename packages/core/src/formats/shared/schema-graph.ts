@@ -1,0 +1,274 @@
+import { GatewayError } from '../../errors.ts'
+import type { Json, JsonObject } from '../ir.ts'
+import { innerSchemas, typesOf } from './json-schema.ts'
+import { inWords, isObject } from './reader.ts'
+
+/** Steps that any schema may take, however small. */
+const freeSteps = 10_000
+/** Further steps for each value of the schema. A translated schema takes about ten. */
+const stepsPerValue = 32
+
+/**
+ * A JSON Schema as the graph that its `$ref`s make of it. References can repeat, nest and point back, so a walk that follows
+ * each of them anew takes exponential time. Every answer here is kept by node, no walk recurses along references, and all
+ * walks share one step budget in proportion to the schema's size. Read-only nodes are assumed: answers are never recomputed.
+ *
+ * @throws GatewayError `invalid_request` from every method, once the budget is spent
+ */
+export class SchemaGraph {
+  readonly root: JsonObject
+  /** Steps taken so far. */
+  steps = 0
+  readonly #at: string
+  #budget = freeSteps
+  #isMeasured = false
+  readonly #resolved = new Map<string, JsonObject | undefined>()
+  readonly #targets = new Map<JsonObject, JsonObject | undefined>()
+  readonly #admitsNull = new Map<JsonObject, boolean>()
+  readonly #kinds = new Map<JsonObject, readonly string[] | undefined>()
+  readonly #values = new Map<JsonObject, readonly string[] | undefined>()
+  readonly #required = new Map<JsonObject, ReadonlySet<Json>>()
+
+  /** @param at JSON Pointer to the schema in the client's request, for the error */
+  constructor(root: JsonObject, at = '') {
+    this.root = root
+    this.#at = at
+  }
+
+  /** Charges steps to the budget. */
+  spend(steps: number): void {
+    this.steps += steps
+    if (this.steps <= this.#budget) return
+    if (!this.#isMeasured) {
+      this.#isMeasured = true
+      this.#budget += stepsPerValue * countValues(this.root)
+      if (this.steps <= this.#budget) return
+    }
+    throw tooComplex(this.#at, this.#budget)
+  }
+
+  /** Returns what a `$ref` refers to; undefined for a reference to elsewhere, or to nothing. */
+  resolve(reference: string): JsonObject | undefined {
+    return known(this.#resolved, reference, () => {
+      this.spend(1)
+      return resolve(reference, this.root)
+    })
+  }
+
+  /** Whether a schema contains itself, through any number of references. */
+  isRecursive(): boolean {
+    const open = new Set([this.root])
+    const done = new Set<JsonObject>()
+    const path = [{ node: this.root, next: this.#successors(this.root), at: 0 }]
+    for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
+      const node = last.next[last.at++]
+      if (node === undefined) {
+        open.delete(last.node)
+        done.add(last.node)
+        path.pop()
+      } else if (open.has(node)) return true
+      else if (!done.has(node)) {
+        open.add(node)
+        path.push({ node, next: this.#successors(node), at: 0 })
+      }
+    }
+    return false
+  }
+
+  /** Whether null is a valid value. */
+  admitsNull(schema: Json): boolean {
+    const node = this.#target(schema)
+    if (node === undefined) return false
+    if (!this.#admitsNull.has(node)) this.#settleNull(node)
+    return this.#admitsNull.get(node) === true
+  }
+
+  /** Whether no value fits two of the schemas: then "one of" says the same as "any of". */
+  areDisjoint(schemas: readonly Json[]): boolean {
+    this.spend(schemas.length)
+    const nodes: JsonObject[] = []
+    for (const schema of schemas) {
+      const node = this.#target(schema)
+      if (node === undefined) return false
+      nodes.push(node)
+    }
+    // The same schema twice accepts the same values twice.
+    if (new Set(nodes).size < nodes.length) return false
+    if (this.#areApart(nodes, (node) => this.#kindsOf(node))) return true
+    if (this.#areApart(nodes, (node) => this.#valuesOf(node))) return true
+    const [first] = nodes
+    if (first === undefined) return false
+    for (const name of this.#requiredOf(first))
+      if (typeof name === 'string' && this.#areApart(nodes, (node) => this.#valuesOfProperty(node, name))) return true
+    return false
+  }
+
+  #successors(node: JsonObject): JsonObject[] {
+    const next = innerSchemas(node)
+    this.spend(1 + Object.keys(node).length + next.length)
+    const target = typeof node.$ref === 'string' ? this.resolve(node.$ref) : undefined
+    if (target !== undefined) next.push(target)
+    return next
+  }
+
+  /** The schema behind a reference that says nothing but that; undefined where references only lead to each other. */
+  #target(schema: Json): JsonObject | undefined {
+    let node = isObject(schema) ? schema : undefined
+    const passed = new Set<JsonObject>()
+    while (node !== undefined && typeof node.$ref === 'string' && !passed.has(node)) {
+      this.spend(1)
+      if (this.#targets.has(node)) {
+        node = this.#targets.get(node)
+        break
+      }
+      passed.add(node)
+      node = this.resolve(node.$ref)
+    }
+    const found = node !== undefined && passed.has(node) ? undefined : node
+    for (const reference of passed) this.#targets.set(reference, found)
+    return found
+  }
+
+  /**
+   * Answers `admitsNull` for a node and for all that it depends on. A node admits null if one of its choices does: the answer
+   * spreads from those that do by themselves, against the direction of the references. The rest do not, circles included.
+   */
+  #settleNull(start: JsonObject): void {
+    const dependents = new Map<JsonObject, JsonObject[]>([[start, []]])
+    const admitting: JsonObject[] = []
+    for (const node of dependents.keys()) {
+      const own = this.#ownAnswer(node)
+      if (own === true) admitting.push(node)
+      if (typeof own === 'boolean') continue
+      for (const choice of own) {
+        this.spend(1)
+        const target = this.#target(choice)
+        if (target === undefined) continue
+        const known = this.#admitsNull.get(target)
+        if (known === true) admitting.push(node)
+        if (known !== undefined) continue
+        const waiting = dependents.get(target)
+        if (waiting === undefined) dependents.set(target, [node])
+        else waiting.push(node)
+      }
+    }
+    for (const node of dependents.keys()) this.#admitsNull.set(node, false)
+    // The list grows while it is read.
+    for (const node of admitting) {
+      if (this.#admitsNull.get(node) === true) continue
+      this.#admitsNull.set(node, true)
+      for (const dependent of dependents.get(node) ?? []) admitting.push(dependent)
+    }
+  }
+
+  /** Whether null is valid as far as the node itself says; its choices where they decide. */
+  #ownAnswer(node: JsonObject): boolean | readonly Json[] {
+    const types = typesOf(node)
+    const values = listedValues(node)
+    this.spend(1 + (types?.length ?? 0) + (values?.length ?? 0))
+    if (types !== undefined && !types.includes('null')) return false
+    if (values !== undefined && !values.includes(null)) return false
+    const choices = node.anyOf ?? node.oneOf
+    return Array.isArray(choices) ? choices : types !== undefined || values !== undefined
+  }
+
+  /** Whether the sets have no item in common. Unknown sets may have any. */
+  #areApart(nodes: readonly JsonObject[], setOf: (node: JsonObject) => readonly string[] | undefined): boolean {
+    const seen = new Set<string>()
+    for (const node of nodes) {
+      this.spend(1)
+      const set = setOf(node)
+      if (set === undefined) return false
+      this.spend(set.length)
+      for (const item of set) if (seen.has(item)) return false
+      for (const item of set) seen.add(item)
+    }
+    return true
+  }
+
+  /** The types that a schema names. An integer is a number, too. */
+  #kindsOf(node: JsonObject): readonly string[] | undefined {
+    return known(this.#kinds, node, () =>
+      typesOf(node)?.flatMap((type) => (type === 'number' ? ['number', 'integer'] : [inWords(type)])),
+    )
+  }
+
+  /** The values that a schema lists, as JSON. */
+  #valuesOf(node: JsonObject): readonly string[] | undefined {
+    return known(this.#values, node, () => listedValues(node)?.map((value) => JSON.stringify(value)))
+  }
+
+  #valuesOfProperty(node: JsonObject, name: string): readonly string[] | undefined {
+    const { properties } = node
+    if (!this.#requiredOf(node).has(name) || !isObject(properties) || !Object.hasOwn(properties, name)) return undefined
+    const property = this.#target(properties[name] ?? null)
+    return property === undefined ? undefined : this.#valuesOf(property)
+  }
+
+  #requiredOf(node: JsonObject): ReadonlySet<Json> {
+    let names = this.#required.get(node)
+    if (names === undefined) {
+      names = new Set(Array.isArray(node.required) ? node.required : [])
+      this.spend(names.size)
+      this.#required.set(node, names)
+    }
+    return names
+  }
+}
+
+/** The values a schema names one by one. */
+const listedValues = ({ const: only, enum: list }: JsonObject): readonly Json[] | undefined =>
+  only !== undefined ? [only] : Array.isArray(list) ? list : undefined
+
+/** The answer kept for a key; computed once. */
+function known<K, V>(answers: Map<K, V | undefined>, key: K, compute: () => V | undefined): V | undefined {
+  let answer = answers.get(key)
+  if (answer === undefined && !answers.has(key)) {
+    answer = compute()
+    answers.set(key, answer)
+  }
+  return answer
+}
+
+function resolve(reference: string, root: JsonObject): JsonObject | undefined {
+  if (reference === '#') return root
+  if (!reference.startsWith('#/')) return undefined
+  let node: Json | undefined = root
+  for (const step of reference.slice(2).split('/')) {
+    const key = decodeStep(step)
+    if (isObject(node) && Object.hasOwn(node, key)) node = node[key]
+    else if (Array.isArray(node)) node = node[Number(key)]
+    else return undefined
+  }
+  return isObject(node) ? node : undefined
+}
+
+function decodeStep(step: string): string {
+  const plain = step.replaceAll('~1', '/').replaceAll('~0', '~')
+  try {
+    return decodeURIComponent(plain)
+  } catch {
+    return plain
+  }
+}
+
+/** Values and names in a document. */
+function countValues(root: Json): number {
+  let count = 0
+  const left: Json[] = [root]
+  for (let value = left.pop(); value !== undefined; value = left.pop()) {
+    count++
+    if (typeof value !== 'object' || value === null) continue
+    for (const inner of Object.values(value)) left.push(inner)
+  }
+  return count
+}
+
+function tooComplex(at: string, budget: number): GatewayError {
+  const param = at.slice(1).replaceAll('/', '.')
+  return new GatewayError(
+    'invalid_request',
+    `${param === '' ? '' : `${param}: `}the JSON Schema is too complex to be translated: its references take more than ${budget} steps to follow. Refer to fewer schemas from each \`oneOf\`, or use a model whose provider takes the schema in this format.`,
+    { ...(param === '' ? {} : { param }), code: 'schema_too_complex' },
+  )
+}
