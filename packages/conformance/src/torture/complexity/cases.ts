@@ -1,0 +1,371 @@
+import { type Format, formats, simpleRequest } from '../../fixtures.ts'
+import { operationCalls } from '../../fuzz-operations.ts'
+import { pathOf, queryOf } from '../../gateways.ts'
+import type { JsonObject } from '../../json.ts'
+import { attackedAnswers, errorBodies } from './answer-bodies.ts'
+import { formAttacks, formBoundary } from './form-attacks.ts'
+import { type Attack, attacksOn, unique } from './json-attacks.ts'
+import { operationAnswers } from './operation-answers.ts'
+import { attackedBodies, moreOperationCalls } from './request-bodies.ts'
+import { plainStream, streamAttacks } from './stream-attacks.ts'
+import { generating, type Spoken } from './targets.ts'
+import { pumps } from './text-attacks.ts'
+
+/** What an upstream answers. */
+export interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly body: Uint8Array | string
+}
+
+/** One call with its attack, ready to be made. */
+export interface Prepared {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** By the path that the upstream is called at. */
+  readonly answer: (path: string) => Answer
+  /** Of what grows: the request's body or the answer's. */
+  readonly bytes: number
+}
+
+export type Side = 'request' | 'answer' | 'stream' | 'error'
+
+/** One attack on one endpoint with one upstream. */
+export interface Case {
+  readonly endpoint: string
+  /** `chat > messages`: what the client speaks, and the upstream by its name. */
+  readonly pair: string
+  readonly side: Side
+  /** The attack's kind, for who chooses among them. */
+  readonly kind: string
+  readonly attack: string
+  readonly withMedia: boolean
+  prepare(bytes: number): Prepared
+}
+
+const json = (status: number, body: JsonObject | string): Answer => ({
+  status,
+  type: 'application/json',
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+})
+
+const streamTypes = (speaks: Spoken): string =>
+  speaks === 'converse' ? 'application/vnd.amazon.eventstream' : 'text/event-stream'
+
+const spokenAt: readonly (readonly [RegExp, Spoken])[] = [
+  [/\/chat\/completions$/, 'chat'],
+  [/\/messages$/, 'messages'],
+  [/enerateContent$/, 'gemini'],
+  [/\/responses$/, 'responses'],
+  [/\/converse(-stream)?$/, 'converse'],
+]
+
+/** What each upstream says where the request is what is attacked: made once, since it is always the same. */
+const usual = new Map<string, Answer>()
+export function usualAnswer(path: string, stream: boolean): Answer {
+  const key = `${path.replace(/.*(?=[/:])/, '')} ${stream}`
+  let answer = usual.get(key)
+  if (answer === undefined) {
+    answer = makeUsual(path, stream)
+    usual.set(key, answer)
+  }
+  return answer
+}
+
+function makeUsual(path: string, stream: boolean): Answer {
+  const operation = operationAnswers.find((one) => one.path.test(path))
+  if (operation !== undefined) return json(200, operation.body)
+  const speaks = spokenAt.find(([end]) => end.test(path))?.[1] ?? 'chat'
+  if (path.endsWith('/speech')) return { status: 200, type: 'audio/mpeg', body: 'bytes' }
+  return stream || /stream/i.test(path)
+    ? { status: 200, type: streamTypes(speaks), body: plainStream(speaks) }
+    : json(200, attackedAnswers(speaks)[0] ?? {})
+}
+
+const headersOf = (format: Format): Record<string, string> => ({
+  'content-type': 'application/json',
+  ...(format === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+})
+
+interface Call {
+  readonly endpoint: string
+  readonly path: string
+  readonly client: Format
+  readonly stream: boolean
+  readonly upstreams: readonly string[]
+  /** With `anyModel` where the model's name stands. */
+  readonly body: JsonObject
+}
+
+/** Stands for the name of an upstream in `<name>-model`, so that attacks are made once for all upstreams. */
+const anyUpstream = '@upstream@'
+const anyModel = `${anyUpstream}-model`
+const placed = (text: string, upstream: string): string => text.replaceAll(anyUpstream, upstream)
+
+const generatingCalls: readonly Call[] = formats.flatMap((client) =>
+  attackedBodies(client).map((body): Call => {
+    const stream = client !== 'gemini' && body.stream === true
+    return {
+      endpoint: decodeURIComponent(pathOf(client, { model: '{model}' })),
+      path: decodeURIComponent(pathOf(client, { model: anyModel, stream })) + queryOf(client, { stream }),
+      client,
+      stream,
+      upstreams: Object.keys(generating),
+      body: client === 'gemini' ? body : { model: anyModel, ...body },
+    }
+  }),
+)
+
+const operatingCalls: readonly Call[] = [...operationCalls, ...moreOperationCalls].map(({ path, dialect, models, body }) => {
+  const named = JSON.parse(JSON.stringify(body).replaceAll('{model}', anyModel)) as JsonObject
+  return {
+    endpoint: path,
+    path: path.replaceAll('{model}', anyModel),
+    client: dialect,
+    stream: body.stream === true,
+    upstreams: models,
+    body: path.includes('{model}') ? named : { model: anyModel, ...named },
+  }
+})
+
+const explain = (call: Call): Call => ({
+  ...call,
+  endpoint: `${call.endpoint}?modelgate=explain`,
+  path: `${call.path}${call.path.includes('?') ? '&' : '?'}modelgate=explain`,
+})
+
+interface RequestOptions {
+  readonly withMedia?: true
+  /** Only these attacks. */
+  readonly only?: (attack: Attack) => boolean
+}
+
+function requestCases(
+  { endpoint, path, client, stream, body, upstreams }: Call,
+  { withMedia, only = () => true }: RequestOptions = {},
+): Case[] {
+  const attacks = attacksOn(body).filter(only)
+  return upstreams.flatMap((upstream, turn) => attacks.filter(inTurn(turn, upstreams.length)).map(({ name, kind, write }) => ({
+    endpoint,
+    pair: `${client} > ${upstream}${withMedia ? ' with media' : ''}`,
+    side: 'request',
+    kind,
+    attack: name,
+    withMedia: withMedia === true,
+    prepare(bytes) {
+      const text = placed(write(bytes), upstream)
+      return {
+        path: placed(path, upstream),
+        headers: headersOf(client),
+        body: text,
+        answer: (called) => usualAnswer(called, stream),
+        bytes: Buffer.byteLength(text),
+      }
+    },
+  })))
+}
+
+/**
+ * Attacks on texts and maps are many, and what they meet is mostly the same for all upstreams: they take turns, so that each is
+ * made on at least one pair.
+ */
+const inTurn =
+  (turn: number, turns: number) =>
+  ({ kind }: { readonly kind: string }, at: number): boolean =>
+    (kind !== 'text' && kind !== 'map') || at % turns === turn
+
+/** Where a tool's name or a call's arguments are looked up in the request, there is one. */
+const tools: { readonly [F in Format]: JsonObject } = {
+  chat: { tools: [{ type: 'function', function: { name: 'lookup', parameters: { type: 'object' } } }] },
+  messages: { tools: [{ name: 'lookup', input_schema: { type: 'object' } }] },
+  gemini: { tools: [{ functionDeclarations: [{ name: 'lookup', parameters: { type: 'OBJECT' } }] }] },
+  responses: { tools: [{ type: 'function', name: 'lookup', parameters: { type: 'object' }, strict: false }] },
+}
+
+/** A small call whose answer is what is attacked. */
+function asking(client: Format, upstream: string, stream: boolean): Pick<Prepared, 'path' | 'headers' | 'body'> {
+  const asked = { model: `${upstream}-model`, stream }
+  const body = { ...simpleRequest(client, stream), ...tools[client] }
+  return {
+    path: pathOf(client, asked) + queryOf(client, asked),
+    headers: headersOf(client),
+    body: JSON.stringify(client === 'gemini' ? body : { ...body, model: asked.model }),
+  }
+}
+
+const answering = Object.entries(generating).filter(([name, { speaks }]) => name === speaks)
+
+const caseOf = (
+  shared: Pick<Case, 'endpoint' | 'pair'>,
+  side: Side,
+  { name, kind }: { readonly name: string; readonly kind: string },
+  ask: Pick<Prepared, 'path' | 'headers' | 'body'>,
+  write: (bytes: number) => Answer,
+  at: RegExp = /./,
+): Case => ({
+  ...shared,
+  side,
+  kind,
+  attack: name,
+  withMedia: false,
+  prepare(bytes) {
+    const answer = write(bytes)
+    return {
+      ...ask,
+      answer: (called) => (at.test(called) ? answer : usualAnswer(called, false)),
+      bytes: Buffer.byteLength(answer.body),
+    }
+  },
+})
+
+/** What an upstream that speaks this answers, attacked, for the clients of every format. */
+function answerCases(upstream: string, speaks: Spoken): Case[] {
+  const answers = attackedAnswers(speaks).flatMap(attacksOn)
+  const streams = streamAttacks.filter((attack) => attack.speaks === speaks)
+  const errors = errorBodies[speaks].flatMap((wrap, shape) =>
+    pumps.map((pump) => ({
+      name: `error ${shape + 1}: ${JSON.stringify(pump)} repeated`,
+      kind: 'error',
+      write: (bytes: number) =>
+        json(shape === 1 ? 429 : 400, wrap(pump.repeat(Math.ceil(bytes / Buffer.byteLength(pump))))),
+    })),
+  )
+  return formats.flatMap((client, turn) => {
+    const shared = { endpoint: pathOf(client, { model: 'm' }), pair: `${client} > ${upstream}` }
+    const mine = inTurn(turn, formats.length)
+    const whole = asking(client, upstream, false)
+    const streamed = asking(client, upstream, true)
+    return [
+      ...answers
+        .filter(mine)
+        .map((attack) => caseOf(shared, 'answer', attack, whole, (bytes) => json(200, attack.write(bytes)))),
+      ...streams.filter(mine).map((attack) =>
+        caseOf(shared, 'stream', attack, streamed, (bytes) => ({
+          status: 200,
+          type: streamTypes(speaks),
+          body: attack.write(bytes),
+        })),
+      ),
+      ...errors.filter((_, at) => at % formats.length === turn).map((attack) => caseOf(shared, 'error', attack, whole, attack.write)),
+    ]
+  })
+}
+
+/** Answers of operations are read, too. */
+function operationAnswerCases({ endpoint, path, client, upstreams, body }: Call): Case[] {
+  return operationAnswers
+    .filter(({ endpoints }) => endpoints.test(endpoint))
+    .flatMap(({ path: at, body: answer }) => {
+      const attacks = attacksOn(answer).map((attack) => ({ ...attack, name: `${at.source}: ${attack.name}` }))
+      return upstreams.flatMap((upstream, turn) =>
+        attacks.filter(inTurn(turn, upstreams.length)).map((attack) =>
+          caseOf(
+            { endpoint, pair: `${client} > ${upstream}` },
+            'answer',
+            attack,
+            {
+              path: placed(path, upstream),
+              headers: headersOf(client),
+              body: placed(JSON.stringify({ ...body, ...('stream' in body ? { stream: false } : {}) }), upstream),
+            },
+            (bytes) => json(200, attack.write(bytes)),
+            at,
+          ),
+        ),
+      )
+    })
+}
+
+const uploads: readonly {
+  readonly endpoint: string
+  readonly upstreams: readonly string[]
+  readonly fields: Readonly<Record<string, string>>
+  readonly file: string
+}[] = [
+  {
+    endpoint: '/v1/audio/transcriptions',
+    upstreams: ['chat', 'gemini', 'mistral'],
+    fields: { language: 'en', prompt: 'p', response_format: 'json', 'timestamp_granularities[]': 'word', temperature: '0' },
+    file: 'file',
+  },
+  { endpoint: '/v1/audio/translations', upstreams: ['chat', 'gemini'], fields: { prompt: 'p' }, file: 'file' },
+  {
+    endpoint: '/v1/images/edits',
+    upstreams: ['chat', 'gemini'],
+    fields: { prompt: 'a cat', n: '1', size: '1024x1024', user: 'u1' },
+    file: 'image[]',
+  },
+  { endpoint: '/v1/images/variations', upstreams: ['chat'], fields: { n: '1', size: '1024x1024' }, file: 'image' },
+]
+
+const uploadCases = (): Case[] =>
+  uploads.flatMap(({ endpoint, upstreams, fields, file }) =>
+    upstreams.flatMap((upstream) =>
+      formAttacks({ model: `${upstream}-model`, ...fields }, file).map(({ name, write }) => ({
+        endpoint,
+        pair: `chat > ${upstream}`,
+        side: 'request' as const,
+        kind: 'form',
+        attack: name,
+        withMedia: false,
+        prepare(bytes: number) {
+          const body = write(bytes)
+          return {
+            path: endpoint,
+            headers: { 'content-type': `multipart/form-data; boundary=${formBoundary}` },
+            body,
+            answer: (called: string) => usualAnswer(called, false),
+            bytes: Buffer.byteLength(body),
+          }
+        },
+      })),
+    ),
+  )
+
+/** Every body as it is, without an attack. */
+export const plainCalls = (): readonly { readonly name: string; readonly one: Case }[] =>
+  [...generatingCalls, ...operatingCalls].flatMap((call, at) =>
+    call.upstreams.map((upstream) => ({
+      name: `${call.endpoint} ${call.client} > ${upstream}, body ${at}`,
+      one: {
+        endpoint: call.endpoint,
+        pair: `${call.client} > ${upstream}`,
+        side: 'request' as const,
+        kind: 'plain',
+        attack: 'none',
+        withMedia: false,
+        prepare: () => {
+          const body = placed(JSON.stringify(call.body), upstream)
+          return {
+            path: placed(call.path, upstream),
+            headers: headersOf(call.client),
+            body,
+            answer: (called: string) => usualAnswer(called, call.stream),
+            bytes: body.length,
+          }
+        },
+      },
+    })),
+  )
+
+const nameOf = ({ endpoint, pair, side, attack }: Case): string => `${side} ${endpoint} ${pair}: ${attack}`
+
+/** Every attack on every endpoint, by its name. */
+export function allCases(): ReadonlyMap<string, Case> {
+  const isLarge = ({ kind }: Attack): boolean => kind !== 'text' && kind !== 'map'
+  const cases = [
+    ...[...generatingCalls, ...operatingCalls].flatMap((call) => requestCases(call)),
+    ...generatingCalls.flatMap((call) => requestCases({ ...explain(call), upstreams: ['messages'] }, { only: isLarge })),
+    ...generatingCalls.flatMap((call) =>
+      requestCases(
+        { ...call, upstreams: ['converse', 'gemini'] },
+        { withMedia: true, only: (attack) => isLarge(attack) && /ur[il]/i.test(JSON.stringify(call.body)) },
+      ),
+    ),
+    ...uploadCases(),
+    ...answering.flatMap(([upstream, { speaks }]) => answerCases(upstream, speaks)),
+    ...operatingCalls.flatMap(operationAnswerCases),
+  ]
+  return new Map(unique(cases.map((one) => ({ name: nameOf(one), one }))).map(({ name, one }) => [name, one]))
+}

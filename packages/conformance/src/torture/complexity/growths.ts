@@ -1,0 +1,188 @@
+import { isObject, type Json } from '../../json.ts'
+import type { Growth, Place } from './places.ts'
+import { shapeOf } from './places.ts'
+
+/** Values and names that a request may have by default, less some for the rest of the body (`limits.values`). */
+const mostValues = 330_000
+
+/** How the names of repeated elements relate to one another. */
+export const namings: Readonly<Record<string, (name: string, at: number) => string>> = {
+  'equal names': (name) => name,
+  'distinct names': (name, at) => `${name}${at.toString(36)}`,
+  // Letters that no provider allows in an id or a name: whatever replaces them, all become one.
+  'names equal once cleaned': (_, at) => String.fromCharCode(0x4e00 + (at & 0xfff), 0x4e00 + (at >> 12)),
+  'names equal once cut': (name, at) => `${name}${'x'.repeat(64)}${at.toString(36)}`,
+}
+
+const naming = /(^|_)(id|name|title|filename|label|uri|url|key)$|[a-z](Id|Name|Uri|Url|Title|Label)$/
+const numbering = /(^|_|[a-z])(index|Index|number)$/
+
+/** The names in an element, and the numbers that say which of many it is. */
+function namesIn(value: Json, found = { names: new Set<string>(), numbered: false }): typeof found {
+  if (Array.isArray(value)) for (const item of value) namesIn(item, found)
+  else if (isObject(value))
+    for (const [key, member] of Object.entries(value)) {
+      if (typeof member === 'string' && naming.test(key)) found.names.add(member)
+      else if (typeof member === 'number' && numbering.test(key)) found.numbered = true
+      else namesIn(member, found)
+    }
+  return found
+}
+
+/** The element with its names and numbers replaced. */
+function renamed(value: Json, rename: (name: string) => string, number: number | undefined): Json {
+  if (typeof value === 'string') return rename(value)
+  if (Array.isArray(value)) return value.map((item) => renamed(item, rename, number))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      typeof member === 'number' && number !== undefined && numbering.test(key)
+        ? member + number
+        : renamed(member, rename, number),
+    ]),
+  )
+}
+
+/** Values and names in a piece of JSON, as `limits.values` counts them. */
+export function countValues(value: Json): number {
+  if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + countValues(item), 1)
+  if (!isObject(value)) return 1
+  return Object.values(value).reduce((sum: number, member) => sum + 1 + countValues(member), 1)
+}
+
+/** As many pieces as fit, at least one. */
+export function repeat(bytes: number, values: number, piece: (at: number) => string, separator = ','): string {
+  const pieces = [piece(0)]
+  let size = pieces[0]?.length ?? 0
+  for (let at = 1; size < bytes && at * values < mostValues; at++) {
+    const next = piece(at)
+    size += Buffer.byteLength(next) + separator.length
+    pieces.push(next)
+  }
+  return pieces.join(separator)
+}
+
+/** A repeated element, in each way that its names can relate; elements without names in one way only. */
+export function repetitions(
+  items: readonly Json[],
+): readonly { readonly name: string; readonly values: number; readonly items: (at: number) => readonly Json[] }[] {
+  const list = [...items]
+  const plain = list.every((item) => typeof item === 'string')
+  const { names, numbered } = plain ? { names: new Set(list as string[]), numbered: false } : namesIn(list)
+  const values = countValues(list)
+  if (names.size === 0 && !numbered) return [{ name: 'repeated', values, items: () => list }]
+  return Object.entries(namings).map(([name, rename]) => ({
+    name: `repeated with ${name}`,
+    values,
+    items: (at) =>
+      list.map((item) =>
+        renamed(
+          item,
+          (text) => (names.has(text) ? rename(text, at) : text),
+          name === 'equal names' ? undefined : at * list.length,
+        ),
+      ),
+  }))
+}
+
+/** A named way to grow a place. */
+export interface NamedGrowth extends Growth {
+  readonly name: string
+}
+
+const elementsOf = (items: readonly Json[]): string => items.map((item) => JSON.stringify(item)).join(',')
+
+/** Nested as deep as a body may be, less what stands around it. */
+const nest = (open: string, close: string): string => `${open.repeat(90)}${close.repeat(90)}`
+const deepList = nest('[', ']')
+const deepMap = `${'{"a":'.repeat(90)}0${'}'.repeat(90)}`
+
+function growList(place: Place): NamedGrowth[] {
+  const items = place.value as readonly Json[]
+  const shapes = new Map(items.map((item) => [shapeOf(item), item]))
+  const groups: (readonly Json[])[] = [...shapes.values()].map((item) => [item])
+  if (items.length > 1) groups.push(items)
+  const grow = (name: string, values: number, piece: (at: number) => string): NamedGrowth => ({
+    place,
+    name: `${place.label || '/'} ${name}`,
+    write: (bytes) => repeat(bytes, values, piece),
+  })
+  return [
+    ...groups.flatMap((group) =>
+      repetitions(group).map(({ name, values, items }) =>
+        grow(`[${group.map(shapeOf).join(' ')}] ${name}`, values, (at) => elementsOf(items(at))),
+      ),
+    ),
+    grow('many empty objects', 1, () => '{}'),
+    grow('many deep lists', 90, () => deepList),
+  ]
+}
+
+/** Keys by which members are added to an object. */
+const keys: Readonly<Record<string, (at: number) => string>> = {
+  'distinct keys': (at) => `key_${at.toString(36)}`,
+  'keys that are numbers': (at) => `${at}`,
+  'keys that pointers escape': (at) => `~/%~1%41${at.toString(36)}`,
+}
+
+function growMap(place: Place): NamedGrowth[] {
+  const members = Object.entries(place.value as { [key: string]: Json })
+  const grow = (name: string, values: number, piece: (at: number) => string): NamedGrowth => ({
+    place,
+    name: `${place.label || '/'} ${name}`,
+    write: (bytes) => repeat(bytes, values, piece),
+  })
+  // At the root each member by itself: the gateway reads and replaces some of them in the text.
+  const again = place.label === '' ? members : members.slice(0, 1)
+  return [
+    ...Object.entries(keys).map(([name, key]) => grow(name, 2, (at) => `${JSON.stringify(key(at))}:"v"`)),
+    grow('deep members', 180, (at) => `"key_${at.toString(36)}":${deepMap}`),
+    ...again.map(([key, value]) => {
+      const text = `${JSON.stringify(key)}:${JSON.stringify(value)}`
+      return grow(`'${key}' again and again`, 1 + countValues(value), () => text)
+    }),
+  ]
+}
+
+/** What a text can be made of, as JSON writes it. */
+const fillings: Readonly<Record<string, string>> = {
+  letters: 'a',
+  spaces: ' ',
+  'line ends': '\\n',
+  quotes: '\\"',
+  backslashes: '\\\\',
+  'open braces': '{\\"a\\":',
+  'open brackets': '[',
+  'closed objects': '{}',
+  'percent signs': '%41',
+  'slashes and dots': '/../',
+  digits: '1',
+  commas: ', ',
+  'data URLs': 'data:image/png;base64,',
+  'angle brackets': '<a><',
+  'two-byte letters': 'é',
+  'lone surrogates': '\\ud800',
+}
+
+function growText(place: Place): NamedGrowth[] {
+  return Object.entries(fillings).map(([name, filling]) => ({
+    place,
+    name: `${place.label} ${name}`,
+    write: (bytes) => filling.repeat(Math.max(1, Math.floor(bytes / Buffer.byteLength(filling)))),
+  }))
+}
+
+/** Every way to grow a place but a schema's, whose attacks are written by hand. */
+export function growthsOf(place: Place): NamedGrowth[] {
+  switch (place.kind) {
+    case 'list':
+      return growList(place)
+    case 'map':
+      return growMap(place)
+    case 'text':
+      return growText(place)
+    case 'schema':
+      return []
+  }
+}

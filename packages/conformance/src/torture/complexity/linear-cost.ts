@@ -1,0 +1,183 @@
+import type { Check } from '../check.ts'
+import { inParallel } from '../figures.ts'
+import { allCases, type Case } from './cases.ts'
+import { createMeasurer, type Measurer, type Report } from './measuring.ts'
+import { familyOf, sample } from './sample.ts'
+import { bounds, complaintOf, exponentOf, msPerMb, type Point } from './verdict.ts'
+
+interface Form {
+  /** Each attack is measured once at these. */
+  readonly screen: readonly [number, number]
+  /** What looks dear is measured again at these, up to the limits of a body; half and twice as large are near enough to a row of doublings. */
+  readonly sizes: readonly number[]
+  readonly runs: number
+  readonly runMs: number
+  /** The dearest are measured with care, whether or not they look dear. */
+  readonly dearest: number
+  /** What of one family is measured with care, and what of all. */
+  readonly mostOfFamily: number
+  readonly most: number
+}
+
+const kb = 1000
+const forms = {
+  full: {
+    screen: [64 * kb, 256 * kb],
+    sizes: [1000 * kb, 2000 * kb, 4000 * kb],
+    runs: 5,
+    runMs: 200,
+    dearest: 40,
+    mostOfFamily: 4,
+    most: 400,
+  },
+  short: {
+    screen: [16 * kb, 64 * kb],
+    sizes: [250 * kb, 500 * kb, 1000 * kb],
+    runs: 3,
+    runMs: 40,
+    dearest: 6,
+    mostOfFamily: 2,
+    most: 40,
+  },
+} as const satisfies Readonly<Record<string, Form>>
+
+/** CPU milliseconds after which an attack has failed, whatever its size. */
+const limitMs = 10_000
+/** An attack that costs less at the larger size of the screening is not looked at again. */
+const cheapMs = 4
+/** Slope of the screening from which on an attack is looked at again, below what fails: one run each says little. */
+const suspiciousSlope = 1.2
+const processes = 2
+
+interface Measured {
+  readonly name: string
+  readonly one: Case
+  readonly report: Report
+}
+
+const costOf = (points: readonly Point[]): number => points.at(-1)?.cost ?? 0
+
+function looksDear({ report: { points, hung } }: Measured): boolean {
+  if (hung === true) return true
+  if (costOf(points) < cheapMs) return false
+  return exponentOf(points) > suspiciousSlope || msPerMb(points) > bounds.msPerMb
+}
+
+/** Per point the smaller of two measurements. */
+const least = (a: readonly Point[], b: readonly Point[]): Point[] =>
+  a.map((point, at) => ({ ...point, cost: Math.min(point.cost, b[at]?.cost ?? point.cost) }))
+
+/** Measures all attacks once, and those that look dear twice more: garbage collection strikes at random. */
+async function screen(
+  measurers: readonly Measurer[],
+  names: readonly string[],
+  cases: ReadonlyMap<string, Case>,
+  { screen: sizes, mostOfFamily }: Form,
+): Promise<Measured[]> {
+  const free = [...measurers]
+  const hungOf = new Map<string, number>()
+  const results = await inParallel(names, measurers.length, async (name): Promise<Measured | undefined> => {
+    const one = cases.get(name) as Case
+    const family = familyOf(one)
+    // What hangs on one pair mostly hangs on all: each takes as long as an attack may.
+    if ((hungOf.get(family) ?? 0) >= mostOfFamily) return undefined
+    const measurer = free.pop() as Measurer
+    try {
+      const measure = (): Promise<Report> => measurer.measure({ name, sizes, runs: 1, leastMs: 0 })
+      let report = await measure()
+      for (let again = 0; again < 2 && report.hung !== true && looksDear({ name, one, report }); again++) {
+        const next = await measure()
+        report = { ...next, points: next.hung === true ? [] : least(report.points, next.points) }
+      }
+      if (report.hung === true) hungOf.set(family, (hungOf.get(family) ?? 0) + 1)
+      return { name, one, report }
+    } finally {
+      free.push(measurer)
+    }
+  })
+  return results.filter((result) => result !== undefined)
+}
+
+/** The attacks that are measured with care: all that look dear, some of each family, and the dearest of the others. */
+function chosen(screened: readonly Measured[], { dearest, mostOfFamily, most }: Form): Measured[] {
+  const finished = screened.filter(({ report }) => report.hung !== true)
+  const byCost = finished.sort((a, b) => msPerMb(b.report.points) - msPerMb(a.report.points))
+  const perFamily = new Map<string, number>()
+  const fromFamily = ({ one }: Measured): boolean => {
+    const count = (perFamily.get(familyOf(one)) ?? 0) + 1
+    perFamily.set(familyOf(one), count)
+    return count <= mostOfFamily
+  }
+  const dear = byCost.filter(looksDear).filter(fromFamily).slice(0, most)
+  const others = byCost.filter((measured) => !looksDear(measured)).slice(0, dearest)
+  return [...dear, ...others]
+}
+
+const sentenceOf = (name: string, complaint: string, points: readonly Point[]): string =>
+  `${complaint}: ${name}${
+    points.length === 0
+      ? ''
+      : ` (${points.map(({ bytes, cost }) => `${Math.round(bytes / kb)} kB ${Math.round(cost)} ms`).join(', ')})`
+  }`
+
+/**
+ * Every endpoint with every upstream, and every answer to every client, is sent what is built to cost more than its size: see
+ * `cases.ts`. Costs are CPU time of a process of its own, so that other work on the machine hardly counts.
+ */
+export const linearCost: Check = {
+  row: 43,
+  group: 'Input',
+  title: 'Cost grows with size alone',
+  promise: `exponent ≤ ${bounds.exponent}, ≤ ${bounds.msPerMb} ms of CPU per MB, for structural attacks on every endpoint × pair`,
+  async run({ target, short }) {
+    if (target.own === undefined) return { skipped: 'costs are measured within a process of our own' }
+    const form: Form = short ? forms.short : forms.full
+    const cases = allCases()
+    const names = short ? sample(cases) : [...cases.keys()]
+    const measurers = Array.from({ length: processes }, () => createMeasurer(limitMs))
+    try {
+      const screened = await screen(measurers, names, cases, form)
+      const careful = await inParallel(chosen(screened, form), 1, async ({ name, one }): Promise<Measured> => {
+        const [measurer] = measurers as [Measurer]
+        const order = { name, sizes: form.sizes, runs: form.runs, leastMs: form.runMs }
+        const first = await measurer.measure(order)
+        // What is reported was seen twice.
+        if (first.hung === true || complaintOf(first.points) === undefined) return { name, one, report: first }
+        const second = await measurer.measure(order)
+        return {
+          name,
+          one,
+          report: second.hung === true ? second : { ...second, points: least(first.points, second.points) },
+        }
+      })
+      const hung = [...screened, ...careful].filter(({ report }) => report.hung === true)
+      const finished = careful.filter(({ report }) => report.hung !== true)
+      const over = finished.flatMap(({ name, report: { points } }) => {
+        const complaint = complaintOf(points)
+        return complaint === undefined ? [] : [sentenceOf(name, complaint, points)]
+      })
+      const broken = screened.filter(({ report }) => report.hung !== true && report.points.length === 0)
+      const pairs = new Set(screened.map(({ one }) => `${one.endpoint} ${one.pair}`))
+      // Growth that ends at a limit, or costs next to nothing, has no slope that means anything.
+      const slopes = finished.flatMap(({ report: { points } }) => {
+        const grows = (points.at(-1)?.bytes ?? 0) > 1.5 * (points[0]?.bytes ?? 0)
+        return grows && costOf(points) >= bounds.leastMs ? [exponentOf(points)] : []
+      })
+      const notes = [
+        ...hung.map(({ name, report }) => sentenceOf(name, report.said, [])),
+        ...over,
+        ...broken.map(({ name, report }) => `${name}: ${report.said}`),
+      ]
+      const worstMs = Math.max(0, ...finished.map(({ report }) => msPerMb(report.points)))
+      return {
+        held: notes.length === 0,
+        figure:
+          `${names.length} attacks on ${pairs.size} endpoint × upstream pairs: ${hung.length} without an end, ${over.length} over; ` +
+          `worst exponent ${Math.max(0, ...slopes).toFixed(2)}, worst ${Math.round(worstMs)} ms per MB (${careful.length} measured with care)`,
+        notes,
+      }
+    } finally {
+      for (const measurer of measurers) measurer.stop()
+    }
+  },
+}

@@ -1,0 +1,60 @@
+import { bedrock, cohere, createGateway, type Gateway, jina, mistral, perplexity, type Upstream, voyage } from '@modelgate/core'
+import { type Format, formats } from '../../fixtures.ts'
+import { forgetful, upstreamOf } from '../../gateways.ts'
+
+/** What upstreams speak. */
+export type Spoken = Format | 'converse'
+
+/** An upstream that requests are sent to, by the name of its model (`<name>-model`). */
+export interface Attacked {
+  readonly speaks: Spoken
+  readonly upstream: Upstream
+}
+
+const options = { apiKey: 'key-of-the-upstream-41' }
+
+/** Every format; and vendors of chat who depart from it where lists and ids are rewritten. */
+export const generating: Readonly<Record<string, Attacked>> = {
+  ...Object.fromEntries(formats.map((format) => [format, { speaks: format, upstream: upstreamOf(format) }])),
+  converse: { speaks: 'converse', upstream: bedrock({ ...options, region: 'us-east-1', formats: ['converse'] }) },
+  // Replaces ids of calls, and sends what it lacks in other words.
+  mistral: { speaks: 'chat', upstream: mistral(options) },
+  // Joins turns of one role.
+  perplexity: { speaks: 'chat', upstream: perplexity(options) },
+}
+
+const operating: Readonly<Record<string, Upstream>> = {
+  cohere: cohere(options),
+  jina: jina(options),
+  voyage: voyage(options),
+}
+
+/** Makes a gateway to all of them. @param withMedia it may fetch what requests name by URL */
+export function attackedGateway(fetch: typeof globalThis.fetch, withMedia: boolean): Gateway {
+  const upstreams = {
+    ...Object.fromEntries(Object.entries(generating).map(([name, { upstream }]) => [name, upstream])),
+    ...operating,
+  }
+  return createGateway({
+    auth: 'none',
+    upstreams,
+    models: Object.fromEntries(Object.keys(upstreams).map((name) => [`${name}-model`, name])),
+    logger: false,
+    retry: false,
+    breaker: false,
+    health: forgetful,
+    explain: true,
+    fetch,
+    // Lists of responses that are kept must not grow from one measurement to the next.
+    responses: { ttlMs: 1 },
+    ...(withMedia
+      ? {
+          media: {
+            allows: () => true,
+            fetch: async () => ({ bytes: new Uint8Array(3), mediaType: 'image/png' }),
+            maxCount: 1_000_000,
+          },
+        }
+      : {}),
+  })
+}

@@ -1,0 +1,83 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The sources of the core, from wherever this module runs: beside them, or bundled. */
+function sourceFolder(): string {
+  let folder = dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(join(folder, 'core/src/index.ts'))) {
+    const above = dirname(folder)
+    if (above === folder) throw new Error('the sources of the core were not found')
+    folder = above
+  }
+  return join(folder, 'core/src')
+}
+
+/** Where an expression may begin: a slash behind anything else divides. */
+const literal = /(?:[=(,:[!&|?{};]|return|=>)\s*\/((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])*)\/([dgimsuvy]*)/g
+
+/** A regular expression of the core's sources. */
+export interface FoundRegex {
+  readonly file: string
+  readonly regex: RegExp
+}
+
+/** Every regular expression that the core's sources write. */
+export function sourceRegexes(): FoundRegex[] {
+  const folder = sourceFolder()
+  const known = new Set<string>()
+  return (readdirSync(folder, { recursive: true }) as string[])
+    .filter((file) => file.endsWith('.ts') && !/\.test(-support)?\.ts$/.test(file))
+    .sort()
+    .flatMap((file) => {
+      const text = readFileSync(join(folder, file), 'utf8').replace(/^\s*(\/\/|\/?\*).*$/gm, '')
+      return [...text.matchAll(literal)].flatMap(([, body = '', flags = '']) => {
+        if (known.has(body + flags)) return []
+        known.add(body + flags)
+        try {
+          return [{ file, regex: new RegExp(body, flags) }]
+        } catch {
+          return []
+        }
+      })
+    })
+}
+
+/**
+ * Texts that begin as the expression does, again and again, and never go on as it does: its literal words, one by one and together
+ * up to each place where it lets anything follow.
+ */
+export function pumpsOf({ source }: RegExp): string[] {
+  const plain = source
+    // The first of alternatives stands for all; classes stand for a letter of theirs.
+    .replace(/\\[dD]/g, '1')
+    .replace(/\\[wS]/g, 'a')
+    .replace(/\\s/g, ' ')
+    .replace(/\\[bB]|[\^$]/g, '')
+    .replace(/\[\^[^\]]*\]/g, '\u0001')
+    .replace(/\[(?:\\.|[^\]\\])*\]/g, (list) => list.replace(/^\[\\?/, '').slice(0, 1))
+    .replace(/\(\?[:=!<]+/g, '(')
+  // Alternatives at the outermost level and within groups each begin a text of their own.
+  const alternatives = plain.split(/[|()]/)
+  const pumps = new Set<string>()
+  for (const alternative of [plain.replace(/\|[^()]*/g, '').replace(/[()]/g, ''), ...alternatives]) {
+    let whole = ''
+    for (const piece of alternative.split(/(?:\.|\u0001)(?:[*+]\??|\{[^}]*\})?/)) {
+      const words = piece
+        .replace(/(.)(?:[*+?]\??|\{[^}]*\}\??)/g, '$1')
+        .replace(/\\(.)/g, '$1')
+      if (words.trim() !== '') pumps.add(words)
+      whole += words
+      if (whole.trim() !== '') pumps.add(whole)
+    }
+  }
+  return [...pumps].filter((pump) => pump.length < 200)
+}
+
+/** Texts of any length that no expression should take long for. */
+const plainPumps: readonly string[] = [' ', 'a', '1', '\n', '"', '\\', '{', '<', '<a ', '&', 'é', 'a ', '1,', 'https://', 'a:', '/']
+
+/** What error texts are made of: prefixes of everything that the core looks for in texts. */
+export const pumps: readonly string[] = [
+  ...new Set([...plainPumps, ...sourceRegexes().flatMap(({ regex }) => pumpsOf(regex))]),
+]

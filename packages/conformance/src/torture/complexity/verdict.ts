@@ -1,0 +1,49 @@
+/** What a call of one size cost. */
+export interface Point {
+  readonly bytes: number
+  /** CPU milliseconds, or steps of anything. */
+  readonly cost: number
+}
+
+/** What is too much: growth beyond nearly linear, or more than a budget for each megabyte. */
+export interface Bounds {
+  readonly exponent: number
+  readonly msPerMb: number
+  /** Costs below it tell nothing: the machine's doing is as large. */
+  readonly leastMs: number
+}
+
+/**
+ * Twice the bytes may take 2.5 times as long: memory and garbage collection grow a little faster than what they hold. The budget is
+ * several times what the dearest honest body costs, one of many small values, on a slow machine.
+ */
+export const bounds: Bounds = { exponent: 1.3, msPerMb: 1000, leastMs: 25 }
+
+/** The slope of a straight line through logarithms: 1 for what grows in proportion, 2 for what is quadratic. */
+export function exponentOf(points: readonly Point[]): number {
+  const logs = points.map(({ bytes, cost }) => [Math.log(bytes), Math.log(Math.max(cost, 1e-3))] as const)
+  const mean = (at: 0 | 1): number => logs.reduce((sum, log) => sum + log[at], 0) / logs.length
+  const [x, y] = [mean(0), mean(1)]
+  const above = logs.reduce((sum, [logX, logY]) => sum + (logX - x) * (logY - y), 0)
+  return above / logs.reduce((sum, [logX]) => sum + (logX - x) ** 2, 0)
+}
+
+const megabyte = 1_000_000
+
+/** CPU milliseconds of the largest for each megabyte; what is smaller than 10 kB counts as that, for its fixed costs. */
+export function msPerMb(points: readonly Point[]): number {
+  const { bytes = 1, cost = 0 } = points.at(-1) ?? {}
+  return (cost / Math.max(bytes, 10_000)) * megabyte
+}
+
+/** What is wrong with these costs; undefined: nothing. */
+export function complaintOf(points: readonly Point[], { exponent, msPerMb: budget, leastMs }: Bounds = bounds): string | undefined {
+  const { bytes = 0, cost = 0 } = points.at(-1) ?? {}
+  if (cost < leastMs) return undefined
+  const slope = exponentOf(points)
+  const perMb = msPerMb(points)
+  // Sizes that hardly differ, where a limit ends the growth, say nothing of a slope.
+  const grows = bytes > 1.5 * (points[0]?.bytes ?? 0)
+  if (grows && slope > exponent) return `exponent ${slope.toFixed(2)}`
+  return perMb > budget ? `${Math.round(perMb)} ms of CPU per MB` : undefined
+}
