@@ -10,7 +10,7 @@ async function answerHostile({ socket }: UpstreamCall, incoming: IncomingMessage
   let text = ''
   for await (const part of incoming) text += part
   const { input } = JSON.parse(text) as { input: string }
-  socket.end(hostileResponses[input])
+  socket.end(hostileResponses[input] ?? '')
 }
 
 /** A body of a length that is not its own must not become the next response on a client's connection. */
