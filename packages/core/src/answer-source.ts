@@ -6,20 +6,41 @@ export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-export const isJson = (response: TransportResponse): boolean => (response.header('content-type') ?? '').includes('json')
+/** In lower case, as media types are compared; '' where the upstream does not say one. */
+export const contentTypeOf = (response: TransportResponse): string =>
+  (response.header('content-type') ?? '').toLowerCase()
 
-/** What the client must know of bytes that pass as they are. */
-export function bodyHeaders(response: TransportResponse): Record<string, string> {
-  const length = response.header('content-length')
+export const isJson = (response: TransportResponse): boolean => contentTypeOf(response).includes('json')
+
+/** A media type that may stand in a header of our own, with parameters. */
+const sendable = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+[ \t]*(?:;[ \t\x21-\x7e]*)?$/
+const longestType = 200
+
+/** What the client must know of bytes that pass as they are. Nothing else of the upstream's headers describes them. */
+export function bodyHeaders(response: TransportResponse, length: number | undefined): Record<string, string> {
+  const type = response.header('content-type') ?? ''
   return {
-    'content-type': response.header('content-type') ?? 'application/octet-stream',
-    ...(length === undefined ? {} : { 'content-length': length }),
+    'content-type': type.length <= longestType && sendable.test(type) ? type : 'application/octet-stream',
+    // An upstream's bytes must not become a page or a script in a browser that guesses what they are.
+    'x-content-type-options': 'nosniff',
+    ...(length === undefined ? {} : { 'content-length': String(length) }),
   }
+}
+
+/**
+ * How many bytes the body has, where that is known of the bytes as they are handed over: the length of an encoded body is another
+ * one, and a client that reads by it would take the rest of the body for the next response.
+ */
+export function lengthOf(response: TransportResponse): number | undefined {
+  const encoding = response.header('content-encoding') ?? ''
+  const length = response.header('content-length') ?? ''
+  const isEncoded = encoding !== '' && encoding.toLowerCase() !== 'identity'
+  return isEncoded || !/^\d{1,15}$/.test(length) ? undefined : Number(length)
 }
 
 /** The body once its first bytes are there: until then a failure can still become a status. */
 export async function begunBody(response: TransportResponse): Promise<AsyncIterable<Uint8Array>> {
-  const type = response.header('content-type') ?? ''
+  const type = contentTypeOf(response)
   if (type.includes('html')) {
     response.discard()
     throw new GatewayError('upstream_bad_response', 'The upstream answered with a web page.')

@@ -1,4 +1,4 @@
-import { begunBody, bodyHeaders, isJson, laterStream, once } from './answer-source.ts'
+import { begunBody, bodyHeaders, contentTypeOf, isJson, laterStream, lengthOf, once } from './answer-source.ts'
 import { authorized, headersTo } from './call-headers.ts'
 import { GatewayError } from './errors.ts'
 import { put } from './formats/shared/strict.ts'
@@ -69,6 +69,8 @@ export type AttemptResult =
       readonly pump: Pump
       /** The upstream's own content type, and length where it said one. */
       readonly headers: Readonly<Record<string, string>>
+      /** The length that `headers` announces. */
+      readonly length: number | undefined
       readonly abort: () => void
       readonly times: StreamTimes
     }
@@ -186,7 +188,8 @@ export class Attempt {
     const pump = createPump(await begunBody(response))
     clearTimeout(this.#timer)
     this.#answered()
-    return { kind: 'bytes', pump, headers: bodyHeaders(response), ...this.#handOn() }
+    const length = lengthOf(response)
+    return { kind: 'bytes', pump, headers: bodyHeaders(response, length), length, ...this.#handOn() }
   }
 
   async #openStream(): Promise<AttemptResult> {
@@ -237,7 +240,7 @@ export class Attempt {
     this.#doing = cutOff
     const refused = this.#receive(response)
     if (refused !== undefined) throw await refused
-    const type = response.header('content-type') ?? ''
+    const type = contentTypeOf(response)
     const { toEvents } = this.#options.prepared.hosting ?? {}
     if (type.includes('event-stream') || !/json|html|^audio\//.test(type))
       return toEvents === undefined ? response.stream() : toEvents(response.stream())

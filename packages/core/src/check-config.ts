@@ -2,6 +2,7 @@ import { checkBreaker, checkModels, checkPolicy, checkRetry } from './check-mode
 import type { GatewayConfig, Limits, Logger } from './config.ts'
 import type { Format } from './formats/ir.ts'
 import { hasCodec } from './formats/wire.ts'
+import { mostMediaBytes } from './media.ts'
 import { routes } from './routes.ts'
 
 export const defaultLimits: Required<Limits> = {
@@ -76,6 +77,14 @@ export function checkConfig(config: GatewayConfig): void {
     throw new TypeError('tokenizer is not a function (text) => number')
   if (media !== undefined && (typeof media.allows !== 'function' || typeof media.fetch !== 'function'))
     throw new TypeError('media is no MediaPolicy: make one with mediaFetcher({ hosts: [...] })')
+  for (const [name, most] of [
+    ['maxCount', Number.MAX_SAFE_INTEGER],
+    ['maxTotalBytes', mostMediaBytes],
+  ] as const) {
+    const value = media?.[name]
+    if (value !== undefined && !(typeof value === 'number' && value > 0 && value <= most))
+      throw new TypeError(`media.${name} is ${String(value)}: write a number from 1 to ${most}`)
+  }
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(defaultLimits, name))
       throw new TypeError(`limits.${name} is unknown: the limits are ${Object.keys(defaultLimits).join(', ')}`)

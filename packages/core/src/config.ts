@@ -127,7 +127,10 @@ export interface RetryConfig {
   budgetFloor?: number
 }
 
-/** When a target that keeps failing is left alone. */
+/**
+ * When a target that keeps failing is left alone. It holds for each caller; all callers are kept away where so many of them fail, or the
+ * upstream itself does (docs/routing.md).
+ */
 export interface BreakerConfig {
   /** Failures in a row that open it. Default 5. */
   failures?: number

@@ -120,7 +120,7 @@ const ledgerOf = ({ codec, model, stream, identity }: ExplainCall): Ledger => ({
 async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: OnLoss): Promise<ExplainedTarget> {
   const { shared, codec, request, stream, inbound } = call
   const { upstream, upstreamName, model } = target
-  const { state } = shared.health.standing(target)
+  const { state } = shared.health.standing(target, call.identity)
   const known = { upstream: upstreamName, model, onLoss, ...(state === 'ready' ? {} : { resting: state }) }
   try {
     const chosen = await chooseLane({ codec, request, target, limits: shared.limits, tellLosses: onLoss !== 'ignore' })

@@ -6,6 +6,7 @@ import type { Reply } from './inbound.ts'
 import { chooseLane } from './lanes/choose.ts'
 import type { Lane } from './lanes/lane.ts'
 import type { RequestBody } from './lanes/wire.ts'
+import { mostMediaBytes } from './media.ts'
 import type { ResolvedTarget } from './router.ts'
 import { type AnswerCall, sendAnswer } from './send-answer.ts'
 import { type Prepared, tryTargets } from './targets.ts'
@@ -26,7 +27,11 @@ export interface GenerateCall extends AnswerCall {
 /** Chat generation in any format: plan, then one attempt after another until one answers. Rejects with GatewayError. */
 export function generate(call: GenerateCall): Promise<Reply> {
   const { shared, ledger, request, codec, kept, onlyUpstream, unknown } = call
-  const media = shared.media && { policy: shared.media, signal: call.signal }
+  const media = shared.media && {
+    policy: shared.media,
+    maxTotalBytes: Math.min(shared.limits.bodyBytes, mostMediaBytes),
+    signal: call.signal,
+  }
   const prepare = (target: ResolvedTarget, policy: OnLoss) => {
     if (onlyUpstream !== undefined && target.upstreamName !== onlyUpstream) throw keptElsewhere()
     if (unknown !== undefined && !speaks(target.upstream, codec.format, target.model)) throw unknown

@@ -27,8 +27,18 @@ export interface MediaPolicy {
    * as they came. `'always'`: everything that is allowed, for upstreams that fetch nothing; such calls are rewritten.
    */
   readonly inline?: 'needed' | 'always'
-  /** Most URLs fetched for one call; a call with more is refused (400). Default 20. */
+  /**
+   * Most parts of one call that are sent as data; a call with more is refused (400). Parts that name the same URL count each, though it
+   * is fetched once. Default 20.
+   */
   readonly maxCount?: number
-  /** Most bytes of all that is fetched for one call; a call with more is refused (400). Default 64 MiB. */
+  /**
+   * Most bytes of media that are sent for one call, before base64; a call with more is refused (400). A file counts for each part that
+   * names it. At most 256 MiB. Default: `limits.bodyBytes` of the gateway, as many as a
+   * client may send itself.
+   */
   readonly maxTotalBytes?: number
 }
+
+/** A request is written as one text, in which media take a third more; the longest texts of V8 have 512 Mi characters. */
+export const mostMediaBytes = 256 * 1024 * 1024

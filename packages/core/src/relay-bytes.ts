@@ -8,17 +8,20 @@ import type { Signal } from './signal.ts'
  * Bytes that pass as they are (speech, subtitles), pulled no faster than the client reads. They have no place for an error:
  * what breaks off throws, so that the adapter breaks the connection and nobody takes half a file for a whole one.
  *
+ * @param length bytes that were announced to the client: the body that is passed on has neither more nor fewer
  * @param times `idleMs`: silence of the upstream until it is given up; `totalUntil`: when all must be over, in milliseconds since 1970
  * @param onEnd called exactly once, however it ends, also if nobody ever reads and the signal aborts
  */
 export function relayBytes(
   pump: Pump,
+  length: number | undefined,
   { idleMs, totalUntil }: { readonly idleMs: number; readonly totalUntil: number },
   signal: Signal,
   onEnd: (end: RelayEnd) => void,
 ): AsyncIterable<Uint8Array> {
   let over = false
   let stopped: GatewayError | undefined
+  let left = length ?? Number.POSITIVE_INFINITY
   const finish = (end: RelayEnd): void => {
     if (over) return
     over = true
@@ -41,7 +44,12 @@ export function relayBytes(
       if (over) return ended()
       if (Date.now() >= totalUntil && item !== 'end') throw tookTooLong()
       if (item === 'tick') throw fellSilent()
-      if (item !== 'end') return { done: false, value: item }
+      if (item !== 'end') {
+        left -= item.length
+        if (left < 0) throw tooLong()
+        return { done: false, value: item }
+      }
+      if (length !== undefined && left > 0) throw truncated()
       finish({ outcome: 'finished' })
     } catch (cause) {
       const error = truncated(cause)
@@ -64,3 +72,6 @@ export function relayBytes(
     }),
   }
 }
+
+const tooLong = (): GatewayError =>
+  new GatewayError('upstream_bad_response', 'The upstream sent more bytes than it had announced.')

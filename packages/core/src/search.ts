@@ -109,7 +109,7 @@ export class Search<P extends Prepared> {
   }
 
   #standing(target: ResolvedTarget): Standing {
-    return this.#call.shared.health.standing(target)
+    return this.#call.shared.health.standing(target, this.#call.ledger.identity)
   }
 
   #all(): readonly Candidate<P>[] {
@@ -152,7 +152,7 @@ export class Search<P extends Prepared> {
     }
     const { target } = candidate
     if (otherKeyHelps.has(error.info.kind) && target.upstream.keys !== undefined)
-      if (health.standing(target).state === 'ready') return this.step(candidate, 'other-key')
+      if (this.#standing(target).state === 'ready') return this.step(candidate, 'other-key')
     const stated = error.hints?.waitMs
     // A connection that cannot be had at once, twice, is not there: waiting for it would only keep the client waiting.
     const unreachable = error.info.kind === 'upstream_unreachable'
@@ -161,7 +161,8 @@ export class Search<P extends Prepared> {
       candidate.readyAt = Date.now() + pause()
     else candidate.out = true
     const other = await this.fresh()
-    const worthIt = (): boolean => isCallable(health.standing(target)) && health.takeRetry(target, retry)
+    const worthIt = (): boolean =>
+      isCallable(this.#standing(target)) && health.takeRetry(target, retry, ledger.identity)
     // Every target that is still fresh gets its chance before the attempts are used up.
     if (
       !candidate.out &&
@@ -175,10 +176,10 @@ export class Search<P extends Prepared> {
     if (other !== undefined) return this.step(other, 'fallback')
     const called = this.#all().filter(({ calls, out }) => calls > 0 && !out)
     for (const tried of called.sort((a, b) => a.readyAt - b.readyAt)) {
-      const standing = health.standing(tried.target)
+      const standing = this.#standing(tried.target)
       const waitMs = Math.max(0, tried.readyAt - Date.now(), standing.waitMs)
       if (standing.state === 'failing' || !this.#mayWait(waitMs)) continue
-      if (health.takeRetry(tried.target, retry)) return this.step(tried, 'retry', waitMs)
+      if (health.takeRetry(tried.target, retry, ledger.identity)) return this.step(tried, 'retry', waitMs)
       ledger.spent = true
     }
     return undefined

@@ -50,7 +50,7 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
   }
   if (result.kind === 'bytes') {
     ledger.firstEventAt = performance.now()
-    const body = relayBytes(result.pump, result.times, signal, finish)
+    const body = relayBytes(result.pump, result.length, result.times, signal, finish)
     return { status: 200, headers: { ...headers, ...result.headers }, body }
   }
   const { pump, onFirst } = result

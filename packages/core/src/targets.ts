@@ -116,7 +116,7 @@ export async function tryTargets<P extends Prepared>(
     if (current.waitMs > 0) await sleep(current.waitMs, signal)
     // While it slept, or others were chosen for beside it, somebody may have found out that the target is gone.
     if (current.reason !== 'first' || current.waitMs > 0)
-      if (health.standing(current.candidate.target).state === 'failing') {
+      if (health.standing(current.candidate.target, ledger.identity).state === 'failing') {
         current = await search.instead()
         continue
       }
@@ -133,7 +133,11 @@ export async function tryTargets<P extends Prepared>(
     const { answered, failed } = await hedged(started, plan.hedgeMs, async () => {
       const other = search.left() > 0 ? await search.fresh() : undefined
       // It may have answered while an upload was made ready.
-      if (other === undefined || started.attempt.settled || !health.takeRetry(other.target, plan.retry))
+      if (
+        other === undefined ||
+        started.attempt.settled ||
+        !health.takeRetry(other.target, plan.retry, ledger.identity)
+      )
         return undefined
       return launch(call, search.step(other, 'hedge'), affinity, search)
     })
@@ -200,7 +204,7 @@ function launch<P extends Prepared>(
   const { shared, ledger, inbound, transport, signal } = call
   const { candidate, prepared, reason, waitMs } = step
   const { target } = candidate
-  const ticket = shared.health.enter(target, affinity)
+  const ticket = shared.health.enter(target, affinity, ledger.identity)
   const log: AttemptLog = {
     upstream: target.upstreamName,
     model: target.model,

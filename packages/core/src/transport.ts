@@ -23,6 +23,9 @@ export interface TransportResponse {
   readonly status: number
   /** The call was sent twice. */
   readonly resent?: boolean
+  /**
+   * A header, by lower-case name. `content-length` is that of the body as it is handed over: undefined where an encoding was undone.
+   */
   header(name: string): string | undefined
   /**
    * The whole body; rejects once it exceeds `limit` bytes.

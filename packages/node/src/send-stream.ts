@@ -10,6 +10,9 @@ export function sendStream(
   body: AsyncIterable<Uint8Array>,
 ): void {
   const source = sourceOf(body)
+  // A body that is longer than its content-length would go on as the next response of the connection, and a shorter one would take
+  // the beginning of that: Node then throws, and the connection is broken.
+  res.strictContentLength = true
   try {
     res.writeHead(status, headers)
   } catch (error) {
@@ -105,6 +108,7 @@ class Sender implements BodySink {
       }
     } catch {
       this.onError()
+      this.#source.close()
       return
     }
     this.#source.pull(this)

@@ -64,6 +64,8 @@ export interface Profile extends Pick<GatewayConfig<string>, 'limits' | 'retry' 
   /** Upstreams beside `chat`, `messages`, `gemini` and `responses`. Default key: `upstreamKey` of gateways.ts. */
   readonly upstreams?: Readonly<Record<string, { format: Format; baseURL: string; apiKey?: string }>>
   readonly explain?: boolean
+  /** Upstreams are called by `globalThis.fetch` instead of the adapter's transport. */
+  readonly fetch?: 'global'
   /**
    * Who is let in: two fixed callers (`callers`), or platform tokens kept in a folder or in Redis; `issue` makes some. Default:
    * the fixed ones.

@@ -1,8 +1,10 @@
 import type { Check } from './check.ts'
 import { complexityChecks } from './complexity/checks.ts'
 import { faultChecks } from './faults/checks.ts'
+import { healthIsolationChecks } from './health-isolation/checks.ts'
 import { inputChecks } from './input/checks.ts'
 import { lifeChecks } from './life/checks.ts'
+import { responseSplittingChecks } from './response-splitting/checks.ts'
 import { retryChecks } from './retries/checks.ts'
 import { secretChecks } from './secrets/checks.ts'
 import { streamChecks } from './streams/checks.ts'
@@ -16,4 +18,6 @@ export const checks: readonly Check[] = [
   ...secretChecks,
   ...lifeChecks,
   ...complexityChecks,
+  ...healthIsolationChecks,
+  ...responseSplittingChecks,
 ].sort((a, b) => a.row - b.row)

@@ -77,10 +77,12 @@ function configOf({
   models = {},
   tokens: _,
   traces: __,
+  fetch: fetchName,
   ...rest
 }: Profile): GatewayConfig<string> {
   return {
     ...(defaults === true ? {} : { retry: false, breaker: false, health: forgetful }),
+    ...(fetchName === 'global' ? { fetch: globalThis.fetch } : {}),
     auth: tokens?.authenticate ?? fixed,
     upstreams: {
       ...Object.fromEntries(formats.map((format) => [format, upstreamOf(format, upstreamOrigin)])),

@@ -47,3 +47,15 @@ it('counts the last ten seconds', () => {
   vi.advanceTimersByTime(10_000)
   expect(taken()).toBe(3)
 })
+
+it('gives one of several callers half of it at most, and all of them together no more than before', () => {
+  const budget = createBudget()
+  for (let call = 0; call < 90; call++) budget.call('ann')
+  for (let call = 0; call < 10; call++) budget.call('ben')
+  const taken = (caller: string): number => {
+    let count = 0
+    for (; budget.take(settings, caller); count++) budget.call(caller)
+    return count
+  }
+  expect([taken('ann'), taken('ben'), taken('ann')]).toEqual([10, 10, 0])
+})

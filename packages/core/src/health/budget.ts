@@ -1,4 +1,5 @@
 import type { RetryConfig } from '../config.ts'
+import type { Caller } from './breaker.ts'
 
 const slots = 10
 const slotMs = 1000
@@ -7,17 +8,32 @@ interface Slot {
   second: number
   calls: number
   retries: number
+  /** Who has called; `several` once there are two of them. */
+  caller: Caller | typeof several
+  /** Retries by caller, made with the first retry: most seconds have none. */
+  taken: Map<Caller, number> | undefined
 }
 
-/** How many retries an upstream gets: a share of its calls of the last ten seconds, and a few in any case. */
+const several = Symbol('several callers')
+
+/**
+ * How many retries an upstream gets: a share of its calls of the last ten seconds, and a few in any case. Where there are several callers,
+ * one of them gets half of it at most, so that the others' failures can still be retried.
+ */
 export interface RetryBudget {
-  call(): void
+  call(caller?: Caller): void
   /** Takes a retry, if there is one left. */
-  take(settings: Pick<Required<RetryConfig>, 'budgetRatio' | 'budgetFloor'>): boolean
+  take(settings: Pick<Required<RetryConfig>, 'budgetRatio' | 'budgetFloor'>, caller?: Caller): boolean
 }
 
 export function createBudget(): RetryBudget {
-  const ring: Slot[] = Array.from({ length: slots }, () => ({ second: 0, calls: 0, retries: 0 }))
+  const ring: Slot[] = Array.from({ length: slots }, () => ({
+    second: 0,
+    calls: 0,
+    retries: 0,
+    caller: undefined,
+    taken: undefined,
+  }))
   const slotNow = (): Slot => {
     const second = Math.floor(Date.now() / slotMs)
     const slot = ring[second % slots] as Slot
@@ -25,25 +41,41 @@ export function createBudget(): RetryBudget {
       slot.second = second
       slot.calls = 0
       slot.retries = 0
+      slot.caller = undefined
+      slot.taken = undefined
     }
     return slot
   }
   return {
-    call() {
-      slotNow().calls++
+    call(caller) {
+      const slot = slotNow()
+      if (slot.calls++ === 0) slot.caller = caller
+      else if (slot.caller !== caller) slot.caller = several
     },
-    take({ budgetRatio, budgetFloor }) {
+    take({ budgetRatio, budgetFloor }, caller) {
       const slot = slotNow()
       let calls = 0
       let retries = 0
-      for (const { second, calls: c, retries: r } of ring)
-        if (second > slot.second - slots) {
-          calls += c
-          retries += r
+      let alone = true
+      const taken = new Map<Caller, number>()
+      for (const one of ring)
+        if (one.second > slot.second - slots) {
+          calls += one.calls
+          retries += one.retries
+          if (one.calls > 0 && one.caller !== caller) alone = false
+          for (const [who, count] of one.taken ?? []) taken.set(who, (taken.get(who) ?? 0) + count)
         }
       // Retries are calls too: counted among them they would earn further retries.
-      if (retries + 1 > Math.max(budgetFloor, (calls - retries) * budgetRatio)) return false
+      const allowed = Math.max(budgetFloor, (calls - retries) * budgetRatio)
+      const most = alone ? allowed : Math.max(1, Math.ceil(allowed / 2))
+      // What another caller took while it was alone leaves the share of the others as it is.
+      let counted = 0
+      for (const count of taken.values()) counted += Math.min(count, most)
+      const own = taken.get(caller) ?? 0
+      if (own + 1 > most || counted + 1 > allowed) return false
       slot.retries++
+      slot.taken ??= new Map()
+      slot.taken.set(caller, (slot.taken.get(caller) ?? 0) + 1)
       return true
     },
   }

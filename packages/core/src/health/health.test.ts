@@ -134,3 +134,81 @@ it('knows through a shared state what another process found out', () => {
   here.enter(target, undefined).over(failure('upstream_unreachable'))
   expect(there.standing(target)).toEqual({ state: 'failing', waitMs: 5000 })
 })
+
+describe('with callers that can be told apart', () => {
+  const ann = { id: 'ann' }
+  const ben = { id: 'ben' }
+  const caused = (code: string): GatewayError =>
+    new GatewayError('upstream_unreachable', 'It failed.', {
+      cause: Object.assign(new Error('fetch failed'), { code }),
+    })
+  const stated = (kind: ErrorKind, status: number): GatewayError =>
+    new GatewayError(kind, 'It failed.', { hints: { status } })
+
+  it.each([
+    ['a 500 of the upstream', stated('upstream_error', 500), false],
+    ['a 403 of the upstream', stated('upstream_auth', 403), false],
+    ['a 504 of the upstream', stated('upstream_timeout', 504), false],
+    ['an answer that cannot be read', failure('upstream_bad_response'), false],
+    ['an answer that breaks off', failure('upstream_truncated'), false],
+    ['a connection that is reset', caused('ECONNRESET'), false],
+    ['a refused connection', caused('ECONNREFUSED'), true],
+    ['a name that does not resolve', caused('ENOTFOUND'), true],
+    ['a certificate that is not accepted', caused('DEPTH_ZERO_SELF_SIGNED_CERT'), true],
+    ['a connection that is not made in time', failure('upstream_connect_timeout'), true],
+    ['an answer that does not begin in time', failure('upstream_timeout'), true],
+  ])('%s keeps its own caller away after five; all callers: %s', (_, error, forAll) => {
+    const health = createHealth(undefined)
+    const target = targetOf()
+    for (let call = 0; call < 5; call++) health.enter(target, undefined, ann).over(error)
+    expect(health.standing(target, ann).state).toBe('failing')
+    expect(health.standing(target, ben).state).toBe(forAll ? 'failing' : 'ready')
+  })
+
+  it('those without an id are one caller', () => {
+    const health = createHealth(undefined)
+    const target = targetOf()
+    const nameless = [{}, {}, {}, {}, {}] as unknown as (typeof ann)[]
+    for (const identity of nameless) health.enter(target, undefined, identity).over(failure('upstream_error'))
+    expect(health.standing(target, nameless[0]).state).toBe('failing')
+    expect(health.standing(target, ann).state).toBe('ready')
+  })
+
+  it.each([
+    ['a refusal of the model', stated('upstream_auth', 403), false],
+    ['a refusal of the key', stated('upstream_auth', 401), true],
+    ['a quota without a time', failure('quota_exceeded'), true],
+    ['a rate limit without a time', failure('rate_limited'), true],
+  ])('%s rests the key for its caller, and for all once a second caller has met it: %3$s', (_, error, forAll) => {
+    const health = createHealth(undefined)
+    const target = targetOf(['one', 'two'])
+    const keysOf = (identity: typeof ann): Set<number | undefined> =>
+      new Set([1, 2, 3, 4].map(() => health.enter(target, undefined, identity).key))
+    const meet = (identity: typeof ann): void => {
+      let ticket = health.enter(target, undefined, identity)
+      while (ticket.key !== 0) ticket = health.enter(target, undefined, identity)
+      ticket.over(error)
+    }
+    meet(ann)
+    expect([keysOf(ann), keysOf(ben)]).toEqual([new Set([1]), new Set([0, 1])])
+    meet(ben)
+    expect(keysOf({ id: 'cay' })).toEqual(new Set(forAll ? [1] : [0, 1]))
+  })
+
+  it('a limit with a stated time rests the key for all at once: they share it', () => {
+    const health = createHealth(undefined)
+    const target = targetOf()
+    health.enter(target, undefined, ann).over(failure('rate_limited'), 2500)
+    expect(health.standing(target, ben)).toEqual({ state: 'limited', waitMs: 2500 })
+  })
+
+  it('one of them cannot use up the retries of the others', () => {
+    const health = createHealth(undefined)
+    const target = targetOf()
+    const take = (identity: typeof ann): boolean => health.takeRetry(target, defaultRetry, identity)
+    health.enter(target, undefined, ann)
+    expect([take(ann), take(ann), take(ann), take(ann)]).toEqual([true, true, true, false])
+    health.enter(target, undefined, ben)
+    expect([take(ann), take(ben)]).toEqual([false, true])
+  })
+})

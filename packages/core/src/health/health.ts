@@ -1,12 +1,14 @@
-import type { BreakerConfig, GatewayConfig, RetryConfig } from '../config.ts'
+import type { BreakerConfig, GatewayConfig, Identity, RetryConfig } from '../config.ts'
 import type { GatewayError } from '../errors.ts'
 import type { ErrorKind } from '../formats/ir.ts'
 import type { ResolvedTarget } from '../router.ts'
-import { type Breaker, createBreaker } from './breaker.ts'
+import { type Breaker, type Caller, createBreaker } from './breaker.ts'
 import { createBudget, type RetryBudget } from './budget.ts'
+import { type CallerRests, createCallerRests } from './caller-rests.ts'
 import { createKeyPool, type KeyPool } from './keys.ts'
 import { createLatencies, type Latencies } from './latency.ts'
 import { type HealthState, memoryHealthState } from './state.ts'
+import { isUpstreamFault } from './upstream-fault.ts'
 
 /** How a target stands just now. */
 export interface Standing {
@@ -27,10 +29,11 @@ export interface Ticket {
 /** What is known of all targets: who fails, who is limited, who is fast, and how many retries are left. */
 export interface Health {
   readonly latencies: Latencies
-  standing(target: ResolvedTarget): Standing
-  enter(target: ResolvedTarget, affinity: string | undefined): Ticket
+  /** @param identity whose call it is for; null, the default: callers cannot be told apart */
+  standing(target: ResolvedTarget, identity?: Identity | null): Standing
+  enter(target: ResolvedTarget, affinity: string | undefined, identity?: Identity | null): Ticket
   /** Takes one retry off an upstream's budget, if there is one left. */
-  takeRetry(target: ResolvedTarget, settings: Required<RetryConfig>): boolean
+  takeRetry(target: ResolvedTarget, settings: Required<RetryConfig>, identity?: Identity | null): boolean
   /** What is known of an upstream. */
   known(upstreamName: string): Known
 }
@@ -40,6 +43,7 @@ interface Known {
   readonly settings: BreakerConfig | false | undefined
   readonly shared: HealthState | undefined
   readonly state: HealthState
+  readonly callerRests: CallerRests
   readonly breaker: Breaker
   readonly keys: KeyPool
   readonly budget: RetryBudget
@@ -65,6 +69,10 @@ const targetFaults: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
   'upstream_truncated',
   'upstream_unreachable',
 ])
+
+/** Identities without an id cannot be told apart: together they are one caller. */
+const callerOf = (identity: Identity | null): Caller =>
+  identity === null ? undefined : typeof identity.id === 'string' ? identity.id : ''
 
 const ready: Standing = { state: 'ready', waitMs: 0 }
 const doubtful: Standing = { state: 'doubtful', waitMs: 0 }
@@ -99,14 +107,18 @@ export function createHealth(
     if (one.shared === shared)
       all.set(
         name,
-        isSame(one.settings, settings) ? one : { ...one, settings, breaker: createBreaker(settings, one.state) },
+        isSame(one.settings, settings)
+          ? one
+          : { ...one, settings, breaker: createBreaker(settings, one.state, one.callerRests) },
       )
   const known = (upstreamName: string): Known => {
     let one = all.get(upstreamName)
     if (one === undefined) {
       const state = shared ?? memoryHealthState()
-      const breaker = createBreaker(settings, state)
-      one = { settings, shared, state, breaker, keys: createKeyPool(state), budget: createBudget() }
+      const callerRests = createCallerRests()
+      const breaker = createBreaker(settings, state, callerRests)
+      const keys = createKeyPool(state, callerRests)
+      one = { settings, shared, state, callerRests, breaker, keys, budget: createBudget() }
       all.set(upstreamName, one)
     }
     return one
@@ -114,54 +126,58 @@ export function createHealth(
   return {
     latencies,
     known,
-    standing({ id, upstreamName, upstream, model }) {
+    standing({ id, upstreamName, upstream, model }, identity = null) {
       const { breaker, keys } = known(upstreamName)
-      const failing = breaker.waitMs(id)
+      const caller = callerOf(identity)
+      const failing = breaker.waitMs(id, caller)
       if (failing > 0) return { state: 'failing', waitMs: failing }
-      const choice = keys.look(upstreamName, upstream, model)
+      const choice = keys.look(upstreamName, upstream, model, caller)
       if (choice.waitMs > 0) return { state: 'limited', waitMs: choice.waitMs }
       return choice.doubtful ? doubtful : ready
     },
-    enter({ id, upstreamName, upstream, model }, affinity) {
+    enter({ id, upstreamName, upstream, model }, affinity, identity = null) {
       const { breaker, keys, budget } = known(upstreamName)
-      let probe = breaker.enter(id)
-      const { key } = keys.choose(upstreamName, upstream, model, affinity)
-      budget.call()
+      const caller = callerOf(identity)
+      let probe = breaker.enter(id, caller)
+      const { key } = keys.choose(upstreamName, upstream, model, affinity, caller)
+      budget.call(caller)
       let told = false
       let begun = false
       return {
         key,
         answered(ms, stream) {
           begun = true
-          breaker.answered(id, probe)
+          breaker.answered(id, caller, probe)
           // The target is back. How this one answer ends, perhaps much later, is no more than any other's.
-          probe = false
+          probe = 'none'
           if (ms !== undefined) latencies.note(id, stream, ms)
         },
         over(error, waitMs) {
           if (told) return
           told = true
           const kind = error?.info.kind
-          if (kind === 'rate_limited') keys.rest(upstreamName, upstream, model, key, 'rate_limited', waitMs)
-          if (kind === 'quota_exceeded') keys.rest(upstreamName, upstream, model, key, 'quota_exceeded', waitMs)
+          if (kind === 'rate_limited') keys.rest(upstreamName, upstream, model, key, kind, waitMs, caller)
+          if (kind === 'quota_exceeded') keys.rest(upstreamName, upstream, model, key, kind, waitMs, caller)
           if (kind === 'upstream_auth') {
             // A 403 may be about this model alone: it must not take the key away from the others.
             const about = error?.hints?.status === 403 ? 'model' : 'key'
-            keys.rest(upstreamName, upstream, model, key, 'refused', waitMs, about)
+            keys.rest(upstreamName, upstream, model, key, 'refused', waitMs, caller, about)
           }
-          // A caller that left, or was answered by another target, has found out nothing.
-          if (kind === 'cancelled' || error?.hints?.ours === true) return
-          // How long a whole answer takes may be up to how slowly the client reads it.
-          if (kind === 'upstream_total_timeout' && begun) return
+          // A caller that left, or was answered by another target, has found out nothing. And how long a whole answer takes may be
+          // up to how slowly the client reads it.
+          const isUnknown =
+            kind === 'cancelled' || error?.hints?.ours === true || (kind === 'upstream_total_timeout' && begun)
+          if (isUnknown) return breaker.over(id, caller, probe, 'unknown')
           // One key of several was refused: it rests, and the target has others.
           const keyAlone = kind === 'upstream_auth' && upstream.keys !== undefined
-          const failed = kind !== undefined && targetFaults.has(kind) && !keyAlone
+          if (error !== undefined && targetFaults.has(error.info.kind) && !keyAlone)
+            return breaker.over(id, caller, probe, isUpstreamFault(error) ? 'unavailable' : 'failed')
           // It did answer, if only to refuse: it is there.
-          if (!failed) breaker.answered(id, probe)
-          breaker.over(id, probe, failed)
+          breaker.answered(id, caller, probe)
+          breaker.over(id, caller, probe, 'ok')
         },
       }
     },
-    takeRetry: ({ upstreamName }, retry) => known(upstreamName).budget.take(retry),
+    takeRetry: ({ upstreamName }, retry, identity = null) => known(upstreamName).budget.take(retry, callerOf(identity)),
   }
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'
 import type { ApiKey } from '../upstreams/upstream.ts'
+import { createCallerRests } from './caller-rests.ts'
 import { createKeyPool } from './keys.ts'
 import { memoryHealthState } from './state.ts'
 
@@ -9,7 +10,7 @@ afterEach(() => void vi.useRealTimers())
 
 function make(apiKey: ApiKey) {
   const state = memoryHealthState()
-  const pool = createKeyPool(state)
+  const pool = createKeyPool(state, createCallerRests())
   const upstream = openaiCompatible({ baseURL: 'http://up.test/v1', apiKey })
   type Reason = Parameters<typeof pool.rest>[4]
   return {

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../errors.ts'
+import type { ModelRequest } from '../formats/ir.ts'
 import { asJson, completion, generated, message, setUp } from '../gateway.test-support.ts'
 import type { MediaPolicy } from '../media.ts'
+import { createCanceller } from '../signal.ts'
 import { openai } from '../upstreams/openai.ts'
+import { type Edit, withMedia } from './inline-media.ts'
+import type { Lane } from './lane.ts'
+import type { RequestBody } from './wire.ts'
 
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47])
 const pngText = 'iVBORw=='
@@ -157,6 +162,119 @@ describe('media named by URL', () => {
     expect(answer.status).toBe(400)
     expect(await answer.text()).toContain('larger than 12 bytes together')
     expect(fetched).toHaveLength(4)
+  })
+
+  describe('named by several parts', () => {
+    const url = 'https://images.test/a.png'
+    const same = (count: number) => asked(...Array.from({ length: count }, () => image(url)))
+
+    test('count each: their number', async () => {
+      const { media, fetched } = policy()
+      const { chat, seen } = setUp(answers, { media })
+      expect((await chat({ model: 'gemini-x', ...same(20) })).status).toBe(200)
+      const answer = await chat({ model: 'gemini-x', ...same(21) })
+      const { error } = (await answer.json()) as { error: { message: string; param: string } }
+      expect([answer.status, error.param]).toEqual([400, 'messages.0.content.20'])
+      expect(error.message).toContain('21 files by URL')
+      expect([seen.length, fetched.length]).toEqual([1, 1])
+    })
+
+    test('count each: their bytes, before they are copied', async () => {
+      const { media, fetched } = policy({ maxTotalBytes: 5 * png.length })
+      const { chat, seen } = setUp(answers, { media })
+      expect((await chat({ model: 'gemini-x', ...same(5) })).status).toBe(200)
+      const answer = await chat({ model: 'gemini-x', ...same(6) })
+      const { error } = (await answer.json()) as { error: { message: string; param: string } }
+      expect([answer.status, error.param]).toEqual([400, 'messages.0.content.0'])
+      expect(error.message).toContain('larger than 20 bytes together')
+      expect([seen.length, fetched.length]).toEqual([1, 2])
+    })
+
+    test('count each: documents, and images in results of tools', async () => {
+      const { media } = policy({ maxTotalBytes: 2 * png.length })
+      const upstreams = { a: openai({ apiKey: 'any', baseURL: 'http://a/v1', formats: ['chat'] }) }
+      const documents = setUp(answers, { media, upstreams, models: { real: 'a' } })
+      const file = { type: 'input_file', file_url: 'https://images.test/fine.pdf' }
+      const ask = (...content: object[]) =>
+        documents.post('/v1/responses', { model: 'real', input: [{ role: 'user', content }] })
+      expect((await ask(file, file)).status).toBe(200)
+      expect((await ask(file, file, file)).status).toBe(400)
+      const { messages } = setUp(answers, { media })
+      const picture = { type: 'image', source: { type: 'url', url } }
+      const answer = await messages({
+        model: 'gemini-x',
+        tools: [{ name: 'look', input_schema: { type: 'object' } }],
+        messages: [
+          { role: 'user', content: [picture] },
+          { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: [picture, picture] }] },
+        ],
+      })
+      expect(answer.status).toBe(400)
+      expect(await answer.text()).toContain('larger than 8 bytes together')
+    })
+
+    test('count again for each target of a plan, and are fetched once for all of them', async () => {
+      const { media, fetched } = policy({ maxTotalBytes: 5 * png.length })
+      const { chat, seen } = setUp(answers, { media, models: { both: { targets: ['g', 'm'] } } })
+      const answer = await chat({ model: 'both', ...same(6) })
+      // Messages take the address.
+      expect([answer.status, seen.length, fetched.length]).toEqual([200, 1, 1])
+      expect(seen[0]?.url).toContain('/messages')
+    })
+
+    test('count by what a client may send itself where the policy says nothing', async () => {
+      const bytes = new Uint8Array(300)
+      const { media } = policy({ fetch: async () => ({ bytes, mediaType: 'image/png' }) })
+      const { chat, seen } = setUp(answers, { media, limits: { bodyBytes: 1000 } })
+      expect((await chat({ model: 'gemini-x', ...same(3) })).status).toBe(200)
+      expect((await chat({ model: 'gemini-x', ...same(4) })).status).toBe(400)
+      expect(seen).toHaveLength(1)
+    })
+
+    test('count also where they are sent as data though their address would do', async () => {
+      const { media } = policy({ inline: 'always', maxTotalBytes: 2 * png.length })
+      const { chat, finished } = setUp(answers, { media })
+      expect((await chat({ model: 'real', ...same(3) })).status).toBe(400)
+      expect((await chat({ model: 'real', ...same(2) })).status).toBe(200)
+      expect(finished.at(-1)?.losses.map(({ path }) => path)).toEqual([
+        '/messages/0/content/0',
+        '/messages/0/content/1',
+      ])
+    })
+  })
+
+  test('of many parts, each loss is looked at twice, not once for each part', async () => {
+    const { media } = policy()
+    const parts = Array.from({ length: 1000 }, (_, number) => ({
+      type: 'media',
+      kind: 'image',
+      at: `/messages/0/content/${number}`,
+      source: { type: 'url', url: `https://images.test/${number}.png` },
+    }))
+    let looks = 0
+    const losses = parts.map(({ at }) => ({
+      get path() {
+        looks++
+        return at
+      },
+      severity: 'warn',
+    }))
+    const translate = (edit: Edit): Lane => {
+      edit({ turns: [{ role: 'user', parts: structuredClone(parts) }] } as unknown as ModelRequest)
+      return { report: { losses } } as unknown as Lane
+    }
+    const fetching = { policy: media, maxTotalBytes: 1000, signal: createCanceller() }
+    await withMedia({} as RequestBody, fetching, translate)
+    expect(looks).toBe(2000)
+  })
+
+  test.each([
+    ['maxCount', Number.NaN],
+    ['maxTotalBytes', Number.POSITIVE_INFINITY],
+    ['maxTotalBytes', 0],
+  ] as const)('a policy without a bound is refused: %s %s', (name, value) => {
+    expect(() => setUp(answers, { media: policy({ [name]: value }).media })).toThrow(`media.${name} is ${value}: write`)
   })
 
   test('a policy that is none is refused with what to write instead', () => {

@@ -10,6 +10,8 @@ import type { RequestBody } from './wire.ts'
 /** What a call's media may be fetched with. */
 export interface MediaFetching {
   readonly policy: MediaPolicy
+  /** Most bytes of media in one call's request to an upstream, where the policy does not say. */
+  readonly maxTotalBytes: number
   /** The call's: the client's leaving ends what is being fetched. */
   readonly signal: Signal
 }
@@ -26,15 +28,16 @@ const fetched = new WeakMap<RequestBody, Map<string, Promise<Found>>>()
 
 /**
  * The translation with the media in it that its target could not be sent by their address, where the policy lets them be fetched.
- * What cannot be had stays an address, and is reported with the reason. Throws GatewayError for more than the policy's number.
+ * What cannot be had stays an address, and is reported with the reason. Throws GatewayError for more than the policy's numbers.
  *
  * @param translate makes the lane, with an edit of the decoded request
  */
 export async function withMedia(
   request: RequestBody,
-  { policy, signal }: MediaFetching,
+  fetching: MediaFetching,
   translate: (edit: Edit) => Lane,
 ): Promise<Lane> {
+  const { policy } = fetching
   let parts: readonly Addressed[] = []
   const plain = translate((model) => {
     parts = [...addressedIn(model)].filter(({ source }) => isAllowed(source.url, policy))
@@ -42,7 +45,10 @@ export async function withMedia(
   if (parts.length === 0) return plain
   const wanted = policy.inline === 'always' ? parts : parts.filter(helpedBy(translate, plain))
   if (wanted.length === 0) return plain
-  const found = await fetchAll(new Set(wanted.map(({ source }) => source.url)), request, policy, signal)
+  const urls = new Set(wanted.map(({ source }) => source.url))
+  // Every part that names such an address is sent its own copy of the bytes.
+  const sent = parts.filter(({ source }) => urls.has(source.url))
+  const found = await fetchAll(sent, request, fetching)
   const lane = translate((model) => {
     for (const part of addressedIn(model)) {
       const media = found.get(part.source.url)
@@ -52,7 +58,7 @@ export async function withMedia(
   const fatal = new Map<string, Loss>()
   for (const lost of lane.report.losses)
     if (lost.severity === 'fatal' && !fatal.has(lost.path)) fatal.set(lost.path, lost)
-  for (const { source, at = '' } of wanted) {
+  for (const { source, at = '' } of sent) {
     const media = found.get(source.url)
     if (media === undefined) continue
     if ('failure' in media) tellFailure(media.failure, at, fatal.get(at), lane)
@@ -89,14 +95,15 @@ function helpedBy(translate: (edit: Edit) => Lane, plain: Lane): (part: Addresse
   const trial = translate((model) => {
     for (const part of addressedIn(model)) putIn(part, part.mediaType ?? likely[part.kind], 'AAAA')
   })
-  const tried = weightsOf(trial)
+  // Added up once: there may be as many losses as parts.
   const before = weightsOf(plain)
-  return ({ at = '' }) => (tried.get(at) ?? 0) < (before.get(at) ?? 0)
+  const after = weightsOf(trial)
+  return ({ at = '' }) => (after.get(at) ?? 0) < (before.get(at) ?? 0)
 }
 
 const weights: Readonly<Record<Loss['severity'], number>> = { fatal: 1e6, warn: 1000, note: 1 }
 
-/** What is lost at each place. */
+/** How much is lost, by where it stands in the client's body. */
 function weightsOf({ report }: Lane): ReadonlyMap<string, number> {
   const sums = new Map<string, number>()
   for (const { path, severity } of report.losses) sums.set(path, (sums.get(path) ?? 0) + weights[severity])
@@ -115,42 +122,67 @@ function putIn(part: MediaPart, mediaType: string, data: string): void {
 }
 
 const atOnce = 4
+/** What a call is let have fetched where the policy does not say; bytes: as many as a client may send itself. */
+const defaultCount = 20
 
+/**
+ * Fetches each address once. Both limits count what is sent, before it is copied: a part that names the same address as another
+ * one counts again.
+ */
 async function fetchAll(
-  urls: ReadonlySet<string>,
+  parts: readonly Addressed[],
   request: RequestBody,
-  policy: MediaPolicy,
-  signal: Signal,
+  { policy, signal, maxTotalBytes: defaultBytes }: MediaFetching,
 ): Promise<ReadonlyMap<string, Found>> {
-  const { maxCount = 20, maxTotalBytes = 64 * 1024 * 1024 } = policy
-  if (urls.size > maxCount)
-    throw new GatewayError(
-      'invalid_request',
-      `The request names ${urls.size} files by URL that would have to be fetched; at most ${maxCount} are.`,
+  const { maxCount = defaultCount, maxTotalBytes = defaultBytes } = policy
+  if (parts.length > maxCount)
+    throw tooMuch(
+      parts[maxCount],
+      `The request names ${parts.length} files by URL that would have to be fetched and sent as data; at most ${maxCount} are.`,
     )
   const known = fetched.get(request) ?? new Map<string, Promise<Found>>()
   fetched.set(request, known)
   const found = new Map<string, Found>()
-  const all = [...urls]
-  let chars = 0
+  const uses = new Map<string, Addressed[]>()
+  for (const part of parts) {
+    const same = uses.get(part.source.url)
+    if (same === undefined) uses.set(part.source.url, [part])
+    else same.push(part)
+  }
+  const all = [...uses]
+  let bytes = 0
   // A few at a time: what is too much in all must not be here in all first.
   for (let at = 0; at < all.length; at += atOnce) {
     const some = all.slice(at, at + atOnce)
-    for (const url of some) if (!known.has(url)) known.set(url, fetchOne(url, policy, signal))
-    for (const url of some) {
+    for (const [url] of some) if (!known.has(url)) known.set(url, fetchOne(url, policy, signal))
+    let largest: Addressed | undefined
+    for (const [url, same] of some) {
       const media = await (known.get(url) as Promise<Found>)
-      if ('data' in media) chars += media.data.length
       found.set(url, media)
+      if (!('data' in media)) continue
+      bytes += base64Bytes(media.data) * same.length
+      if (bytes > maxTotalBytes) largest ??= same[0]
     }
-    // Base64: four characters for three bytes.
-    if (chars * 0.75 > maxTotalBytes)
-      throw new GatewayError(
-        'invalid_request',
-        `The files that the request names by URL are larger than ${maxTotalBytes} bytes together.`,
+    if (largest !== undefined)
+      throw tooMuch(
+        largest,
+        `The files that the request names by URL are larger than ${maxTotalBytes} bytes together; a file counts for each part that names it.`,
       )
   }
   return found
 }
+
+/** Base64: four characters for three bytes, and `=` for what is missing at the end. */
+function base64Bytes(data: string): number {
+  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0
+  return (data.length / 4) * 3 - padding
+}
+
+function tooMuch(part: Addressed | undefined, message: string): GatewayError {
+  return new GatewayError('invalid_request', message, part?.at === undefined ? {} : { param: paramOf(part.at) })
+}
+
+const paramOf = (at: string): string => at.slice(1).replaceAll('/', '.')
 
 /** Never rejects. */
 async function fetchOne(url: string, policy: MediaPolicy, signal: Signal): Promise<Found> {
@@ -170,7 +202,7 @@ function tellFailure({ message, cause }: GatewayError, at: string, fatal: Loss |
     report.add(loss(at, `it was to be sent as data, but ${message}`))
     return
   }
-  const param = at.slice(1).replaceAll('/', '.')
+  const param = paramOf(at)
   throw new GatewayError('invalid_request', `${param}: ${fatal.detail}, and as data neither: ${message}.`, {
     param,
     code: 'unsupported_parameter',

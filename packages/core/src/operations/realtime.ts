@@ -111,11 +111,11 @@ async function dialTargets<Socket>(
   const { latencies } = health
   const order = arrange(meant, plan.strategy, { latencies, stream: true, affinity: undefined }).flat()
   const offering = order.filter(({ upstream }) => upstream.realtime !== undefined)
-  const callable = offering.filter((target) => isCallable(health.standing(target)))
+  const callable = offering.filter((target) => isCallable(health.standing(target, ledger.identity)))
   if (offering.length > 0 && callable.length === 0)
     throw resting(
       ledger.model,
-      offering.map((target) => health.standing(target)),
+      offering.map((target) => health.standing(target, ledger.identity)),
     )
   let failure: GatewayError | undefined
   for (const target of callable) {
@@ -123,7 +123,7 @@ async function dialTargets<Socket>(
     if (ledger.attempts.length >= plan.retry.attempts) break
     ledger.upstream = upstreamName
     ledger.upstreamModel = model
-    const ticket = health.enter(target, undefined)
+    const ticket = health.enter(target, undefined, ledger.identity)
     const log: AttemptLog = {
       upstream: upstreamName,
       model,

@@ -38,13 +38,19 @@ function sending(body: string | Uint8Array | AsyncIterable<Uint8Array>): Request
   return { body: stream, duplex: 'half' }
 }
 
+/**
+ * Headers that describe the body on the wire. `fetch` undoes encodings, and runtimes differ in which of these headers they keep
+ * nevertheless: none of them can be relied upon for the body that is handed over.
+ */
+const ofTheWire: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'transfer-encoding'])
+
 function toTransportResponse(response: Response): TransportResponse {
   const discard = (): void => {
     response.body?.cancel().catch(() => {})
   }
   return {
     status: response.status,
-    header: (name) => response.headers.get(name) ?? undefined,
+    header: (name) => (ofTheWire.has(name) ? undefined : (response.headers.get(name) ?? undefined)),
     async bytes(limit, onData) {
       if (response.body === null) return new Uint8Array(0)
       const chunks: Uint8Array[] = []
