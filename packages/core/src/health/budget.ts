@@ -1,3 +1,4 @@
+import { monotonicNow } from '../clock.ts'
 import type { RetryConfig } from '../config.ts'
 
 const slots = 10
@@ -19,7 +20,7 @@ export interface RetryBudget {
 export function createBudget(): RetryBudget {
   const ring: Slot[] = Array.from({ length: slots }, () => ({ second: 0, calls: 0, retries: 0 }))
   const slotNow = (): Slot => {
-    const second = Math.floor(Date.now() / slotMs)
+    const second = Math.floor(monotonicNow() / slotMs)
     const slot = ring[second % slots] as Slot
     if (slot.second !== second) {
       slot.second = second
