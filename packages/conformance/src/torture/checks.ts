@@ -1,4 +1,5 @@
 import type { Check } from './check.ts'
+import { clientChecks } from './clients/checks.ts'
 import { faultChecks } from './faults/checks.ts'
 import { inputChecks } from './input/checks.ts'
 import { lifeChecks } from './life/checks.ts'
@@ -14,4 +15,5 @@ export const checks: readonly Check[] = [
   ...inputChecks,
   ...secretChecks,
   ...lifeChecks,
+  ...clientChecks,
 ].sort((a, b) => a.row - b.row)
