@@ -1,5 +1,7 @@
 import { begunBody, bodyHeaders, contentTypeOf, isJson, laterStream, lengthOf, once } from './answer-source.ts'
 import { authorized, headersTo } from './call-headers.ts'
+import { longestMs } from './check-config.ts'
+import { monotonicNow } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import { put } from './formats/shared/strict.ts'
 import type { Ticket } from './health/health.ts'
@@ -75,7 +77,7 @@ export type AttemptResult =
       readonly times: StreamTimes
     }
 
-/** Until when what must have happened, in milliseconds since 1970. */
+/** Deadlines of a stream, by `monotonicNow`. */
 export interface StreamTimes {
   readonly startedAt: number
   readonly idleMs: number
@@ -102,7 +104,7 @@ export class Attempt {
   readonly #options: AttemptOptions
   /** Of this attempt alone: the clock stops it, the client's leaving, and whoever is better without it. */
   readonly #canceller = createCanceller()
-  readonly #startedAt = Date.now()
+  readonly #startedAt = monotonicNow()
   readonly #totalUntil: number
   // One timer for all limits, moved when it rings: making one for each would be felt.
   #deadline: number
@@ -118,7 +120,7 @@ export class Attempt {
   constructor(options: AttemptOptions) {
     this.#options = options
     const { limits, signal, stream } = options
-    this.#totalUntil = this.#startedAt + limits.totalMs
+    this.#totalUntil = limits.totalMs < longestMs ? this.#startedAt + limits.totalMs : Number.POSITIVE_INFINITY
     this.#deadline = this.#startedAt + limits.firstByteMs
     // Whole answers: once they have begun, the limit for silence may be the shorter one.
     const soonest = stream ? limits.firstByteMs : Math.min(limits.firstByteMs, limits.idleMs)
@@ -168,10 +170,10 @@ export class Attempt {
   /** The timer. */
   ring(): void {
     const { limits } = this.#options
-    const now = Date.now()
+    const now = monotonicNow()
     const left = Math.min(this.#deadline, this.#totalUntil) - now
     if (left > 0) {
-      this.#timer = setTimeout(ring, left, this)
+      this.#timer = setTimeout(ring, Math.ceil(left), this)
       return
     }
     this.#expired =
@@ -304,7 +306,7 @@ export class Attempt {
 
   /** An upstream that keeps sending, if only blanks while its model thinks, is not silent. */
   #heard(): void {
-    this.#deadline = Date.now() + this.#options.limits.idleMs
+    this.#deadline = monotonicNow() + this.#options.limits.idleMs
   }
 
   #answered(): void {
@@ -339,7 +341,7 @@ export class Attempt {
     log.error = error.info.kind
     // Of the cause itself: who stopped it, or the clock, has the word on the error, and knows nothing of it.
     if (wasResent(cause)) log.resent = true
-    log.latencyMs ??= Date.now() - this.#startedAt
+    log.latencyMs ??= monotonicNow() - this.#startedAt
     const { hints } = error
     ticket.over(error, hints?.waitMs)
     // Our own patience is not begun anew with the same target; nor is what the upstream itself calls hopeless, nor what says
@@ -355,7 +357,7 @@ const ring = (attempt: Attempt): void => attempt.ring()
 /** The first event, or the whole answer, is there. Said once. */
 function answeredNow(log: AttemptLog, ticket: Ticket, startedAt: number, stream: boolean): void {
   if (log.latencyMs !== undefined) return
-  log.latencyMs = Date.now() - startedAt
+  log.latencyMs = monotonicNow() - startedAt
   ticket.answered(log.latencyMs, stream)
 }
 

@@ -14,6 +14,7 @@ export const defaultLimits: Required<Limits> = {
   firstByteMs: 600_000,
   idleMs: 300_000,
   totalMs: 2 ** 31 - 1,
+  clientStallMs: 300_000,
   // Every 15 s is promised, and timers are never early.
   heartbeatMs: 14_000,
   answerBytes: 64 * 1024 * 1024,

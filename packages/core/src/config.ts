@@ -77,7 +77,7 @@ export interface TargetLimits {
   connectMs?: number
   /** Until the answer, or a stream's first event, has begun (504 `upstream_timeout`). */
   firstByteMs?: number
-  /** Of silence within an answer (502 `upstream_idle_timeout`, or an error within the stream). */
+  /** Of silence within an answer (502 `upstream_idle_timeout`, or an error within the stream). Comments of an event stream count as silence. */
   idleMs?: number
   /** From the call until its last byte, streams included (504 `upstream_total_timeout`). Default: none. */
   totalMs?: number
@@ -190,10 +190,18 @@ export interface Limits {
   holdMs?: number
   /** Milliseconds until an upstream that has not begun to answer is given up (504). Default 600,000. */
   firstByteMs?: number
-  /** Milliseconds of upstream silence within an answer until it is given up. Default 300,000. */
+  /**
+   * Milliseconds of upstream silence within an answer until it is given up. Comments of an event stream count as silence. Default
+   * 300,000.
+   */
   idleMs?: number
-  /** Milliseconds from a call upstream until its last byte, streams included. Default: no limit. */
+  /** Milliseconds from a call upstream until its last byte, streams included, also if the client does not read. Default: no limit. */
   totalMs?: number
+  /**
+   * Milliseconds for which a client may take no byte of its response while there are some for it. Then the call ends as aborted, the
+   * upstream's connection and the client's are closed. Holds for realtime sessions too. Default 300,000.
+   */
+  clientStallMs?: number
   /** Milliseconds of silence towards the client until a heartbeat is sent. Default 14,000. */
   heartbeatMs?: number
   /** Largest upstream JSON answer, and largest single stream event, in bytes. Default 64 MiB. */

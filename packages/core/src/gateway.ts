@@ -76,6 +76,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     if (closing !== undefined) return errorReply(shuttingDown(), codec, requestId)
     const ledger = openBooks(requestId, found.route.operation, codec.format)
     const entry = running.enter(inbound)
+    inbound.watchClient?.(setup.shared.limits.clientStallMs, entry)
     const done = (): void => running.leave(entry)
     try {
       const reply = await answer(found, codec, {

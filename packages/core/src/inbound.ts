@@ -30,8 +30,20 @@ export interface Inbound {
    * no two such pieces are done without a look at them in between. Absent: a timer has to do.
    */
   turn?(): Promise<void>
+  /**
+   * Watches the client while its response is sent: when there are bytes for it and it takes none for `stallMs`, the adapter calls
+   * `call.onClientStalled` and closes the connection. Called once at most, before the reply. Absent: a streamed body is cut when
+   * nobody pulls it for that long, and the host looks after whole ones.
+   */
+  watchClient?(stallMs: number, call: WatchedCall): void
   /** Aborted when the client has left before the reply was finished. */
   readonly signal: Signal
+}
+
+/** A call whose client is watched by its adapter. */
+export interface WatchedCall {
+  /** The client does not read. Does nothing once the call is over. */
+  onClientStalled(stallMs: number): void
 }
 
 /** What an adapter sends. Header names are lower-case. */
@@ -57,4 +69,13 @@ export interface BodySink {
 export interface PulledBody extends AsyncIterable<Uint8Array> {
   /** Tells the sink once, perhaps before this returns. Not to be called again before it has. */
   pull(sink: BodySink): void
+}
+
+/** A streamed body that the gateway may end though nobody pulls it. */
+export interface CutBody extends AsyncIterable<Uint8Array> {
+  /**
+   * Set by the adapter, before the first pull. Called once at most: nothing more comes, and what the client has is not whole, so that
+   * its connection must not end as if it were.
+   */
+  onCut: ((error: unknown) => void) | undefined
 }

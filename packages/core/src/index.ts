@@ -27,7 +27,7 @@ export type { ErrorInfo, ErrorKind, Format, Loss, UpstreamFormat, Usage } from '
 export { createGateway } from './gateway.ts'
 export type { ExplainOptions, Gateway } from './gateway-types.ts'
 export { type HealthState, memoryHealthState, type Rest, type RestReason } from './health/state.ts'
-export type { BodySink, Inbound, PulledBody, Reply } from './inbound.ts'
+export type { BodySink, CutBody, Inbound, PulledBody, Reply, WatchedCall } from './inbound.ts'
 export type { FetchedMedia, MediaPolicy } from './media.ts'
 export type { Spool } from './operations/multipart/spool.ts'
 export type {

@@ -14,3 +14,11 @@ export const fellSilent = (): GatewayError =>
 /** @param ms the limit, where it is known */
 export const tookTooLong = (ms?: number): GatewayError =>
   new GatewayError('upstream_total_timeout', `The upstream did not finish its answer ${within(ms)}.`)
+
+/** For the call record and plugins: the client itself is not there to read it. @param ms the limit */
+export const clientStalled = (ms: number): GatewayError =>
+  new GatewayError(
+    'cancelled',
+    `The client took no byte of its response for ${ms / 1000} s (limits.clientStallMs); its connection was closed.`,
+    { code: 'client_stalled' },
+  )

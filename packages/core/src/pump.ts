@@ -1,3 +1,5 @@
+import { monotonicNow } from './clock.ts'
+
 /** What `next` of a pump found: bytes, the end, or that the time was up first. */
 export type Pumped = Uint8Array | 'end' | 'tick'
 
@@ -13,8 +15,12 @@ export interface PumpWaiter {
 export interface Pump {
   /** Rejects as the source does. */
   next(timeoutMs: number): Promise<Pumped>
-  /** The same without a promise: the waiter is told once, perhaps before this returns. One at a time. */
-  listen(timeoutMs: number, waiter: PumpWaiter): void
+  /**
+   * The same without a promise: the waiter is told once, perhaps before this returns. One at a time.
+   *
+   * @param deadline by `monotonicNow`
+   */
+  listen(deadline: number, waiter: PumpWaiter): void
   /** Stops the timer and closes the source, at once; a pending `next` finds the end. */
   close(): void
   /** Reads what is left for at most `limitMs`, so that the connection can serve again, then closes. */
@@ -38,10 +44,10 @@ class SourcePump implements Pump {
   }
 
   next(timeoutMs: number): Promise<Pumped> {
-    return new Promise((onItem, onError) => this.listen(timeoutMs, { onItem, onError }))
+    return new Promise((onItem, onError) => this.listen(monotonicNow() + timeoutMs, { onItem, onError }))
   }
 
-  listen(timeoutMs: number, waiter: PumpWaiter): void {
+  listen(deadline: number, waiter: PumpWaiter): void {
     this.#waiter = waiter
     const arrived = this.#arrived
     if (arrived !== undefined) {
@@ -53,7 +59,7 @@ class SourcePump implements Pump {
       this.#deliver({ value: 'end' })
       return
     }
-    this.#deadline = Date.now() + timeoutMs
+    this.#deadline = deadline
     if (!this.#pulling) {
       this.#pulling = true
       this.#iterator.next().then(this.#onItem, this.#onError)
@@ -73,9 +79,10 @@ class SourcePump implements Pump {
   }
 
   drain(limitMs: number): void {
-    const until = Date.now() + limitMs
+    const until = monotonicNow() + limitMs
     const step = (item: Pumped): Promise<void> | undefined => {
-      if (item !== 'end' && item !== 'tick' && Date.now() < until) return this.next(until - Date.now()).then(step)
+      if (item !== 'end' && item !== 'tick' && monotonicNow() < until)
+        return this.next(until - monotonicNow()).then(step)
       this.close()
       return undefined
     }
@@ -113,7 +120,8 @@ class SourcePump implements Pump {
     if (this.#timer !== undefined && this.#timerAt <= this.#deadline) return
     this.#disarm()
     this.#timerAt = this.#deadline
-    this.#timer = setTimeout(ring, Math.max(0, this.#deadline - Date.now()), this)
+    // Rounded up: timers drop fractions, and one that is early by a part of a millisecond would ring twice.
+    this.#timer = setTimeout(ring, Math.max(0, Math.ceil(this.#deadline - monotonicNow())), this)
   }
 
   #disarm(): void {
@@ -125,7 +133,7 @@ class SourcePump implements Pump {
   ring(): void {
     this.#timer = undefined
     if (this.#waiter === undefined) return
-    if (Date.now() < this.#deadline) this.#arm()
+    if (monotonicNow() < this.#deadline) this.#arm()
     else this.#deliver({ value: 'tick' })
   }
 }

@@ -4,7 +4,12 @@ import type { RelayEnd } from './relay.ts'
 import { relayBytes } from './relay-bytes.ts'
 import { createCanceller } from './signal.ts'
 
-const times = { idleMs: 10_000, totalUntil: Number.POSITIVE_INFINITY }
+const times = {
+  idleMs: 10_000,
+  startedAt: 0,
+  totalUntil: Number.POSITIVE_INFINITY,
+  clientStallMs: Number.POSITIVE_INFINITY,
+}
 
 /** Relays the chunks under an announced length. */
 async function relayed(length: number | undefined, chunks: readonly string[]) {

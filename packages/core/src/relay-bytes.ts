@@ -1,24 +1,37 @@
+import { monotonicNow } from './clock.ts'
 import { GatewayError } from './errors.ts'
-import { fellSilent, tookTooLong } from './late.ts'
+import type { CutBody } from './inbound.ts'
+import { clientStalled, fellSilent, tookTooLong } from './late.ts'
 import type { Pump } from './pump.ts'
 import { type RelayEnd, truncated } from './relay.ts'
 import type { Signal } from './signal.ts'
+import { UnreadTimer } from './unread-timer.ts'
+
+export interface BytesTimes {
+  /** Milliseconds of silence of the upstream until it is given up. */
+  readonly idleMs: number
+  /** When the upstream was called, by `monotonicNow`. */
+  readonly startedAt: number
+  /** When all must be over, by `monotonicNow`, also if nobody pulls. */
+  readonly totalUntil: number
+  /** Milliseconds without a pull until the client is given up; Infinity: no limit. */
+  readonly clientStallMs: number
+}
 
 /**
  * Bytes that pass as they are (speech, subtitles), pulled no faster than the client reads. They have no place for an error:
  * what breaks off throws, so that the adapter breaks the connection and nobody takes half a file for a whole one.
  *
  * @param length bytes that were announced to the client: the body that is passed on has neither more nor fewer
- * @param times `idleMs`: silence of the upstream until it is given up; `totalUntil`: when all must be over, in milliseconds since 1970
  * @param onEnd called exactly once, however it ends, also if nobody ever reads and the signal aborts
  */
 export function relayBytes(
   pump: Pump,
   length: number | undefined,
-  { idleMs, totalUntil }: { readonly idleMs: number; readonly totalUntil: number },
+  { idleMs, startedAt, totalUntil, clientStallMs }: BytesTimes,
   signal: Signal,
   onEnd: (end: RelayEnd) => void,
-): AsyncIterable<Uint8Array> {
+): CutBody {
   let over = false
   let stopped: GatewayError | undefined
   let left = length ?? Number.POSITIVE_INFINITY
@@ -30,23 +43,49 @@ export function relayBytes(
     onEnd(end)
   }
   const onAbort = (): void => {
+    unread.stop()
     const { reason } = signal
-    stopped = reason instanceof GatewayError && reason.info.kind !== 'cancelled' ? reason : undefined
-    finish(stopped === undefined ? { outcome: 'aborted' } : { outcome: 'failed', error: stopped })
+    if (!(reason instanceof GatewayError)) finish({ outcome: 'aborted' })
+    else if (reason.info.kind === 'cancelled') finish({ outcome: 'aborted', error: reason })
+    else {
+      stopped = reason
+      finish({ outcome: 'failed', error: stopped })
+    }
   }
+  /** Ends the body though nobody pulls it. */
+  const cut = (error: GatewayError, outcome: RelayEnd['outcome']): void => {
+    unread.stop()
+    stopped ??= error
+    finish({ outcome, error })
+    body.onCut?.(error)
+  }
+  const late = (): GatewayError => tookTooLong(totalUntil - startedAt)
+  const unread = new UnreadTimer(
+    {
+      onTotal() {
+        if (!over) cut(late(), 'failed')
+      },
+      onStalled: () => cut(clientStalled(clientStallMs), 'aborted'),
+    },
+    clientStallMs,
+    totalUntil,
+  )
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort)
 
   const next = async (): Promise<IteratorResult<Uint8Array>> => {
+    unread.pulled()
     if (over) return ended()
     try {
-      const item = await pump.next(Math.max(0, Math.min(idleMs, totalUntil - Date.now())))
+      const item = await pump.next(Math.max(0, Math.min(idleMs, totalUntil - monotonicNow())))
       if (over) return ended()
-      if (Date.now() >= totalUntil && item !== 'end') throw tookTooLong()
+      const now = monotonicNow()
+      if (now >= totalUntil && item !== 'end') throw late()
       if (item === 'tick') throw fellSilent()
       if (item !== 'end') {
         left -= item.length
         if (left < 0) throw tooLong()
+        unread.start(now)
         return { done: false, value: item }
       }
       if (length !== undefined && left > 0) throw truncated()
@@ -54,23 +93,29 @@ export function relayBytes(
     } catch (cause) {
       const error = truncated(cause)
       finish({ outcome: 'failed', error })
+      unread.stop()
       throw error
     }
     return ended()
   }
   const ended = (): IteratorResult<Uint8Array> => {
+    unread.stop()
     if (stopped !== undefined) throw stopped
     return { done: true, value: undefined }
   }
-  return {
+  const body: CutBody = {
+    onCut: undefined,
     [Symbol.asyncIterator]: () => ({
       next,
       async return() {
+        unread.stop()
         finish({ outcome: 'aborted' })
         return { done: true, value: undefined }
       },
     }),
   }
+  if (!over) unread.start(monotonicNow())
+  return body
 }
 
 const tooLong = (): GatewayError =>

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { monotonicNow } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import type { AnswerStream, StreamState } from './lanes/lane.ts'
 import { createPump } from './pump.ts'
@@ -237,6 +238,124 @@ describe('relay', () => {
     for await (const _ of out) break
     expect(ends).toEqual([{ outcome: 'finished' }])
     await vi.runAllTimersAsync()
+  })
+})
+
+describe('a client that does not read', () => {
+  /** A relay whose upstream writes without end. */
+  function start(times: { totalMs?: number; clientStallMs?: number; heartbeatMs?: number }) {
+    const ends: RelayEnd[] = []
+    const cuts: unknown[] = []
+    let isClosed = false
+    const source = (async function* () {
+      try {
+        for (;;) {
+          yield bytes('.')
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        }
+      } finally {
+        isClosed = true
+      }
+    })()
+    const now = monotonicNow()
+    const { totalMs, ...more } = times
+    const body = relay(
+      createPump(source),
+      toyStream(),
+      { heartbeatMs: 1e6, idleMs: 1e6, startedAt: now, ...more, ...(totalMs && { totalUntil: now + totalMs }) },
+      new AbortController().signal,
+      (end) => ends.push(end),
+    )
+    body.onCut = (error) => cuts.push(error)
+    return { body, client: body[Symbol.asyncIterator](), ends, cuts, isClosed: () => isClosed }
+  }
+  const stalled = { outcome: 'aborted', error: { info: { kind: 'cancelled', code: 'client_stalled' } } }
+
+  it.each([
+    ['never', 0],
+    ['once', 1],
+    ['for a while', 5],
+  ])('and has read %s is cut after clientStallMs: the call is aborted, its upstream closed', async (_, reads) => {
+    const { client, ends, cuts, isClosed } = start({ clientStallMs: 1000 })
+    const reading = (async () => {
+      for (let n = 0; n < reads; n++) await client.next()
+    })()
+    await vi.advanceTimersByTimeAsync(Math.max(0, 10 * (reads - 1)))
+    await reading
+    await vi.advanceTimersByTimeAsync(999)
+    expect(ends).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(ends).toMatchObject([stalled])
+    expect(cuts).toMatchObject([{ info: { code: 'client_stalled' } }])
+    expect(isClosed() || reads === 0).toBe(true)
+    await expect(client.next()).rejects.toThrow('took no byte')
+    expect([ends.length, cuts.length, vi.getTimerCount()]).toEqual([1, 1, 0])
+  })
+
+  it('is held to totalMs, and finds the error when it reads again', async () => {
+    const { client, ends, isClosed } = start({ totalMs: 2000 })
+    await client.next()
+    await vi.advanceTimersByTimeAsync(2000)
+    expect(ends).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'upstream_total_timeout' } } }])
+    expect(isClosed()).toBe(true)
+    expect(text((await client.next()).value)).toContain('<upstream_total_timeout>')
+    expect((await client.next()).done).toBe(true)
+    expect([ends.length, vi.getTimerCount()]).toEqual([1, 0])
+  })
+
+  it('is cut after clientStallMs also where totalMs has ended the call before', async () => {
+    const { client, ends, cuts } = start({ totalMs: 500, clientStallMs: 1000 })
+    await client.next()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(ends).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'upstream_total_timeout' } } }])
+    expect(cuts).toHaveLength(1)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('is not taken for one where it reads slowly but steadily', async () => {
+    const { client, ends } = start({ clientStallMs: 1000 })
+    for (let n = 0; n < 20; n++) {
+      const next = client.next()
+      await vi.advanceTimersByTimeAsync(10)
+      await next
+      await vi.advanceTimersByTimeAsync(900)
+    }
+    expect(ends).toEqual([])
+    await client.return?.()
+    expect([ends, vi.getTimerCount()]).toEqual([[{ outcome: 'aborted' }], 0])
+  })
+
+  it('makes one timer in all while it reads, not one for each chunk', async () => {
+    const made = vi.spyOn(globalThis, 'setTimeout')
+    const { client } = start({ clientStallMs: 1e6 })
+    made.mockClear()
+    const pauses = 50
+    for (let n = 0; n < pauses; n++) {
+      const next = client.next()
+      await vi.advanceTimersByTimeAsync(10)
+      await next
+    }
+    // The source makes one for each pause, the pump one for all of them.
+    expect(made.mock.calls.length).toBeLessThanOrEqual(pauses + 1)
+    await client.return?.()
+  })
+})
+
+describe('an upstream that sends nothing but comments behind its first event', () => {
+  it('is given up after idleMs, as one that is silent', async () => {
+    const comments = Array.from({ length: 40 }, () => [100, ': still there\n\n']).flat()
+    const { got, end } = await run(['.', ...comments, '!'], { idleMs: 1000, heartbeatMs: 1e6 })
+    expect(end).toMatchObject({ outcome: 'failed', error: { info: { kind: 'upstream_idle_timeout' } } })
+    expect(got.endsWith('<upstream_idle_timeout>')).toBe(true)
+  })
+
+  it.each([
+    ['events between them', ': still there\n\n.'],
+    ['events of no words', 'event: ping\n\n'],
+    ['an event behind blank lines', '\r\n\r\n.'],
+  ])('is not given up where it sends %s', async (_, step) => {
+    const { end } = await run(['.', ...Array.from({ length: 40 }, () => [100, step]).flat(), '!'], { idleMs: 1000 })
+    expect(end.outcome).toBe('finished')
   })
 })
 

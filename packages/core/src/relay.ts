@@ -1,22 +1,27 @@
 import { concatBytes } from './bytes.ts'
+import { monotonicNow } from './clock.ts'
 import { errorOf, GatewayError } from './errors.ts'
 import type { ErrorInfo } from './formats/ir.ts'
-import type { BodySink, PulledBody } from './inbound.ts'
+import type { BodySink, CutBody, PulledBody } from './inbound.ts'
 import type { AnswerStream } from './lanes/lane.ts'
-import { fellSilent, noAnswer, tookTooLong } from './late.ts'
+import { clientStalled, fellSilent, noAnswer, tookTooLong } from './late.ts'
 import type { Pump, Pumped, PumpWaiter } from './pump.ts'
 import type { Signal } from './signal.ts'
+import { holdsCommentsOnly } from './sse/comments.ts'
+import { UnreadTimer } from './unread-timer.ts'
 
 export interface RelayTimes {
   /** Silence towards the client until a heartbeat. */
   readonly heartbeatMs: number
-  /** Silence of the upstream until it is given up. */
+  /** Milliseconds without an event of the upstream until it is given up; comments are no events. */
   readonly idleMs: number
-  /** When the upstream was called, in milliseconds since 1970. */
+  /** Milliseconds without a pull until the client is given up. Default: no such limit. */
+  readonly clientStallMs?: number
+  /** When the upstream was called, by `monotonicNow`. */
   readonly startedAt?: number
-  /** Until when, in milliseconds since 1970, the first event must be there; the limit for silence holds from then on. Default: no such limit. */
+  /** Until when, by `monotonicNow`, the first event must be there; the limit for silence holds from then on. Default: no such limit. */
   readonly firstUntil?: number
-  /** Until when all must be over. Default: no such limit. */
+  /** Until when all must be over, also if nobody pulls. Default: no such limit. */
   readonly totalUntil?: number
   /** Called when the first event comes, once. */
   readonly onFirst?: () => void
@@ -59,9 +64,9 @@ const infoOf = (error: unknown): ErrorInfo =>
  * clients give up on silent headers. Throws what went wrong before the first event.
  */
 export async function prime(pump: Pump, stream: AnswerStream, holdMs: number): Promise<void> {
-  const until = Date.now() + holdMs
+  const until = monotonicNow() + holdMs
   while (!stream.state.started && !stream.state.ended) {
-    const left = until - Date.now()
+    const left = until - monotonicNow()
     if (left <= 0) return
     const item = await pump.next(left)
     if (item === 'tick') return
@@ -89,7 +94,7 @@ function endQuietly(stream: AnswerStream): void {
  * The client's bytes, pulled no faster than the client reads. Nothing ends well here that did not end well upstream: a
  * cut, a stall or a broken event becomes one error event in the client's dialect.
  *
- * @param signal aborted when the client has left; aborted with a GatewayError as its reason, it ends the stream with that error.
+ * @param signal aborted when the client has left, or does not read (`cancelled`); aborted with another GatewayError as its reason, it ends the stream with that error.
  * @param onEnd called exactly once, however the stream ends, also if nobody ever reads it and the signal aborts.
  */
 export function relay(
@@ -98,13 +103,15 @@ export function relay(
   times: RelayTimes,
   signal: Signal,
   onEnd: (end: RelayEnd) => void,
-): PulledBody {
+): PulledBody & CutBody {
   let over = false
   let booked = false
-  let lastIn = Date.now()
-  let lastOut = Date.now()
-  let handedOver = Date.now()
-  const { firstUntil = Number.POSITIVE_INFINITY, totalUntil = Number.POSITIVE_INFINITY } = times
+  /** The clock as it was last read: once for what arrives, and once for a pull that comes later than what was handed over. */
+  let now = monotonicNow()
+  let lastIn = now
+  let lastOut = now
+  let handedOver = now
+  const { firstUntil = never, totalUntil = never, clientStallMs = never } = times
   const limitOf = (until: number): number | undefined =>
     times.startedAt === undefined ? undefined : until - times.startedAt
   let waiting = times.firstUntil !== undefined && !stream.state.started
@@ -129,14 +136,18 @@ export function relay(
     if (!stream.state.ended) endQuietly(stream)
     return { outcome: stream.state.ended ? 'finished' : 'aborted' }
   }
-  const leave = (): void => finish(endSoFar())
+  const leave = (error?: GatewayError): void => {
+    unread?.stop()
+    const end = endSoFar()
+    finish(error === undefined || end.outcome !== 'aborted' ? end : { outcome: 'aborted', error })
+  }
   // A client that left gets nothing more; a gateway that must stop says so in the client's dialect.
   let stopped: GatewayError | undefined
   let lastWords: ReturnType<typeof setTimeout> | undefined
   const onAbort = (): void => {
     const { reason } = signal
-    if (!(reason instanceof GatewayError)) {
-      leave()
+    if (!(reason instanceof GatewayError) || reason.info.kind === 'cancelled') {
+      leave(reason instanceof GatewayError ? reason : undefined)
       return
     }
     // A client that does not read even this much is not waited for; should it read later, the words are still there.
@@ -150,8 +161,31 @@ export function relay(
       pump.close()
     }
   }
+  /** Why the client gets nothing more. */
+  let cutBy: GatewayError | undefined
+  const unread =
+    clientStallMs === never && totalUntil === never
+      ? undefined
+      : new UnreadTimer(
+          {
+            onTotal() {
+              if (over || stopped !== undefined) return
+              // Kept for the client, should it read again.
+              stopped = tookTooLong(limitOf(totalUntil))
+              closeBooks({ outcome: 'failed', error: stopped })
+            },
+            onStalled() {
+              cutBy = clientStalled(clientStallMs)
+              if (!over) leave(cutBy)
+              body.onCut?.(cutBy)
+            },
+          },
+          clientStallMs,
+          totalUntil,
+        )
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort)
+  if (!over) unread?.start(now)
 
   const fail = (error: unknown, out: Uint8Array | undefined): IteratorResult<Uint8Array> => {
     // First: an encoder that fails as well must not keep the call open.
@@ -163,20 +197,22 @@ export function relay(
 
   /** What there is for the client already; undefined while only the upstream can tell. */
   const ready = (): IteratorResult<Uint8Array> | undefined => {
-    if (over) return theEnd
+    if (over) {
+      if (cutBy !== undefined) throw cutBy
+      return theEnd
+    }
     if (stopped !== undefined) return fail(stopped, stream.take())
     const value = stream.take()
     if (stream.state.ended || stream.state.error !== undefined) {
-      leave()
+      finish(endSoFar())
       return value === undefined ? theEnd : { done: false, value }
     }
     if (value === undefined) return undefined
-    lastOut = Date.now()
+    lastOut = now
     return { done: false, value }
   }
   /** The limits' own answer to silence: undefined while there is time left. */
   const silence = (): IteratorResult<Uint8Array> | undefined => {
-    const now = Date.now()
     if (now >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), undefined)
     if (waiting ? now >= firstUntil : now - lastIn >= times.idleMs)
       return fail(waiting ? noAnswer(limitOf(firstUntil)) : fellSilent(), undefined)
@@ -191,9 +227,9 @@ export function relay(
       stream.end()
       return stream.state.ended || stream.state.error !== undefined ? undefined : fail(truncated(), stream.take())
     }
-    lastIn = Date.now()
+    if (!holdsCommentsOnly(item)) lastIn = now
     // An upstream that never falls silent may still take too long.
-    if (lastIn >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), stream.take())
+    if (now >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), stream.take())
     stream.push(item)
     if (waiting && stream.state.started) {
       waiting = false
@@ -214,6 +250,8 @@ export function relay(
 
   /** Who waits for the next bytes. */
   let client: BodySink | undefined
+  /** Within a sink's `onResult`: a pull that comes now is not late. */
+  let isHandingOver = false
   const answer = <T>(find: (what: T) => IteratorResult<Uint8Array> | undefined, what: T): void => {
     let result: IteratorResult<Uint8Array> | undefined
     let failure: { readonly error: unknown } | undefined
@@ -224,34 +262,55 @@ export function relay(
     }
     if (result === undefined && failure === undefined) {
       const silentUntil = waiting ? firstUntil : lastIn + times.idleMs
-      const wait = Math.min(lastOut + times.heartbeatMs, silentUntil, totalUntil) - Date.now()
-      pump.listen(Math.max(0, wait), upstream)
+      pump.listen(Math.min(lastOut + times.heartbeatMs, silentUntil, totalUntil), upstream)
       return
     }
-    handedOver = Date.now()
+    handedOver = now
     const to = client
     client = undefined
-    if (failure !== undefined) to?.onError(failure.error)
-    else if (result !== undefined) to?.onResult(result)
+    if (result === undefined || failure !== undefined) {
+      unread?.stop()
+      to?.onError(failure?.error)
+      return
+    }
+    isHandingOver = true
+    to?.onResult(result)
+    isHandingOver = false
+    if (result.done === true) unread?.stop()
+    else if (client === undefined) unread?.start(handedOver)
   }
   // Nothing is made for one chunk alone: thousands of streams wait at the same time, and what each of them waits with is
   // carried along by every minor collection.
   const upstream: PumpWaiter = {
-    onItem: (item) => answer(arrived, item),
-    onError: (error) => answer(broken, error),
+    onItem(item) {
+      now = monotonicNow()
+      answer(arrived, item)
+    },
+    onError(error) {
+      now = monotonicNow()
+      answer(broken, error)
+    },
   }
   const pull = (to: BodySink): void => {
     client = to
-    // While the client did not read, nobody listened to the upstream: that silence is not its own.
-    lastIn += Date.now() - handedOver
+    unread?.pulled()
+    if (!isHandingOver) {
+      now = monotonicNow()
+      // While the client did not read, nobody listened to the upstream: that silence is not its own.
+      lastIn += now - handedOver
+    }
     answer(ready, undefined)
   }
-  return new RelayedBody(pull, leave)
+  const body = new RelayedBody(pull, leave)
+  return body
 }
 
+const never = Number.POSITIVE_INFINITY
+
 /** A class, as an object with a member of a computed name is made in the slowest way there is. */
-class RelayedBody implements PulledBody {
+class RelayedBody implements PulledBody, CutBody {
   readonly pull: PulledBody['pull']
+  onCut: CutBody['onCut'] = undefined
   readonly #leave: () => void
 
   constructor(pull: PulledBody['pull'], leave: () => void) {

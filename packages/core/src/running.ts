@@ -1,8 +1,9 @@
-import type { Inbound } from './inbound.ts'
+import type { Inbound, WatchedCall } from './inbound.ts'
+import { clientStalled } from './late.ts'
 import { type Canceller, createCanceller } from './signal.ts'
 
 /** A call on its way: what stops it, and its place among the others. */
-export class RunningCall {
+export class RunningCall implements WatchedCall {
   readonly signal: Canceller = createCanceller()
   /** Held, not only its signal: Node 20 forgets to abort the signal of a Request that was collected. */
   readonly inbound: Inbound
@@ -16,6 +17,10 @@ export class RunningCall {
   /** The client has left. */
   handleEvent(): void {
     this.signal.abort()
+  }
+
+  onClientStalled(stallMs: number): void {
+    this.signal.abort(clientStalled(stallMs))
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AttemptFailure, AttemptLog } from './attempt.ts'
+import { monotonicNow } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import type { Standing } from './health/health.ts'
 import { isCallable, resting } from './health/resting.ts'
@@ -47,7 +48,7 @@ export class Search<P extends Prepared> {
     this.#prepare = createPreparer(call, prepare)
     this.#options = options
     this.#allowed = attemptsAllowed(plan.retry.attempts, call.inbound)
-    this.holdUntil = Date.now() + call.shared.limits.holdMs
+    this.holdUntil = monotonicNow() + call.shared.limits.holdMs
   }
 
   /** Calls upstream that may still be made. */
@@ -138,7 +139,7 @@ export class Search<P extends Prepared> {
   }
 
   #mayWait(ms: number): boolean {
-    return ms <= this.#plan.retry.maxWaitMs && (!this.#call.ledger.stream || Date.now() + ms < this.holdUntil)
+    return ms <= this.#plan.retry.maxWaitMs && (!this.#call.ledger.stream || monotonicNow() + ms < this.holdUntil)
   }
 
   async #next(candidate: Candidate<P>, { error, onward }: AttemptFailure): Promise<Step<P> | undefined> {
@@ -158,7 +159,7 @@ export class Search<P extends Prepared> {
     const unreachable = error.info.kind === 'upstream_unreachable'
     const pause = (): number => stated ?? (unreachable ? 0 : backoffMs(candidate.calls, retry))
     if (onward === 'same' && this.#options.again && !(unreachable && candidate.calls > 1))
-      candidate.readyAt = Date.now() + pause()
+      candidate.readyAt = monotonicNow() + pause()
     else candidate.out = true
     const other = await this.fresh()
     const worthIt = (): boolean =>
@@ -169,15 +170,15 @@ export class Search<P extends Prepared> {
       stated === undefined &&
       other !== undefined &&
       this.left() > this.#freshCount() &&
-      this.#mayWait(candidate.readyAt - Date.now()) &&
+      this.#mayWait(candidate.readyAt - monotonicNow()) &&
       worthIt()
     )
-      return this.step(candidate, 'retry', Math.max(0, candidate.readyAt - Date.now()))
+      return this.step(candidate, 'retry', Math.max(0, candidate.readyAt - monotonicNow()))
     if (other !== undefined) return this.step(other, 'fallback')
     const called = this.#all().filter(({ calls, out }) => calls > 0 && !out)
     for (const tried of called.sort((a, b) => a.readyAt - b.readyAt)) {
       const standing = this.#standing(tried.target)
-      const waitMs = Math.max(0, tried.readyAt - Date.now(), standing.waitMs)
+      const waitMs = Math.max(0, tried.readyAt - monotonicNow(), standing.waitMs)
       if (standing.state === 'failing' || !this.#mayWait(waitMs)) continue
       if (health.takeRetry(tried.target, retry, ledger.identity)) return this.step(tried, 'retry', waitMs)
       ledger.spent = true

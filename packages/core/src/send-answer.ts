@@ -21,7 +21,7 @@ export interface AnswerCall extends TargetCall {
 /** A good answer on its way to the client. The books are closed once it is over. */
 export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket, log }: Answered<Prepared>): Reply {
   // What closures below hold is held as long as a stream runs: the call itself, and with it the request, must not be.
-  const { shared, ledger, release, signal } = call
+  const { shared, ledger, release, signal, inbound } = call
   const { lane } = prepared
   const losses = policy === 'ignore' ? undefined : lossHeader(lane.report.losses)
   const headers: Record<string, string> = callHeaders(ledger)
@@ -48,9 +48,11 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
     ticket.over(why, why?.hints?.waitMs)
     end(error === undefined ? { status: 200, outcome } : { status: 200, outcome, error })
   }
+  // An adapter that watches the connection knows better than pulls do whether a client reads.
+  const clientStallMs = inbound.watchClient === undefined ? shared.limits.clientStallMs : Number.POSITIVE_INFINITY
   if (result.kind === 'bytes') {
     ledger.firstEventAt = performance.now()
-    const body = relayBytes(result.pump, result.length, result.times, signal, finish)
+    const body = relayBytes(result.pump, result.length, { ...result.times, clientStallMs }, signal, finish)
     return { status: 200, headers: { ...headers, ...result.headers }, body }
   }
   const { pump, onFirst } = result
@@ -63,7 +65,7 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
     onFirst()
   }
   // Field by field: what follows a spread is defined one by one in the slowest way there is.
-  const times = { heartbeatMs, startedAt, idleMs, firstUntil, totalUntil, onFirst: first }
+  const times = { heartbeatMs, startedAt, idleMs, firstUntil, totalUntil, clientStallMs, onFirst: first }
   const body = relay(pump, stream, times, signal, (ending) => {
     const { usage, units, finish: word } = stream.state
     if (stream.said !== undefined) ledger.said = stream.said

@@ -14,7 +14,7 @@ export function sleep(ms: number, signal: Signal): Promise<void> {
         signal.removeEventListener('abort', leave)
         resolve()
       },
-      Math.min(ms, longestMs),
+      Math.min(Math.ceil(ms), longestMs),
     )
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave)

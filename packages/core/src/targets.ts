@@ -3,6 +3,7 @@ import { affinityOf } from './affinity.ts'
 import { arrange } from './arrange.ts'
 import { Attempt, type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult } from './attempt.ts'
 import { longestMs } from './check-config.ts'
+import { monotonicNow } from './clock.ts'
 import type { Limits, Logger, OnLoss, TargetLimits } from './config.ts'
 import type { Codec, UpstreamWireCodec, WireCodec } from './formats/codec.ts'
 import type { Health, Ticket } from './health/health.ts'
@@ -227,7 +228,7 @@ function launch<P extends Prepared>(
     transport,
     signal,
     limits: limitsFor(target, shared.limits),
-    holdMs: Math.max(0, search.holdUntil - Date.now()),
+    holdMs: Math.max(0, search.holdUntil - monotonicNow()),
     log,
     ticket,
     // The first one in any case: an idle connection that has just been closed is no failure.

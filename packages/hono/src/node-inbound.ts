@@ -1,9 +1,9 @@
-import { GatewayError, type Inbound, type Signal, type Spool, toInbound } from '@modelgate/core'
-import { clientSignal, fileSpool, paced, pacedRead, turn } from '@modelgate/node'
+import { GatewayError, type Inbound, type Signal, type Spool, toInbound, type WatchedCall } from '@modelgate/core'
+import { ClientConnection, fileSpool, paced, pacedRead, turn } from '@modelgate/node'
 import type { Context } from 'hono'
 
 /** Node's own objects, where @hono/node-server has made the request of them. */
-export type NodeHost = Parameters<typeof clientSignal>
+export type NodeHost = ConstructorParameters<typeof ClientConnection>
 
 /**
  * Hono's request as the gateway's inner currency. Read through Hono and its `Request`, so that what middlewares before us have
@@ -16,12 +16,18 @@ export class HonoInbound implements Inbound {
   readonly query: string
   readonly #c: Context
   readonly #host: NodeHost | undefined
-  #signal: Signal | undefined
+  readonly #client: ClientConnection | undefined
+  readonly watchClient?: (stallMs: number, call: WatchedCall) => void
 
   /** @param host whose connection is watched in place of the request's signal */
   constructor(c: Context, path: string, query: string, host: NodeHost | undefined) {
     this.#c = c
     this.#host = host
+    if (host !== undefined) {
+      const client = new ClientConnection(...host)
+      this.#client = client
+      this.watchClient = (stallMs, call) => client.watchClient(stallMs, call)
+    }
     this.method = c.req.raw.method
     this.path = path
     this.query = query
@@ -71,8 +77,7 @@ export class HonoInbound implements Inbound {
   }
 
   get signal(): Signal {
-    this.#signal ??= this.#host === undefined ? this.#c.req.raw.signal : clientSignal(...this.#host)
-    return this.#signal
+    return this.#client?.signal ?? this.#c.req.raw.signal
   }
 
   /** Whether the body may be taken whole without a look at it as it comes: it says its length, and is not compressed. */

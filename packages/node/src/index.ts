@@ -1,7 +1,7 @@
+export { ClientConnection, clientSignal } from './client-connection.ts'
 export { drain } from './drain.ts'
 export { fileSpool } from './file-spool.ts'
 export { createNodeHandler, type NodeHandler, type NodeOptions } from './handler.ts'
-export { clientSignal } from './inbound.ts'
 export { nodeListener } from './listener.ts'
 export { type MediaFetcherOptions, mediaFetcher } from './media-fetcher.ts'
 export { paced, pacedRead } from './paced.ts'

@@ -1,5 +1,8 @@
+import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { GatewayError, type RealtimeEnding, type RealtimeSession } from '@modelgate/core'
 import { WebSocket } from 'ws'
+import { bytesTaken, WatchedClient } from './client-watch.ts'
 
 /** Bytes that may wait for a slow side before the other one is no longer read, and where it is read again. */
 const highWater = 1024 * 1024
@@ -23,8 +26,10 @@ const sideOf = (socket: WebSocket): Side => ({ socket, error: undefined, unanswe
 /**
  * Carries messages both ways until one side closes, then closes the other with its code and reason. Each side is read no
  * faster than the other one takes it. Settles once, when both sockets are gone.
+ *
+ * @param connection the client's, below its WebSocket
  */
-export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocket>): void {
+export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocket>, connection: Duplex): void {
   const client = sideOf(clientSocket)
   const upstream = sideOf(session.upstream)
   let ending: RealtimeEnding | undefined
@@ -66,6 +71,7 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
     ending = how
     clearTimeout(idle)
     clearInterval(heartbeat)
+    reader.stop()
     session.signal.removeEventListener('abort', onAbort)
     toClient?.()
     toUpstream?.()
@@ -85,6 +91,16 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
     const text = `No message came for ${session.idleMs / 1000} s.`
     endBoth(new GatewayError('timeout', text), text)
   }, session.idleMs)
+
+  // Other limits do not end a session whose client sends but does not read.
+  const reader = new SessionReader(clientSocket, connection, session.clientStallMs, () => {
+    const text = `The client took nothing for ${session.clientStallMs / 1000} s (limits.clientStallMs); its connection was closed.`
+    end(
+      { outcome: 'aborted', error: new GatewayError('cancelled', text, { code: 'client_stalled' }) },
+      () => client.socket.terminate(),
+      () => upstream.socket.close(goingAway),
+    )
+  })
 
   const heartbeat = setInterval(() => {
     for (const side of [client, upstream]) {
@@ -177,4 +193,35 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
 function closeWith(socket: WebSocket, code: number, reason: string): void {
   if (code === 1005) socket.close()
   else socket.close(code, reason)
+}
+
+/** The client of a session, watched whether it takes its messages. */
+class SessionReader extends WatchedClient {
+  readonly #client: WebSocket
+  readonly #connection: Duplex
+  readonly #stalled: () => void
+
+  constructor(client: WebSocket, connection: Duplex, stallMs: number, stalled: () => void) {
+    super()
+    this.#client = client
+    this.#connection = connection
+    this.#stalled = stalled
+    this.watch(stallMs)
+  }
+
+  stop(): void {
+    this.unwatch()
+  }
+
+  protected unread(): number {
+    return this.#client.bufferedAmount
+  }
+
+  protected taken(): number {
+    return this.#connection instanceof Socket ? bytesTaken(this.#connection) : -this.#client.bufferedAmount
+  }
+
+  protected onStalled(): void {
+    this.#stalled()
+  }
 }

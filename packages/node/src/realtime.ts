@@ -62,7 +62,7 @@ function accept(req: IncomingMessage, socket: Duplex, early: Buffer, session: Re
   server.handleUpgrade(req, socket, early, (client) => {
     accepted = true
     socket.off('close', lost)
-    relay(client, session)
+    relay(client, session, socket)
   })
   // It refuses without a word where the client has just left.
   if (!accepted && socket.destroyed) lost()

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { BodySink, PulledBody } from '@modelgate/core'
+import type { BodySink, CutBody, PulledBody } from '@modelgate/core'
 
 /** Sends an iterable body: each chunk as it comes, none before the client has taken the last ones. */
 export function sendStream(
@@ -28,7 +28,10 @@ export function sendStream(
   // here in the same turn of the loop goes along in one write.
   setImmediate(flushHeaders, res)
   flatten(res)
-  new Sender(res, source).start()
+  const sender = new Sender(res, source)
+  const cut: AsyncIterable<Uint8Array> & Partial<CutBody> = body
+  if ('onCut' in cut) cut.onCut = () => sender.onError()
+  sender.start()
 }
 
 /**

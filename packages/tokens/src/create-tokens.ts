@@ -10,6 +10,7 @@ import { createManagement, type TokenManagement } from './manage.ts'
 import type { PriceTable } from './prices/price.ts'
 import { costOfCall, createPrices, type Prices } from './prices/prices.ts'
 import { safeLogger } from './safe-logger.ts'
+import { steadyClock } from './steady-clock.ts'
 import { folderStorage } from './storage/folder-storage.ts'
 import type { Awaitable, Storage } from './storage/storage.ts'
 import { told } from './storage-away.ts'
@@ -47,7 +48,7 @@ export interface TokensOptions {
   readonly unpriced?: 'refuse' | 'allow'
   /** Default: warnings and errors go to `console`. `false`: nothing. */
   readonly logger?: Logger | false
-  /** The time, for tests: milliseconds since 1970. */
+  /** The time, for tests: milliseconds since 1970. Default: the time of day for dates, a clock that is never set for durations. */
   now?(): number
 }
 
@@ -78,13 +79,14 @@ const longestCacheMs = 1000
  */
 export function createTokens(options: TokensOptions = {}): Tokens {
   const { ledger, reserve, unpriced, cacheMs = 500, staleMs = 0, now = Date.now } = options
+  const steadyNow = options.now ?? steadyClock()
   checkTime('cacheMs', cacheMs, longestCacheMs)
   checkTime('staleMs', staleMs, Number.MAX_SAFE_INTEGER)
   checkReserving(reserve?.outputTokens, unpriced)
   const logger = safeLogger(options.logger)
   const prices = options.prices === undefined ? undefined : pricesOf(options.prices)
   const storage = options.storage ?? folderStorage(undefined, { logger })
-  const cache = createTokenCache({ store: storage.tokens, cacheMs, staleMs, now })
+  const cache = createTokenCache({ store: storage.tokens, cacheMs, staleMs, now: steadyNow })
   const identities = createIdentities(storage.tokens)
   const admission = createAdmission({
     meters: storage.meters,

@@ -12,6 +12,7 @@ export interface TokenCacheOptions {
   readonly cacheMs: number
   /** Milliseconds for which it counts while the store is away. */
   readonly staleMs: number
+  /** Milliseconds by a clock that is never set. */
   now(): number
 }
 

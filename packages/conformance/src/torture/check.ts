@@ -75,6 +75,8 @@ export interface Profile extends Pick<GatewayConfig<string>, 'limits' | 'retry' 
     | { readonly redis: string; readonly prefix: string; readonly localMs?: number; readonly staleMs?: number }
   /** Collects what the OpenTelemetry plugin exports, for `spans`. */
   readonly traces?: boolean
+  /** The process's time of day can be set, by `stepClock`. */
+  readonly steppable?: true
 }
 
 /** The two fixed callers, by what they send as their key. `narrow` may use `chat-model` only. */
@@ -99,6 +101,8 @@ export interface Stats {
 export interface Finished {
   readonly requestId: string
   readonly outcome: string
+  /** The kind of the error it ended with, or its code where it has one of its own. */
+  readonly error: string | undefined
   readonly status: number
   readonly identity: string | null
   readonly model: string | null
@@ -135,6 +139,8 @@ export interface OwnGateway {
   revoke(id: string): Promise<void>
   /** Everything exported by OpenTelemetry so far, as text; only with `traces`. */
   spans(): Promise<string>
+  /** Sets the process's time of day ahead, or back, by milliseconds; only with `steppable`. */
+  stepClock(ms: number): Promise<void>
   /** Every route of the gateway, as its table has them. */
   routes(): Promise<readonly GatewayRoute[]>
   /** Closes as a well-behaved host does (SIGTERM): resolves to the exit code, or the signal that had to be used. */

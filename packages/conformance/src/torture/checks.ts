@@ -1,5 +1,6 @@
 import type { Check } from './check.ts'
 import { complexityChecks } from './complexity/checks.ts'
+import { clientChecks } from './clients/checks.ts'
 import { faultChecks } from './faults/checks.ts'
 import { healthIsolationChecks } from './health-isolation/checks.ts'
 import { inputChecks } from './input/checks.ts'
@@ -20,4 +21,5 @@ export const checks: readonly Check[] = [
   ...complexityChecks,
   ...healthIsolationChecks,
   ...responseSplittingChecks,
+  ...clientChecks,
 ].sort((a, b) => a.row - b.row)

@@ -2,7 +2,7 @@
 // and asks it things by messages.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createGateway, type Gateway, type GatewayConfig, type Plugin } from '@modelgate/core'
+import { createGateway, type Gateway, type GatewayConfig, GatewayError, type Plugin } from '@modelgate/core'
 import { drain } from '@modelgate/node'
 import { otel } from '@modelgate/otel'
 import { createTokens, fileLedger, folderStorage, redisStorage, type Tokens } from '@modelgate/tokens'
@@ -12,9 +12,11 @@ import { formats } from '../fixtures.ts'
 import { forgetful, upstreamKey, upstreamOf } from '../gateways.ts'
 import { callers, type Finished, type Profile, type Stats } from './check.ts'
 import { hosts } from './hosts.ts'
+import { installSteppedClock } from './stepped-clock.ts'
 
 const [serverName = 'node', upstreamOrigin = '', profileText = '{}'] = process.argv.slice(2)
 const profile = JSON.parse(profileText) as Profile
+const stepClock = profile.steppable === true ? installSteppedClock() : undefined
 
 let unhandledRejections = 0
 process.on('unhandledRejection', (reason) => {
@@ -32,6 +34,7 @@ const witness: Plugin = {
     finished.push({
       requestId: event.requestId,
       outcome: event.outcome,
+      error: event.error instanceof GatewayError ? (event.error.info.code ?? event.error.info.kind) : undefined,
       status: event.status,
       identity: event.identity?.id ?? null,
       model: event.model,
@@ -78,6 +81,7 @@ function configOf({
   tokens: _,
   traces: __,
   fetch: fetchName,
+  steppable: ___,
   ...rest
 }: Profile): GatewayConfig<string> {
   return {
@@ -146,6 +150,10 @@ const answers: Readonly<Record<string, (argument: never) => unknown>> = {
   issue: (token: Parameters<Tokens['issue']>[0]) => needTokens().issue(token),
   revoke: (id: string) => needTokens().revoke(id),
   reconfigure: (next: Profile) => gateway.reconfigure(configOf(next)),
+  stepClock(ms: number) {
+    if (stepClock === undefined) throw new Error('the profile does not say that the clock can be set')
+    stepClock(ms)
+  },
   spans() {
     if (traces === undefined) throw new Error('the profile says nothing of traces')
     return traces.everything()

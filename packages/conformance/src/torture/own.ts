@@ -75,6 +75,7 @@ export async function startOwn(
     issue: (token) => ask<{ id: string; secret: string }>('issue', token),
     revoke: (id) => ask<void>('revoke', id),
     spans: () => ask<string>('spans'),
+    stepClock: (ms) => ask<void>('stepClock', ms),
     routes: () => ask<readonly GatewayRoute[]>('routes'),
     async close() {
       child.kill('SIGTERM')

@@ -1,3 +1,4 @@
+import { monotonicNow } from '../clock.ts'
 import type { RetryConfig } from '../config.ts'
 import type { Caller } from './breaker.ts'
 
@@ -35,7 +36,7 @@ export function createBudget(): RetryBudget {
     taken: undefined,
   }))
   const slotNow = (): Slot => {
-    const second = Math.floor(Date.now() / slotMs)
+    const second = Math.floor(monotonicNow() / slotMs)
     const slot = ring[second % slots] as Slot
     if (slot.second !== second) {
       slot.second = second

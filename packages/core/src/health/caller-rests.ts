@@ -1,3 +1,4 @@
+import { monotonicNow } from '../clock.ts'
 import type { RestReason } from './state.ts'
 
 /** A rest that holds for one caller: what made it may have been caused by that caller's requests. */
@@ -20,7 +21,7 @@ export interface CallerRests {
 const most = 10_000
 
 interface TimedRest {
-  /** By `performance.now()`: a step of the system's time neither ends nor prolongs a rest. */
+  /** By `monotonicNow`: a step of the system's time neither ends nor prolongs a rest. */
   readonly deadline: number
   readonly reason: RestReason
 }
@@ -33,7 +34,7 @@ export function createCallerRests(): CallerRests {
       // Most gateways never have any.
       if (size === 0) return undefined
       const rest = rests.get(id)?.get(caller)
-      return rest && { waitMs: Math.max(0, rest.deadline - performance.now()), reason: rest.reason }
+      return rest && { waitMs: Math.max(0, rest.deadline - monotonicNow()), reason: rest.reason }
     },
     write(id, caller, forMs, reason) {
       if (size >= most) {
@@ -46,7 +47,7 @@ export function createCallerRests(): CallerRests {
         rests.set(id, own)
       }
       if (!own.has(caller)) size++
-      own.set(caller, { deadline: performance.now() + forMs, reason })
+      own.set(caller, { deadline: monotonicNow() + forMs, reason })
     },
     forget(id, caller) {
       const own = rests.get(id)
@@ -56,7 +57,7 @@ export function createCallerRests(): CallerRests {
     },
     hasOther(id, caller) {
       for (const [other, { deadline }] of rests.get(id) ?? [])
-        if (other !== caller && deadline > performance.now()) return true
+        if (other !== caller && deadline > monotonicNow()) return true
       return false
     },
   }

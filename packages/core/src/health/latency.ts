@@ -1,3 +1,5 @@
+import { monotonicNow } from '../clock.ts'
+
 /** How fast targets have been lately: an exponentially weighted mean of the time to the first event, or to a whole answer. */
 export interface Latencies {
   note(id: string, stream: boolean, ms: number): void
@@ -30,11 +32,11 @@ export function createLatencies(): Latencies {
     if (means.size >= most) means.clear()
     means.set(key, mean)
   }
-  const isFresh = ({ measuredAt, askedAt }: Mean): boolean => Date.now() - Math.max(measuredAt, askedAt) < staleMs
+  const isFresh = ({ measuredAt, askedAt }: Mean): boolean => monotonicNow() - Math.max(measuredAt, askedAt) < staleMs
   return {
     note(id, stream, ms) {
       const key = keyOf(id, stream)
-      const now = Date.now()
+      const now = monotonicNow()
       const known = means.get(key)
       if (known === undefined) return store(key, { ms, measuredAt: now, askedAt: now })
       // What was long ago says nothing any more: a bad hour must not be paid off call by call.
@@ -49,8 +51,8 @@ export function createLatencies(): Latencies {
       const key = keyOf(id, stream)
       const known = means.get(key)
       if (known !== undefined && isFresh(known)) return known.ms
-      if (known !== undefined) known.askedAt = Date.now()
-      else store(key, { ms: Number.POSITIVE_INFINITY, measuredAt: Number.NEGATIVE_INFINITY, askedAt: Date.now() })
+      if (known !== undefined) known.askedAt = monotonicNow()
+      else store(key, { ms: Number.POSITIVE_INFINITY, measuredAt: Number.NEGATIVE_INFINITY, askedAt: monotonicNow() })
       return -1
     },
   }

@@ -1,3 +1,5 @@
+import { monotonicNow } from '../clock.ts'
+
 /** Why a target or a key is left alone. */
 export type RestReason = 'failing' | 'rate_limited' | 'quota_exceeded' | 'refused'
 
@@ -20,16 +22,31 @@ export interface HealthState {
   write(id: string, rest: Rest | undefined): void
 }
 
-/** The default: what this process knows. What is over is forgotten, at the latest when there is much of it. */
+/** A rest with its end by `monotonicNow`. */
+interface TimedRest {
+  readonly deadline: number
+  readonly reason: RestReason
+}
+
+/**
+ * The default: what this process knows. What is over is forgotten, at the latest when there is much of it.
+ *
+ * It keeps how long a rest lasts, not the time of day of its end: a step of the system's time neither ends nor prolongs it. `read`
+ * returns the end by the present time of day.
+ */
 export function memoryHealthState(): HealthState {
-  const rests = new Map<string, Rest>()
+  const rests = new Map<string, TimedRest>()
   return {
-    read: (id) => rests.get(id),
+    read(id) {
+      const rest = rests.get(id)
+      if (rest === undefined) return undefined
+      return { until: Date.now() + rest.deadline - monotonicNow(), reason: rest.reason }
+    },
     write(id, rest) {
       if (rest === undefined) rests.delete(id)
       else {
         if (rests.size >= most) forget(rests)
-        rests.set(id, rest)
+        rests.set(id, { deadline: monotonicNow() + rest.until - Date.now(), reason: rest.reason })
       }
     },
   }
@@ -38,9 +55,9 @@ export function memoryHealthState(): HealthState {
 /** Models named by clients (`prefix*` routes) must not fill the memory. */
 const most = 10_000
 
-function forget(rests: Map<string, Rest>): void {
-  const now = Date.now()
-  for (const [id, { until }] of rests) if (until <= now) rests.delete(id)
+function forget(rests: Map<string, TimedRest>): void {
+  const now = monotonicNow()
+  for (const [id, { deadline }] of rests) if (deadline <= now) rests.delete(id)
   for (const id of rests.keys()) {
     if (rests.size < most) break
     rests.delete(id)

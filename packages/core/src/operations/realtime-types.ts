@@ -46,6 +46,8 @@ export interface RealtimeSession<Socket> {
   closeReason(reason: string): string
   /** Milliseconds without a message from either side until the session is ended. */
   readonly idleMs: number
+  /** Milliseconds for which the client may take nothing while there are messages for it, until the session is ended. */
+  readonly clientStallMs: number
   /** Milliseconds between pings to each side. */
   readonly heartbeatMs: number
   /** Largest message in bytes, in both directions. */

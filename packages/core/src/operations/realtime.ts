@@ -3,6 +3,7 @@ import { arrange } from '../arrange.ts'
 import type { AttemptLog } from '../attempt.ts'
 import { authenticate } from '../auth.ts'
 import { authorized, ownHeaders } from '../call-headers.ts'
+import { monotonicNow } from '../clock.ts'
 import type { GatewayConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import type { Json } from '../formats/ir.ts'
@@ -132,7 +133,7 @@ async function dialTargets<Socket>(
       ...(ticket.key === undefined ? {} : { key: ticket.key }),
     }
     ledger.attempts.push(log)
-    const startedAt = Date.now()
+    const startedAt = monotonicNow()
     const base = callUrl(upstream, upstream.realtime as string, undefined, model)
     const url = `${base}${base.includes('?') ? '&' : '?'}${queryFor(model)}`
     const { messageBytes } = sessionLimits(shared)
@@ -142,7 +143,7 @@ async function dialTargets<Socket>(
         authorized(upstream, { method: 'GET', url, headers: own, body: undefined }, signal),
       )
       const dialled = await bounded(signal, (signal) => dial({ url, headers, messageBytes, signal }))
-      log.latencyMs = Date.now() - startedAt
+      log.latencyMs = monotonicNow() - startedAt
       if ('socket' in dialled) {
         log.status = 101
         ticket.answered(undefined, true)
@@ -158,7 +159,7 @@ async function dialTargets<Socket>(
     } catch (cause) {
       failure = unreachable(cause)
       log.error = failure.info.kind
-      log.latencyMs ??= Date.now() - startedAt
+      log.latencyMs ??= monotonicNow() - startedAt
       ticket.over(failure, failure.hints?.waitMs)
       if (signal.aborted || onwardFrom(failure) === 'nowhere') break
     }
@@ -219,6 +220,7 @@ function headersOf(upstream: Upstream, key: number | undefined, inbound: Inbound
 
 const sessionLimits = ({ limits }: Shared) => ({
   idleMs: limits.realtimeIdleMs,
+  clientStallMs: limits.clientStallMs,
   heartbeatMs: limits.heartbeatMs,
   messageBytes: limits.realtimeMessageBytes,
 })

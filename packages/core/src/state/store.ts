@@ -1,3 +1,5 @@
+import { monotonicNow } from '../clock.ts'
+
 /**
  * Where responses are kept between calls: a key-value store with a time to live, as Redis is one. Values hold prompts and
  * answers. Anything may be forgotten at any time; clients are then told that the response is not there.
@@ -17,7 +19,7 @@ export interface ResponseStore {
 export interface MemoryStoreOptions {
   /** Bound of all values together, in characters (two bytes each at most). Default 32 Mi. The oldest go first, and a value of more than an eighth is refused (RangeError). */
   maxChars?: number
-  /** The clock, in milliseconds. Default `Date.now`. */
+  /** The clock, in milliseconds. Default: one that is never set, so that a step of the system's time neither drops nor prolongs anything. */
   now?: () => number
 }
 
@@ -29,7 +31,7 @@ const weightOf = (key: string, value: string): number => key.length + value.leng
 /** Keeps responses in this process: lost with it, and not seen by others. */
 export function memoryResponseStore({
   maxChars = 32 * 1024 * 1024,
-  now = Date.now,
+  now = monotonicNow,
 }: MemoryStoreOptions = {}): ResponseStore {
   const kept = new Map<string, { readonly value: string; readonly until: number }>()
   let chars = 0

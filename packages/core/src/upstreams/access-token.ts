@@ -1,3 +1,5 @@
+import { monotonicNow } from '../clock.ts'
+
 /** Something that is good until a moment, in milliseconds since 1970; without one, nobody knows how long. */
 export interface Lasting<T> {
   readonly value: T
@@ -24,21 +26,25 @@ const marginMs = 60_000
  * forgotten, so that the next call tries anew; what is still good serves meanwhile.
  */
 export function keepUntilExpiry<T>(get: () => Promise<Lasting<T>>): () => T | Promise<T> {
-  let kept: { readonly value: T; readonly expiresAt: number } | undefined
+  let kept: { readonly value: T; readonly expiresAt: number; readonly deadline: number } | undefined
+  // By both clocks: the system's time may be set back after the token was issued, or may have been wrong when it was.
+  const isGood = ({ expiresAt, deadline }: NonNullable<typeof kept>, marginMs: number): boolean =>
+    Date.now() < expiresAt - marginMs && monotonicNow() < deadline - marginMs
   let pending: Promise<T> | undefined
   const renew = async (): Promise<T> => {
     try {
       const { value, expiresAt } = await inTime(get())
-      kept = expiresAt === undefined ? undefined : { value, expiresAt }
+      kept =
+        expiresAt === undefined ? undefined : { value, expiresAt, deadline: monotonicNow() + expiresAt - Date.now() }
       return value
     } catch (cause) {
       // The minute before the end is there for this too.
-      if (kept !== undefined && Date.now() < kept.expiresAt) return kept.value
+      if (kept !== undefined && isGood(kept, 0)) return kept.value
       throw cause
     }
   }
   return () => {
-    if (kept !== undefined && Date.now() < kept.expiresAt - marginMs) return kept.value
+    if (kept !== undefined && isGood(kept, marginMs)) return kept.value
     pending ??= renew().finally(() => {
       pending = undefined
     })

@@ -1,6 +1,6 @@
 import { concatBytes } from '../bytes.ts'
 import { GatewayError } from '../errors.ts'
-import type { Inbound, Reply } from '../inbound.ts'
+import type { CutBody, Inbound, Reply } from '../inbound.ts'
 import type { Signal } from '../signal.ts'
 
 /** What of a RequestInit makes another request of one. */
@@ -38,6 +38,10 @@ export function toInbound(request: Request): Inbound {
   }
 }
 
+/** A body that brings fewer bytes in this time is given up, as by the adapters for Node. */
+const paceBytes = 1024
+const paceMs = 25_000
+
 async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint8Array, undefined> {
   const tooLarge = (): GatewayError =>
     new GatewayError('request_too_large', `The request body is larger than the limit of ${limit} bytes.`)
@@ -51,6 +55,17 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
   const reader = request.body.getReader()
   let size = 0
   let whole = false
+  let isReading = false
+  let isSlow = false
+  let before = 0
+  const pace = setInterval(() => {
+    // A consumer that takes its time does not make the client slow.
+    if (isReading && size - before < paceBytes) {
+      isSlow = true
+      reader.cancel().catch(() => {})
+    }
+    before = size
+  }, paceMs)
   const { signal } = request
   // A body made of a stream knows nothing of its request's signal; a read that waits must end with it.
   const leave = (): void => void reader.cancel(signal.reason).catch(() => {})
@@ -58,8 +73,11 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
   else signal.addEventListener('abort', leave)
   try {
     for (;;) {
+      isReading = true
       const { done, value } = await reader.read()
+      isReading = false
       if (signal.aborted) throw signal.reason
+      if (isSlow) throw new GatewayError('timeout', 'The request body came too slowly and was given up.')
       if (done) {
         whole = true
         break
@@ -72,6 +90,7 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
     if (cause instanceof GatewayError) throw cause
     throw new GatewayError('cancelled', 'The request body broke off.', { cause })
   } finally {
+    clearInterval(pace)
     signal.removeEventListener('abort', leave)
     if (!whole) reader.cancel().catch(() => {})
   }
@@ -79,16 +98,21 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
 
 /**
  * A reply as a WHATWG Response. Streams are pulled one chunk at a time: the client's pace is the upstream's. A stream that
- * `signal` cuts short fails with its reason, as one of `fetch` does: a clean end would look like a whole answer.
+ * `signal` cuts short fails with its reason, as one of `fetch` does: a clean end would look like a whole answer. So does one that
+ * the gateway cuts because nobody reads it, at once.
  */
 export function toResponse(reply: Reply, method: string, signal?: Signal): Response {
   const { status, headers, body } = reply
   const init = { status, headers }
   if (body === null || method === 'HEAD') return new Response(null, init)
   if (typeof body === 'string' || body instanceof Uint8Array) return new Response(body as BodyInit, init)
-  const iterator = body[Symbol.asyncIterator]()
+  const source: AsyncIterable<Uint8Array> & Partial<CutBody> = body
+  const iterator = source[Symbol.asyncIterator]()
   const stream = new ReadableStream<Uint8Array>(
     {
+      start(controller) {
+        if ('onCut' in source) source.onCut = (error) => controller.error(error)
+      },
       async pull(controller) {
         const { done, value } = await iterator.next()
         if (done !== true) controller.enqueue(value)

@@ -37,9 +37,9 @@ export function createSettler(meters: Pick<MeterStore, 'settle'>, logger: Logger
       naps.add(wake)
     })
   const again = async (settlement: Settlement, first: unknown): Promise<void> => {
-    const until = Date.now() + triedForMs
+    const until = performance.now() + triedForMs
     let error = first
-    for (let pause = firstPauseMs; Date.now() + pause < until; pause = Math.min(2 * pause, longestPauseMs)) {
+    for (let pause = firstPauseMs; performance.now() + pause < until; pause = Math.min(2 * pause, longestPauseMs)) {
       if (!closed) await nap(pause)
       try {
         await meters.settle(settlement)

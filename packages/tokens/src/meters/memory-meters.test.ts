@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createMemoryMeters, type SavedEntry } from './memory-meters.ts'
 import { createMeterModel } from './meter-model.test-support.ts'
 import { dayMs, minute, noSums, perMinute, perPeriod, slots, total } from './meter-scene.test-support.ts'
@@ -144,6 +144,10 @@ describe('what is past', () => {
     expect(size()).toBe(400)
     time += 32 * dayMs
     for (let n = 0; n < 1000; n++) await meters.reserve({ callId: `d${n}`, tokenId: 'one', meters: [slots] })
+    // The clock may have been set ahead by mistake.
+    expect(size()).toBe(400)
+    time += 60 * minute
+    for (let n = 0; n < 1000; n++) await meters.reserve({ callId: `e${n}`, tokenId: 'one', meters: [slots] })
     expect(size()).toBe(100)
     const again = createMemoryMeters({ now: () => time, saved: saved() })
     expect(await again.read('t7', all)).toMatchObject([{ used: 0 }, { used: 0 }, { used: 0 }, { used: 10 }])
@@ -199,14 +203,97 @@ describe('a clock that is set', () => {
     expect(await meters.read('t', windows)).toMatchObject([{ used: 0 }, { used: 0 }])
   })
 
-  it('right after it was years ahead keeps nobody out until then', async () => {
+  it('right after it was years ahead gives no second budget, and keeps nobody out for longer than a period lasts', async () => {
     let time = start + 3650 * dayMs
     const meters = createMemoryMeters({ now: () => time })
     const tight = windows.map((meter) => ({ ...meter, limit: meter.amount }))
     await meters.reserve({ callId: 'a', tokenId: 't', meters: tight })
     time = start
-    expect((await meters.reserve({ callId: 'b', tokenId: 't', meters: tight })).ok).toBe(true)
-    expect((await meters.reserve({ callId: 'c', tokenId: 't', meters: tight })).ok).toBe(false)
+    expect(await meters.reserve({ callId: 'b', tokenId: 't', meters: tight })).toMatchObject({ ok: false })
+    time += dayMs - 1
+    expect(await meters.reserve({ callId: 'c', tokenId: 't', meters: tight })).toMatchObject({
+      ok: false,
+      refusedBy: 1,
+    })
+    time += 1
+    expect((await meters.reserve({ callId: 'd', tokenId: 't', meters: tight })).ok).toBe(true)
+    expect((await meters.reserve({ callId: 'e', tokenId: 't', meters: tight })).ok).toBe(false)
+  })
+
+  describe('while a process runs', () => {
+    beforeEach(() => void vi.useFakeTimers({ now: start }))
+    afterEach(() => void vi.useRealTimers())
+    /** Sets the time of day, as an administrator or NTP does; what has passed stays the same. */
+    const step = (ms: number): void => void vi.setSystemTime(Date.now() + ms)
+    const hours = 60 * minute
+
+    it.each([
+      ['ahead by 301 s', 301_000],
+      ['ahead by a day', dayMs],
+      ['back by an hour', -hours],
+      ['back by a year', -365 * dayMs],
+    ])('%s neither empties a window nor makes it last longer', async (_, ms) => {
+      const meters = createMemoryMeters()
+      const full: Meter = { ...perMinute, limit: 2 }
+      await meters.reserve({ callId: 'a', tokenId: 't', meters: [full] })
+      await meters.reserve({ callId: 'b', tokenId: 't', meters: [full] })
+      step(ms)
+      const refused = await meters.reserve({ callId: 'c', tokenId: 't', meters: [full] })
+      expect(refused).toMatchObject({ ok: false, waitMs: 1.5 * minute, states: [{ resetsAt: Date.now() + minute }] })
+      vi.advanceTimersByTime(1.5 * minute)
+      expect((await meters.reserve({ callId: 'd', tokenId: 't', meters: [full] })).ok).toBe(true)
+    })
+
+    it.each([
+      ['ahead', 2 * hours],
+      ['back', -2 * hours],
+    ])('%s neither ends nor prolongs the lease of a running call', async (_, ms) => {
+      const meters = createMemoryMeters()
+      const one = { ...slots, limit: 1 }
+      await meters.reserve({ callId: 'a', tokenId: 't', meters: [one] })
+      step(ms)
+      vi.advanceTimersByTime(leaseMs - 1)
+      expect(await meters.read('t', [one])).toMatchObject([{ used: 1 }])
+      vi.advanceTimersByTime(1)
+      expect(await meters.read('t', [one])).toMatchObject([{ used: 0 }])
+    })
+
+    it('ahead over the end of a period and back again gives one budget for each, not two', async () => {
+      const meters = createMemoryMeters()
+      const day = { ...perPeriod('day'), limit: 10 }
+      vi.setSystemTime(Date.parse('2026-11-21T23:58:00Z'))
+      const reserve = async (callId: string) => (await meters.reserve({ callId, tokenId: 't', meters: [day] })).ok
+      expect([await reserve('a'), await reserve('b')]).toEqual([true, false])
+      step(301_000)
+      expect([await reserve('c'), await reserve('d')]).toEqual([true, false])
+      step(-301_000)
+      expect(await reserve('e')).toBe(false)
+      vi.advanceTimersByTime(3 * minute)
+      expect(await reserve('f')).toBe(false)
+      vi.setSystemTime(Date.parse('2026-11-23T00:00:00Z'))
+      expect(await reserve('g')).toBe(true)
+    })
+
+    it('ahead over the end of a period drops no budget of tokens that nobody used meanwhile', async () => {
+      const meters = createMemoryMeters()
+      const day = { ...perPeriod('day'), limit: 10 }
+      await meters.reserve({ callId: 'a', tokenId: 't', meters: [day] })
+      step(dayMs)
+      for (let n = 0; n < 10; n++) await meters.reserve({ callId: `other ${n}`, tokenId: 'other', meters: [day] })
+      step(-dayMs)
+      expect((await meters.reserve({ callId: 'b', tokenId: 't', meters: [day] })).ok).toBe(false)
+    })
+
+    it('counts what a call took in the period of its reservation, whatever the clock did since', async () => {
+      const meters = createMemoryMeters()
+      const counted = [perMinute, perPeriod('day')]
+      vi.setSystemTime(Date.parse('2026-11-21T00:02:00Z'))
+      const result = await meters.reserve({ callId: 'a', tokenId: 't', meters: counted })
+      step(-301_000)
+      const at = result.ok ? result.at : undefined
+      await meters.settle({ callId: 'a', tokenId: 't', at, meters: counted.map((meter) => ({ ...meter, actual: 0 })) })
+      expect(await meters.read('t', counted)).toMatchObject([{ used: 0 }, { used: 0 }])
+    })
   })
 })
 

@@ -1,3 +1,4 @@
+import { steadyClock } from '../steady-clock.ts'
 import { never, periodAt, type Span } from './calendar.ts'
 import { createMemorySums } from './memory-sums.ts'
 import { leaseMs, leastOf, type Meter, type MeterState, type MeterStore, type ReserveResult } from './meter-store.ts'
@@ -16,7 +17,7 @@ export interface SavedEntry {
 export type SavedMeters = readonly SavedEntry[]
 
 export interface MemoryMetersOptions {
-  /** The time, for tests: milliseconds since 1970. */
+  /** The time, for tests: milliseconds since 1970. Default: the time of day for periods, and a clock that is never set for all else. */
   readonly now?: () => number
   /** What an earlier store told. Calls that ran then are not known any more. */
   readonly saved?: SavedMeters
@@ -32,6 +33,8 @@ interface Counter {
   before: number
   /** The step that counted last: several limits may be for the same count. */
   step: number
+  /** When the clock was first found outside of it (steady); undefined: it is within. */
+  outsideSince: number | undefined
   /** As it is saved; empty until it is told for the first time. */
   key: string
 }
@@ -48,16 +51,32 @@ interface Counts {
 const sweptAtOnce = 2
 /** A reservation that was never settled is forgotten after a day: longer than any call lasts. */
 const reservedMs = 86_400_000
+/** How long a period that is over is kept: a clock that was set ahead by mistake may be set back. */
+const keptPeriodMs = 3_600_000
+
+/** When a call was counted: by the time of day, and by the clock that is never set. */
+interface Counted {
+  readonly wall: number
+  readonly steady: number
+}
 
 /**
  * Counts in this process, and answers at once. Keeps what counts now: counters that are past are dropped along the way, a few
  * with each call, without a timer.
+ *
+ * Windows and leases go by a clock that is never set; periods are parts of the calendar, and go by the time of day. A step back does
+ * not empty a period: its count goes on until the clock is within it again, or, should it not come back, for as long as such a period
+ * lasts.
  */
 export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStore {
   const { now = Date.now, saved = [], onChange } = options
+  const steadyNow = options.now ?? steadyClock()
+  /** Both clocks, as they were read when the step began. */
+  let wall = now()
+  let steady = steadyNow()
   const tokens = new Map<string, Counts>()
   /** When calls were counted that are not settled yet; the oldest first. */
-  const reserved = new Map<string, number>()
+  const reserved = new Map<string, Counted>()
   const settled = createSettledCalls()
   const sums = createMemorySums((tokenId, day, model, values) =>
     onChange?.({ key: JSON.stringify(['sums', tokenId, day, model]), value: values ?? null }),
@@ -70,34 +89,34 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
 
   return {
     reserve({ callId, tokenId, meters }): ReserveResult {
-      const at = now()
-      sweep(at)
-      const refusedBy = refusing(tokenId, meters, at)
+      readClocks()
+      sweep()
+      const refusedBy = refusing(tokenId, meters)
       const known = reserved.has(callId) || settled.has(callId)
       if (refusedBy >= 0 && !known) {
         const meter = meters[refusedBy]
-        const waitMs = meter === undefined ? undefined : waitOf(tokenId, meter, at)
-        return { ok: false, refusedBy, waitMs, states: statesOf(tokenId, meters, at) }
+        const waitMs = meter === undefined ? undefined : waitOf(tokenId, meter)
+        return { ok: false, refusedBy, waitMs, states: statesOf(tokenId, meters) }
       }
       // A call that is known already is not counted again.
       if (!known && meters.length > 0) {
-        reserved.set(callId, at)
+        reserved.set(callId, { wall, steady })
         step++
         for (const meter of meters) {
           if (meter.amount === 0) continue
-          if (meter.kind === 'concurrent') run(tokenId, meter.name, callId, at)
-          else count(tokenId, meter, counterOf(tokenId, meter, at), 'taken', meter.amount)
+          if (meter.kind === 'concurrent') run(tokenId, meter.name, callId)
+          else count(tokenId, meter, counterOf(tokenId, meter), 'taken', meter.amount)
         }
       }
-      return { ok: true, states: statesOf(tokenId, meters, at), at }
+      return { ok: true, states: statesOf(tokenId, meters), at: wall }
     },
     settle(settlement) {
       const { callId, tokenId, meters } = settlement
-      const time = now()
-      if (!settled.add(callId, time)) return
+      readClocks()
+      if (!settled.add(callId, steady)) return
       const reservedAt = reserved.get(callId)
       reserved.delete(callId)
-      const at = reservedAt ?? settlement.at ?? time
+      const countedAt = reservedAt ?? counted(settlement.at ?? wall)
       step++
       for (const meter of meters) {
         if (meter.kind === 'concurrent') {
@@ -106,7 +125,8 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
         }
         const change = meter.actual - (reservedAt === undefined ? 0 : meter.amount)
         if (change === 0) continue
-        const counter = counterOf(tokenId, meter, time)
+        const counter = counterOf(tokenId, meter)
+        const at = meter.kind === 'window' ? countedAt.steady : countedAt.wall
         // What a window holds beyond the reservation is taken now.
         const when = meter.kind === 'window' && change > 0 ? counter.from : at
         if (when >= counter.from) count(tokenId, meter, counter, 'taken', change)
@@ -115,52 +135,68 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
       }
       if (settlement.sums !== undefined) {
         const { day, model, add } = settlement.sums
-        sums.add(tokenId, day, model, add, time)
+        sums.add(tokenId, day, model, add, wall)
       }
     },
     renew(calls) {
-      const at = now()
+      readClocks()
       for (const { callId, tokenId, meters } of calls) {
         if (settled.has(callId)) continue
         for (const meter of meters) {
           if (meter.kind !== 'concurrent') continue
-          run(tokenId, meter.name, callId, at)
+          run(tokenId, meter.name, callId)
         }
       }
     },
-    read: (tokenId, meters) => statesOf(tokenId, meters, now()),
+    read(tokenId, meters) {
+      readClocks()
+      return statesOf(tokenId, meters)
+    },
     sums: (query) => sums.read(query),
   }
 
+  function readClocks(): void {
+    wall = now()
+    steady = steadyNow()
+  }
+
+  /** A time of day as both clocks have it. */
+  function counted(at: number): Counted {
+    return { wall: at, steady: at + steady - wall }
+  }
+
   /** Index of the first meter without room; -1: all have it. */
-  function refusing(tokenId: string, meters: readonly Meter[], at: number): number {
+  function refusing(tokenId: string, meters: readonly Meter[]): number {
     for (let n = 0; n < meters.length; n++) {
       const meter = meters[n]
-      if (meter !== undefined && usedOf(tokenId, meter, at) + leastOf(meter) > meter.limit) return n
+      if (meter !== undefined && usedOf(tokenId, meter) + leastOf(meter) > meter.limit) return n
     }
     return -1
   }
 
-  function usedOf(tokenId: string, meter: Meter, at: number): number {
-    if (meter.kind === 'concurrent') return running(tokenId, meter.name, at)
-    const counter = counterOf(tokenId, meter, at)
-    return meter.kind === 'window' ? usedAt(windowCount(counter, meter.windowMs), at) : counter.taken
+  function usedOf(tokenId: string, meter: Meter): number {
+    if (meter.kind === 'concurrent') return running(tokenId, meter.name)
+    const counter = counterOf(tokenId, meter)
+    return meter.kind === 'window' ? usedAt(windowCount(counter, meter.windowMs), steady) : counter.taken
   }
 
-  function waitOf(tokenId: string, meter: Meter, at: number): number | undefined {
+  function waitOf(tokenId: string, meter: Meter): number | undefined {
     if (meter.kind === 'concurrent') return undefined
-    const counter = counterOf(tokenId, meter, at)
-    if (meter.kind === 'window') return waitFor(windowCount(counter, meter.windowMs), meter.limit, leastOf(meter), at)
-    return leastOf(meter) > meter.limit || counter.until === never ? undefined : counter.until - at
+    const counter = counterOf(tokenId, meter)
+    if (meter.kind === 'window')
+      return waitFor(windowCount(counter, meter.windowMs), meter.limit, leastOf(meter), steady)
+    return leastOf(meter) > meter.limit || counter.until === never ? undefined : counter.until - wall
   }
 
-  function statesOf(tokenId: string, meters: readonly Meter[], at: number): MeterState[] {
+  function statesOf(tokenId: string, meters: readonly Meter[]): MeterState[] {
     return meters.map((meter) => {
       const { name, limit } = meter
-      const used = usedOf(tokenId, meter, at)
+      const used = usedOf(tokenId, meter)
       if (meter.kind === 'concurrent') return { name, limit, used }
-      const { until } = counterOf(tokenId, meter, at)
-      return until === never ? { name, limit, used } : { name, limit, used, resetsAt: until }
+      const { until } = counterOf(tokenId, meter)
+      if (until === never) return { name, limit, used }
+      // As the time of day is now.
+      return { name, limit, used, resetsAt: meter.kind === 'window' ? until + wall - steady : until }
     })
   }
 
@@ -174,22 +210,34 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
   }
 
   /** The counter of a meter, brought up to the time. */
-  function counterOf(tokenId: string, meter: Exclude<Meter, { kind: 'concurrent' }>, at: number): Counter {
+  function counterOf(tokenId: string, meter: Exclude<Meter, { kind: 'concurrent' }>): Counter {
     const counters = countsOf(tokenId)[meter.kind]
     const counter = counters.get(meter.name)
+    const at = meter.kind === 'window' ? steady : wall
     if (counter !== undefined) {
-      // A clock that was set back by less than a window changes nothing.
-      if (at < counter.until && at >= 2 * counter.from - counter.until) return counter
+      if (at >= counter.from && at < counter.until) {
+        counter.outsideSince = undefined
+        return counter
+      }
+      // A clock that was set back gives nothing back, for as long as the window or period would have lasted.
+      if (at < counter.from && outsideFor(counter) < counter.until - counter.from) return counter
       const { from, until } = spanAt(meter, at)
       counter.before = meter.kind === 'window' && from === counter.until ? counter.taken : 0
       counter.taken = 0
       counter.from = from
       counter.until = until
+      counter.outsideSince = undefined
       return counter
     }
-    const fresh = { ...spanAt(meter, at), taken: 0, before: 0, step: 0, key: '' }
+    const fresh: Counter = { ...spanAt(meter, at), taken: 0, before: 0, step: 0, outsideSince: undefined, key: '' }
     counters.set(meter.name, fresh)
     return fresh
+  }
+
+  /** For how long the clock has been outside of a counter's window or period, as far as it was looked at. */
+  function outsideFor(counter: Counter): number {
+    counter.outsideSince ??= steady
+    return steady - counter.outsideSince
   }
 
   function spanAt(meter: Exclude<Meter, { kind: 'concurrent' }>, at: number): Span {
@@ -214,7 +262,7 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
   }
 
   /** A call runs from now on, or still. */
-  function run(tokenId: string, name: string, callId: string, at: number): void {
+  function run(tokenId: string, name: string, callId: string): void {
     const { concurrent } = countsOf(tokenId)
     let calls = concurrent.get(name)
     if (calls === undefined) {
@@ -223,23 +271,23 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
     }
     // To the end of the line: the first are the next to run out.
     calls.delete(callId)
-    calls.set(callId, at + leaseMs)
+    calls.set(callId, steady + leaseMs)
   }
 
   /** How many calls run; those that ran out are dropped. */
-  function running(tokenId: string, name: string, at: number): number {
+  function running(tokenId: string, name: string): number {
     const calls = tokens.get(tokenId)?.concurrent.get(name)
     if (calls === undefined) return 0
     for (const [callId, until] of calls) {
-      if (until > at) break
+      if (until > steady) break
       calls.delete(callId)
     }
     return calls.size
   }
 
-  function sweep(at: number): void {
+  function sweep(): void {
     for (const [callId, when] of reserved) {
-      if (when > at - reservedMs) break
+      if (when.steady > steady - reservedMs) break
       reserved.delete(callId)
     }
     for (let n = 0; n < sweptAtOnce; n++) {
@@ -249,9 +297,9 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
         return
       }
       const [tokenId, counts] = next.value
-      dropPast(counts.window, (counter) => at >= 2 * counter.until - counter.from)
-      dropPast(counts.period, (counter) => at >= counter.until)
-      for (const name of counts.concurrent.keys()) if (running(tokenId, name, at) === 0) counts.concurrent.delete(name)
+      dropPast(counts.window, (counter) => steady >= 2 * counter.until - counter.from)
+      dropPast(counts.period, (counter) => wall >= counter.until && outsideFor(counter) >= keptPeriodMs)
+      for (const name of counts.concurrent.keys()) if (running(tokenId, name) === 0) counts.concurrent.delete(name)
       if (counts.window.size + counts.period.size + counts.concurrent.size === 0) tokens.delete(tokenId)
     }
   }
@@ -275,7 +323,7 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
     const whole = from !== undefined && until !== undefined && taken !== undefined && before !== undefined
     if ((kind !== 'window' && kind !== 'period') || !whole)
       throw new TypeError(`A saved count cannot be read: ${key}. Was it written by a later version?`)
-    countsOf(tokenId)[kind].set(name, { from, until, taken, before, step: 0, key })
+    countsOf(tokenId)[kind].set(name, { from, until, taken, before, step: 0, outsideSince: undefined, key })
   }
 }
 

@@ -1,0 +1,238 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { good } from '../../faults-streams.ts'
+import type { Check, OwnGateway, Pair, Profile, Setting, Target } from '../check.ts'
+import { type Answer, exchange } from '../client.ts'
+import { tally } from '../figures.ts'
+import { answerWell, beginStream, formatOf, sleep } from '../playing.ts'
+import type { Play, Upstream, UpstreamCall } from '../upstream.ts'
+
+type Gateway = Target & { readonly own: OwnGateway }
+
+/** A gateway whose clock is about to be set. */
+interface Stepping {
+  readonly gateway: Gateway
+  readonly upstream: Upstream
+  /** A token without limits. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Resolves when the clock was set. */
+  readonly stepped: Promise<unknown>
+}
+
+/** What a clock is set by: ahead by more than every limit of a running call, and back by more than all of them. */
+const steps = [301_000, -3_600_000]
+/** All cases run when the clock is set. */
+const stepAtMs = 600
+/** The limits in little, from the beginning of a call. */
+const limitMs = 2000
+const heartbeatMs = 250
+/** What is allowed to timers, here and there, on a busy machine. */
+const slackMs = 700
+
+const profile: Profile = {
+  steppable: true,
+  defaults: true,
+  // A failure says how long it rests; what a target's own limits are for is said with its model.
+  retry: { attempts: 1, maxWaitMs: 1 },
+  breaker: { failures: 2, restMs: limitMs },
+  limits: { heartbeatMs, idleMs: limitMs, holdMs: 100 },
+  models: {
+    'total-model': { upstream: 'messages', limits: { totalMs: limitMs } },
+    'first-model': { upstream: 'gemini', limits: { firstByteMs: limitMs } },
+    'breaker-model': { upstream: 'responses', model: 'fails' },
+    'cooldown-model': { upstream: 'responses', model: 'is-limited' },
+  },
+}
+
+interface Case {
+  readonly name: string
+  /** Runs over the step; returns what was wrong. */
+  run(stepping: Stepping): Promise<readonly string[]>
+}
+
+/** One streamed call with an upstream that does what is said. */
+async function stream(
+  { gateway, upstream, headers }: Stepping,
+  play: Play,
+  pair: Pair = { client: 'chat', upstream: 'chat' },
+  model = gateway.model(pair.upstream),
+): Promise<Answer> {
+  const scene = upstream.play(play)
+  try {
+    const ask = { ...pair, text: scene.marker, stream: true, model, headers }
+    return await exchange(gateway, ask, { withinMs: 3 * limitMs })
+  } finally {
+    for (const call of scene.calls) call.socket.destroy()
+    scene.end()
+  }
+}
+
+/** An event now and then, until it is told to end or its connection does. */
+async function talk(call: UpstreamCall, forMs: number): Promise<void> {
+  const events = good[formatOf(call)]
+  beginStream(call)
+  call.response.write(events[0])
+  for (const until = performance.now() + forMs; performance.now() < until && !call.response.destroyed; ) {
+    call.response.write(events[1])
+    await sleep(100)
+  }
+  if (call.response.destroyed) return
+  for (const event of events.slice(2)) call.response.write(event)
+  call.response.end()
+}
+
+const began = (call: UpstreamCall): void => {
+  beginStream(call)
+  call.response.write(good[formatOf(call)][0])
+}
+
+/** A time that has to be the limit's, whatever the clock said. */
+const within = (what: string, took: number, due = limitMs): string[] =>
+  took >= due - 50 && took <= due + slackMs ? [] : [`${what} after ${Math.round(took)} ms in place of ${due} ms`]
+
+const isLimited = ({ status }: Answer): boolean => status === 429 || status === 503
+
+/** Fails, is left alone, and is asked again: right after the step, and until the rest is over. */
+async function rest({ gateway, upstream, headers, stepped }: Stepping, model: string, fail: Play, failures: number) {
+  let isFailing = true
+  const scene = upstream.play((call) => (isFailing ? fail(call) : answerWell(call)))
+  const ask = () =>
+    exchange(gateway, { client: 'responses', upstream: 'responses', text: scene.marker, model, headers })
+  try {
+    for (let n = 0; n < failures; n++) await ask()
+    const begun = performance.now()
+    isFailing = false
+    await stepped
+    const complaints: string[] = []
+    let answer = await ask()
+    if (!isLimited(answer)) complaints.push('the step ended it')
+    while (isLimited(answer) && performance.now() - begun < 3 * limitMs) {
+      await sleep(50)
+      answer = await ask()
+    }
+    return [...complaints, ...within('it ended', performance.now() - begun)]
+  } finally {
+    scene.end()
+  }
+}
+
+/** A token that has used up its window gets no other one by the step, and gets the next one in time. */
+async function window({ gateway, upstream, stepped }: Stepping): Promise<readonly string[]> {
+  const { secret } = await gateway.own.issue({ limits: [{ requests: 2, window: limitMs / 1000 }] })
+  const scene = upstream.play(answerWell)
+  const headers = { authorization: `Bearer ${secret}` }
+  const ask = async () =>
+    (await exchange(gateway, { client: 'chat', upstream: 'chat', text: scene.marker, headers })).status
+  try {
+    // As late as can be: of two windows, the one before fades with time.
+    await sleep(stepAtMs / 2)
+    const begun = performance.now()
+    const first = [await ask(), await ask(), await ask()]
+    const complaints = first.join() === '200,200,429' ? [] : [`before: ${first}`]
+    await stepped
+    let status = await ask()
+    // Half of it may be gone where the next window began meanwhile.
+    if (status !== 429 && performance.now() - begun < limitMs / 2) complaints.push('the step gave another window')
+    while (status === 429 && performance.now() - begun < 4 * limitMs) {
+      await sleep(50)
+      status = await ask()
+    }
+    const took = performance.now() - begun
+    if (took > 2 * limitMs + slackMs) complaints.push(`the next one came after ${Math.round(took)} ms`)
+    return complaints
+  } finally {
+    scene.end()
+  }
+}
+
+const status =
+  (code: number, headers: Readonly<Record<string, string>> = {}): Play =>
+  ({ response }) =>
+    void response.writeHead(code, { 'content-type': 'application/json', ...headers }).end('{}')
+
+const cases: readonly Case[] = [
+  {
+    name: 'a running stream',
+    async run(stepping) {
+      const { status, broken, text } = await stream(stepping, (call) => talk(call, 2 * limitMs))
+      return status === 200 && broken === undefined && text.includes('[DONE]') ? [] : [`${status}, ${broken ?? 'cut'}`]
+    },
+  },
+  {
+    name: 'a silent stream',
+    async run(stepping) {
+      const { text, endMs } = await stream(stepping, began)
+      const blocks = text.split('\n\n').filter((block) => block !== '').length
+      // The first event and the error are no heartbeats, and the last one may not be due any more.
+      const due = Math.floor(limitMs / heartbeatMs) - 2
+      const complaints = within('idleMs', endMs)
+      if (blocks - 2 < due) complaints.push(`${blocks - 2} heartbeats of ${due}`)
+      if (!text.includes('upstream_idle_timeout')) complaints.push('no upstream_idle_timeout')
+      return complaints
+    },
+  },
+  {
+    name: 'totalMs of a stream',
+    async run(stepping) {
+      const pair = { client: 'messages', upstream: 'messages' } as const
+      return within('it ended', (await stream(stepping, (call) => talk(call, 4 * limitMs), pair, 'total-model')).endMs)
+    },
+  },
+  {
+    name: 'firstByteMs',
+    async run(stepping) {
+      const pair = { client: 'gemini', upstream: 'gemini' } as const
+      return within('it ended', (await stream(stepping, () => {}, pair, 'first-model')).endMs)
+    },
+  },
+  { name: 'the breaker', run: (stepping) => rest(stepping, 'breaker-model', status(500), 2) },
+  {
+    name: 'a cooldown',
+    run: (stepping) => rest(stepping, 'cooldown-model', status(429, { 'retry-after': String(limitMs / 1000) }), 1),
+  },
+  { name: "a token's window", run: window },
+]
+
+/** Runs all cases in one gateway, and sets its clock amid them. */
+async function over(setting: Setting, stepMs: number): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'modelgate-torture-'))
+  try {
+    const gateway = await setting.fresh({ ...profile, tokens: { folder } })
+    if (gateway === undefined) throw new Error('this gateway cannot be configured')
+    const { secret } = await gateway.own.issue({})
+    const stepping: Stepping = {
+      gateway,
+      upstream: setting.upstream,
+      headers: { authorization: `Bearer ${secret}` },
+      stepped: sleep(stepAtMs).then(() => gateway.own.stepClock(stepMs)),
+    }
+    const found = await Promise.all(
+      cases.map(async ({ name, run }) => (await run(stepping)).map((what) => `${stepMs / 1000} s, ${name}: ${what}`)),
+    )
+    await gateway.stop()
+    return found.flat()
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+export const clockStep: Check = {
+  row: 49,
+  group: 'Clients',
+  title: 'clock step',
+  promise:
+    'Setting the system’s time ahead or back ends no stream, stops no heartbeat and no time limit, and neither ends nor prolongs a rest, a cooldown or a limit’s window',
+  async run(setting) {
+    if (setting.target.own === undefined) return { skipped: 'its clock cannot be set from outside' }
+    const complaints: string[] = []
+    for (const stepMs of steps) complaints.push(...(await over(setting, stepMs)))
+    const asked = steps.length * cases.length
+    const failed = new Set(complaints.map((what) => what.split(': ', 1)[0])).size
+    return {
+      held: failed === 0,
+      figure: `${asked - failed}/${asked} kept their time (${cases.length} kinds, clock set by ${steps.map((ms) => `${ms / 1000} s`).join(' and ')})`,
+      notes: tally(complaints),
+    }
+  },
+}
