@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { setUp } from './gateway.test-support.ts'
 import { createBreaker } from './health/breaker.ts'
 import { createBudget } from './health/budget.ts'
+import { createCallerRests } from './health/caller-rests.ts'
 import { createKeyPool } from './health/keys.ts'
 import { createLatencies } from './health/latency.ts'
 import { memoryHealthState } from './health/state.ts'
@@ -104,18 +105,18 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
   })
 
   it('neither ends nor prolongs the rest of a target', async () => {
-    const breaker = createBreaker({ failures: 1, restMs: 5000 }, memoryHealthState())
-    breaker.over('up/m', breaker.enter('up/m'), true)
+    const breaker = createBreaker({ failures: 1, restMs: 5000 }, memoryHealthState(), createCallerRests())
+    breaker.over('up/m', undefined, breaker.enter('up/m'), 'unavailable')
     step(stepMs)
     expect(breaker.waitMs('up/m')).toBe(5000)
     await seconds(4)
-    expect([breaker.waitMs('up/m'), breaker.enter('up/m')]).toEqual([1000, false])
+    expect([breaker.waitMs('up/m'), breaker.enter('up/m')]).toEqual([1000, 'none'])
     await seconds(1)
-    expect([breaker.waitMs('up/m'), breaker.enter('up/m')]).toEqual([0, true])
+    expect([breaker.waitMs('up/m'), breaker.enter('up/m')]).toEqual([0, 'all'])
   })
 
   it('neither ends nor prolongs the cooldown of a key', async () => {
-    const keys = createKeyPool(memoryHealthState())
+    const keys = createKeyPool(memoryHealthState(), createCallerRests())
     const upstream = openai({ apiKey: 'k' })
     keys.rest('up', upstream, 'm', undefined, 'rate_limited', 5000)
     step(stepMs)
@@ -167,9 +168,10 @@ it('a health state for several processes is told, and tells, times of day', () =
   const breaker = createBreaker(
     { failures: 1, restMs: 5000 },
     { read: () => ({ until: start + 3000, reason: 'failing' }), write: (_, rest) => written.push(rest) },
+    createCallerRests(),
   )
   expect(breaker.waitMs('up/m')).toBe(3000)
   vi.advanceTimersByTime(4000)
-  expect(breaker.enter('up/m')).toBe(true)
+  expect(breaker.enter('up/m')).toBe('all')
   expect(written).toEqual([{ until: start + 9000, reason: 'failing' }])
 })
