@@ -42,6 +42,15 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
     return told === text ? data : told
   }
 
+  const { checkClient } = session
+  /** Answers a message that the caller may not send; true where it did. */
+  const refused = (data: Buffer, isBinary: boolean): boolean => {
+    const answer = checkClient?.(data.toString(), isBinary)
+    if (answer === undefined) return false
+    if (clientSocket.readyState === WebSocket.OPEN) clientSocket.send(answer)
+    return true
+  }
+
   const carry = (from: Side, to: Side, read?: (data: Buffer) => Buffer | string): void => {
     const { socket } = from
     const resume = (): void => {
@@ -52,6 +61,7 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
     socket.on('message', (data: Buffer, isBinary) => {
       from.unanswered = 0
       idle.refresh()
+      if (checkClient !== undefined && from === client && refused(data, isBinary)) return
       // Read also when nobody is there to get it any more: what was used is used.
       const told = isBinary || read === undefined ? data : read(data)
       if (to.socket.readyState !== WebSocket.OPEN) return

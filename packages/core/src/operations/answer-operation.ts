@@ -9,7 +9,7 @@ import type { Dialect, Operation } from './operation.ts'
 import { runOperation } from './run.ts'
 
 /** A call whose body has not been read yet. */
-type UnreadCall = Omit<AnswerCall, 'jsonArray' | 'request' | 'codec'>
+type UnreadCall = Omit<AnswerCall, 'jsonArray' | 'request' | 'codec' | 'modelPlaces' | 'form'>
 
 /**
  * An operation beside chat, from its body to its reply. The files of an upload are kept until nobody can need them any more.
@@ -71,6 +71,7 @@ function answer(
   const { ledger } = call
   ledger.model = String(value.model ?? dialect.defaultModel)
   ledger.stream = dialect.streams?.(value) ?? (value.stream === true && dialect.tapStream !== undefined)
-  const context = { ...call, jsonArray: false, operation, dialect, request }
+  const { modelPlaces = operation.modelPlaces } = dialect
+  const context = { ...call, jsonArray: false, operation, dialect, request, modelPlaces }
   return runOperation(form === undefined ? context : { ...context, form })
 }

@@ -1,3 +1,4 @@
+import { commonPlaces } from '../../formats/shared/model-places.ts'
 import type { Operation } from '../operation.ts'
 import { gemini as geminiSpeech } from './gemini-speech.ts'
 import { gemini as geminiTranscription } from './gemini-transcription.ts'
@@ -9,6 +10,7 @@ const usageOf = ({ usage }: TranscriptionAnswer | SpeechAnswer) => usage
 /** Speech to text, in the language spoken. */
 export const transcriptions: Operation<TranscriptionRequest, TranscriptionAnswer> = {
   name: 'transcriptions',
+  modelPlaces: commonPlaces,
   dialects: [openai.transcriptions, geminiTranscription],
   usageOf,
 }
@@ -16,6 +18,7 @@ export const transcriptions: Operation<TranscriptionRequest, TranscriptionAnswer
 /** Speech to English text. */
 export const translations: Operation<TranscriptionRequest, TranscriptionAnswer> = {
   name: 'translations',
+  modelPlaces: commonPlaces,
   dialects: [openai.translations, geminiTranscription],
   usageOf,
 }
@@ -23,6 +26,7 @@ export const translations: Operation<TranscriptionRequest, TranscriptionAnswer> 
 /** Text to speech. */
 export const speech: Operation<SpeechRequest, SpeechAnswer> = {
   name: 'speech',
+  modelPlaces: commonPlaces,
   dialects: [openai.speech, geminiSpeech],
   usageOf,
 }

@@ -1,3 +1,4 @@
+import { commonPlaces } from '../../formats/shared/model-places.ts'
 import type { Operation } from '../operation.ts'
 import { completionsCodec } from './codec.ts'
 import { openai } from './openai.ts'
@@ -6,7 +7,7 @@ import { openai } from './openai.ts'
 export const completions: Operation<never, never> = {
   name: 'completions',
   dialects: [openai],
-  otherModels: ['models'],
+  modelPlaces: commonPlaces,
   counted: {
     output: { fields: ['max_tokens'], times: ['n', 'best_of'] },
     says: { answer: ['text'], event: ['text'] },

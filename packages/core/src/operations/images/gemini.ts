@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { operationPlaces } from '../../formats/gemini/operation-places.ts'
 import { respell } from '../../formats/gemini/spelling.ts'
 import { tapResponse } from '../../formats/gemini/tap.ts'
 import { decodeUsage } from '../../formats/gemini/usage.ts'
@@ -104,6 +105,7 @@ const predictRequest = z.looseObject({
  */
 export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
   name: 'imagen',
+  modelPlaces: operationPlaces,
   errors: 'gemini',
   modelInPath: '/{model}:predict',
 
