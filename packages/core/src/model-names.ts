@@ -102,7 +102,10 @@ class Walk {
   #list(start: number, node: PlaceNode, path: string, level: number): number {
     let at = this.#space(start + 1)
     for (let index = 0; codeAt(this.#source, at) !== closeBracket; index++) {
-      at = this.#space(this.value(at, node, `${path}[${index}]`, level + 1))
+      const code = codeAt(this.#source, at)
+      // A name in a list is reported by the list's own path, as clients know it.
+      const itemPath = code === openBrace || code === openBracket ? `${path}[${index}]` : path
+      at = this.#space(this.value(at, node, itemPath, level + 1))
       if (codeAt(this.#source, at) === comma) at = this.#space(at + 1)
     }
     return at + 1

@@ -43,13 +43,6 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
   }
 
   const { checkClient } = session
-  /** Answers a message that the caller may not send; true where it did. */
-  const refused = (data: Buffer, isBinary: boolean): boolean => {
-    const answer = checkClient?.(data.toString(), isBinary)
-    if (answer === undefined) return false
-    if (clientSocket.readyState === WebSocket.OPEN) clientSocket.send(answer)
-    return true
-  }
 
   const carry = (from: Side, to: Side, read?: (data: Buffer) => Buffer | string): void => {
     const { socket } = from
@@ -61,7 +54,13 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
     socket.on('message', (data: Buffer, isBinary) => {
       from.unanswered = 0
       idle.refresh()
-      if (checkClient !== undefined && from === client && refused(data, isBinary)) return
+      const refusal = from === client ? checkClient?.(data.toString(), isBinary) : undefined
+      if (refusal !== undefined) {
+        // Not read until it has the answer: a client that only sends must not fill the memory with refusals.
+        socket.pause()
+        socket.send(refusal, resume)
+        return
+      }
       // Read also when nobody is there to get it any more: what was used is used.
       const told = isBinary || read === undefined ? data : read(data)
       if (to.socket.readyState !== WebSocket.OPEN) return
