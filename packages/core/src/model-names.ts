@@ -60,8 +60,8 @@ export const duplicate = (path: string): GatewayError =>
   new GatewayError('invalid_request', `Duplicate member '${path}': send it once.`, { param: path })
 
 export const otherSpelling = (path: string, wanted: string): GatewayError =>
-  new GatewayError('invalid_request', `Unknown member '${path.slice(0, 100)}': use '${wanted}'.`, {
-    param: path.slice(0, 100),
+  new GatewayError('invalid_request', `Unknown member '${path.slice(0, 200)}': use '${wanted}'.`, {
+    param: path.slice(0, 200),
   })
 
 /** Asks about a value at a place, as JSON. */

@@ -67,7 +67,7 @@ function visitForm(
     let path = ''
     const segments = name.split(/[.[\]]+/).filter((segment) => segment !== '' && Number.isNaN(Number(segment)))
     for (const segment of segments) {
-      const next = enter(node, segment, new Set(), path)
+      const next = enter(node, segment, new Set(), path === '' ? '' : `${path}.`)
       if (next === undefined) break
       node = next
       path += path === '' ? segment : `.${segment}`
