@@ -1,8 +1,5 @@
 import { createGateway } from '@modelgate/core'
 import { describe, expect, it } from 'vitest'
-import { codecs } from '../../core/src/formats/index.ts'
-import { operations } from '../../core/src/operations/index.ts'
-import { realtimePlaces } from '../../core/src/operations/realtime-places.ts'
 import { formats } from './fixtures.ts'
 import { forgetful, upstreamOf } from './gateways.ts'
 import { casesOf, controlOf, faultOf, type ModelCase, type Observed } from './torture/models/matrix.ts'
@@ -72,17 +69,15 @@ describe('the matrix', () => {
     expect(namingRoutes.map(sampleKey).filter((key) => samples[key] === undefined)).toEqual([])
   })
 
-  it('covers every declared list', () => {
-    const covered = new Set(surfaces.map(({ places }) => places))
-    const declared = [
-      ...codecs.map(({ modelPlaces }) => modelPlaces),
-      ...Object.values(operations).flatMap(({ dialects, modelPlaces }) => [
-        modelPlaces,
-        ...dialects.flatMap((dialect) => dialect.modelPlaces ?? []),
-      ]),
-      realtimePlaces,
-    ]
-    expect(declared.filter((places) => !covered.has(places))).toEqual([])
+  it('sends every declared place of every route', () => {
+    const sent = new Set(
+      surfaces.flatMap((surface) => casesOf(surface).map(({ place }) => `${surface.name}: ${place}`)),
+    )
+    const declared = surfaces.flatMap(({ name, places: { list } }) =>
+      [...list.names, ...Object.keys(list.chooses ?? {})].map((place) => `${name}: ${place}`),
+    )
+    expect(declared.filter((one) => !sent.has(one))).toEqual([])
+    expect(new Set(surfaces.map(({ places }) => places)).size).toBeGreaterThan(formats.length)
   })
 
   it('finds a request that is let through', async () => {

@@ -3,6 +3,7 @@ import type { Reply } from '../inbound.ts'
 import type { RequestBody } from '../lanes/wire.ts'
 import { isStream } from '../reply.ts'
 import type { AnswerCall } from '../send-answer.ts'
+import { placesOf } from './model-places.ts'
 import type { Form } from './multipart/form.ts'
 import { isMultipart, notAnUpload, readForm } from './multipart/read-form.ts'
 import type { Dialect, Operation } from './operation.ts'
@@ -71,7 +72,7 @@ function answer(
   const { ledger } = call
   ledger.model = String(value.model ?? dialect.defaultModel)
   ledger.stream = dialect.streams?.(value) ?? (value.stream === true && dialect.tapStream !== undefined)
-  const { modelPlaces = operation.modelPlaces } = dialect
+  const modelPlaces = placesOf(operation.name, dialect.name)
   const context = { ...call, jsonArray: false, operation, dialect, request, modelPlaces }
   return runOperation(form === undefined ? context : { ...context, form })
 }

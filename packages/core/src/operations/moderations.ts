@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { complain } from '../formats/chat/complaint.ts'
-import { commonPlaces } from '../formats/shared/model-places.ts'
 import { validateBody } from '../formats/shared/validate.ts'
 import type { Operation } from './operation.ts'
 
@@ -15,7 +14,6 @@ const schema = z.looseObject({
 /** Moderation is of one dialect only: it passes as it came, to upstreams that offer it. */
 export const moderations: Operation<never, never> = {
   name: 'moderations',
-  modelPlaces: commonPlaces,
   dialects: [
     {
       name: 'openai',

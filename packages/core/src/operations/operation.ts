@@ -1,6 +1,5 @@
 import type { Codec, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { Format, Json, JsonObject, Report, Usage } from '../formats/ir.ts'
-import type { ModelPlaces } from '../formats/shared/model-places.ts'
 import type { Units } from '../plugin.ts'
 import type { Counted } from '../settle.ts'
 import type { FormDialect } from './multipart/read-form.ts'
@@ -79,8 +78,6 @@ export interface Dialect<Request, Answer> {
   readonly defaultModel?: string
   /** For dialects that name the model in the URL: what follows it, `{model}` standing for the name. */
   readonly modelInPath?: string
-  /** The members of its clients' requests that name or choose a model. Default: those of the operation. */
-  readonly modelPlaces?: ModelPlaces
   /** Which of an upstream's models speak it, by their names. Default: all. */
   serves?(model: string): boolean
 }
@@ -88,8 +85,6 @@ export interface Dialect<Request, Answer> {
 /** An operation in all its dialects. The first that an upstream speaks is written where it does not speak the client's. */
 export interface Operation<Request, Answer> {
   readonly name: OperationName
-  /** The members of requests that name or choose a model, in dialects that have no list of their own. */
-  readonly modelPlaces: ModelPlaces
   /** Present: it is billed by tokens. */
   readonly counted?: Counted
   readonly dialects: readonly Dialect<Request, Answer>[]

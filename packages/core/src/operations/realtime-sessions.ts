@@ -4,7 +4,6 @@ import type { Json, JsonObject } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
 import { validateBody } from '../formats/shared/validate.ts'
 import type { Dialect, Operation } from './operation.ts'
-import { realtimePlaces } from './realtime-places.ts'
 
 const plain = z.looseObject({ model: z.string().min(1) })
 const nested = z.looseObject({ session: z.looseObject({ model: z.string().min(1) }) })
@@ -19,7 +18,6 @@ const shared = { errors: 'chat', tapAnswer: () => ({}) } as const
  */
 export const realtimeSessions: Operation<never, never> = {
   name: 'realtime-sessions',
-  modelPlaces: realtimePlaces,
   dialects: [
     { ...shared, name: 'sessions', validate: (body: Json) => validateBody(plain, body, complain) },
     {

@@ -145,6 +145,8 @@ export function casesOf(surface: Surface, { large = false } = {}): readonly Mode
     const values = valuesOf(role, place, surface.model).filter(({ form }) => !isForm || form !== 'objects')
     return values.flatMap((value) =>
       variants.flatMap((variant): ModelCase[] => {
+        // The value has no part in what is wrong with its member.
+        if (value !== values[0] && (variant === 'duplicate' || variant === 'case')) return []
         if (isForm && (value.form === 'list' || (variant === 'listed' && value.listed === null))) return []
         const path = isForm ? place.replaceAll('[]', '') : place.replaceAll('[]', '[0]')
         const named =
@@ -193,7 +195,7 @@ export function faultOf({ variant, named, place, surface }: ModelCase, observed:
   const { status, text, reached } = observed
   const told = `status ${status}${reached ? ', an upstream was called' : ''}: ${text.slice(0, 200)}`
   if (variant === 'listed') {
-    if (text.includes(`'${named}'`)) return `refused for a listed model: ${told}`
+    if (!reached && text.includes(`'${named}'`)) return `refused for a listed model: ${told}`
     return surface.lane === 'wire' && control.reached && !reached ? `no upstream was called: ${told}` : undefined
   }
   if (reached || ![400, 403, 404].includes(status)) return `not refused: ${told}`

@@ -61,7 +61,7 @@ async function run(setting: Setting): Promise<Outcome> {
 
 export const modelMatrix: Check = {
   row: 45,
-  group: 'isolation',
+  group: 'Isolation',
   title: 'Models that a request names',
   promise:
     'a caller with a list of models reaches no other one by any member of any request, given once, twice or in another case',

@@ -1,6 +1,7 @@
 import type { ModelPlaces } from '../../../../core/src/formats/shared/model-places.ts'
 import { wireCodecOf } from '../../../../core/src/formats/wire.ts'
-import { operations } from '../../../../core/src/operations/index.ts'
+import { placesOf as operationPlaces } from '../../../../core/src/operations/model-places.ts'
+import type { OperationName } from '../../../../core/src/operations/operation.ts'
 import { type Route, routes } from '../../../../core/src/routes.ts'
 import { type Format, formats } from '../../fixtures.ts'
 import type { Part } from '../input/malformed-forms.ts'
@@ -114,11 +115,9 @@ export const namingRoutes: readonly Route[] = routes.filter(
   ({ method, operation }) => method === 'POST' && operation !== 'cancel-response',
 )
 
-function placesOf({ operation, format, dialect }: Route): ModelPlaces {
+function placesOf({ operation, format, dialect = '' }: Route): ModelPlaces {
   if (operation === 'generate' || operation === 'count-tokens') return wireCodecOf(format).modelPlaces
-  const found = operations[operation as keyof typeof operations]
-  if (found === undefined) throw new Error(`no operation '${operation}'`)
-  return found.dialects.find(({ name }) => name === dialect)?.modelPlaces ?? found.modelPlaces
+  return operationPlaces(operation as OperationName, dialect)
 }
 
 /** Every endpoint, once for each upstream behind it, and explained where it can be. */

@@ -141,6 +141,3 @@ export const toolPlaces = {
   ],
   alike: { 'tools[].tools': 'tools', 'tools[].parameters.tools': 'tools' },
 } as const satisfies ModelPlaceList
-
-/** For operations that have no places of their own. */
-export const commonPlaces = modelPlaces(routerPlaces)

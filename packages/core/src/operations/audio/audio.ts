@@ -1,4 +1,3 @@
-import { commonPlaces } from '../../formats/shared/model-places.ts'
 import type { Operation } from '../operation.ts'
 import { gemini as geminiSpeech } from './gemini-speech.ts'
 import { gemini as geminiTranscription } from './gemini-transcription.ts'
@@ -10,7 +9,6 @@ const usageOf = ({ usage }: TranscriptionAnswer | SpeechAnswer) => usage
 /** Speech to text, in the language spoken. */
 export const transcriptions: Operation<TranscriptionRequest, TranscriptionAnswer> = {
   name: 'transcriptions',
-  modelPlaces: commonPlaces,
   dialects: [openai.transcriptions, geminiTranscription],
   usageOf,
 }
@@ -18,7 +16,6 @@ export const transcriptions: Operation<TranscriptionRequest, TranscriptionAnswer
 /** Speech to English text. */
 export const translations: Operation<TranscriptionRequest, TranscriptionAnswer> = {
   name: 'translations',
-  modelPlaces: commonPlaces,
   dialects: [openai.translations, geminiTranscription],
   usageOf,
 }
@@ -26,7 +23,6 @@ export const translations: Operation<TranscriptionRequest, TranscriptionAnswer> 
 /** Text to speech. */
 export const speech: Operation<SpeechRequest, SpeechAnswer> = {
   name: 'speech',
-  modelPlaces: commonPlaces,
   dialects: [openai.speech, geminiSpeech],
   usageOf,
 }

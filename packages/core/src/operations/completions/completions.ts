@@ -1,4 +1,3 @@
-import { commonPlaces } from '../../formats/shared/model-places.ts'
 import type { Operation } from '../operation.ts'
 import { completionsCodec } from './codec.ts'
 import { openai } from './openai.ts'
@@ -7,7 +6,6 @@ import { openai } from './openai.ts'
 export const completions: Operation<never, never> = {
   name: 'completions',
   dialects: [openai],
-  modelPlaces: commonPlaces,
   counted: {
     output: { fields: ['max_tokens'], times: ['n', 'best_of'] },
     says: { answer: ['text'], event: ['text'] },

@@ -1,4 +1,3 @@
-import { commonPlaces } from '../../formats/shared/model-places.ts'
 import type { Operation } from '../operation.ts'
 import { type EmbeddingsAnswer, usageOf } from './answer.ts'
 import { cohere } from './cohere.ts'
@@ -12,7 +11,6 @@ import { voyage } from './voyage.ts'
 /** Texts to vectors. */
 export const embeddings: Operation<EmbeddingsRequest, EmbeddingsAnswer> = {
   name: 'embeddings',
-  modelPlaces: commonPlaces,
   dialects: [openai, geminiBatch, cohere, voyage, jina, gemini, vertex, vertexContent],
   counted: {},
   usageOf,

@@ -1,4 +1,3 @@
-import { operationPlaces } from '../../formats/gemini/operation-places.ts'
 import { respell } from '../../formats/gemini/spelling.ts'
 import type { JsonObject, Usage } from '../../formats/ir.ts'
 import { pointer } from '../../formats/shared/pointer.ts'
@@ -41,7 +40,6 @@ const tapAnswer: EmbeddingsDialect['tapAnswer'] = (body) => {
 /** `:embedContent`: one content, one vector. */
 export const gemini: EmbeddingsDialect = {
   name: 'gemini',
-  modelPlaces: operationPlaces,
   errors: 'gemini',
   modelInPath: '/{model}:embedContent',
 
@@ -76,7 +74,6 @@ export function encodeContent(input: EmbeddingInput, context: TargetContext): Js
 /** `:batchEmbedContents`: what Google's own SDKs call, whatever the number of contents. */
 export const geminiBatch: EmbeddingsDialect = {
   name: 'gemini-batch',
-  modelPlaces: operationPlaces,
   errors: 'gemini',
   modelInPath: '/{model}:batchEmbedContents',
 

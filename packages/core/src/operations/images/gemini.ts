@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { operationPlaces } from '../../formats/gemini/operation-places.ts'
 import { respell } from '../../formats/gemini/spelling.ts'
 import { tapResponse } from '../../formats/gemini/tap.ts'
 import { decodeUsage } from '../../formats/gemini/usage.ts'
@@ -105,7 +104,6 @@ const predictRequest = z.looseObject({
  */
 export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
   name: 'imagen',
-  modelPlaces: operationPlaces,
   errors: 'gemini',
   modelInPath: '/{model}:predict',
 

@@ -1,4 +1,3 @@
-import { commonPlaces } from '../../formats/shared/model-places.ts'
 import type { Operation } from '../operation.ts'
 import type { RerankAnswer } from './answer.ts'
 import { cohere } from './cohere.ts'
@@ -9,7 +8,6 @@ import { voyage } from './voyage.ts'
 /** Documents by how well they answer a query. */
 export const rerank: Operation<RerankRequest, RerankAnswer> = {
   name: 'rerank',
-  modelPlaces: commonPlaces,
   dialects: [cohere, jina, voyage],
   usageOf: ({ usage }) => usage,
 }
