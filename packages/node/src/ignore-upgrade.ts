@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Server as TlsServer } from 'node:tls'
 
@@ -17,15 +17,40 @@ export const asksForWebSocket = ({ headers }: IncomingMessage): boolean =>
  * what came after it, without the offer, and the connection is handed to the server again.
  *
  * @param listener the server that emitted the event, if it is known
- * @returns false where that is not possible: no server is known, or Node did not keep all headers
+ * @returns false where that is not possible: no server with a request listener is known, or Node did not keep all headers
  */
-export function ignoreUpgrade(listener: unknown, req: IncomingMessage, socket: Duplex, head: Buffer): boolean {
-  const server = [listener, (socket as Duplex & { server?: unknown }).server].find(isServer)
-  if (server === undefined || req.rawHeaders.length / 2 >= (server.maxHeadersCount || defaultMaxHeaders)) return false
-  socket.unshift(Buffer.concat([Buffer.from(headWithoutUpgrade(req), 'latin1'), head]))
-  // A server over TLS takes connections as HTTP once they are secured.
-  server.emit(server instanceof TlsServer ? 'secureConnection' : 'connection', socket)
+export function ignoreUpgrade(listener: unknown, req: IncomingMessage, socket: HttpSocket, head: Buffer): boolean {
+  const server = [listener, socket.server].find(isServer)
+  if (server === undefined || server.listenerCount('request') === 0) return false
+  // Without a header that it dropped, the body would begin or end elsewhere.
+  if (req.rawHeaders.length / 2 >= (server.maxHeadersCount || defaultMaxHeaders)) return false
+  const onError = (): void => void socket.destroy()
+  socket.on('error', onError)
+  whenAnswered(socket, () => {
+    socket.off('error', onError)
+    // Set for the pause between requests, by a parser that is no longer there to take it back.
+    socket.setTimeout?.(0)
+    socket.unshift(Buffer.concat([Buffer.from(headWithoutUpgrade(req), 'latin1'), head]))
+    // A server over TLS takes connections as HTTP once they are secured.
+    server.emit(server instanceof TlsServer ? 'secureConnection' : 'connection', socket)
+  })
   return true
+}
+
+/** A connection with what Node's HTTP server keeps on it. */
+type HttpSocket = Duplex & {
+  readonly server?: unknown
+  /** The response that is being sent. */
+  readonly _httpMessage?: ServerResponse | null
+  setTimeout?(ms: number): unknown
+}
+
+/** Calls back once the responses to earlier requests are sent: a client may send several requests at once. */
+function whenAnswered(socket: HttpSocket, callback: () => void): void {
+  if (socket.destroyed) return
+  const pending = socket._httpMessage
+  if (pending === undefined || pending === null) callback()
+  else pending.once('close', () => whenAnswered(socket, callback))
 }
 
 const isServer = (candidate: unknown): candidate is Server =>

@@ -20,7 +20,8 @@ const farewellMs = 5000
 /**
  * A listener for a server's `upgrade` event: serves realtime sessions, answers the gateway's other paths in plain HTTP.
  * Upgrades on paths that are not the gateway's are left to the server's other listeners, and answered 404 if there are
- * none. Offers of other protocols than WebSockets (`Upgrade: h2c`) are ignored: the server's request listener serves the request. Call `gateway.close()` before `server.close()`: the latter waits for sessions without ending them.
+ * none. Offers of other protocols (`Upgrade: h2c`) are ignored: the server's request listener serves such a request. Call
+ * `gateway.close()` before `server.close()`: the latter waits for sessions without ending them.
  */
 export function nodeUpgrade(
   gateway: Gateway,
