@@ -10,7 +10,6 @@ function setUp(models: readonly string[] | null = ['listed', 'cheap-*']) {
     models: { '*': 'up' },
     explain: true,
     logger: false,
-    responses: false,
     fetch: async (_, init) => {
       sent.push(await new Response(init?.body ?? null).text())
       return Response.json({ error: { message: 'played' } }, { status: 400 })
