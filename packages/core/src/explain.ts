@@ -11,6 +11,7 @@ import type { Inbound } from './inbound.ts'
 import { chooseLane } from './lanes/choose.ts'
 import type { RequestBody } from './lanes/wire.ts'
 import { askedPolicy, policyFor, refusal } from './loss-policy.ts'
+import { checkNamedModels } from './named-models.ts'
 import { dressed, untranslatable } from './prepare.ts'
 import { maskHeaders, redact } from './redact.ts'
 import type { ResolvedTarget } from './router.ts'
@@ -72,6 +73,7 @@ export async function explain(call: ExplainCall): Promise<Explanation> {
   const { shared, codec, model, stream, identity, inbound, request } = call
   const asked = askedPolicy(inbound)
   const plan = shared.router.plan(model, identity)
+  checkNamedModels({ request, modelPlaces: codec.modelPlaces }, shared.router, identity)
   const traits = traitsOf({ codec: await codec.whole(), request, inbound, ledger: ledgerOf(call) })
   const meant = (target: ResolvedTarget): boolean => isMeant(target.when, () => traits, shared.logger)
   const { latencies } = shared.health

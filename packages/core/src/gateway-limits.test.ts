@@ -263,10 +263,22 @@ describe('an upstream that stalls', () => {
   })
 })
 
-describe('names given twice', () => {
-  it.each(['{"model":"real","MODEL":"other"', '{"mod\\u0065l":"other","model":"real"'])('%s…', async (start) => {
+describe('a model that is named twice', () => {
+  it.each([
+    ['{"model":"real","MODEL":"other"', 'MODEL'],
+    ['{"mod\\u0065l":"other","model":"real"', 'model'],
+    ['{"model":"real","model":"real"', 'model'],
+    ['{"model":"real","models":["a"],"models":["b"]', 'models'],
+    ['{"model":"real","modelſ":["a"]', 'modelſ'],
+  ])('is refused for every caller, and nothing is sent: %s…', async (start, param) => {
     const { post, seen } = setUp({ a: asJson(completion) })
-    await post('/v1/chat/completions', `${start},"messages":[{"role":"user","content":"hi"}]}`)
-    expect(seen[0]?.body).not.toContain('other')
+    for (const filler of ['', 'x'.repeat(100_000)]) {
+      const answer = await post(
+        '/v1/chat/completions',
+        `${start},"messages":[{"role":"user","content":"hi ${filler}"}]}`,
+      )
+      expect([answer.status, (await answer.json()).error.param]).toEqual([400, param])
+    }
+    expect(seen).toEqual([])
   })
 })

@@ -149,7 +149,19 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const request = await setup.remembered(route, given, ledger.identity)
         ledger.model = String(request.value.model)
         const { transport, signal, release } = call
-        const counted = { shared, inbound, codec: whole, count, request, ledger, transport, signal, release }
+        const { modelPlaces } = whole
+        const counted = {
+          shared,
+          inbound,
+          codec: whole,
+          count,
+          request,
+          modelPlaces,
+          ledger,
+          transport,
+          signal,
+          release,
+        }
         const { countTokens } = await import('./operations/count-tokens.ts')
         return await countTokens({ ...counted, jsonArray: false, tokenizer: config.tokenizer })
       }
@@ -184,7 +196,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         }
         const { transport, signal, release } = call
         const jsonArray = ledger.stream && wantsArray(route, inbound)
-        const whole = { shared, inbound, codec, request, ledger, transport, signal, release, jsonArray }
+        const { modelPlaces } = codec
+        const whole = { shared, inbound, codec, request, modelPlaces, ledger, transport, signal, release, jsonArray }
         // Awaited here: a promise returned from an async function costs three turns of the queue.
         if (route.refers !== true || !setup.keepsResponses) return await generate(whole)
         const { generateKept } = await memory()

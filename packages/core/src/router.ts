@@ -49,8 +49,13 @@ export interface Router {
   plan(model: string, identity: Identity | null): Plan
   /** The exact names a caller may use: what a model list can show. */
   list(identity: Identity | null): readonly string[]
-  /** Throws `model_not_found` for further models that a request names and its caller may not use. */
-  checkOthers(names: unknown, identity: Identity | null): void
+  /**
+   * Throws `model_not_found` for a further model that a request names and its caller may not use.
+   *
+   * @param param where it stands in the request
+   * @param collections the name may follow a collection (`models/x`), which the caller's list leaves out
+   */
+  checkName(name: string, identity: Identity | null, param: string, collections: boolean): void
   /** Whether a caller can ask for this name (exact or by a pattern). */
   has(model: string, identity: Identity | null): boolean
 }
@@ -117,10 +122,9 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
       if (plan === undefined) throw notThere(model, 'model')
       return plan
     },
-    checkOthers(names, identity) {
-      if (identity?.models === undefined || names === undefined || names === null) return
-      for (const name of Array.isArray(names) ? names : [names])
-        if (typeof name !== 'string' || !mayUse(identity, name)) throw notThere(String(name), 'models')
+    checkName(name, identity, param, collections) {
+      if (mayUse(identity, name) || (collections && mayUse(identity, name.slice(name.lastIndexOf('/') + 1)))) return
+      throw notThere(name, param)
     },
     list: (identity) => [...named.keys()].filter((name) => mayUse(identity, name)),
     has: (model, identity) => model.length <= longestName && mayUse(identity, model) && find(model) !== undefined,
@@ -155,8 +159,10 @@ function mayUse(identity: Identity | null, model: string): boolean {
 const longestName = 256
 
 const notThere = (model: string, param: string): GatewayError =>
-  new GatewayError('model_not_found', `The model '${shorten(model)}' does not exist or you do not have access to it.`, {
-    param,
-  })
+  new GatewayError(
+    'model_not_found',
+    `The model '${shorten(model)}'${param === 'model' ? '' : `, named in '${param}',`} does not exist or you do not have access to it.`,
+    { param },
+  )
 
 const shorten = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)

@@ -12,6 +12,7 @@ import type { Inbound } from './inbound.ts'
 import type { Lane } from './lanes/lane.ts'
 import { fieldsOf } from './lanes/wire.ts'
 import type { MediaPolicy } from './media.ts'
+import { checkNamedModels, type NamingCall } from './named-models.ts'
 import { announce, headersFor } from './observers.ts'
 import type { Spool } from './operations/multipart/spool.ts'
 import type { Plugin } from './plugin.ts'
@@ -40,7 +41,7 @@ export interface Shared {
 }
 
 /** One call to a model, whatever the operation. */
-export interface TargetCall extends Omit<Asked, 'codec'> {
+export interface TargetCall extends Omit<Asked, 'codec'>, NamingCall {
   /** The client's format, for chat generation. */
   readonly codec?: WireCodec | undefined
   readonly shared: Shared
@@ -97,8 +98,7 @@ export async function tryTargets<P extends Prepared>(
   const { health } = shared
   announce(call)
   const plan = shared.router.plan(ledger.model, ledger.identity)
-  for (const field of call.codec?.otherModels ?? [])
-    shared.router.checkOthers(fieldsOf(call.request)[field], ledger.identity)
+  checkNamedModels(call, shared.router, ledger.identity)
   const admitted = letIn(call, plan.targets)
   // Not awaited needlessly: counting in this process is done at once.
   if (admitted !== undefined) await admitted

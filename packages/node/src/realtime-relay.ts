@@ -47,6 +47,8 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
     return told === text ? data : told
   }
 
+  const { checkClient } = session
+
   const carry = (from: Side, to: Side, read?: (data: Buffer) => Buffer | string): void => {
     const { socket } = from
     const resume = (): void => {
@@ -57,6 +59,13 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
     socket.on('message', (data: Buffer, isBinary) => {
       from.unanswered = 0
       idle.refresh()
+      const refusal = from === client ? checkClient?.(data.toString(), isBinary) : undefined
+      if (refusal !== undefined) {
+        // Not read until it has the answer: a client that only sends must not fill the memory with refusals.
+        socket.pause()
+        socket.send(refusal, resume)
+        return
+      }
       // Read also when nobody is there to get it any more: what was used is used.
       const told = isBinary || read === undefined ? data : read(data)
       if (to.socket.readyState !== WebSocket.OPEN) return

@@ -201,3 +201,52 @@ describe('the host', () => {
     expect(await greet(port, `/aix${path}`)).toContain('404')
   })
 })
+
+describe('a client that may use some models only', () => {
+  it('gets an error for a message that names another one, which is not passed on', async () => {
+    const upstream = await startUpstream()
+    const { gateway } = gatewayTo(upstream.port, { auth: () => ({ id: 'me', models: ['m'] }) })
+    const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
+    const client = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers: { authorization: 'Bearer t' } })
+    const received: string[] = []
+    client.on('message', (data) => received.push(String(data)))
+    await until(() => received.length === 1)
+    const update = (model: string): string => `{"type":"session.update","event_id":"e","session":{"model":"${model}"}}`
+    const sent = [update('other'), '{"type":"session.update","x":NaN,"session":{"model":"other"}}', 'no JSON']
+    for (const text of sent) client.send(text)
+    client.send(Buffer.from(update('other')))
+    client.send(update('m'))
+    client.send(Buffer.from([0, 1, 255]))
+    await until(() => received.length === 7)
+    const errors = received.flatMap((text) => (text.startsWith('{"type":"error"') ? [JSON.parse(text).error] : []))
+    expect(errors).toMatchObject([
+      { type: 'invalid_request_error', code: 'model_not_found', param: 'session.model', event_id: 'e' },
+      { message: expect.stringContaining('not valid JSON') },
+      { message: expect.stringContaining('not valid JSON') },
+      { code: 'model_not_found' },
+    ])
+    const echoed = received.filter((text) => !text.startsWith('{"type":"error"'))
+    expect(echoed).toEqual(['hello', update('m'), Buffer.from([0, 1, 255]).toString()])
+    client.terminate()
+  })
+
+  it('that sends refused messages without reading the answers is not read any more', async () => {
+    const upstream = await startUpstream()
+    const { gateway } = gatewayTo(upstream.port, { auth: () => ({ id: 'me', models: ['m'] }) })
+    const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
+    const { socket } = dial(port)
+    socket.write(handshake(path, { authorization: 'Bearer t' }))
+    await until(() => upstream.sockets.clients.size === 1)
+    socket.pause()
+    const many = Buffer.concat(Array.from({ length: 20_000 }, () => frame('no JSON')))
+    let rounds = 0
+    while (rounds < 60 && socket.write(many)) rounds++
+    for (; rounds < 60 && socket.writableLength < 4_000_000; rounds++) {
+      socket.write(many)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    // What the gateway does not read waits on this side.
+    expect(socket.writableLength).toBeGreaterThan(1_000_000)
+    socket.destroy()
+  })
+})

@@ -1,6 +1,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Gateway, Reply } from '@modelgate/core'
+import { asksForWebSocket, ignoreUpgrade } from './ignore-upgrade.ts'
 import { pathOf } from './inbound.ts'
 import { serveRealtime } from './realtime.ts'
 import { createDial, type DialTls } from './realtime-dial.ts'
@@ -19,7 +20,8 @@ const farewellMs = 5000
 /**
  * A listener for a server's `upgrade` event: serves realtime sessions, answers the gateway's other paths in plain HTTP.
  * Upgrades on paths that are not the gateway's are left to the server's other listeners, and answered 404 if there are
- * none. Call `gateway.close()` before `server.close()`: the latter waits for sessions without ending them.
+ * none. Offers of other protocols (`Upgrade: h2c`) are ignored: the server's request listener serves such a request. Call
+ * `gateway.close()` before `server.close()`: the latter waits for sessions without ending them.
  */
 export function nodeUpgrade(
   gateway: Gateway,
@@ -31,6 +33,7 @@ export function nodeUpgrade(
     const url = below(pathOf(req.url ?? '/'), basePath)
     const found = url === undefined ? null : gateway.match('GET', url.split('?', 1)[0] ?? url)
     if (found === null && othersListen(this)) return
+    if (!asksForWebSocket(req) && ignoreUpgrade(this, req, socket, head)) return
     // A client that leaves while it is refused is no event; unheard, it would end the process.
     const onError = (): void => void socket.destroy()
     socket.on('error', onError)

@@ -5,6 +5,7 @@ import { faultChecks } from './faults/checks.ts'
 import { healthIsolationChecks } from './health-isolation/checks.ts'
 import { inputChecks } from './input/checks.ts'
 import { lifeChecks } from './life/checks.ts'
+import { modelChecks } from './models/checks.ts'
 import { responseSplittingChecks } from './response-splitting/checks.ts'
 import { retryChecks } from './retries/checks.ts'
 import { secretChecks } from './secrets/checks.ts'
@@ -22,4 +23,5 @@ export const checks: readonly Check[] = [
   ...healthIsolationChecks,
   ...responseSplittingChecks,
   ...clientChecks,
+  ...modelChecks,
 ].sort((a, b) => a.row - b.row)

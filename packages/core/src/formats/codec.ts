@@ -16,6 +16,7 @@ import type {
   Usage,
 } from './ir.ts'
 import type { AnswerPointers } from './shared/answer-pointers.ts'
+import type { ModelPlaces } from './shared/model-places.ts'
 import type { IsShown } from './shared/usage-report.ts'
 
 /** One server-sent event. `data` is the joined data lines; `event` its name, where it has one. */
@@ -259,8 +260,8 @@ export interface WireCodec extends UpstreamWireCodec {
 
   /** What clients may write in front of the name where the path names the model and the body repeats it. Default: nothing. */
   readonly modelPrefix?: string
-  /** Top-level fields that name further models, which an upstream may turn to. */
-  readonly otherModels?: readonly string[]
+  /** The members of requests, counts of tokens included, that name or choose a model. */
+  readonly modelPlaces: ModelPlaces
   /** Clients of this format break on comments in an event stream: none may be sent. */
   readonly noComments?: boolean
   /** What has to be loaded before `wireEdit` can be asked about a target; undefined: nothing. */

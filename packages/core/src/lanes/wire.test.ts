@@ -23,10 +23,10 @@ const asked = '{"model":"real","stream":true,"stream_options":{"include_usage":t
 
 describe('the request', () => {
   it.each([
-    ['{"model":"other","model":"real"}', '{"model":"real","model":"real"}'],
-    ['{"MODEL":"other/real","model":"real"}', '{"MODEL":"real","model":"real"}'],
-    ['{"MODEL":"models/real","model":"real"}', '{"MODEL":"real","model":"real"}'],
-    ['{"mod\\u0065l":"other","x":1,"model":"real"}', '{"mod\\u0065l":"real","x":1,"model":"real"}'],
+    ['{"model":"other","model":"alias"}', '{"model":"real","model":"real"}'],
+    ['{"MODEL":"other/alias","model":"alias"}', '{"MODEL":"real","model":"real"}'],
+    ['{"MODEL":"models/alias","model":"alias"}', '{"MODEL":"real","model":"real"}'],
+    ['{"mod\\u0065l":"other","x":1,"model":"alias"}', '{"mod\\u0065l":"real","x":1,"model":"real"}'],
   ])('leaves an upstream no other model to read than the one checked: %s', (body, sent) => {
     expect(laneFor(body).body).toBe(sent)
   })

@@ -92,17 +92,15 @@ export function setModel(
 ): string | Uint8Array {
   const { outline } = request
   const { model } = fieldsOf(request)
-  // Nothing is to be changed in most bodies.
-  if (model === name && outline === undefined && drop.length === 0 && !hasKeys(set) && namesModelOnce(request))
-    return request.bytes
+  // Nothing is to be changed in most bodies. A second name for the model has been refused (`checkNamedModels`).
+  if (model === name && drop.length === 0 && !hasKeys(set)) return request.bytes
   const source = outline === undefined ? request.text : request.bytes
   const { members } = outline ?? request
-  // Also where the name stays: of a name given twice, in whatever case, the upstream might read the one that nobody checked.
-  const named = members.filter(({ key }) => key.toLowerCase() === 'model')
-  if (model !== name || named.length > 1) {
+  if (model !== name) {
     // What stands in front of the name may stay there.
     const { modelPrefix = '' } = request
-    for (const { key, start, end } of named) {
+    for (const { key, start, end } of members) {
+      if (key.toLowerCase() !== 'model') continue
       const written: unknown = JSON.parse(slice(source, start, end))
       set[key] = written === modelPrefix + String(model) ? modelPrefix + name : name
     }
@@ -115,18 +113,6 @@ function hasKeys(set: JsonObject): boolean {
   for (const _ in set) return true
   return false
 }
-
-/** Whether a short look tells that no key of the body is another spelling of the model's, nor the same again. */
-function namesModelOnce({ text, value }: RequestBody): boolean {
-  if (text.includes('\\u')) return false
-  for (const key in value) if (key.length === 5 && key !== 'model' && key.toLowerCase() === 'model') return false
-  let found = 0
-  // There are fewer places with this than with a quote, where a search for all of it would begin.
-  for (let at = text.indexOf('model"'); at > 0; at = text.indexOf('model"', at + 6))
-    if (text.charCodeAt(at - 1) === quote) found++
-  return found < 2
-}
-const quote = 0x22
 
 /** An upstream's whole answer as JSON; anything else under a 200 is an unusable answer. */
 export function parseAnswer(bytes: Uint8Array): JsonObject {

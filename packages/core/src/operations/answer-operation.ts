@@ -3,13 +3,14 @@ import type { Reply } from '../inbound.ts'
 import type { RequestBody } from '../lanes/wire.ts'
 import { isStream } from '../reply.ts'
 import type { AnswerCall } from '../send-answer.ts'
+import { placesOf } from './model-places.ts'
 import type { Form } from './multipart/form.ts'
 import { isMultipart, notAnUpload, readForm } from './multipart/read-form.ts'
 import type { Dialect, Operation } from './operation.ts'
 import { runOperation } from './run.ts'
 
 /** A call whose body has not been read yet. */
-type UnreadCall = Omit<AnswerCall, 'jsonArray' | 'request' | 'codec'>
+type UnreadCall = Omit<AnswerCall, 'jsonArray' | 'request' | 'codec' | 'modelPlaces' | 'form'>
 
 /**
  * An operation beside chat, from its body to its reply. The files of an upload are kept until nobody can need them any more.
@@ -71,6 +72,7 @@ function answer(
   const { ledger } = call
   ledger.model = String(value.model ?? dialect.defaultModel)
   ledger.stream = dialect.streams?.(value) ?? (value.stream === true && dialect.tapStream !== undefined)
-  const context = { ...call, jsonArray: false, operation, dialect, request }
+  const modelPlaces = placesOf(operation.name, dialect.name)
+  const context = { ...call, jsonArray: false, operation, dialect, request, modelPlaces }
   return runOperation(form === undefined ? context : { ...context, form })
 }

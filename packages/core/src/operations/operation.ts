@@ -87,8 +87,6 @@ export interface Dialect<Request, Answer> {
 /** An operation in all its dialects. The first that an upstream speaks is written where it does not speak the client's. */
 export interface Operation<Request, Answer> {
   readonly name: OperationName
-  /** See Codec. */
-  readonly otherModels?: readonly string[]
   /** Present: it is billed by tokens. */
   readonly counted?: Counted
   readonly dialects: readonly Dialect<Request, Answer>[]

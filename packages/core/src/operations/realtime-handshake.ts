@@ -60,24 +60,40 @@ export const upgradeRequired = (upgrade?: string): GatewayError =>
         headers: { upgrade: 'websocket' },
       })
 
-/** Names under which a credential might stand in a query; what they hold is the client's and stays here. */
-const credentials: ReadonlySet<string> = new Set(['key', 'api-key', 'api_key', 'authorization', 'access_token'])
+/**
+ * What becomes of a query parameter. `model` is sent with the upstream's name for it. Credentials are the client's: they are not sent, and authenticate
+ * nobody. Any other parameter is refused. At an upstream it might choose another model or session than was checked (`deployment`, `call_id`,
+ * `intent`), and dropping it would open another session than was asked for.
+ */
+const queryParameters: { readonly [name: string]: 'model' | 'credential' } = {
+  model: 'model',
+  key: 'credential',
+  'api-key': 'credential',
+  api_key: 'credential',
+  authorization: 'credential',
+  access_token: 'credential',
+}
 
-/** The model a client asks for, and its query as the upstream gets it: with the model's name there, without credentials. */
+/** The model a client asks for, and the query that the upstream gets. */
 export function readQuery({ query }: Inbound): { readonly model: string; queryFor(model: string): string } {
   const asked = new URLSearchParams(query)
-  const model = asked.get('model') ?? ''
+  for (const name of asked.keys()) {
+    const kind = Object.hasOwn(queryParameters, name.toLowerCase()) ? queryParameters[name.toLowerCase()] : undefined
+    if (kind === undefined || (kind === 'model' && name !== 'model')) throw unknownParameter(name.slice(0, 100))
+  }
+  const [model = '', ...others] = asked.getAll('model')
   if (model === '')
     throw new GatewayError('invalid_request', 'You must provide a model parameter: /v1/realtime?model=<name>.', {
       param: 'model',
     })
-  return {
-    model,
-    queryFor(name) {
-      const sent = new URLSearchParams([...asked].filter(([key]) => !credentials.has(key.toLowerCase())))
-      // Sets the first and drops all others: a second name must not smuggle a model past the caller's list.
-      sent.set('model', name)
-      return sent.toString()
-    },
-  }
+  if (others.length > 0)
+    throw new GatewayError('invalid_request', "Duplicate query parameter 'model': send it once.", { param: 'model' })
+  return { model, queryFor: (name) => new URLSearchParams({ model: name }).toString() }
 }
+
+const unknownParameter = (name: string): GatewayError =>
+  new GatewayError(
+    'invalid_request',
+    `Unknown query parameter '${name}': realtime sessions take 'model' only. Settings of an upstream, such as its API version, belong to the gateway's configuration.`,
+    { param: name },
+  )

@@ -40,6 +40,11 @@ export interface RealtimeSession<Socket> {
   readonly markers: readonly string[]
   /** Reads the usage in passing; returns the text to send on, which is the same unless it names the upstream's secrets. */
   readUpstream(text: string): string
+  /**
+   * Present for callers that may use some models only: checks a message of the client before it is passed on. Returns the error event to send back
+   * in its place where it names another model.
+   */
+  readonly checkClient?: (text: string, isBinary: boolean) => string | undefined
   /** To be called with the upstream's first message. */
   begun(): void
   /** An upstream's close reason, fit for the client: no host, no key, at most 123 bytes. */

@@ -94,6 +94,15 @@ describe('a session is opened', () => {
       ['model=', {}, 400, 'model'],
       ['', {}, 400, 'model'],
       ['model=m', { upgrade: 'h2c' }, 426, 'upgrade request'],
+      ['model=m&model=own', {}, 400, "Duplicate query parameter 'model'"],
+      ...['Model', 'deployment', 'api-version', 'call_id', 'intent', 'preset', '__proto__', 'x'].map(
+        (name): [string, Record<string, string>, number, string] => [
+          `model=m&${name}=y`,
+          {},
+          400,
+          `Unknown query parameter '${name}'`,
+        ],
+      ),
     ]
     for (const [query, headers, status, word] of table) {
       const opening = await open(query, headers)

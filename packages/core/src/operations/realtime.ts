@@ -27,6 +27,7 @@ import { readUpstreamError, unreachable } from '../upstream-error.ts'
 import { callUrl } from '../upstreams/call-url.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { betaHeader, checkHandshake, chooseProtocol, readQuery } from './realtime-handshake.ts'
+import { clientMessageCheck } from './realtime-messages.ts'
 import type { Dial, RealtimeOpening, RealtimeSession } from './realtime-types.ts'
 import { addUsage, usageOfResponse } from './realtime-usage.ts'
 
@@ -234,6 +235,7 @@ function sessionOf<Socket>(
   ticket: Ticket,
 ): RealtimeSession<Socket> {
   let settled = false
+  const checkClient = clientMessageCheck(shared.router, ledger.identity)
   return {
     upstream: socket,
     protocol,
@@ -249,6 +251,7 @@ function sessionOf<Socket>(
       if (usage !== undefined) ledger.usage = addUsage(ledger.usage, usage)
       return text
     },
+    ...(checkClient === undefined ? {} : { checkClient }),
     begun() {
       ledger.firstEventAt ??= performance.now()
     },

@@ -36,8 +36,6 @@ type OperationLane = Prepared['lane']
 
 /** An operation beside chat: the same dialect passes as it came, another is written anew. Throws GatewayError. */
 export async function runOperation(call: OperationCall): Promise<Reply> {
-  for (const field of call.operation.otherModels ?? [])
-    call.shared.router.checkOthers(call.request.value[field], call.ledger.identity)
   if (call.operation.counted !== undefined) call.ledger.counted = call.operation.counted
   call.ledger.expected = call.dialect.expects?.(call.request.value)
   const answered = await tryTargets(call, (target, policy) => prepare(call, target, policy))

@@ -1,6 +1,7 @@
 import { lazily } from '../../lazily.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
+import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { decodeError, encodeError } from './error.ts'
 import { tapResponse, tapStream, wireEdit, wireReady } from './tap.ts'
 
@@ -21,7 +22,21 @@ export const chatWire: WireCodec = {
     event: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
   },
   unitsIn: ({ num_search_queries: searches }) => (typeof searches === 'number' ? { searches } : undefined),
-  otherModels: ['models'],
   outputBound: { fields: ['max_completion_tokens', 'max_tokens'], times: ['n'] },
   encodeAllowance: rateLimitHeaders,
+  modelPlaces: modelPlaces({
+    names: [
+      ...routerPlaces.names,
+      ...toolPlaces.names,
+      'moderation.model',
+      // Groq's compound systems.
+      'compound_custom.models.answering_model',
+      'compound_custom.models.reasoning_model',
+      // Azure's answers from data of one's own.
+      'data_sources[].parameters.embedding_dependency.deployment_name',
+      'data_sources[].parameters.embedding_dependency.model_id',
+    ],
+    chooses: { ...routerPlaces.chooses, 'data_sources[].parameters.embedding_dependency.endpoint': [] },
+    alike: { ...routerPlaces.alike, ...toolPlaces.alike },
+  }),
 }

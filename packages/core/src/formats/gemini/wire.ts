@@ -1,6 +1,7 @@
 import { lazily } from '../../lazily.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
+import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { decodeError, encodeError } from './error.ts'
 import { modelPrefix } from './model-prefix.ts'
 import { tapResponse, tapStream, wireEdit } from './tap.ts'
@@ -29,4 +30,22 @@ export const geminiWire: WireCodec = {
     times: ['generationConfig.candidateCount', 'generation_config.candidate_count'],
   },
   encodeAllowance: rateLimitHeaders,
+  modelPlaces: modelPlaces({
+    names: [
+      ...routerPlaces.names,
+      ...toolPlaces.names,
+      // Vertex AI's model router, and its rankers of search results.
+      'generationConfig.routingConfig.manualMode.modelName',
+      'tools[].retrieval.vertexRagStore.ragRetrievalConfig.ranking.llmRanker.modelName',
+      'tools[].retrieval.vertexRagStore.ragRetrievalConfig.ranking.rankService.modelName',
+    ],
+    chooses: {
+      ...routerPlaces.chooses,
+      'generationConfig.routingConfig.autoMode': [],
+      'generationConfig.modelConfig': [],
+      'generationConfig.modelSelectionConfig': [],
+    },
+    alike: { ...routerPlaces.alike, ...toolPlaces.alike, generateContentRequest: '' },
+    protobuf: true,
+  }),
 }

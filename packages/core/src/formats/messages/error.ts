@@ -121,7 +121,9 @@ export function encodeError(error: ErrorInfo, requestId: string): { status: numb
 }
 
 /** Clients read some of Anthropic's sentences: Claude Code compacts on one, and finds the model's name behind another. */
-function wording({ kind, message }: ErrorInfo): string {
+function wording({ kind, message, param }: ErrorInfo): string {
+  // A model that another member names is none that the client could leave out of `model`.
+  if (kind === 'model_not_found' && param !== undefined && param !== 'model') return message
   if (kind === 'model_not_found') return message.startsWith('model:') ? message : `model: ${quoted(message) ?? message}`
   if (kind !== 'context_length_exceeded' || message.includes('prompt is too long')) return message
   const [limit, used] = [...message.matchAll(/\d{3,}/g)].map(Number).sort((a, b) => a - b)

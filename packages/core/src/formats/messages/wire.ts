@@ -1,5 +1,6 @@
 import { lazily } from '../../lazily.ts'
 import type { WireCodec } from '../codec.ts'
+import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { encodeAllowance } from './allowance.ts'
 import { decodeError, encodeError } from './error.ts'
 import { tapResponse, tapStream } from './tap.ts'
@@ -21,4 +22,10 @@ export const messagesWire: WireCodec = {
   unitsIn,
   outputBound: { fields: ['max_tokens'] },
   encodeAllowance,
+  modelPlaces: modelPlaces({
+    names: [...routerPlaces.names, ...toolPlaces.names],
+    chooses: routerPlaces.chooses,
+    // Tools may be added in the middle of a conversation.
+    alike: { ...routerPlaces.alike, ...toolPlaces.alike, 'messages[].content[].tool.definition': 'tools' },
+  }),
 }

@@ -1,6 +1,7 @@
 import { lazily } from '../../lazily.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
+import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { decodeError, encodeError } from './error.ts'
 import { tapResponse, tapStream } from './tap.ts'
 
@@ -24,4 +25,11 @@ export const responsesWire: WireCodec = {
   pending: ['queued', 'in_progress'],
   outputBound: { fields: ['max_output_tokens'] },
   encodeAllowance: rateLimitHeaders,
+  modelPlaces: modelPlaces({
+    names: [...routerPlaces.names, ...toolPlaces.names, 'moderation.model'],
+    // Agents of Azure's projects have a model of their own.
+    chooses: { ...routerPlaces.chooses, agent: [], agent_reference: [] },
+    // Items that add tools, and results of tool searches.
+    alike: { ...routerPlaces.alike, ...toolPlaces.alike, 'input[].tools': 'tools' },
+  }),
 }

@@ -6,7 +6,6 @@ import { openai } from './openai.ts'
 export const completions: Operation<never, never> = {
   name: 'completions',
   dialects: [openai],
-  otherModels: ['models'],
   counted: {
     output: { fields: ['max_tokens'], times: ['n', 'best_of'] },
     says: { answer: ['text'], event: ['text'] },

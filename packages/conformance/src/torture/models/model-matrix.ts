@@ -1,0 +1,71 @@
+import type { Check, Outcome, Setting, Target } from '../check.ts'
+import { call, inFolder, withTokens } from '../secrets/callers.ts'
+import { casesOf, controlOf, faultOf, type ModelCase, type Observed } from './matrix.ts'
+import { realtimeCases } from './realtime-cases.ts'
+import { listedModels, type Surface, surfaces } from './surfaces.ts'
+
+/** Faults that are printed. */
+const mostNotes = 20
+
+/** Sends a request and reports whether an upstream was called: nothing else runs meanwhile. */
+async function observe(
+  setting: Setting,
+  target: Target,
+  token: string,
+  { surface, headers, body }: Pick<ModelCase, 'surface' | 'headers' | 'body'>,
+): Promise<Observed> {
+  const before = setting.upstream.requests
+  const { status, text } = await call(
+    target,
+    'POST',
+    surface.path,
+    { ...headers, authorization: `Bearer ${token}` },
+    // A form's bytes are all ASCII.
+    typeof body === 'string' ? body : Buffer.from(body).toString('latin1'),
+  )
+  return { status, text, reached: setting.upstream.requests > before }
+}
+
+/** The short form has one translation for each endpoint: the check comes before the lane is chosen. */
+const inShort = ({ lane, name, format }: Surface): boolean =>
+  lane !== 'translate' || name.endsWith(format === 'messages' ? '> chat' : '> messages')
+
+async function run(setting: Setting): Promise<Outcome> {
+  return inFolder(async (folder): Promise<Outcome> => {
+    const target = await withTokens(setting, folder, { explain: true })
+    if (target === undefined) return { skipped: 'its tokens are not ours to issue' }
+    const { secret } = await target.own.issue({ name: 'limited', models: listedModels })
+    const faults: string[] = []
+    let count = 0
+    for (const surface of surfaces) {
+      if (setting.short && !inShort(surface)) continue
+      const ask = (one: Pick<ModelCase, 'surface' | 'headers' | 'body'>) => observe(setting, target, secret, one)
+      const control = await ask(controlOf(surface))
+      const large = !setting.short && surface.lane === 'wire' && surface.parts === undefined
+      for (const one of [...casesOf(surface), ...(large ? casesOf(surface, { large }) : [])]) {
+        // The same members in another place: once for each endpoint is enough.
+        if (setting.short && surface.lane !== 'wire' && one.place.startsWith('extra_body')) continue
+        count++
+        const fault = faultOf(one, await ask(one), control)
+        if (fault !== undefined) faults.push(`${one.name}: ${fault}`)
+      }
+    }
+    const realtime = await realtimeCases()
+    count += realtime.count
+    faults.push(...realtime.faults)
+    return {
+      held: faults.length === 0,
+      figure: `${count - faults.length}/${count} requests: a model that is not listed reached no upstream, a listed one was not refused`,
+      notes: faults.slice(0, mostNotes),
+    }
+  })
+}
+
+export const modelMatrix: Check = {
+  row: 45,
+  group: 'Isolation',
+  title: 'Models that a request names',
+  promise:
+    'a caller with a list of models reaches no other one by any member of any request, given once, twice or in another case',
+  run,
+}

@@ -1,0 +1,73 @@
+import { createGateway, openai, type RealtimeSession } from '@modelgate/core'
+import { realtimePlaces } from '../../../../core/src/operations/realtime-places.ts'
+import { declaredPlaces, variants } from './matrix.ts'
+
+const upgrade: Readonly<Record<string, string>> = {
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  authorization: 'Bearer token',
+}
+
+/** Opens a session against an upstream that accepts everything. */
+async function openSession(models: readonly string[] | undefined): Promise<RealtimeSession<string>> {
+  const gateway = createGateway({
+    auth: () => ({ id: 'me', ...(models === undefined ? {} : { models }) }),
+    upstreams: { up: openai({ apiKey: 'k', baseURL: 'http://upstream.test/v1' }) },
+    models: { listed: 'up' },
+    logger: false,
+  })
+  const inbound = {
+    method: 'GET',
+    path: '/v1/realtime',
+    query: 'model=listed',
+    header: (name: string) => upgrade[name],
+    read: async () => new Uint8Array(0),
+    signal: new AbortController().signal,
+  }
+  const opening = await gateway.realtime(inbound, async () => ({ socket: 'socket' }))
+  if (!opening.ok) throw new Error(`the session was refused: ${opening.reply.status}`)
+  return opening.session
+}
+
+/** Every declared place in an event of a client, in every variant: how many, and what went wrong. */
+export async function realtimeCases(): Promise<{ readonly count: number; readonly faults: readonly string[] }> {
+  const { checkClient } = await openSession(['listed'])
+  if (checkClient === undefined) return { count: 1, faults: ['a limited caller’s messages are not checked'] }
+  const faults: string[] = []
+  let count = 0
+  const { names } = realtimePlaces.list
+  for (const place of declaredPlaces(realtimePlaces.list))
+    for (const variant of variants) {
+      const steps = place.split('.')
+      const key = steps.at(-1) ?? ''
+      const isName = names.some((name) => place.endsWith(name))
+      const [good, bad] = isName ? ['"listed"', '"unlisted"'] : ['null', '"some"']
+      const upper = key.charAt(0).toUpperCase() + key.slice(1)
+      const member = {
+        listed: `"${key}":${good}`,
+        unlisted: `"${key}":${bad}`,
+        duplicate: `"${key}":${bad},"${key}":${good}`,
+        case: `"${upper}":${bad}`,
+      }[variant]
+      const inner = steps
+        .slice(0, -1)
+        .reverse()
+        .reduce(
+          (text, step) => `"${step.replace('[]', '')}":${step.endsWith('[]') ? `[{${text}}]` : `{${text}}`}`,
+          member,
+        )
+      const answer = checkClient(`{"type":"session.update","event_id":"e1",${inner}}`, false)
+      const named = place.replaceAll('[]', '[0]').replace(/[^.]+$/, variant === 'case' ? upper : key)
+      const right =
+        variant === 'listed'
+          ? answer === undefined
+          : answer?.includes(place === 'model' ? 'odel' : `'${named}'`) === true && answer.includes('"e1"')
+      count++
+      if (!right) faults.push(`realtime: ${place} (${variant}): ${answer ?? 'passed on'}`)
+    }
+  const unlimited = await openSession(undefined)
+  count++
+  if (unlimited.checkClient !== undefined) faults.push('a caller without a list pays for a check of its messages')
+  return { count, faults }
+}

@@ -1,0 +1,145 @@
+import type { ModelPlaces } from '../../../../core/src/formats/shared/model-places.ts'
+import { wireCodecOf } from '../../../../core/src/formats/wire.ts'
+import { placesOf as operationPlaces } from '../../../../core/src/operations/model-places.ts'
+import type { OperationName } from '../../../../core/src/operations/operation.ts'
+import { type Route, routes } from '../../../../core/src/routes.ts'
+import { type Format, formats } from '../../fixtures.ts'
+import type { Part } from '../input/malformed-forms.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** A request that names no other model, and what the parts of its body look like that hold places. */
+interface Sample {
+  readonly body?: (model: string) => Json
+  readonly parts?: (model: string) => readonly Part[]
+  /** By path: members that a part needs to be accepted. */
+  readonly around?: Readonly<Record<string, Json>>
+  /** Members that cannot stand beside one of the sample's. */
+  readonly replaces?: Readonly<Record<string, string>>
+}
+
+/** An endpoint, asked for one model. */
+export interface Surface extends Sample {
+  readonly name: string
+  readonly path: string
+  readonly format: Format
+  readonly places: ModelPlaces
+  /** Of the upstream behind the model. `explain` asks what would be sent. */
+  readonly lane: 'wire' | 'translate' | 'explain'
+  readonly model: string
+  /** The path names the model. */
+  readonly inPath: boolean
+}
+
+/** The models that the caller may use: one behind each upstream. */
+export const listedModels = formats.map((format) => `${format}-model`)
+
+const functionTool = { type: 'function', name: 'f', parameters: {} }
+const claudeTool = { name: 'f', input_schema: { type: 'object' } }
+const contents = [{ role: 'user', parts: [{ text: 'hi' }] }]
+const wav: Part = { name: 'file', value: 'RIFF', filename: 'a.wav' }
+const png: Part = { name: 'image', value: 'PNG', filename: 'a.png' }
+const plugins = { 'plugins[]': { id: 'web' } }
+
+const gemini: Sample = {
+  body: () => ({ contents }),
+  around: { ...plugins, 'tools[]': { functionDeclarations: [{ name: 'f' }] }, generateContentRequest: { contents } },
+}
+const messages: Sample = {
+  body: (model) => ({ model, messages: [{ role: 'user', content: 'hi' }], max_tokens: 9 }),
+  around: {
+    ...plugins,
+    'tools[]': claudeTool,
+    'messages[]': { role: 'user' },
+    'messages[].content[]': { type: 'tool_addition' },
+    'messages[].content[].tool': { type: 'tool_definition' },
+    'messages[].content[].tool.definition': claudeTool,
+  },
+}
+const responses: Sample = {
+  body: (model) => ({ model, input: 'hi' }),
+  around: {
+    ...plugins,
+    'tools[]': functionTool,
+    'input[]': { type: 'additional_tools', role: 'developer' },
+    'input[].tools[]': functionTool,
+  },
+}
+
+/** By operation, format and dialect. */
+export const samples: Readonly<Record<string, Sample>> = {
+  'generate chat': {
+    body: (model) => ({ model, messages: [{ role: 'user', content: 'hi' }] }),
+    around: { ...plugins, 'tools[]': { type: 'function', function: { name: 'f' } } },
+  },
+  'generate messages': messages,
+  'generate gemini': gemini,
+  'generate responses': responses,
+  'count-tokens messages': { ...messages, body: (model) => ({ model, messages: [{ role: 'user', content: 'hi' }] }) },
+  'count-tokens gemini': { ...gemini, replaces: { generateContentRequest: 'contents' } },
+  'count-tokens responses': responses,
+  'completions chat openai': { body: (model) => ({ model, prompt: 'hi' }) },
+  'embeddings chat openai': { body: (model) => ({ model, input: 'hi' }) },
+  'embeddings gemini gemini': {
+    body: () => ({ content: { parts: [{ text: 'hi' }] } }),
+    around: { 'requests[]': { content: { parts: [{ text: 'hi' }] } } },
+  },
+  'embeddings gemini gemini-batch': {
+    body: () => ({ requests: [{ content: { parts: [{ text: 'hi' }] } }] }),
+    around: { 'requests[]': { content: { parts: [{ text: 'hi' }] } } },
+  },
+  'images gemini imagen': { body: () => ({ instances: [{ prompt: 'a cat' }] }) },
+  'rerank chat jina': { body: (model) => ({ model, query: 'a', documents: ['b', 'c'] }) },
+  'rerank chat cohere': { body: (model) => ({ model, query: 'a', documents: ['b', 'c'] }) },
+  'moderations chat openai': { body: (model) => ({ model, input: 'hi' }) },
+  'images chat openai': { body: (model) => ({ model, prompt: 'a cat' }) },
+  'image-edits chat openai': {
+    parts: (model) => [{ name: 'model', value: model }, { name: 'prompt', value: 'a cat' }, png],
+  },
+  'image-variations chat openai': { parts: (model) => [{ name: 'model', value: model }, png] },
+  'transcriptions chat openai': { parts: (model) => [{ name: 'model', value: model }, wav] },
+  'translations chat openai': { parts: (model) => [{ name: 'model', value: model }, wav] },
+  'speech chat openai': { body: (model) => ({ model, input: 'hi', voice: 'alloy' }) },
+  'realtime-sessions chat client-secrets': {
+    body: (model) => ({ session: { type: 'realtime', model } }),
+    around: { session: { type: 'realtime', model: 'chat-model' }, 'session.tools[]': functionTool },
+  },
+  'realtime-sessions chat sessions': { body: (model) => ({ model }), around: { 'tools[]': functionTool } },
+}
+
+export const sampleKey = ({ operation, format, dialect }: Route): string =>
+  [operation, format, ...(dialect === undefined ? [] : [dialect])].join(' ')
+
+/** Routes whose requests have a body that may name a model. */
+export const namingRoutes: readonly Route[] = routes.filter(
+  ({ method, operation }) => method === 'POST' && operation !== 'cancel-response',
+)
+
+function placesOf({ operation, format, dialect = '' }: Route): ModelPlaces {
+  if (operation === 'generate' || operation === 'count-tokens') return wireCodecOf(format).modelPlaces
+  return operationPlaces(operation as OperationName, dialect)
+}
+
+/** Every endpoint, once for each upstream behind it, and explained where it can be. */
+export const surfaces: readonly Surface[] = [
+  ...new Map(namingRoutes.map((route) => [sampleKey(route), route])),
+].flatMap(([key, route]) => {
+  const sample = samples[key]
+  if (sample === undefined) return []
+  const { format, operation } = route
+  const surface = (upstream: Format, explained = false): Surface => {
+    const model = `${upstream}-model`
+    const path = route.path.replace('{model}', model)
+    return {
+      ...sample,
+      name: `${key} > ${upstream}${explained ? ' (explained)' : ''}`,
+      path: explained ? `${path}?modelgate=explain` : path,
+      format,
+      places: placesOf(route),
+      lane: explained ? 'explain' : upstream === format ? 'wire' : 'translate',
+      model,
+      inPath: route.path.includes('{model}'),
+    }
+  }
+  return [...formats.map((upstream) => surface(upstream)), ...(operation === 'generate' ? [surface(format, true)] : [])]
+})
