@@ -12,6 +12,7 @@ import type { RequestBody } from './lanes/wire.ts'
 import { askedPolicy, policyFor, refusal } from './loss-policy.ts'
 import { dressed, untranslatable } from './prepare.ts'
 import { maskHeaders, redact } from './redact.ts'
+import { redactorOf } from './redaction/redactor.ts'
 import type { ResolvedTarget } from './router.ts'
 import type { Ledger } from './settle.ts'
 import type { Shared } from './targets.ts'
@@ -132,12 +133,12 @@ async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: 
       format: lane.upstreamFormat,
       request: {
         method: 'POST' as const,
-        path: url.slice(upstream.baseURL.length),
+        path: redact(url.slice(upstream.baseURL.length), upstream),
         headers: maskHeaders(
           headersTo(upstream, undefined, stream, (name) => inbound.header(name)),
           upstream,
         ),
-        body: JSON.parse(redact(text, upstream)) as Json,
+        body: JSON.parse(redactorOf(upstream).json(text)) as Json,
       },
       losses,
       ...(refused === undefined ? {} : { refused: shown(refused.info) }),

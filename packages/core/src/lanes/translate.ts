@@ -5,12 +5,14 @@ import { translateParam } from '../formats/shared/param.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
 import { nestsDeeper } from '../json/scan.ts'
 import { answerSide, createReport, lossHeader } from '../losses.ts'
+import type { Redactor } from '../redaction/redactor.ts'
 import { createSaid } from '../said.ts'
 import { createSseDecoder } from '../sse/decode.ts'
 import { encodeAllSse, encodeText } from '../sse/encode.ts'
+import { readAnswer } from './answer-body.ts'
 import type { Edit } from './inline-media.ts'
 import type { AnswerStream, Lane, StreamState } from './lane.ts'
-import { parseAnswer, type RequestBody } from './wire.ts'
+import type { RequestBody } from './wire.ts'
 
 export interface Translation {
   readonly client: Codec
@@ -24,6 +26,7 @@ export interface Translation {
   readonly maxDepth: number
   /** Makes an upstream's error event fit to be shown. */
   readonly clean: (error: ErrorInfo) => ErrorInfo
+  readonly redactor: Redactor
   /** Losses found after the headers left are told in a comment before the stream's end. */
   readonly tellLosses: boolean
   /** See CodecContext. */
@@ -55,7 +58,7 @@ export function translateLane(translation: Translation): Lane {
     answer(bytes) {
       if (nestsDeeper(decoder.decode(bytes), translation.maxDepth)) throw tooDeep()
       const exchange = openExchange(translation, model, report)
-      const response = upstream.decodeResponse(parseAnswer(bytes), exchange)
+      const response = upstream.decodeResponse(readAnswer(bytes, translation.redactor).value, exchange)
       const finish = response.choices[0]?.finish.reason
       const body = JSON.stringify(client.encodeResponse(response, exchange))
       reportUsage(response.usage, upstream, client, exchange.report)
@@ -97,7 +100,7 @@ function placesOf({ at }: ModelRequest, { fieldPointers }: Codec): NonNullable<M
 
 function translatedStream(translation: Translation, request: ModelRequest, report: Report): AnswerStream {
   // The translation itself holds the client's body in all its forms: the stream must not hold it in turn.
-  const { client, upstream, maxEventChars, maxDepth, clean } = translation
+  const { client, upstream, maxEventChars, maxDepth, clean, redactor } = translation
   const exchange = openExchange(translation, request, report)
   const decoder = createSseDecoder(maxEventChars)
   const said = createSaid(upstream.says)
@@ -135,7 +138,7 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
   }
   const read = (event: SseEvent): void => {
     if (nestsDeeper(event.data, maxDepth)) throw tooDeep()
-    pass(decode.push(event))
+    pass(decode.push(redactor.suspects(event.data) ? { ...event, data: redactor.json(event.data) } : event))
   }
   const pass = (events: readonly ModelEvent[]): void => {
     for (const raw of events) {
@@ -171,7 +174,9 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
     },
     said: said.tokens,
     heartbeat: () => encodeText(encodeAllSse(encode.heartbeat())),
-    fail(error: ErrorInfo) {
+    fail(given: ErrorInfo) {
+      // It may repeat what the upstream said.
+      const error = clean(given)
       state.error = error
       return encodeText(encodeAllSse([...encode.push({ type: 'error', error }), ...encode.end()]))
     },

@@ -48,7 +48,7 @@ const encodeUsage = ({ input, output }: Usage): JsonObject => {
 }
 
 const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
-  passes: true,
+  passes: 'any',
 
   encodeAnswer: ({ text, usage }) => ({ text, ...(usage === undefined ? {} : { usage: encodeUsage(usage) }) }),
 
@@ -104,7 +104,7 @@ export const translations: TranscriptionDialect = {
 export const speech: SpeechDialect = {
   name: 'openai',
   errors: 'chat',
-  passes: true,
+  passes: 'media',
   validate: (body) => validateBody(schema.speech, body, complain),
   streams: (body) => body.stream_format === 'sse',
   unitsOf: ({ input }) => ({ characters: typeof input === 'string' ? [...input].length : 0 }),
