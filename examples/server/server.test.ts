@@ -183,7 +183,10 @@ describe.skipIf(!hasShell)('the curl lines', () => {
       .split('\n')
       .filter((line) => line.startsWith('curl '))
     const paste = async (line: string): Promise<string> => {
-      const { stdout, stderr, status } = spawnSync('bash', ['-c', line], { encoding: 'utf8', env: { ...process.env, ...env } })
+      const { stdout, stderr, status } = spawnSync('bash', ['-c', line], {
+        encoding: 'utf8',
+        env: { ...process.env, ...env },
+      })
       expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
       return stdout
     }

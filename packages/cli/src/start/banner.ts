@@ -38,7 +38,9 @@ export function banner(settings: Settings, port: number): string {
       : []),
     ...[...notes, ...ownCallers(gateway, port)].flatMap((note) => ['', `Note: ${note}.`]),
     '',
-    settings.token !== undefined && settings.tokenFrom === 'environment' ? 'Try it, where MODELGATE_TOKEN is set:' : 'Try it:',
+    settings.token !== undefined && settings.tokenFrom === 'environment'
+      ? 'Try it, where MODELGATE_TOKEN is set:'
+      : 'Try it:',
     '',
     ...(token !== 'none' && 'variable' in token && token.variable === 'TOKEN' ? ['TOKEN=mg-…'] : []),
     ...curlLines(root, token, talkable(gateway)),

@@ -152,7 +152,13 @@ describe('the table at the start', () => {
   })
 
   it.each([
-    ['of the environment', { token: undefined }, { MODELGATE_TOKEN: 'env-token-5d1f' }, 'the value of MODELGATE_TOKEN', '$MODELGATE_TOKEN"'],
+    [
+      'of the environment',
+      { token: undefined },
+      { MODELGATE_TOKEN: 'env-token-5d1f' },
+      'the value of MODELGATE_TOKEN',
+      '$MODELGATE_TOKEN"',
+    ],
     ['of the file', { token: 'file-token-5d1f' }, {}, "the configuration's token", '$TOKEN"'],
   ])('names the place of a token %s, and never prints it', async (_, rest, env, place, variable) => {
     const world = createWorld(
@@ -168,7 +174,10 @@ describe('the table at the start', () => {
   it('names where issued tokens are without the password of Redis', async () => {
     const env = { MODELGATE_REDIS: 'redis://default:pw-5d1f@localhost:1/0', OPENAI_API_KEY: 'key-5d1f' }
     const settings = await readSettings(createWorld({}, env), {}, 'nothing')
-    const text = banner({ ...settings, issueCommand: issueCommand({ redis: env.MODELGATE_REDIS }, createWorld({}, env), {}) }, 8787)
+    const text = banner(
+      { ...settings, issueCommand: issueCommand({ redis: env.MODELGATE_REDIS }, createWorld({}, env), {}) },
+      8787,
+    )
     expect(text).toContain(
       'issue one: npx modelgate tokens issue --name laptop  (with MODELGATE_REDIS set as for this server)',
     )

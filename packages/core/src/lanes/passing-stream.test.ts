@@ -298,7 +298,9 @@ describe('a stream that passes', () => {
         // Twice: what was passed once is not looked at again.
         const all = bytes([...events.slice(0, at), odd, odd, ...events.slice(at)].join(''))
         for (const size of [1, 50, 100_000])
-          expect(outcome({ format, edited: false, seen: false }, split(all, [size])).text).not.toContain('sk-secret-7f3a91c4')
+          expect(outcome({ format, edited: false, seen: false }, split(all, [size])).text).not.toContain(
+            'sk-secret-7f3a91c4',
+          )
       }
   })
 
@@ -331,7 +333,10 @@ describe('a stream that passes', () => {
   })
 
   it.each([
-    ['responses', tell('response.output_item.done', { item: { type: 'mcp_call', error: 'no file sk-secret-7f3a91c4' } })],
+    [
+      'responses',
+      tell('response.output_item.done', { item: { type: 'mcp_call', error: 'no file sk-secret-7f3a91c4' } }),
+    ],
     ['responses', tell('response.mcp_list_tools.failed', { item_id: 'sk-secret-7f3a91c4' })],
     ['gemini', { data: '{"candidates":[{"finishMessage":"sk-secret-7f3a91c4"}]}' }],
     ['gemini', { data: '{"promptFeedback":{"blockReasonMessage":"sk-secret-7f3a91c4"}}' }],
@@ -339,7 +344,9 @@ describe('a stream that passes', () => {
     ['chat', { data: '{"object":"error","message":"sk-secret-7f3a91c4","code":400}' }],
     ['messages', tell('message_delta', { delta: {}, note: { deep: ['sk-secret-7f3a91c4'] } })],
   ] as const)('holds no secret in what is no content, at any depth: %s %j', (format, event) => {
-    const marked = encodeAllSse([{ ...event, data: event.data.replace(/\}$/, ',"text":"see https://api.openai.com"}') }])
+    const marked = encodeAllSse([
+      { ...event, data: event.data.replace(/\}$/, ',"text":"see https://api.openai.com"}') },
+    ])
     const all = encodeAllSse(made[format].slice(0, 5)) + marked
     for (const size of [1, 100_000])
       expect(outcome({ format, edited: false, seen: false }, split(bytes(all), [size])).text).toBe(

@@ -233,7 +233,9 @@ class PassingStream implements AnswerStream {
 
   #retold(): string {
     const { state } = this
-    return state.error === undefined ? '' : this.#options.redactor.events(encodeAllSse(state.fail(state.error)), 'error')
+    return state.error === undefined
+      ? ''
+      : this.#options.redactor.events(encodeAllSse(state.fail(state.error)), 'error')
   }
 
   #erased(text: string): string {

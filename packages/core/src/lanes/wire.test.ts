@@ -44,7 +44,8 @@ describe('the answer', () => {
     laneFor('{"model":"real","input":"hello"}', 10_000, responsesCodec).answer(bytes(body)).body
 
   it('that says why it failed says none of the upstream’s secrets', () => {
-    const failed = '{"id":"r","status":"failed","error":{"code":"server_error","message":"no sk-secret-7f3a91c4"},"output":[]}'
+    const failed =
+      '{"id":"r","status":"failed","error":{"code":"server_error","message":"no sk-secret-7f3a91c4"},"output":[]}'
     expect(answer(failed)).toBe(failed.replace('sk-secret-7f3a91c4', '***'))
   })
 
@@ -116,7 +117,10 @@ describe('a stream of responses that fails', () => {
   const before =
     event('response.created', { sequence_number: 0, response: { id: 'r', status: 'in_progress' } }) +
     event('response.output_text.delta', { sequence_number: 1, delta: 'a' })
-  const error = event('error', { sequence_number: 2, error: { code: 'server_error', message: 'busy sk-secret-7f3a91c4' } })
+  const error = event('error', {
+    sequence_number: 2,
+    error: { code: 'server_error', message: 'busy sk-secret-7f3a91c4' },
+  })
   const failed = event('response.failed', {
     sequence_number: 3,
     response: { id: 'r', status: 'failed', error: { code: 'server_error', message: 'busy sk-secret-7f3a91c4' } },

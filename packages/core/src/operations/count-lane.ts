@@ -98,7 +98,9 @@ function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, t
     upstreamFormat: upstream.format,
     body: JSON.stringify(theirs.fromGeneration(body, model)),
     report,
-    answer: (bytes) => ({ body: JSON.stringify(asked.count.write(readCount(upstream, theirs, bytes, redactorOf(place)).count)) }),
+    answer: (bytes) => ({
+      body: JSON.stringify(asked.count.write(readCount(upstream, theirs, bytes, redactorOf(place)).count)),
+    }),
     openStream,
   }
 }

@@ -1,5 +1,5 @@
-import { stringEnd } from '../json/scan.ts'
 import type { Json } from '../formats/ir.ts'
+import { stringEnd } from '../json/scan.ts'
 import { type MemberKind, memberKind } from './answer-members.ts'
 
 /** How the texts within a JSON value are treated. */
@@ -31,8 +31,7 @@ export function isCleanJson(value: Json, isClean: IsClean, outer: Treatment, kin
   if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) {
     // Most long lists hold numbers.
-    for (const item of value)
-      if (typeof item !== 'number' && !isCleanJson(item, isClean, outer, kind)) return false
+    for (const item of value) if (typeof item !== 'number' && !isCleanJson(item, isClean, outer, kind)) return false
     return true
   }
   const inner = ofObject(outer, kind)
@@ -79,7 +78,12 @@ export function replaceStrings(
           frame.atName = false
           frame.kind = memberKind(value)
         }
-        const treatment = isName && frame.treatment === 'error' ? 'plain' : isName ? frame.treatment : ofText(frame.treatment, frame.kind)
+        const treatment =
+          isName && frame.treatment === 'error'
+            ? 'plain'
+            : isName
+              ? frame.treatment
+              : ofText(frame.treatment, frame.kind)
         const told = treatment === 'content' ? value : replace(value, treatment)
         if (told !== value) {
           out += text.slice(from, at) + JSON.stringify(told)

@@ -15,10 +15,11 @@ export const unescaped = (text: string): string =>
 
 /** The text with `***` in place of each secret. */
 export function masked(text: string, { whole = [], words = [], parts }: Partial<Secrets>): string {
-  let clean = text
+  // Long ones first: they may hold a short one.
+  let clean = parts === undefined ? text : withoutParts(text, parts)
   for (const value of whole) if (clean.includes(value)) clean = clean.replaceAll(value, '***')
   for (const word of words) if (clean.includes(word)) clean = withoutWord(clean, word)
-  return parts === undefined ? clean : withoutParts(clean, parts)
+  return clean
 }
 
 function withoutParts(text: string, parts: Secrets['parts']): string {

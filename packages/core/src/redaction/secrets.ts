@@ -23,7 +23,8 @@ export type NamedValue = readonly [name: string, value: string]
 const publicHeaders = new Set(['anthropic-version', 'anthropic-beta', 'content-type', 'accept', 'user-agent'])
 export const isSecret = (name: string): boolean => !publicHeaders.has(name.toLowerCase())
 /** Parts of other header values (an address, a title) may stand in any text. */
-const isCredential = (name: string): boolean => /auth|key|token|secret|cookie|credential|password|signature|^sig$/i.test(name)
+const isCredential = (name: string): boolean =>
+  /auth|key|token|secret|cookie|credential|password|signature|^sig$/i.test(name)
 
 export function secretsIn(headers: Iterable<NamedValue>, credentials: Iterable<string> = []): Secrets {
   const parts: string[] = []

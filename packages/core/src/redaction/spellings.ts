@@ -14,9 +14,8 @@ export function spellingsOf(secret: string): Set<string> {
   // The digits depend on how many bytes stand before the secret (three cases), and the outer ones on its neighbours.
   for (const before of ['', 'a', 'aa']) {
     const text = toBase64(encoder.encode(before + secret)).replace(/=+$/, '')
-    const own = text.slice(before === '' ? 0 : 4, -2)
-    all.add(own)
-    all.add(own.replaceAll('+', '-').replaceAll('/', '_'))
+    const digits = before === '' ? [text, text.slice(0, -2)] : [text.slice(4, -2)]
+    for (const own of digits) all.add(own).add(own.replaceAll('+', '-').replaceAll('/', '_'))
   }
   all.delete('')
   return all
@@ -31,7 +30,7 @@ function urlEncoded(text: string): string {
   }
 }
 
-const lowerEscapes = (text: string): string => text.replace(/%(?:25)*[0-9A-F]{2}/g, (escape) => escape.toLowerCase())
+const lowerEscapes = (text: string): string => text.replace(/%(?:25)*[0-9A-F]{2}/g, (code) => code.toLowerCase())
 
 function hexOf(bytes: Uint8Array): string {
   let hex = ''

@@ -96,13 +96,7 @@ const form = (fields: Readonly<Record<string, string | Blob>>): FormData => {
 const sound = new Blob(['RIFF....WAVE'], { type: 'audio/wav' })
 const picture = new Blob(['\x89PNG'], { type: 'image/png' })
 
-const post = (
-  name: string,
-  path: string,
-  body: object,
-  answer: object,
-  more: Partial<Endpoint> = {},
-): Endpoint => ({
+const post = (name: string, path: string, body: object, answer: object, more: Partial<Endpoint> = {}): Endpoint => ({
   name,
   provider: 'chat',
   method: 'POST',
@@ -159,42 +153,72 @@ const services: readonly Endpoint[] = [
   post('image edits', '/v1/images/edits', form({ prompt: 'a cat', image: picture }), images),
   post('image variations', '/v1/images/variations', form({ image: picture }), images),
   post('transcriptions', '/v1/audio/transcriptions', form({ file: sound }), { text: 'one two three' }),
-  post('transcriptions', '/v1/audio/transcriptions', form({ file: sound, stream: 'true' }), { text: 'one two three' }, {
-    stream: true,
-    events: transcribed,
-  }),
+  post(
+    'transcriptions',
+    '/v1/audio/transcriptions',
+    form({ file: sound, stream: 'true' }),
+    { text: 'one two three' },
+    {
+      stream: true,
+      events: transcribed,
+    },
+  ),
   post('transcriptions of a gemini upstream', '/v1/audio/transcriptions', form({ file: sound }), whole.gemini, {
     provider: 'gemini',
     passes: false,
   }),
   post('translations', '/v1/audio/translations', form({ file: sound }), { text: 'one two three' }),
   post('speech', '/v1/audio/speech', spoken, {}, { bytes: { type: 'audio/mpeg', body: 'one two three' } }),
-  post('speech', '/v1/audio/speech', { ...spoken, stream_format: 'sse' }, {}, {
-    stream: true,
-    events: [event('speech.audio.delta', { audio: 'b25l' }), event('speech.audio.done', {})],
-  }),
-  post('client secrets', '/v1/realtime/client_secrets', { session: { type: 'realtime' } }, {
-    value: 'ek_short-lived-1',
-    expires_at: 1,
-  }),
+  post(
+    'speech',
+    '/v1/audio/speech',
+    { ...spoken, stream_format: 'sse' },
+    {},
+    {
+      stream: true,
+      events: [event('speech.audio.delta', { audio: 'b25l' }), event('speech.audio.done', {})],
+    },
+  ),
+  post(
+    'client secrets',
+    '/v1/realtime/client_secrets',
+    { session: { type: 'realtime' } },
+    {
+      value: 'ek_short-lived-1',
+      expires_at: 1,
+    },
+  ),
 ]
 
 const counted = { input_tokens: 3 }
 const counts: readonly Endpoint[] = [
   post('count_tokens', '/v1/messages/count_tokens', said.messages, counted, { provider: 'messages' }),
-  post('count_tokens of a gemini upstream', '/v1/messages/count_tokens', said.messages, { totalTokens: 3 }, {
-    provider: 'gemini',
-    passes: false,
-  }),
-  post('input_tokens', '/v1/responses/input_tokens', said.responses, { object: 'response.input_tokens', ...counted }, {
-    provider: 'responses',
-  }),
+  post(
+    'count_tokens of a gemini upstream',
+    '/v1/messages/count_tokens',
+    said.messages,
+    { totalTokens: 3 },
+    {
+      provider: 'gemini',
+      passes: false,
+    },
+  ),
+  post(
+    'input_tokens',
+    '/v1/responses/input_tokens',
+    said.responses,
+    { object: 'response.input_tokens', ...counted },
+    {
+      provider: 'responses',
+    },
+  ),
   post('countTokens', '/v1beta/models/{model}:countTokens', said.gemini, { totalTokens: 3 }, { provider: 'gemini' }),
 ]
 
 const stored: readonly Endpoint[] = (
   [
     ['GET', '', whole.responses],
+    ['DELETE', '', { id: 'resp_1', object: 'response', deleted: false }],
     ['GET', '/input_items', { object: 'list', data: [], has_more: false }],
     ['POST', '/cancel', whole.responses],
   ] as const

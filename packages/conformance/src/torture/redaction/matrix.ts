@@ -49,12 +49,13 @@ export async function runMatrix(target: MatrixTarget, options: MatrixOptions = {
   const jobs = places
     .filter((_, at) => at % every === 0)
     .flatMap((place, at) =>
-      Array.from({ length: count }, (_, turn) => ({ place, way: ways[(at * count + turn) % ways.length] as (typeof ways)[number] })),
+      Array.from({ length: count }, (_, turn) => ({
+        place,
+        way: ways[(at * count + turn) % ways.length] as (typeof ways)[number],
+      })),
     )
   await inParallel(jobs, 8, async ({ place, way: [spelling, spell] }) => {
-    const t0 = performance.now()
     const wrong = await judge(place, spell, ++number, target, watch)
-    if (performance.now() - t0 > 1500) console.log('SLOW', Math.round(performance.now() - t0), place.what)
     total++
     if (wrong === undefined) held++
     else complaints.push(`${place.what}, ${spelling}: ${wrong}`)
@@ -97,7 +98,8 @@ async function judge(
   upstream.parts.delete(number)
   if (!reached) return `the upstream was not called: ${text.slice(0, 200)}`
   if (watch.leaksIn(text).length > 0) return `the key is in the answer: ${text.slice(0, 500)}`
-  if (hidesAddress && text.includes(new URL(upstream.origin).host)) return `the address is in the answer: ${text.slice(0, 500)}`
+  if (hidesAddress && text.includes(new URL(upstream.origin).host))
+    return `the address is in the answer: ${text.slice(0, 500)}`
   return undefined
 }
 
@@ -159,7 +161,11 @@ async function ask(
   if (endpoint.kept === true)
     await send(target, agent, { method: 'POST', path: '/v1/responses', body: { model, input: 'keep-me' } })
   const { method, path, body } = endpoint
-  const answer = await send(target, agent, { method, path: path.replace('{model}', model), body: withModel(body, path, model) })
+  const answer = await send(target, agent, {
+    method,
+    path: path.replace('{model}', model),
+    body: withModel(body, path, model),
+  })
   return { reached: sent !== undefined, sent: sent ?? '', ...answer }
 }
 
@@ -199,7 +205,10 @@ async function send(
         let text = ''
         const finish = (): void => {
           const { statusCode, statusMessage, headers, trailers } = incoming
-          resolve({ body: text, text: `${statusCode} ${statusMessage}\n${JSON.stringify({ headers, trailers })}\n${text}` })
+          resolve({
+            body: text,
+            text: `${statusCode} ${statusMessage}\n${JSON.stringify({ headers, trailers })}\n${text}`,
+          })
         }
         incoming.setEncoding('utf8')
         incoming.on('data', (part: string) => {

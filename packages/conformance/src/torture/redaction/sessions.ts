@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws'
-import type { Part } from './upstream.ts'
 import { mark, type Reply, words } from './shapes.ts'
+import type { Part } from './upstream.ts'
 
 /** An event of a realtime session, in the place where an upstream may write its secret. */
 const of = (type: string, fields: object): string => JSON.stringify({ event_id: 'event_1', type, ...fields })

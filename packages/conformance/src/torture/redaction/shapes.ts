@@ -115,7 +115,8 @@ const headers = Object.fromEntries(
 )
 const goodBody = ({ stream, events = [], answer, bytes }: Endpoint): string =>
   stream ? events.join('') : (bytes?.body ?? JSON.stringify(answer))
-const goodType = ({ stream, bytes }: Endpoint): string => (stream ? sse['content-type'] : (bytes?.type ?? 'application/json'))
+const goodType = ({ stream, bytes }: Endpoint): string =>
+  stream ? sse['content-type'] : (bytes?.type ?? 'application/json')
 
 const beside: readonly Shape[] = [
   ...[200, 302, 400, 500].map(
@@ -160,8 +161,16 @@ const streams: readonly Shape[] = [
     return [
       ...streamed(`an event with ${name}`, fails, `data: ${data}\n\n`),
       ...streamed(`an event called error with ${name}`, fails, `event: error\ndata: ${data}\n\n`),
-      ...streamed(`a failure with ${name}`, fails, `data: ${JSON.stringify({ type: 'response.failed', response: fields })}\n\n`),
-      ...streamed(`a chunk with ${name}`, fails, `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, ...fields }] })}\n\n`),
+      ...streamed(
+        `a failure with ${name}`,
+        fails,
+        `data: ${JSON.stringify({ type: 'response.failed', response: fields })}\n\n`,
+      ),
+      ...streamed(
+        `a chunk with ${name}`,
+        fails,
+        `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, ...fields }] })}\n\n`,
+      ),
       ...streamed(`${name} beside all events`, fails, `${JSON.stringify(fields, null, 1)}\n\n`),
       ...streamed(`${name} in two lines`, fails, `data: ${data.slice(0, 1)}\ndata: ${data.slice(1)}\n\n`),
     ]

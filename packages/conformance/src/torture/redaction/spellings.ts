@@ -1,7 +1,7 @@
 import { spellings as common } from '../secrets/leaks.ts'
 
 const urlEncodedTwice = (secret: string): string => encodeURIComponent(encodeURIComponent(secret))
-const lowerEscapes = (text: string): string => text.replaceAll(/%(?:25)*[0-9A-F]{2}/g, (escape) => escape.toLowerCase())
+const lowerEscapes = (text: string): string => text.replaceAll(/%(?:25)*[0-9A-F]{2}/g, (code) => code.toLowerCase())
 const hex = (secret: string): string => Buffer.from(secret).toString('hex')
 
 /** Every way in which an upstream may write down a secret. */

@@ -47,7 +47,9 @@ export async function startMatrixUpstream(): Promise<MatrixUpstream> {
     // The response that is asked for afterwards.
     if (incoming.url?.endsWith('/responses') === true && body.includes('"keep-me"')) {
       const id = `resp_${named.exec(body)?.[0]}`
-      return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ ...whole.responses, id }))
+      return void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ ...whole.responses, id }))
     }
     answer(response, incoming, part, part.reply)
   })

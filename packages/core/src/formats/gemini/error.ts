@@ -115,7 +115,9 @@ export function errorObject(error: ErrorInfo): JsonObject {
   const { code, status, reason } = wire[kind]
   const own = error.raw?.format === 'gemini' && aboutRequest.has(kind) ? error.raw.value : undefined
   const out: JsonObject = { ...own, code, message, status: text(own?.status) ?? status }
-  const details: Json[] = Array.isArray(own?.details) ? own.details.filter((detail) => !isDebug(detail) && isSaneDelay(detail)) : []
+  const details: Json[] = Array.isArray(own?.details)
+    ? own.details.filter((detail) => !isDebug(detail) && isSaneDelay(detail))
+    : []
   const has = (name: string): boolean => details.some((detail) => isObject(detail) && detail['@type'] === type(name))
   if (reason !== undefined && !has('ErrorInfo'))
     details.push({ '@type': type('ErrorInfo'), reason, domain: 'googleapis.com' })

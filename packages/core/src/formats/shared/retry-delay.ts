@@ -16,7 +16,9 @@ export function retryDelay(details: Json | undefined): number | undefined {
 
 /** Whether clients could act on this detail: it states no delay, or one of at most a day. */
 export const isSaneDelay = (detail: Json): boolean =>
-  !isObject(detail) || detail.retryDelay === undefined || (secondsOf(detail) ?? Number.POSITIVE_INFINITY) <= longestSeconds
+  !isObject(detail) ||
+  detail.retryDelay === undefined ||
+  (secondsOf(detail) ?? Number.POSITIVE_INFINITY) <= longestSeconds
 
 /** A protobuf Duration in JSON: seconds with up to nine decimals, and `s`. */
 function secondsOf(detail: Json): number | undefined {
