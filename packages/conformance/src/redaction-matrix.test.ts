@@ -16,7 +16,7 @@ test('no operation passes on the key or the address of its upstream outside of c
   const upstream = await startMatrixUpstream()
   const keys = Object.fromEntries(providers.map((provider) => [provider, canary('sk')]))
   const keyOf = (provider: string): string => keys[provider] ?? ''
-  const gateway = createGateway({
+  const gateway = createGateway<string>({
     auth: (credential) => (credential === token ? { id: 'matrix' } : null),
     upstreams: {
       ...Object.fromEntries(formats.map((format) => [format, upstreamOf(format, upstream.origin, keyOf(format))])),

@@ -154,7 +154,7 @@ class PassingStream implements AnswerStream {
       let plain = false
       try {
         const fate = this.#fateOf(event)
-        plain = this.#isPlain(text, fate)
+        plain = this.#isPlain(text, fate, block)
         own = plain ? text : this.#clean(text, fate)
       } finally {
         this.#settle(whole, begin, text, this.#erased(own))
@@ -227,8 +227,11 @@ class PassingStream implements AnswerStream {
     return this.#options.redactor.events(text, fate === 'redact' ? 'error' : 'plain')
   }
 
-  #isPlain(text: string, fate: Fate): boolean {
-    return fate === 'pass' && this.#sse?.bare !== true && isPlain(text) && !this.#options.redactor.suspects(text)
+  /** @param block the same text as bytes */
+  #isPlain(text: string, fate: Fate, block?: Uint8Array): boolean {
+    if (fate !== 'pass' || this.#sse?.bare === true || !isPlain(text)) return false
+    const { redactor } = this.#options
+    return !redactor.suspects(text, block === undefined || redactor.mayBeIn(block))
   }
 
   #retold(): string {

@@ -39,6 +39,7 @@ const tooDeep = (): GatewayError =>
   new GatewayError('upstream_bad_response', 'The upstream answered with JSON that nests too deep.')
 
 const decoder = new TextDecoder()
+const LF = 10
 
 /** Decodes the client's request to the IR and encodes it for the upstream, and the answer the other way round. */
 export function translateLane(translation: Translation): Lane {
@@ -116,6 +117,10 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
   const told = report.losses.length
   const tellLosses = translation.tellLosses && client.noComments !== true
   let ready = ''
+  /** Whether the last chunk ended within a line. */
+  let midLine = false
+  /** Whether the events at hand may hold a secret of the upstream. */
+  let mayHold = true
 
   const note = (event: ModelEvent): void => {
     switch (event.type) {
@@ -138,7 +143,7 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
   }
   const read = (event: SseEvent): void => {
     if (nestsDeeper(event.data, maxDepth)) throw tooDeep()
-    pass(decode.push(redactor.suspects(event.data) ? { ...event, data: redactor.json(event.data) } : event))
+    pass(decode.push(redactor.suspects(event.data, mayHold) ? { ...event, data: redactor.json(event.data) } : event))
   }
   const pass = (events: readonly ModelEvent[]): void => {
     for (const raw of events) {
@@ -156,12 +161,17 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
   return {
     state,
     push(chunk) {
+      // Secrets hold no line ends: whole lines can be searched all at once.
+      const inLine = midLine
+      midLine = chunk[chunk.length - 1] !== LF
+      mayHold = inLine || midLine || redactor.mayBeIn(chunk)
       for (const event of decoder.push(chunk)) {
         said.add(event.data)
         read(event)
       }
     },
     end() {
+      mayHold = true
       for (const event of decoder.end()) read(event)
       pass(decode.end())
       ready += encodeAllSse(encode.end())

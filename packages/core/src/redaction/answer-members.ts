@@ -11,24 +11,23 @@ export type MemberKind = 'content' | 'value' | 'error' | 'error-text'
 
 const names: { readonly [K in MemberKind]: string } = {
   content: `content text delta arguments partial_json reasoning reasoning_content thinking refusal transcript token tokens
-    data b64_json embedding audio signature thought_signature encrypted_content obfuscation p output_text`,
+    data b64_json embedding values float audio signature thought_signature encrypted_content obfuscation p output_text`,
   value: 'input args',
-  error: `error errors last_error detail details status_details incomplete_details exception failure warning warnings`,
-  'error-text': `message messages msg reason error_message error_description status_message block_reason_message finish_message
-    failure_reason failure_message fault stack trace traceback cause debug`,
+  error: 'error errors last_error detail details status_details incomplete_details failure warnings',
+  'error-text': `message msg reason error_message status_message block_reason_message finish_message failure_reason`,
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** As OpenAI and Anthropic write a name, as Google does, and as AWS and .NET do. */
-function casesOf(name: string): string[] {
+function casesOf(name: string): Set<string> {
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-  return [name, camel, capital(name), capital(camel)]
+  return new Set([name, camel, capital(camel)])
 }
 
 const kinds: ReadonlyMap<string, MemberKind> = new Map(
   Object.entries(names).flatMap(([kind, list]) =>
-    list.split(/\s+/).flatMap((name) => casesOf(name).map((written) => [written, kind as MemberKind] as const)),
+    list.split(/\s+/).flatMap((name) => [...casesOf(name)].map((written) => [written, kind as MemberKind] as const)),
   ),
 )
 

@@ -1,11 +1,11 @@
 import type { Secrets } from './secrets.ts'
 
-/** An escape of JSON for a character that needs none: it may stand within a secret. */
-export const needlessEscape = /\\(?:\/|u00[2-7])/i
+/** Whether JSON text has an escape for a character that needs none: such escapes may stand within a secret. */
+export const hasNeedlessEscape = (text: string): boolean => text.includes('\\') && /\\(?:\/|u00[2-7])/.test(text)
 
 /** JSON text without the escapes that it does not need. It means the same. */
 export const unescaped = (text: string): string =>
-  needlessEscape.test(text)
+  hasNeedlessEscape(text)
     ? text.replace(/\\(?:u00([2-7][0-9a-f])|.)/gi, (written, code: string | undefined) => {
         if (written === '\\/') return '/'
         const char = code === undefined ? '' : String.fromCharCode(Number.parseInt(code, 16))

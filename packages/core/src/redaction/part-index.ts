@@ -1,7 +1,9 @@
 /** Parts of a secret are recognized from this length on, because upstreams cut keys and mask their middle. */
 export const shortestPart = 12
-/** Every run of `shortestPart` characters holds a piece of this length that begins at a multiple of it. */
-const gram = 6
+/** Characters that are hashed together. */
+const gram = 4
+/** Every run of `shortestPart` characters holds a gram that begins at a multiple of this. */
+const step = shortestPart - gram + 1
 
 /** A part of a secret in a text. */
 export interface Part {
@@ -10,21 +12,26 @@ export interface Part {
 }
 
 /**
- * Finds parts of secrets in texts: a hash table of every six characters of the secrets, searched at every sixth character of a text.
- * A text without secrets costs about 0.5 ns per character (a search with `includes` for each spelling: 15 times as much).
+ * Finds parts of secrets in texts: a hash table of every four characters of the secrets, searched at every ninth character of a text.
+ * A text without secrets costs about 0.5 ns per byte, and 1 ns per character of a string (a search with `includes` for each of the
+ * 15 spellings of a key: ten times as much).
  */
 export class PartIndex {
   /** All secrets, separated by a character that no header holds. */
   readonly #secrets: string
-  /** By hash: 1 + the place of the last six characters with that hash; 0: none. */
+  /** By hash: 1 + the place of the last gram with that hash; 0: none. */
   readonly #slots: Int32Array
   /** By place: 1 + the place of the ones before with the same hash; 0: none. */
   readonly #earlier: Int32Array
   readonly #shift: number
+  /** All secrets as bytes; undefined where they are not all ASCII. */
+  readonly #bytes: Uint8Array | undefined
 
   constructor(secrets: Iterable<string>) {
     this.#secrets = [...new Set(secrets)].filter(({ length }) => length >= shortestPart).join('\n')
     const { length } = this.#secrets
+    const bytes = new TextEncoder().encode(this.#secrets)
+    if (bytes.length === length) this.#bytes = bytes
     const bits = Math.max(8, 35 - Math.clz32(length))
     this.#shift = 32 - bits
     this.#slots = new Int32Array(2 ** bits)
@@ -38,13 +45,34 @@ export class PartIndex {
 
   /** The first part at or after `from`. */
   find(text: string, from = 0): Part | undefined {
-    for (let at = from; at + gram <= text.length; at += gram) {
+    for (let at = from; at + gram <= text.length; at += step) {
       const last = this.#slots[hash(text, at) >>> this.#shift] as number
       if (last === 0) continue
       const part = this.#longestAt(text, at, from, last)
       if (part !== undefined) return part
     }
     return undefined
+  }
+
+  /** Whether there may be a part in UTF-8 text. Never false where there is one. */
+  mayBeIn(bytes: Uint8Array): boolean {
+    const own = this.#bytes
+    if (own === undefined) return true
+    const slots = this.#slots
+    const shift = this.#shift
+    for (let at = 0; at + gram <= bytes.length; at += step) {
+      const four = fourOf(bytes[at] as number, bytes[at + 1] as number, bytes[at + 2] as number, bytes[at + 3] as number)
+      let place = (slots[Math.imul(four, factor) >>> shift] as number) - 1
+      for (; place >= 0; place = (this.#earlier[place] as number) - 1)
+        if (
+          own[place] === bytes[at] &&
+          own[place + 1] === bytes[at + 1] &&
+          own[place + 2] === bytes[at + 2] &&
+          own[place + 3] === bytes[at + 3]
+        )
+          return true
+    }
+    return false
   }
 
   #longestAt(text: string, at: number, from: number, last: number): Part | undefined {
@@ -69,12 +97,13 @@ export class PartIndex {
   }
 }
 
-/** Of four of the six characters: the rest is compared where the hash is known. */
+const factor = 0x9e3779b1
+
+const fourOf = (first: number, second: number, third: number, fourth: number): number =>
+  first | (second << 8) | (third << 16) | (fourth << 24)
+
 const hash = (text: string, at: number): number =>
   Math.imul(
-    text.charCodeAt(at) |
-      (text.charCodeAt(at + 1) << 8) |
-      (text.charCodeAt(at + 3) << 16) |
-      (text.charCodeAt(at + 5) << 24),
-    0x9e3779b1,
+    fourOf(text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2), text.charCodeAt(at + 3)),
+    factor,
   )
