@@ -17,7 +17,9 @@ interface Server extends Running {
 }
 
 async function start(env: Record<string, string> = {}): Promise<Server> {
-  return ready(modelgate(['start'], env))
+  const server = await ready(modelgate(['start'], env))
+  // A token that was set is not printed.
+  return { ...server, token: env.MODELGATE_TOKEN ?? server.token }
 }
 
 async function ready(server: Running): Promise<Server> {
@@ -174,12 +176,17 @@ describe.skipIf(!hasShell)('the curl lines', () => {
     ['a token that a shell would read', { MODELGATE_TOKEN: `it's "$HOME" \`x\` \\ !` }],
   ])('work when pasted, with %s', async (_name, env) => {
     const server = await start(env)
+    const { MODELGATE_TOKEN: own } = { MODELGATE_TOKEN: undefined, ...env }
+    if (own !== undefined) expect(server.said()).not.toContain(own)
     const [chat = '', messages = '', content = '', responses = '', models = ''] = server
       .said()
       .split('\n')
       .filter((line) => line.startsWith('curl '))
     const paste = async (line: string): Promise<string> => {
-      const { stdout, stderr, status } = spawnSync('bash', ['-c', line], { encoding: 'utf8' })
+      const { stdout, stderr, status } = spawnSync('bash', ['-c', line], {
+        encoding: 'utf8',
+        env: { ...process.env, ...env },
+      })
       expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
       return stdout
     }

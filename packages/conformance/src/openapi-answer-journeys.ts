@@ -3,6 +3,8 @@ import type { Codec } from '../../core/src/formats/codec.ts'
 import type { Format, JsonObject } from '../../core/src/formats/ir.ts'
 import type { Lane } from '../../core/src/lanes/lane.ts'
 import { translateLane } from '../../core/src/lanes/translate.ts'
+import { redactorOf } from '../../core/src/redaction/redactor.ts'
+import { openai } from '../../core/src/upstreams/openai.ts'
 import { isObject, type Json, objectOf } from './json.ts'
 import { streamed } from './openapi-answer-streams.ts'
 import type { Carried } from './openapi-judge.ts'
@@ -58,6 +60,7 @@ function laneOf(upstream: Codec, client: Codec, stream: boolean): Lane {
     maxEventChars: 1_000_000,
     maxDepth: 1000,
     clean: (error) => error,
+    redactor: redactorOf(openai()),
     tellLosses: false,
   })
 }

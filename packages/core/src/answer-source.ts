@@ -1,4 +1,5 @@
 import { GatewayError } from './errors.ts'
+import type { Lane } from './lanes/lane.ts'
 import type { TransportResponse } from './transport.ts'
 
 /** All at once, as a stream. */
@@ -39,11 +40,18 @@ export function lengthOf(response: TransportResponse): number | undefined {
 }
 
 /** The body once its first bytes are there: until then a failure can still become a status. */
-export async function begunBody(response: TransportResponse): Promise<AsyncIterable<Uint8Array>> {
+export async function begunBody(
+  response: TransportResponse,
+  passes: NonNullable<Lane['passes']>,
+): Promise<AsyncIterable<Uint8Array>> {
   const type = contentTypeOf(response)
   if (type.includes('html')) {
     response.discard()
     throw new GatewayError('upstream_bad_response', 'The upstream answered with a web page.')
+  }
+  if (passes === 'media' && /^text\/|[/+]xml/.test(type)) {
+    response.discard()
+    throw new GatewayError('upstream_bad_response', 'The upstream answered with text where sound was asked for.')
   }
   const source = response.stream()[Symbol.asyncIterator]()
   let first: IteratorResult<Uint8Array> | undefined = await source.next()

@@ -6,7 +6,7 @@ import { GatewayError } from './errors.ts'
 import { put } from './formats/shared/strict.ts'
 import type { Ticket } from './health/health.ts'
 import type { Inbound } from './inbound.ts'
-import type { AnswerStream, WholeAnswer } from './lanes/lane.ts'
+import type { AnswerStream, Lane, WholeAnswer } from './lanes/lane.ts'
 import { fellSilent, noAnswer, tookTooLong } from './late.ts'
 import type { Attempt as AttemptEvent } from './plugin.ts'
 import { createPump, type Pump } from './pump.ts'
@@ -17,7 +17,7 @@ import type { ResolvedTarget } from './router.ts'
 import { createCanceller, type Signal, stopReason } from './signal.ts'
 import type { Prepared } from './targets.ts'
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts'
-import { readErrorUnder200, readUpstreamError, toClientError, unreachable } from './upstream-error.ts'
+import { readErrorUnder200, readUpstreamError, redactError, toClientError, unreachable } from './upstream-error.ts'
 
 /** What an attempt is made of. */
 export interface AttemptOptions {
@@ -140,7 +140,8 @@ export class Attempt {
       this.#begun = true
       this.#heard()
       this.#doing = truncated
-      if (prepared.lane.passes === true && !isJson(response)) return await this.#passBytes(response)
+      const { passes } = prepared.lane
+      if (passes !== undefined && !isJson(response)) return await this.#passBytes(response, passes)
       const bytes = await response.bytes(limits.answerBytes, () => this.#heard())
       clearTimeout(this.#timer)
       this.#doing = asItIs
@@ -186,12 +187,18 @@ export class Attempt {
     this.#canceller.abort(reason)
   }
 
-  async #passBytes(response: TransportResponse): Promise<AttemptResult> {
-    const pump = createPump(await begunBody(response))
+  async #passBytes(response: TransportResponse, passes: NonNullable<Lane['passes']>): Promise<AttemptResult> {
+    const pump = createPump(await begunBody(response, passes))
     clearTimeout(this.#timer)
     this.#answered()
     const length = lengthOf(response)
-    return { kind: 'bytes', pump, headers: bodyHeaders(response, length), length, ...this.#handOn() }
+    return { kind: 'bytes', pump, headers: this.#redacted(bodyHeaders(response, length)), length, ...this.#handOn() }
+  }
+
+  /** Of the headers that pass with such an answer. */
+  #redacted(headers: Readonly<Record<string, string>>): Record<string, string> {
+    const { upstream } = this.#options.target
+    return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redact(value, upstream)]))
   }
 
   async #openStream(): Promise<AttemptResult> {
@@ -335,9 +342,11 @@ export class Attempt {
   }
 
   #failure(cause: unknown): AttemptFailure {
-    const { log, ticket } = this.#options
+    const { log, ticket, target } = this.#options
     this.#abort()
-    const error = this.#reason(cause)
+    const reason = this.#reason(cause)
+    // Whoever read the answer may have repeated what the upstream said.
+    const error = redactError(reason, target.upstream)
     log.error = error.info.kind
     // Of the cause itself: who stopped it, or the clock, has the word on the error, and knows nothing of it.
     if (wasResent(cause)) log.resent = true
@@ -346,7 +355,7 @@ export class Attempt {
     ticket.over(error, hints?.waitMs)
     // Our own patience is not begun anew with the same target; nor is what the upstream itself calls hopeless, nor what says
     // that there is no such endpoint.
-    const noMore = error === this.#expired || hints?.hopeless === true || hasNoEndpoint(log.status)
+    const noMore = reason === this.#expired || hints?.hopeless === true || hasNoEndpoint(log.status)
     const onward = onwardFrom(error)
     return { error, onward: noMore && onward === 'same' ? 'elsewhere' : onward }
   }

@@ -57,6 +57,8 @@ export interface MadeHeader {
  * as a key; while one call goes on with it, others may have another.
  */
 const allMade = new WeakMap<Upstream, Map<string, MadeHeader>>()
+/** How many different ones there have been, by upstream. */
+const counts = new WeakMap<Upstream, number>()
 /** Signatures are good for one call each: those of calls that are long over need not be remembered. */
 const mostMade = 64
 
@@ -68,13 +70,20 @@ function remember(upstream: Upstream, headers: Headers): void {
   }
   for (const name in headers) {
     const value = headers[name] as string
-    const header = known.get(value) ?? { name, value }
+    let header = known.get(value)
+    if (header === undefined) {
+      header = { name, value }
+      counts.set(upstream, timesMade(upstream) + 1)
+    }
     // To the end: what is used is kept.
     known.delete(value)
     known.set(value, header)
     if (known.size > mostMade) known.delete(known.keys().next().value as string)
   }
 }
+
+/** How many different headers have been made so far: as long as it is the same, so are `madeHeaders`. */
+export const timesMade = (upstream: Upstream): number => counts.get(upstream) ?? 0
 
 export const madeHeaders = (upstream: Upstream): Iterable<MadeHeader> => allMade.get(upstream)?.values() ?? []
 

@@ -58,6 +58,17 @@ describe('how long an upstream asks to wait', () => {
     [{ 'retry-after': 'soon' }, undefined],
     [{ 'retry-after': '' }, undefined],
     [{ 'retry-after': '-3' }, undefined],
+    [{ 'retry-after': '1e+300' }, undefined],
+    [{ 'retry-after': '1e3' }, undefined],
+    [{ 'retry-after': '0x10' }, undefined],
+    [{ 'retry-after': 'Infinity' }, undefined],
+    [{ 'retry-after': 'NaN' }, undefined],
+    [{ 'retry-after': '+7' }, undefined],
+    [{ 'retry-after': '9'.repeat(400) }, 86_400_000],
+    [{ 'retry-after': '100000' }, 86_400_000],
+    [{ 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' }, 86_400_000],
+    [{ 'retry-after-ms': '1e+300', 'retry-after': '7' }, 7000],
+    [{ 'retry-after-ms': '999999999999' }, 86_400_000],
     [{}, undefined],
   ])('%j', (headers, expected) => {
     expect(retryAfterMs({ header: (name) => headers[name] }, now)).toBe(expected)

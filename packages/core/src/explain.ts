@@ -14,6 +14,7 @@ import { askedPolicy, policyFor, refusal } from './loss-policy.ts'
 import { checkNamedModels } from './named-models.ts'
 import { dressed, untranslatable } from './prepare.ts'
 import { maskHeaders, redact } from './redact.ts'
+import { redactorOf } from './redaction/redactor.ts'
 import type { ResolvedTarget } from './router.ts'
 import type { Ledger } from './settle.ts'
 import type { Prepared, Shared } from './targets.ts'
@@ -128,7 +129,7 @@ async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: 
     const chosen = await chooseLane({ codec, request, target, limits: shared.limits, tellLosses: onLoss !== 'ignore' })
     const prepared = generation(chosen, target, stream)
     const { lane, url } = dressed(target, prepared, { inbound, ledger: ledgerOf(call) })
-    const body = JSON.parse(redact(textOf(lane.body), upstream)) as Json
+    const body = JSON.parse(redactorOf(upstream).json(textOf(lane.body))) as Json
     const { losses } = lane.report
     const refused = refusal(losses, onLoss)
     return {
@@ -137,7 +138,7 @@ async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: 
       format: lane.upstreamFormat,
       request: {
         method: 'POST' as const,
-        path: url.slice(upstream.baseURL.length),
+        path: redact(url.slice(upstream.baseURL.length), upstream),
         headers: maskHeaders(
           headersTo(upstream, undefined, stream, (name) => inbound.header(name)),
           upstream,

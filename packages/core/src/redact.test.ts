@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { authorized } from './call-headers.ts'
 import { createGateway } from './gateway.ts'
 import { redact } from './redact.ts'
+import { redactorOf } from './redaction/redactor.ts'
 import { openai } from './upstreams/openai.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
@@ -32,7 +33,76 @@ describe('what is taken out of a text', () => {
     ['no half of an escape with it', `{"m":"\\u00e9${key.slice(3)}\\n"}`, '{"m":"\\u00e9***\\n"}'],
     ['the address', 'at http://10.1.2.3:9000/v1 by 10.1.2.3:9000', 'at [upstream]/v1 by [upstream]'],
     ['a header of ours as a whole', 'from https://app.test/of-ours', 'from ***'],
+    [
+      'the URL-encoded in lower case',
+      `?key=${encodeURIComponent(key).replace(/%../g, (code) => code.toLowerCase())}&x`,
+      '?key=***&x',
+    ],
+    ['the URL-encoded twice', `?key=${encodeURIComponent(encodeURIComponent(key))}&x`, '?key=***&x'],
+    ['the hexadecimal', `0x${Buffer.from(key).toString('hex')} no`, '0x*** no'],
+    [
+      'the hexadecimal in capitals, cut',
+      `0x${Buffer.from(key).toString('hex').toUpperCase().slice(0, 20)}.. no`,
+      '0x***.. no',
+    ],
+    ['the host without its port', 'connect to 10.1.2.3 failed', 'connect to [upstream] failed'],
   ])('%s', (_, text, expected) => expect(redact(text, upstream)).toBe(expected))
+
+  it.each<[string, Partial<Upstream>, string, string]>([
+    [
+      'the password of a Basic login',
+      { headers: { authorization: `Basic ${base64('us:tIger-lily-7731')}` } },
+      'no tIger-lily-7731',
+      'no ***',
+    ],
+    [
+      'a short password of a Basic login',
+      { headers: { authorization: `Basic ${base64('us:Ti9')}` } },
+      'not Ti9!',
+      'not ***!',
+    ],
+    [
+      'a Basic login as it is sent',
+      { headers: { authorization: `Basic ${base64('us:Ti9aa8bb7')}` } },
+      base64('us:Ti9aa8bb7'),
+      '***',
+    ],
+    [
+      'a key behind another scheme',
+      { headers: { authorization: 'Api-Key k7Fq2' } },
+      "bad key 'k7Fq2'",
+      "bad key '***'",
+    ],
+    [
+      'a key of the query',
+      { query: '?api-version=2024-10-21&key=Qz5b-Lk0' },
+      'no Qz5b-Lk0 in 2024-10-21',
+      'no *** in 2024-10-21',
+    ],
+    ['a key of the path', { baseURL: 'https://up.test/t/x8Kd0-qW3z/v1' }, 'no x8Kd0-qW3z', 'no ***'],
+    [
+      'a long key of the path, cut and encoded',
+      { baseURL: 'https://up.test/x8Kd0qW3zLm5/v1' },
+      base64('x8Kd0qW3zLm5'),
+      '***',
+    ],
+    [
+      'a path of several words',
+      { baseURL: 'https://up.test/hidden-path/v1' },
+      'POST /hidden-path/v1/chat',
+      'POST [upstream]/chat',
+    ],
+    ['the login of an address', { baseURL: 'https://us:pA55-word@up.test/v1' }, 'for pA55-word', 'for ***'],
+  ])('%s', (_, given, text, expected) => {
+    expect(redact(text, { ...upstream, headers: {}, ...given })).toBe(expected)
+  })
+
+  it.each(['k7F', 'k7Fq', 'k7Fq2', 'k7Fq2x', 'k7Fq2xW'])('a short key as a whole word only: %s', (short) => {
+    const of = openai({ apiKey: short })
+    expect(redact(`key ${short}: "${short}",${short}.`, of)).toBe('key ***: "***",***.')
+    expect(redact(JSON.stringify({ m: `a\n${short}\tb` }), of)).toBe('{"m":"a\\n***\\tb"}')
+    for (const text of [`x${short}`, `${short}x`, `_${short}`, `${short}-1`]) expect(redact(text, of)).toBe(text)
+  })
 
   it.each(['', 'x', 'ab', 'abc:'])('base64 of it behind %j', (before) => {
     const text = redact(`basic ${base64(`${before}${key}`)} no`, upstream)
@@ -67,6 +137,15 @@ describe('what is taken out of a text', () => {
     for (let calls = 0; calls < 3; calls++) await authorized(hosted, call, never)
     expect(redact('ya29.token-1-of-many ya29.token-3-of-many', hosted)).toBe('*** ***')
   })
+
+  it('an access token in good answers, a signature in errors', async () => {
+    const signature = 'AWS4-HMAC-SHA256 Credential=AKIA1234567890/x, Signature=0123456789abcdef0123456789abcdef'
+    const made = { authorization: signature, 'x-amz-security-token': 'session-Qz5bLk0Vn3mHd8' }
+    const hosted: Upstream = { ...upstream, authorize: () => made }
+    await authorized(hosted, { method: 'POST', url: 'http://x.test', headers: {}, body: '{}' }, never)
+    expect(redactorOf(hosted).json('{"note":"session-Qz5bLk0Vn3mHd8"}')).toBe('{"note":"***"}')
+    expect(redact('got 0123456789abcdef0123 for AKIA1234567890', hosted)).toBe('got *** for ***')
+  })
 })
 
 it('an upstream hides nothing in its request id', async () => {
@@ -93,6 +172,7 @@ describe('what is left as it is', () => {
     ['other words', 'max_tokens: 10'],
     ['fewer characters of a credential', key.slice(0, 11)],
     ['a part of what is no credential', 'see https://app.test/'],
+    ['words, regions and versions of an address', 'us-central1 v1beta1 projects deployments 2024-10-01-preview'],
     ['escapes, where nothing is found', '{"a":"\\/ \\u0041 \\\\u0041 \\""}'],
   ])('%s', (_, text) => expect(redact(text, upstream)).toBe(text))
 })

@@ -10,6 +10,8 @@ import { addStreamHeaders, callHeaders, json } from './reply.ts'
 import { saidIn } from './said.ts'
 import { type Ledger, settle } from './settle.ts'
 import type { Answered, Prepared, TargetCall } from './targets.ts'
+import { redactError, redactInfo } from './upstream-error.ts'
+import type { Upstream } from './upstreams/upstream.ts'
 
 export interface AnswerCall extends TargetCall {
   /** Called when a streamed answer is over. */
@@ -19,7 +21,10 @@ export interface AnswerCall extends TargetCall {
 }
 
 /** A good answer on its way to the client. The books are closed once it is over. */
-export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket, log }: Answered<Prepared>): Reply {
+export function sendAnswer(
+  call: AnswerCall,
+  { prepared, policy, result, ticket, log, target: { upstream } }: Answered<Prepared>,
+): Reply {
   // What closures below hold is held as long as a stream runs: the call itself, and with it the request, must not be.
   const { shared, ledger, release, signal, inbound } = call
   const { lane } = prepared
@@ -40,7 +45,8 @@ export function sendAnswer(call: AnswerCall, { prepared, policy, result, ticket,
     return { status: 200, headers, body }
   }
   const { abort } = result
-  const finish = ({ outcome, error }: RelayEnd): void => {
+  const finish = ({ outcome, error: cause }: RelayEnd): void => {
+    const error = redacted(cause, upstream)
     release()
     if (outcome !== 'finished') abort()
     const why = outcome === 'finished' ? undefined : brokenBy(error)
@@ -88,6 +94,12 @@ function saidBy({ counted, format }: Ledger, body: string | Uint8Array): number 
   } catch {
     return 0
   }
+}
+
+/** The error of a stream, as plugins may see it. */
+function redacted(error: unknown, upstream: Upstream): unknown {
+  if (error instanceof GatewayError) return redactError(error, upstream)
+  return error === undefined || error instanceof Error ? error : redactInfo(error as ErrorInfo, upstream)
 }
 
 /** What a target is blamed for: its stream's own error or ours about it; a client's leaving is nobody's fault. */

@@ -1,14 +1,17 @@
-import { GatewayError, type RetryHints, statusOf } from './errors.ts'
+import { type ErrorDetails, GatewayError, type RetryHints, statusOf } from './errors.ts'
 import type { UpstreamWireCodec } from './formats/codec.ts'
 import type { ErrorInfo, ErrorKind, Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
-import { redact } from './redact.ts'
+import { put } from './formats/shared/strict.ts'
+import { redactorOf } from './redaction/redactor.ts'
 import type { TransportResponse } from './transport.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
 const messageChars = 2000
 const errorBodyBytes = 256 * 1024
 const errorBodyMs = 5000
+/** A day: what an upstream asks for beyond that is no wait but a fault. */
+const longestWaitMs = 24 * 60 * 60 * 1000
 
 /** An upstream's refusal, in terms that are true for the client: our own configuration's faults are never its own. */
 export async function readUpstreamError(
@@ -49,7 +52,7 @@ export function toClientError(
   { hints, cause }: { hints?: RetryHints; cause?: unknown } = {},
 ): GatewayError {
   // Some formats say in the body how long to wait, also under a good status.
-  const waitMs = hints?.waitMs ?? (info.retryAfter === undefined ? undefined : info.retryAfter * 1000)
+  const waitMs = hints?.waitMs ?? (info.retryAfter === undefined ? undefined : boundedWait(info.retryAfter * 1000))
   const more = {
     hints: { ...hints, status, ...(waitMs === undefined ? {} : { waitMs }) },
     ...(cause === undefined ? {} : { cause }),
@@ -64,26 +67,53 @@ export function toClientError(
       "The upstream refused the gateway's own credentials; this is not about your token.",
       more,
     )
-  const { kind, message, status: _, raw, param, code, ...details } = info
-  const safeRaw = raw === undefined ? undefined : withoutSecrets(raw, upstream)
-  return new GatewayError(kind, redact(message, upstream).slice(0, messageChars), {
+  const { kind, message, status: _, ...details } = redactInfo(info, upstream)
+  return new GatewayError(kind, message.slice(0, messageChars), {
     ...details,
-    ...(param === undefined ? {} : { param: redact(param, upstream) }),
-    ...(code === undefined ? {} : { code: redact(code, upstream) }),
     status: statusOf[kind],
-    ...(safeRaw === undefined ? {} : { raw: safeRaw }),
     ...(waitMs === undefined ? {} : { retryAfter: Math.ceil(waitMs / 1000) }),
     ...more,
   })
 }
 
-/** Undefined for what is no JSON without them, or nests too deep to be written. */
-function withoutSecrets({ format, value }: NonNullable<ErrorInfo['raw']>, upstream: Upstream): ErrorInfo['raw'] {
+/** An error without the upstream's secrets and address. The same object if there is none of them in it. */
+export function redactInfo(info: ErrorInfo, upstream: Upstream): ErrorInfo {
+  const redactor = redactorOf(upstream)
+  const { message, param, code, raw, ...rest } = info
+  const clean: ErrorInfo = { ...rest, message: redactor.text(message) }
+  if (param !== undefined) clean.param = redactor.text(param)
+  if (code !== undefined) clean.code = redactor.text(code)
+  let same = clean.message === message && clean.param === param && clean.code === code
+  if (raw !== undefined) {
+    const written = jsonOf(raw.value)
+    const told = written === undefined ? undefined : redactor.json(written, 'error')
+    same &&= told === written && told !== undefined
+    if (told !== undefined) clean.raw = { format: raw.format, value: JSON.parse(told) as JsonObject }
+  }
+  return same ? info : clean
+}
+
+/** Undefined for what nests too deep to be written. */
+function jsonOf(value: JsonObject): string | undefined {
   try {
-    return { format, value: JSON.parse(redact(JSON.stringify(value), upstream)) as JsonObject }
+    return JSON.stringify(value)
   } catch {
     return undefined
   }
+}
+
+/** The same for an error that was thrown while an upstream's answer was read. */
+export function redactError(error: GatewayError, upstream: Upstream): GatewayError {
+  const info = redactInfo(error.info, upstream)
+  if (info === error.info) return error
+  const { kind, message, ...details } = info
+  const { cause, headers, hints, allowance } = error
+  const more: { -readonly [K in keyof ErrorDetails]: ErrorDetails[K] } = { ...details }
+  put(more, 'cause', cause)
+  put(more, 'headers', headers)
+  put(more, 'hints', hints)
+  put(more, 'allowance', allowance)
+  return new GatewayError(kind, message, more)
 }
 
 /** A 403 may say that the request is against the rules, or that nothing is paid for: then our credentials are good. */
@@ -128,23 +158,29 @@ function parseLoose(text: string): Json {
   }
 }
 
-/** Milliseconds that an answer's headers ask to wait: exactly, in seconds, or until a date. Undefined for anything else. */
+/**
+ * Milliseconds that an answer's headers ask to wait: exactly, in seconds, or until a date; at most a day. Undefined for anything that
+ * RFC 9110 does not know as a number of seconds or a date.
+ */
 export function retryAfterMs(
   response: Pick<TransportResponse, 'header'>,
   now: number = Date.now(),
 ): number | undefined {
   const exact = numberIn(response.header('retry-after-ms'))
-  if (exact !== undefined) return exact
+  if (exact !== undefined) return boundedWait(exact)
   const given = response.header('retry-after')
   const seconds = numberIn(given)
-  if (seconds !== undefined) return seconds * 1000
+  if (seconds !== undefined) return boundedWait(seconds * 1000)
   // Dates begin with a day's name; what else `Date.parse` takes for one, like "-5", is none.
   const date = given !== undefined && /^[a-z]{3}/i.test(given) ? Date.parse(given) : Number.NaN
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+  return boundedWait(date - now)
 }
 
+const boundedWait = (waitMs: number): number | undefined =>
+  Number.isNaN(waitMs) ? undefined : Math.min(Math.max(0, waitMs), longestWaitMs)
+
+/** Digits only, with a fraction at most: `Number` would take exponents, signs and hexadecimal digits, too. */
 function numberIn(header: string | undefined): number | undefined {
-  if (header === undefined || header.trim() === '') return undefined
-  const number = Number(header)
-  return Number.isFinite(number) && number >= 0 ? number : undefined
+  const digits = header?.trim() ?? ''
+  return /^\d+(?:\.\d+)?$/.test(digits) ? Number(digits) : undefined
 }

@@ -41,7 +41,7 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
       first = false
       session.begun()
     }
-    if (!session.markers.some((marker) => data.includes(marker))) return data
+    if (session.passesUnread(data)) return data
     const text = data.toString()
     const told = session.readUpstream(text)
     return told === text ? data : told

@@ -13,8 +13,8 @@ export interface Access {
   readonly auth: Authenticate | 'none'
   /** What clients may send as their API key; undefined: there is none but issued ones and those that `auth` knows. */
   readonly token: string | undefined
-  /** Nobody set one: it changes with every start. */
-  readonly tokenIsMade: boolean
+  /** Where `token` is from. `run`: made for this run. Only such a token is printed: logs keep what a server prints. */
+  readonly tokenFrom: 'run' | 'environment' | 'configuration'
   readonly notes: readonly string[]
 }
 
@@ -32,7 +32,7 @@ export function accessOf(config: ModelgateConfig, places: Places, { env }: World
     return {
       auth,
       token: undefined,
-      tokenIsMade: false,
+      tokenFrom: 'configuration',
       notes: [`auth is 'none': who reaches this server is let in${idle}`],
     }
   }
@@ -47,7 +47,7 @@ export function accessOf(config: ModelgateConfig, places: Places, { env }: World
   return {
     auth: only !== undefined && all.length === 1 ? only : anyOf(all),
     token,
-    tokenIsMade: token !== undefined && set === undefined,
+    tokenFrom: env.MODELGATE_TOKEN ? 'environment' : config.token ? 'configuration' : 'run',
     notes: [],
   }
 }
@@ -58,11 +58,15 @@ export const isKept = ({ data, redis, tokens }: Places): boolean =>
 
 export const makeToken = (): string => `mg-${randomBytes(24).toString('base64url')}`
 
-/** The command that issues a token for this server; undefined where issued tokens are not kept. */
+/**
+ * The command that issues a token for this server; undefined where issued tokens are not kept. An address of Redis is named by its
+ * variable, as it may hold a password.
+ */
 export function issueCommand(places: Places, { env, command }: World, flags: Flags): string | undefined {
   if (!isKept(places)) return undefined
-  const variable = ['MODELGATE_DATA', 'MODELGATE_REDIS'].find((name) => env[name])
-  const before = variable === undefined ? '' : `${variable}=${quoted(env[variable] ?? '')} `
-  const behind = variable === undefined && flags.config !== undefined ? ` --config ${quoted(flags.config)}` : ''
-  return `${before}${command} tokens issue --name laptop${behind}`
+  const { MODELGATE_DATA: data, MODELGATE_REDIS: redis } = env
+  const issue = `${command} tokens issue --name laptop`
+  if (data) return `MODELGATE_DATA=${quoted(data)} ${issue}`
+  if (redis) return `${issue}  (with MODELGATE_REDIS set as for this server)`
+  return flags.config === undefined ? issue : `${issue} --config ${quoted(flags.config)}`
 }

@@ -146,15 +146,15 @@ describe('upstreams', () => {
 describe('who is let in', () => {
   it('a token made for this run, if nobody says anything', async () => {
     const settings = await read()
-    expect(settings).toMatchObject({ token: expect.stringMatching(/^mg-.{32}$/), tokenIsMade: true })
+    expect(settings).toMatchObject({ token: expect.stringMatching(/^mg-.{32}$/), tokenFrom: 'run' })
     expect(await letsIn(settings, settings.token ?? '')).toBe(true)
     expect(await letsIn(settings, 'other')).toBe(false)
   })
 
   it('the token of the environment before that of the file', async () => {
     const files = config(`token: 'filed', ${upstreams}`)
-    expect(await read(files)).toMatchObject({ token: 'filed', tokenIsMade: false })
-    expect(await read(files, { MODELGATE_TOKEN: 'set' })).toMatchObject({ token: 'set', tokenIsMade: false })
+    expect(await read(files)).toMatchObject({ token: 'filed', tokenFrom: 'configuration' })
+    expect(await read(files, { MODELGATE_TOKEN: 'set' })).toMatchObject({ token: 'set', tokenFrom: 'environment' })
   })
 
   it('issued ones, where they are kept, and no made one then', async () => {

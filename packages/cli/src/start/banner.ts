@@ -38,9 +38,11 @@ export function banner(settings: Settings, port: number): string {
       : []),
     ...[...notes, ...ownCallers(gateway, port)].flatMap((note) => ['', `Note: ${note}.`]),
     '',
-    'Try it:',
+    settings.token !== undefined && settings.tokenFrom === 'environment'
+      ? 'Try it, where MODELGATE_TOKEN is set:'
+      : 'Try it:',
     '',
-    ...(token === 'variable' ? ['TOKEN=mg-…'] : []),
+    ...(token !== 'none' && 'variable' in token && token.variable === 'TOKEN' ? ['TOKEN=mg-…'] : []),
     ...curlLines(root, token, talkable(gateway)),
     '',
   ].join('\n')
@@ -58,11 +60,17 @@ const ownCallers = ({ upstreams }: Settings['gateway'], port: number): string[] 
         `the upstream ${name} is this server itself (${baseURL}): its calls would go round in circles`,
     )
 
-const curlToken = ({ token, gateway }: Settings): CurlToken =>
-  token !== undefined ? { token } : gateway.auth === 'none' ? 'none' : 'variable'
+function curlToken({ token, tokenFrom, gateway }: Settings): CurlToken {
+  if (token === undefined) return gateway.auth === 'none' ? 'none' : { variable: 'TOKEN' }
+  if (tokenFrom === 'run') return { token }
+  return { variable: tokenFrom === 'environment' ? 'MODELGATE_TOKEN' : 'TOKEN' }
+}
 
-function tokenText({ token, tokenIsMade, issueCommand, gateway }: Settings): string {
-  if (token !== undefined) return tokenIsMade ? `${token}  (made for this run; set MODELGATE_TOKEN to keep one)` : token
+function tokenText({ token, tokenFrom, issueCommand, gateway }: Settings): string {
+  if (token !== undefined) {
+    if (tokenFrom === 'run') return `${token}  (made for this run; set MODELGATE_TOKEN to keep one)`
+    return tokenFrom === 'environment' ? 'the value of MODELGATE_TOKEN' : "the configuration's token"
+  }
   if (gateway.auth === 'none') return 'none is asked for'
   return issueCommand === undefined ? 'whom auth of the configuration knows' : `issue one: ${issueCommand}`
 }

@@ -1,7 +1,7 @@
 import { quoted } from '../quoted.ts'
 
-/** What curl sends as the token: one, the shell's variable TOKEN, or none. */
-export type CurlToken = { readonly token: string } | 'variable' | 'none'
+/** What curl sends as the token: one, a variable of the shell, or none. */
+export type CurlToken = { readonly token: string } | { readonly variable: string } | 'none'
 
 /**
  * Calls that work when pasted into a shell, one for each format and the list of models.
@@ -12,7 +12,11 @@ export function curlLines(root: string, token: CurlToken, models: readonly strin
   const json = `-H 'content-type: application/json'`
   /** @param header what stands before the token, with a blank behind */
   const withToken = (header: string): string =>
-    token === 'none' ? '' : token === 'variable' ? `-H "${header}$TOKEN" ` : `-H ${quoted(header + token.token)} `
+    token === 'none'
+      ? ''
+      : 'variable' in token
+        ? `-H "${header}$${token.variable}" `
+        : `-H ${quoted(header + token.token)} `
   const bearer = withToken('authorization: Bearer ')
   const words = 'Say hello in one sentence.'
   const hello = [{ role: 'user', content: words }]

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFakeProvider, listen } from '@modelgate/testing'
 import { afterEach, describe, expect, it } from 'vitest'
+import { issueCommand } from '../config/access.ts'
 import { readSettings } from '../config/settings.ts'
 import { main } from '../main.ts'
 import { createWorld, type TestWorld } from '../world.test-support.ts'
@@ -148,6 +149,40 @@ describe('the table at the start', () => {
     expect(said).toMatch(/^ {2}claude +api\.anthropic\.com +messages$/m)
     expect(said).toContain('TOKEN=mg-…\ncurl ')
     expect(said).not.toContain('sk-secret')
+  })
+
+  it.each([
+    [
+      'of the environment',
+      { token: undefined },
+      { MODELGATE_TOKEN: 'env-token-5d1f' },
+      'the value of MODELGATE_TOKEN',
+      '$MODELGATE_TOKEN"',
+    ],
+    ['of the file', { token: 'file-token-5d1f' }, {}, "the configuration's token", '$TOKEN"'],
+  ])('names the place of a token %s, and never prints it', async (_, rest, env, place, variable) => {
+    const world = createWorld(
+      { 'modelgate.config.json': config(await provider(), { a: 'one' }, rest) },
+      { KEY: 'key-5d1f', ...env },
+    )
+    await started(world)
+    expect(world.said()).toContain(`Token              ${place}\n`)
+    expect(world.said()).toContain(`-H "authorization: Bearer ${variable}`)
+    expect(world.said()).not.toContain('5d1f')
+  })
+
+  it('names where issued tokens are without the password of Redis', async () => {
+    const env = { MODELGATE_REDIS: 'redis://default:pw-5d1f@localhost:1/0', OPENAI_API_KEY: 'key-5d1f' }
+    const settings = await readSettings(createWorld({}, env), {}, 'nothing')
+    const text = banner(
+      { ...settings, issueCommand: issueCommand({ redis: env.MODELGATE_REDIS }, createWorld({}, env), {}) },
+      8787,
+    )
+    expect(text).toContain(
+      'issue one: npx modelgate tokens issue --name laptop  (with MODELGATE_REDIS set as for this server)',
+    )
+    expect(text).not.toContain('5d1f')
+    await settings.kept.close()
   })
 
   it('warns of an upstream that is the server itself', async () => {

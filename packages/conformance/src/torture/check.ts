@@ -62,7 +62,7 @@ export interface Profile extends Pick<GatewayConfig<string>, 'limits' | 'retry' 
   /** Model routes beside `chat-model`, `messages-model`, `gemini-model` and `responses-model`. */
   readonly models?: Readonly<Record<string, ModelRoute>>
   /** Upstreams beside `chat`, `messages`, `gemini` and `responses`. Default key: `upstreamKey` of gateways.ts. */
-  readonly upstreams?: Readonly<Record<string, { format: Format; baseURL: string; apiKey?: string }>>
+  readonly upstreams?: Readonly<Record<string, { format: Format | 'cohere'; baseURL: string; apiKey?: string }>>
   readonly explain?: boolean
   /** Upstreams are called by `globalThis.fetch` instead of the adapter's transport. */
   readonly fetch?: 'global'

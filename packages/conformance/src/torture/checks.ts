@@ -7,6 +7,7 @@ import { inputChecks } from './input/checks.ts'
 import { lifeChecks } from './life/checks.ts'
 import { modelChecks } from './models/checks.ts'
 import { responseSplittingChecks } from './response-splitting/checks.ts'
+import { redactionChecks } from './redaction/checks.ts'
 import { retryChecks } from './retries/checks.ts'
 import { secretChecks } from './secrets/checks.ts'
 import { streamChecks } from './streams/checks.ts'
@@ -24,4 +25,5 @@ export const checks: readonly Check[] = [
   ...responseSplittingChecks,
   ...clientChecks,
   ...modelChecks,
+  ...redactionChecks,
 ].sort((a, b) => a.row - b.row)

@@ -2,7 +2,7 @@
 // and asks it things by messages.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createGateway, type Gateway, type GatewayConfig, GatewayError, type Plugin } from '@modelgate/core'
+import { cohere, createGateway, type Gateway, type GatewayConfig, GatewayError, type Plugin } from '@modelgate/core'
 import { drain } from '@modelgate/node'
 import { otel } from '@modelgate/otel'
 import { createTokens, fileLedger, folderStorage, redisStorage, type Tokens } from '@modelgate/tokens'
@@ -93,7 +93,7 @@ function configOf({
       ...Object.fromEntries(
         Object.entries(upstreams).map(([name, { format, baseURL, apiKey = upstreamKey }]) => [
           name,
-          upstreamOf(format, baseURL, apiKey),
+          format === 'cohere' ? cohere({ baseURL, apiKey }) : upstreamOf(format, baseURL, apiKey),
         ]),
       ),
     },

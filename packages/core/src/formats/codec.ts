@@ -179,8 +179,6 @@ export interface StreamTap {
   readonly ended: boolean
   /** The stream's own error event, where one came. */
   readonly error: ErrorInfo | undefined
-  /** The member of an event that an answer stands in where it is told as a whole: an error in that is the stream's own. */
-  readonly answerIn?: string
   /** The members whose texts or numbers may differ without the tap seeing a difference. Absent: it sees each event. */
   readonly varying?: ReadonlySet<string>
   /** Whether events that differ from the last one pushed in nothing but those members need not be pushed: they tell nothing new. */

@@ -125,7 +125,7 @@ function count(text: string, char: string, most: number): number {
 }
 
 /** Index after the closing quote of the string that opens at `open`; the text's end if it never closes. */
-function stringEnd(text: string, open: number): number {
+export function stringEnd(text: string, open: number): number {
   for (let at = open + 1; ; ) {
     const close = text.indexOf('"', at)
     if (close < 0) return text.length

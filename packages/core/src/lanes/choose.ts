@@ -3,7 +3,7 @@ import type { TargetTraits, WireCodec } from '../formats/codec.ts'
 import type { UpstreamFormat } from '../formats/ir.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
 import { lazily } from '../lazily.ts'
-import { redact } from '../redact.ts'
+import { redactorOf } from '../redaction/redactor.ts'
 import type { ResolvedTarget } from '../router.ts'
 import { formatsFor, speaks } from '../upstreams/formats-for.ts'
 import type { MediaFetching } from './inline-media.ts'
@@ -49,7 +49,7 @@ export const mayNameMedia = ({ text }: RequestBody): boolean => /https?:/i.test(
 
 // By themselves: what a stream's lane refers to must not hold the request.
 function onTheWire({ codec, request, target: { upstream }, limits }: LaneChoice, traits: TargetTraits): Lane {
-  return wireLane(codec, request, traits, limits.answerBytes, (text) => redact(text, upstream))
+  return wireLane(codec, request, traits, limits.answerBytes, redactorOf(upstream))
 }
 
 function translated(choice: LaneChoice, formats: readonly UpstreamFormat[]): Lane | Promise<Lane> {

@@ -14,8 +14,11 @@ export interface Lane {
   /** Turns a whole answer into the client's. Throws GatewayError `upstream_bad_response` if it is none. */
   answer(bytes: Uint8Array): WholeAnswer
   openStream(): AnswerStream
-  /** An answer that is neither JSON nor events may come: it passes as it comes, under the upstream's content type. */
-  readonly passes?: boolean
+  /**
+   * An answer that is neither JSON nor events may come: it passes as it comes, under the upstream's content type. `media`: text in
+   * its place is no answer, but an upstream's words about a failure.
+   */
+  readonly passes?: 'any' | 'media'
   /**
    * A whole answer as the events that a streaming client waits for, from upstreams that do not stream it. Throws as `answer`
    * does. Absent: a whole answer to a streaming call is an error.

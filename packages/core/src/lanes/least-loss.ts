@@ -3,6 +3,7 @@ import type { Codec, UpstreamCodec } from '../formats/codec.ts'
 import type { UpstreamFormat } from '../formats/ir.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
+import { redactorOf } from '../redaction/redactor.ts'
 import { toClientError } from '../upstream-error.ts'
 import { type LaneChoice, mayNameMedia } from './choose.ts'
 import type { Edit } from './inline-media.ts'
@@ -75,6 +76,7 @@ function translate(
     maxEventChars: limits.answerBytes,
     maxDepth: 1000,
     clean: (error) => toClientError(error, error.status, place).info,
+    redactor: redactorOf(place),
     tellLosses,
     edit,
     ...(kept === undefined ? {} : { kept }),

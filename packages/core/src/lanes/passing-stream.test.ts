@@ -7,10 +7,13 @@ import type { Format } from '../formats/ir.ts'
 import { messagesCodec } from '../formats/messages/index.ts'
 import { responsesCodec } from '../formats/responses/index.ts'
 import { isStream, readRecorded } from '../formats/shared/recorded.test-support.ts'
+import { redactorOf } from '../redaction/redactor.ts'
 import { encodeAllSse } from '../sse/encode.ts'
+import { openai } from '../upstreams/openai.ts'
 import { passingStream } from './passing-stream.ts'
 
 const codecs = { chat: chatCodec, messages: messagesCodec, gemini: geminiCodec, responses: responsesCodec }
+const redactor = redactorOf(openai({ apiKey: 'sk-secret-7f3a91c4' }))
 const erase = ',"usage":null'
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const textOf = (parts: readonly Uint8Array[]): string => Buffer.concat(parts).toString()
@@ -115,7 +118,7 @@ function open({ format, edited, seen }: Way) {
   const stream = passingStream({
     tap: counting,
     maxEventChars: 1_000_000,
-    redact: (text) => text.replaceAll('sk-secret', '***'),
+    redactor,
     says: codec.says,
     erase: erased ? erase : undefined,
   })
@@ -163,11 +166,11 @@ const split = (all: Uint8Array, sizes: readonly number[]): Uint8Array[] => {
 
 const inserted = [
   ': comment\n\n',
-  'data: {"error":{"message":"busy sk-secret","code":503}}\n\n',
-  'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"sk-secret"}}\n\n',
+  'data: {"error":{"message":"busy sk-secret-7f3a91c4","code":503}}\n\n',
+  'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"sk-secret-7f3a91c4"}}\n\n',
   'data: {"half":\n\n',
   'data: [DONE]\n\n',
-  '{\n "error": {"message": "busy sk-secret"}\n}\n\n',
+  '{\n "error": {"message": "busy sk-secret-7f3a91c4"}\n}\n\n',
   'id: 7\n\n',
   'data: {"a":1}\ndata: {"b":2}\n\n',
   '\n',
@@ -181,7 +184,7 @@ const within = [
   '\r',
   '\n',
   '    ',
-  '"error":{"message":"sk-secret"},',
+  '"error":{"message":"sk-secret-7f3a91c4"},',
   '"finish_reason":"stop",',
   ',"usage":{"prompt_tokens":4,"completion_tokens":5,"total_tokens":9}',
   erase,
@@ -263,31 +266,31 @@ describe('a stream that passes', () => {
   })
 
   it.each([
-    ['a comment', ': sk-secret\n\n'],
-    ['a comment in an event', ': sk-secret\ndata: {"a":1}\n\n'],
+    ['a comment', ': sk-secret-7f3a91c4\n\n'],
+    ['a comment in an event', ': sk-secret-7f3a91c4\ndata: {"a":1}\n\n'],
     [
       'an error that shares its event with the mark of the end',
-      'data: {"error":{"message":"sk-secret"}}\ndata: [DONE]\n\n',
+      'data: {"error":{"message":"sk-secret-7f3a91c4"}}\ndata: [DONE]\n\n',
     ],
-    ['an error that shares its event', 'data: {"a":1}\ndata: {"error":{"message":"sk-secret"}}\n\n'],
+    ['an error that shares its event', 'data: {"a":1}\ndata: {"error":{"message":"sk-secret-7f3a91c4"}}\n\n'],
     [
       'an error that shares its event, with returns',
-      'data: {"error":{"message":"sk-secret"}}\r\ndata: {"a":1}\r\n\r\n',
+      'data: {"error":{"message":"sk-secret-7f3a91c4"}}\r\ndata: {"a":1}\r\n\r\n',
     ],
-    ["an event's name", 'event: sk-secret\ndata: {"a":1}\n\n'],
+    ["an event's name", 'event: sk-secret-7f3a91c4\ndata: {"a":1}\n\n'],
     [
       'an error under a name that is none',
-      'event: failure\ndata: {"type":"error","error":{"message":"sk-secret"}}\n\n',
+      'event: failure\ndata: {"type":"error","error":{"message":"sk-secret-7f3a91c4"}}\n\n',
     ],
     [
       'an error spliced into another event',
-      'event: message_delta\ndata: {"type":"message_delta","delta":{"text":"Hdata: {"error":{"message":"sk-secret"}}\n\n',
+      'event: message_delta\ndata: {"type":"message_delta","delta":{"text":"Hdata: {"error":{"message":"sk-secret-7f3a91c4"}}\n\n',
     ],
-    ['an error whose name is written otherwise', 'data: {"\\u0065rror":{"message":"sk-secret"}}\n\n'],
-    ['more than one error', 'data: {"errors" : [{"message":"sk-secret"}]}\n\n'],
-    ['an error of no name', 'data: {"type":"error","message":"sk-secret"}\n\n'],
-    ["an event's number", 'id: sk-secret\ndata: {"a":1}\n\n'],
-    ['a field that is none', 'error: sk-secret\n\n'],
+    ['an error whose name is written otherwise', 'data: {"\\u0065rror":{"message":"sk-secret-7f3a91c4"}}\n\n'],
+    ['more than one error', 'data: {"errors" : [{"message":"sk-secret-7f3a91c4"}]}\n\n'],
+    ['an error of no name', 'data: {"type":"error","message":"sk-secret-7f3a91c4"}\n\n'],
+    ["an event's number", 'id: sk-secret-7f3a91c4\ndata: {"a":1}\n\n'],
+    ['a field that is none', 'error: sk-secret-7f3a91c4\n\n'],
   ])('holds no secret of the upstream beside its words: %s', (_, odd) => {
     for (const format of Object.keys(made) as Format[])
       for (const at of [3, 6, made[format].length]) {
@@ -295,14 +298,16 @@ describe('a stream that passes', () => {
         // Twice: what was passed once is not looked at again.
         const all = bytes([...events.slice(0, at), odd, odd, ...events.slice(at)].join(''))
         for (const size of [1, 50, 100_000])
-          expect(outcome({ format, edited: false, seen: false }, split(all, [size])).text).not.toContain('sk-secret')
+          expect(outcome({ format, edited: false, seen: false }, split(all, [size])).text).not.toContain(
+            'sk-secret-7f3a91c4',
+          )
       }
   })
 
   it('holds no secret in an answer that is told whole, and failed', () => {
-    const odd = encodeAllSse([tell('response.queued', { response: { error: { message: 'sk-secret' } } })])
+    const odd = encodeAllSse([tell('response.queued', { response: { error: { message: 'sk-secret-7f3a91c4' } } })])
     expect(outcome({ format: 'responses', edited: false, seen: false }, [bytes(odd)]).text).toBe(
-      odd.replace('sk-secret', '***'),
+      odd.replace('sk-secret-7f3a91c4', '***'),
     )
   })
 
@@ -312,21 +317,41 @@ describe('a stream that passes', () => {
         tell('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'a' }, error: { text } }),
       ])
     const begin = encodeAllSse(made.messages.slice(0, 6))
-    const all = bytes(begin + of('fine') + of('fine') + of('sk-secret'))
+    const all = bytes(begin + of('fine') + of('fine') + of('sk-secret-7f3a91c4'))
     const { text } = outcome({ format: 'messages', edited: false, seen: false }, [all])
-    expect(text).toMatch(/fine(?!.*sk-secret)/s)
+    expect(text).toMatch(/fine(?!.*sk-secret-7f3a91c4)/s)
   })
 
   it.each([
     ['responses', tell('response.completed', { response: { error: null, tools: [{ error: { type: 'string' } }] } })],
-    ['responses', tell('response.output_item.done', { item: { type: 'mcp_call', error: 'no file sk-secret' } })],
     ['gemini', { data: '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"error":"x"}}}]}}]}' }],
-    ['chat', said({ tool_calls: [{ error: 'sk-secret' }] })],
   ] as const)('comes out as it was where an error is a word of the answer: %s %j', (format, event) => {
-    const marked = encodeAllSse([{ ...event, data: event.data.replace(/\}$/, ',"note":"sk-secret"}') }])
+    const marked = encodeAllSse([{ ...event, data: event.data.replace(/\}$/, ',"text":"sk-secret-7f3a91c4"}') }])
     const all = encodeAllSse(made[format].slice(0, 5)) + marked
     for (const size of [1, 100_000])
       expect(outcome({ format, edited: false, seen: false }, split(bytes(all), [size])).text).toBe(all)
+  })
+
+  it.each([
+    [
+      'responses',
+      tell('response.output_item.done', { item: { type: 'mcp_call', error: 'no file sk-secret-7f3a91c4' } }),
+    ],
+    ['responses', tell('response.mcp_list_tools.failed', { item_id: 'sk-secret-7f3a91c4' })],
+    ['gemini', { data: '{"candidates":[{"finishMessage":"sk-secret-7f3a91c4"}]}' }],
+    ['gemini', { data: '{"promptFeedback":{"blockReasonMessage":"sk-secret-7f3a91c4"}}' }],
+    ['chat', said({ tool_calls: [{ error: 'sk-secret-7f3a91c4' }] })],
+    ['chat', { data: '{"object":"error","message":"sk-secret-7f3a91c4","code":400}' }],
+    ['messages', tell('message_delta', { delta: {}, note: { deep: ['sk-secret-7f3a91c4'] } })],
+  ] as const)('holds no secret in what is no content, at any depth: %s %j', (format, event) => {
+    const marked = encodeAllSse([
+      { ...event, data: event.data.replace(/\}$/, ',"text":"see https://api.openai.com"}') },
+    ])
+    const all = encodeAllSse(made[format].slice(0, 5)) + marked
+    for (const size of [1, 100_000])
+      expect(outcome({ format, edited: false, seen: false }, split(bytes(all), [size])).text).toBe(
+        all.replaceAll('sk-secret-7f3a91c4', '***'),
+      )
   })
 
   it.each([

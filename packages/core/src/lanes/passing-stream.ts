@@ -1,8 +1,8 @@
 import { concatBytes } from '../bytes.ts'
 import type { Says, SseEvent, StreamTap } from '../formats/codec.ts'
-import type { ErrorInfo, JsonObject } from '../formats/ir.ts'
-import { parseObject } from '../formats/shared/json-text.ts'
-import { isObject } from '../formats/shared/reader.ts'
+import type { ErrorInfo } from '../formats/ir.ts'
+import { mayHoldError } from '../redaction/answer-members.ts'
+import type { Redactor } from '../redaction/redactor.ts'
 import { createSaid, type Said } from '../said.ts'
 import { type Mould, type Moulding, mouldOf, runAlike } from '../sse/alike.ts'
 import { blockEnd, createBlockCutter, splitBlocks } from '../sse/blocks.ts'
@@ -13,8 +13,7 @@ import type { AnswerStream } from './lane.ts'
 export interface PassingOptions {
   readonly tap: StreamTap
   readonly maxEventChars: number
-  /** Takes the upstream's secrets out of a text that is no answer: an error event, a comment. */
-  redact(text: string): string
+  readonly redactor: Redactor
   readonly says?: Says | undefined
   /** See WireEdit. */
   readonly erase?: string | undefined
@@ -24,39 +23,17 @@ const encoder = new TextEncoder()
 /** One line of data, and the event's name if it has one. */
 const simpleEvent = /^(?:event: ?([a-z_.]*)\r?\n)?data:[^\r\n]*\r?\n\r?\n$/
 
-/** Without it, or a letter written as an escape, no member has such a name, nor is an event of that type: within a text its quotes are escaped. */
-const maybeError = /"errors?"|\\u00[4-7]/i
-
 /**
- * Whether an event tells of an error, or cannot be read: then it is no answer's words. A tool may have errors of its own, further in.
- *
- * @param answerIn see StreamTap
+ * Whether a block can hold nothing but an answer's words and what is known of them: in comments, other fields, further lines of data,
+ * under a name that is not what the data says of itself, and where an error is told of, anything may stand.
  */
-function tellsOfError(text: string, answerIn: string | undefined): boolean {
-  if (!maybeError.test(text)) return false
-  const data = parseObject(text.slice(text.indexOf('data:') + 'data:'.length))
-  if (data === undefined || data.type === 'error') return true
-  const answer = answerIn === undefined ? undefined : data[answerIn]
-  return hasError(data) || (isObject(answer) && hasError(answer))
-}
-
-function hasError(fields: JsonObject): boolean {
-  for (const key in fields) if (errorName.test(key) && fields[key]) return true
-  return false
-}
-const errorName = /^errors?$/i
-
-/**
- * Whether a block can hold nothing but an answer's words: in comments, other fields, further lines of data, under a name that
- * is not what the data says of itself, and where an error is told of, anything may stand.
- */
-function isPlain(text: string, answerIn: string | undefined): boolean {
+function isPlain(text: string): boolean {
   const simple = simpleEvent.exec(text)
   const name = simple?.[1]
   return (
     simple !== null &&
     (name === undefined || text.includes(`"type":"${name}"`) || text.includes(`"type": "${name}"`)) &&
-    !tellsOfError(text, answerIn)
+    !mayHoldError(text)
   )
 }
 /** Of whole blocks: no character straddles two of them. */
@@ -140,7 +117,7 @@ class PassingStream implements AnswerStream {
   }
 
   #redacted(events: readonly SseEvent[]): Uint8Array {
-    return encoder.encode(this.#options.redact(encodeAllSse(events)))
+    return encoder.encode(this.#options.redactor.events(encodeAllSse(events), 'error'))
   }
 
   #pass(whole: Uint8Array): void {
@@ -177,7 +154,7 @@ class PassingStream implements AnswerStream {
       let plain = false
       try {
         const fate = this.#fateOf(event)
-        plain = this.#isPlain(text, fate)
+        plain = this.#isPlain(text, fate, block)
         own = plain ? text : this.#clean(text, fate)
       } finally {
         this.#settle(whole, begin, text, this.#erased(own))
@@ -240,23 +217,28 @@ class PassingStream implements AnswerStream {
 
   /** What is left of a text of this fate. */
   #formed(text: string, fate: Fate): string {
-    return this.#erased(this.#clean(text, fate))
+    return this.#erased(this.#isPlain(text, fate) ? text : this.#clean(text, fate))
   }
 
   /** Without the upstream's secrets, where they may stand: what is beside an answer's events is none of its words. */
   #clean(text: string, fate: Fate): string {
     if (fate === 'drop' || fate === 'withhold') return ''
     if (fate === 'retell') return this.#retold()
-    return this.#isPlain(text, fate) ? text : this.#options.redact(text)
+    return this.#options.redactor.events(text, fate === 'redact' ? 'error' : 'plain')
   }
 
-  #isPlain(text: string, fate: Fate): boolean {
-    return fate === 'pass' && this.#sse?.bare !== true && isPlain(text, this.state.answerIn)
+  /** @param block the same text as bytes */
+  #isPlain(text: string, fate: Fate, block?: Uint8Array): boolean {
+    if (fate !== 'pass' || this.#sse?.bare === true || !isPlain(text)) return false
+    const { redactor } = this.#options
+    return !redactor.suspects(text, block === undefined || redactor.mayBeIn(block))
   }
 
   #retold(): string {
     const { state } = this
-    return state.error === undefined ? '' : this.#options.redact(encodeAllSse(state.fail(state.error)))
+    return state.error === undefined
+      ? ''
+      : this.#options.redactor.events(encodeAllSse(state.fail(state.error)), 'error')
   }
 
   #erased(text: string): string {

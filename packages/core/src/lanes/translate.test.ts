@@ -1,6 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
 import { codecs } from '../formats/index.ts'
 import type { Format, JsonObject } from '../formats/ir.ts'
+import { redactorOf } from '../redaction/redactor.ts'
+import { openai } from '../upstreams/openai.ts'
 import { translateLane } from './translate.ts'
 
 const asks: { readonly [F in Format]: JsonObject } = {
@@ -25,6 +27,7 @@ function laneOf(client: Format, upstream: Format, stream = false) {
     maxEventChars: 1_000_000,
     maxDepth: 100,
     clean: (error) => error,
+    redactor: redactorOf(openai()),
     tellLosses: true,
   })
 }

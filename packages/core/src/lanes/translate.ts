@@ -5,12 +5,14 @@ import { translateParam } from '../formats/shared/param.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
 import { nestsDeeper } from '../json/scan.ts'
 import { answerSide, createReport, lossHeader } from '../losses.ts'
+import type { Redactor } from '../redaction/redactor.ts'
 import { createSaid } from '../said.ts'
 import { createSseDecoder } from '../sse/decode.ts'
 import { encodeAllSse, encodeText } from '../sse/encode.ts'
+import { readAnswer } from './answer-body.ts'
 import type { Edit } from './inline-media.ts'
 import type { AnswerStream, Lane, StreamState } from './lane.ts'
-import { parseAnswer, type RequestBody } from './wire.ts'
+import type { RequestBody } from './wire.ts'
 
 export interface Translation {
   readonly client: Codec
@@ -24,6 +26,7 @@ export interface Translation {
   readonly maxDepth: number
   /** Makes an upstream's error event fit to be shown. */
   readonly clean: (error: ErrorInfo) => ErrorInfo
+  readonly redactor: Redactor
   /** Losses found after the headers left are told in a comment before the stream's end. */
   readonly tellLosses: boolean
   /** See CodecContext. */
@@ -36,6 +39,7 @@ const tooDeep = (): GatewayError =>
   new GatewayError('upstream_bad_response', 'The upstream answered with JSON that nests too deep.')
 
 const decoder = new TextDecoder()
+const LF = 10
 
 /** Decodes the client's request to the IR and encodes it for the upstream, and the answer the other way round. */
 export function translateLane(translation: Translation): Lane {
@@ -55,7 +59,7 @@ export function translateLane(translation: Translation): Lane {
     answer(bytes) {
       if (nestsDeeper(decoder.decode(bytes), translation.maxDepth)) throw tooDeep()
       const exchange = openExchange(translation, model, report)
-      const response = upstream.decodeResponse(parseAnswer(bytes), exchange)
+      const response = upstream.decodeResponse(readAnswer(bytes, translation.redactor).value, exchange)
       const finish = response.choices[0]?.finish.reason
       const body = JSON.stringify(client.encodeResponse(response, exchange))
       reportUsage(response.usage, upstream, client, exchange.report)
@@ -97,7 +101,7 @@ function placesOf({ at }: ModelRequest, { fieldPointers }: Codec): NonNullable<M
 
 function translatedStream(translation: Translation, request: ModelRequest, report: Report): AnswerStream {
   // The translation itself holds the client's body in all its forms: the stream must not hold it in turn.
-  const { client, upstream, maxEventChars, maxDepth, clean } = translation
+  const { client, upstream, maxEventChars, maxDepth, clean, redactor } = translation
   const exchange = openExchange(translation, request, report)
   const decoder = createSseDecoder(maxEventChars)
   const said = createSaid(upstream.says)
@@ -113,6 +117,10 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
   const told = report.losses.length
   const tellLosses = translation.tellLosses && client.noComments !== true
   let ready = ''
+  /** Whether the last chunk ended within a line. */
+  let midLine = false
+  /** Whether the events at hand may hold a secret of the upstream. */
+  let mayHold = true
 
   const note = (event: ModelEvent): void => {
     switch (event.type) {
@@ -135,7 +143,7 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
   }
   const read = (event: SseEvent): void => {
     if (nestsDeeper(event.data, maxDepth)) throw tooDeep()
-    pass(decode.push(event))
+    pass(decode.push(redactor.suspects(event.data, mayHold) ? { ...event, data: redactor.json(event.data) } : event))
   }
   const pass = (events: readonly ModelEvent[]): void => {
     for (const raw of events) {
@@ -153,12 +161,17 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
   return {
     state,
     push(chunk) {
+      // Secrets hold no line ends: whole lines can be searched all at once.
+      const inLine = midLine
+      midLine = chunk[chunk.length - 1] !== LF
+      mayHold = inLine || midLine || redactor.mayBeIn(chunk)
       for (const event of decoder.push(chunk)) {
         said.add(event.data)
         read(event)
       }
     },
     end() {
+      mayHold = true
       for (const event of decoder.end()) read(event)
       pass(decode.end())
       ready += encodeAllSse(encode.end())
@@ -171,7 +184,9 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
     },
     said: said.tokens,
     heartbeat: () => encodeText(encodeAllSse(encode.heartbeat())),
-    fail(error: ErrorInfo) {
+    fail(given: ErrorInfo) {
+      // It may repeat what the upstream said.
+      const error = clean(given)
       state.error = error
       return encodeText(encodeAllSse([...encode.push({ type: 'error', error }), ...encode.end()]))
     },

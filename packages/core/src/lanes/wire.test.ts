@@ -2,16 +2,18 @@ import { describe, expect, it } from 'vitest'
 import { chatCodec } from '../formats/chat/index.ts'
 import { responsesCodec } from '../formats/responses/index.ts'
 import { scanJson } from '../json/scan.ts'
+import { redactorOf } from '../redaction/redactor.ts'
+import { openai } from '../upstreams/openai.ts'
 import { wireLane } from './wire.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (chunk: Uint8Array | undefined): string => (chunk === undefined ? '' : new TextDecoder().decode(chunk))
-const redact = (words: string): string => words.replaceAll('sk-secret', '***')
+const redactor = redactorOf(openai({ apiKey: 'sk-secret-7f3a91c4' }))
 
 function laneFor(body: string, maxEventChars = 10_000, codec = chatCodec) {
   const value = JSON.parse(body)
   const request = { bytes: bytes(body), text: body, members: scanJson(body, 100).members, value }
-  return wireLane(codec, request, { model: 'real', quirks: {} }, maxEventChars, redact)
+  return wireLane(codec, request, { model: 'real', quirks: {} }, maxEventChars, redactor)
 }
 
 const chunk = (content: string): string =>
@@ -42,12 +44,13 @@ describe('the answer', () => {
     laneFor('{"model":"real","input":"hello"}', 10_000, responsesCodec).answer(bytes(body)).body
 
   it('that says why it failed says none of the upstream’s secrets', () => {
-    const failed = '{"id":"r","status":"failed","error":{"code":"server_error","message":"no sk-secret"},"output":[]}'
-    expect(answer(failed)).toBe(failed.replace('sk-secret', '***'))
+    const failed =
+      '{"id":"r","status":"failed","error":{"code":"server_error","message":"no sk-secret-7f3a91c4"},"output":[]}'
+    expect(answer(failed)).toBe(failed.replace('sk-secret-7f3a91c4', '***'))
   })
 
   it('that did not fail is the same bytes', () => {
-    const good = '{ "id":"r", "status":"completed", "error":null, "output":[] , "note":"sk-secret"}'
+    const good = '{ "id":"r", "status":"completed", "error":null, "output":[ {"text":"sk-secret-7f3a91c4"}] , "n":1.0}'
     expect(answer(good)).toEqual(bytes(good))
   })
 })
@@ -67,7 +70,7 @@ describe('the stream', () => {
     ['passed', asked],
   ])('%s: an error behind a byte order mark is seen and cleaned', (_, body) => {
     const stream = laneFor(body).openStream()
-    stream.push(bytes('\ufeffdata: {"error":{"message":"busy sk-secret"}}\n\n'))
+    stream.push(bytes('\ufeffdata: {"error":{"message":"busy sk-secret-7f3a91c4"}}\n\n'))
     expect(stream.state.error).toBeDefined()
     expect(text(stream.take())).toBe('data: {"error":{"message":"busy ***"}}\n\n')
   })
@@ -87,7 +90,7 @@ describe('the stream', () => {
     ['passed', asked],
   ])('%s: an error that is no event becomes one', (_, body) => {
     const stream = laneFor(body).openStream()
-    stream.push(bytes(`${chunk('a')}\n\n{\n "error": {"message": "busy sk-secret"}\n}\n`))
+    stream.push(bytes(`${chunk('a')}\n\n{\n "error": {"message": "busy sk-secret-7f3a91c4"}\n}\n`))
     stream.end()
     const out = text(stream.take())
     expect(out.startsWith(`${chunk('a')}\n\ndata: {"error":{`)).toBe(true)
@@ -114,10 +117,13 @@ describe('a stream of responses that fails', () => {
   const before =
     event('response.created', { sequence_number: 0, response: { id: 'r', status: 'in_progress' } }) +
     event('response.output_text.delta', { sequence_number: 1, delta: 'a' })
-  const error = event('error', { sequence_number: 2, error: { code: 'server_error', message: 'busy sk-secret' } })
+  const error = event('error', {
+    sequence_number: 2,
+    error: { code: 'server_error', message: 'busy sk-secret-7f3a91c4' },
+  })
   const failed = event('response.failed', {
     sequence_number: 3,
-    response: { id: 'r', status: 'failed', error: { code: 'server_error', message: 'busy sk-secret' } },
+    response: { id: 'r', status: 'failed', error: { code: 'server_error', message: 'busy sk-secret-7f3a91c4' } },
   })
   const open = () => laneFor('{"model":"real","stream":true}', 10_000, responsesCodec).openStream()
 
@@ -128,19 +134,19 @@ describe('a stream of responses that fails', () => {
   ])('passes both events on, cleaned, when they come %s', (_, chunks) => {
     const stream = open()
     for (const one of chunks) stream.push(bytes(one))
-    expect(text(stream.take())).toBe((before + error + failed).replaceAll('sk-secret', '***'))
-    expect(stream.state.error).toMatchObject({ message: 'busy sk-secret' })
+    expect(text(stream.take())).toBe((before + error + failed).replaceAll('sk-secret-7f3a91c4', '***'))
+    expect(stream.state.error).toMatchObject({ message: 'busy sk-secret-7f3a91c4' })
   })
 
   const completed = event('response.completed', { sequence_number: 3, response: { id: 'r', status: 'completed' } })
   it('tells of an error once that came as an event and, before, as none', () => {
     const stream = open()
-    stream.push(bytes(`${before}{"error":{"message":"busy sk-secret"}}\n${error}`))
+    stream.push(bytes(`${before}{"error":{"message":"busy sk-secret-7f3a91c4"}}\n${error}`))
     stream.end()
     const out = text(stream.take()) + text(stream.fail({ kind: 'upstream_truncated', status: 502, message: 'cut' }))
     expect(out.match(/^data: \{.*"error":/gm)).toHaveLength(2)
     expect(out).toMatch(/event: error\n[^\n]+\n\nevent: response.failed\n[^\n]+\n\n$/)
-    expect(out).not.toContain('sk-secret')
+    expect(out).not.toContain('sk-secret-7f3a91c4')
   })
 
   it.each([
@@ -156,9 +162,9 @@ describe('a stream of responses that fails', () => {
     expect(stream.state).toMatchObject({ ended: false })
     const info = { kind: 'upstream_truncated', status: 502, message: 'cut' } as const
     const out = text(stream.take()) + text(stream.fail(info))
-    const shown = (before + error).replace('sk-secret', '***')
+    const shown = (before + error).replace('sk-secret-7f3a91c4', '***')
     expect(out.startsWith(`${shown}event: response.failed\n`)).toBe(true)
-    expect(out).not.toContain('sk-secret')
+    expect(out).not.toContain('sk-secret-7f3a91c4')
     expect(out.slice(shown.length).split('\n\n')).toHaveLength(2)
   })
 })

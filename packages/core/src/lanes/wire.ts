@@ -1,12 +1,14 @@
-import { errorOf, GatewayError } from '../errors.ts'
+import { errorOf } from '../errors.ts'
 import type { ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
-import type { Json, JsonObject } from '../formats/ir.ts'
+import type { JsonObject } from '../formats/ir.ts'
 import { put } from '../formats/shared/strict.ts'
 import { editJson } from '../json/edit.ts'
 import type { Member } from '../json/scan.ts'
 import { slice } from '../json/source.ts'
 import { spliceJson } from '../json/splice.ts'
 import { createReport } from '../losses.ts'
+import type { Redactor } from '../redaction/redactor.ts'
+import { readAnswer } from './answer-body.ts'
 import type { Lane, WholeAnswer } from './lane.ts'
 import { passingStream } from './passing-stream.ts'
 
@@ -35,20 +37,16 @@ export interface RequestOutline {
 /** The body for those who look at few of its fields. */
 export const fieldsOf = (request: RequestBody): JsonObject => request.outline?.fields ?? request.value
 
-const decoder = new TextDecoder()
-
 /**
  * Client and upstream speak the same format: the body passes as it came but for the model's name and what the codec's
  * own `wireEdit` asks for; the answer's bytes pass untouched. A tap reads usage and the ending on the side.
- *
- * @param redact takes the upstream's secrets out of an error event's text, the one place where its own words are no answer
  */
 export function wireLane(
   codec: WireCodec,
   request: RequestBody,
   target: TargetTraits,
   maxEventChars: number,
-  redact: (text: string) => string,
+  redactor: Redactor,
 ): Lane {
   const fields = fieldsOf(request)
   const edit = codec.wireEdit(fields, target)
@@ -60,13 +58,10 @@ export function wireLane(
     body: setModel(request, target.model, { ...edit?.set }, edit?.drop),
     report,
     answer(bytes) {
-      const body = parseAnswer(bytes)
-      const { error, usage, units, finish } = tapQuietly(codec, body)
+      const { value, body } = readAnswer(bytes, redactor)
+      const { error, usage, units, finish } = tapQuietly(codec, value)
       if (error !== undefined) throw errorOf(error)
-      // An answer may say that it failed, and why: these are no words of a model.
-      const answer: { -readonly [K in keyof WholeAnswer]: WholeAnswer[K] } = {
-        body: body.error ? redact(decoder.decode(bytes)) : bytes,
-      }
+      const answer: { -readonly [K in keyof WholeAnswer]: WholeAnswer[K] } = { body }
       put(answer, 'usage', usage)
       put(answer, 'units', units)
       put(answer, 'finish', finish)
@@ -76,7 +71,7 @@ export function wireLane(
       passingStream({
         tap: codec.tapStream({ withholdUsage: edit?.erase !== undefined, target }),
         maxEventChars,
-        redact,
+        redactor,
         says: codec.says,
         erase: edit?.erase,
       }),
@@ -114,18 +109,6 @@ function hasKeys(set: JsonObject): boolean {
   return false
 }
 
-/** An upstream's whole answer as JSON; anything else under a 200 is an unusable answer. */
-export function parseAnswer(bytes: Uint8Array): JsonObject {
-  let body: Json
-  try {
-    body = JSON.parse(decoder.decode(bytes)) as Json
-  } catch (cause) {
-    throw new GatewayError('upstream_bad_response', 'The upstream answered with something that is not JSON.', { cause })
-  }
-  if (body === null || typeof body !== 'object' || Array.isArray(body))
-    throw new GatewayError('upstream_bad_response', 'The upstream answered with JSON that is not an object.')
-  return body
-}
 
 /** Accounting must never break an answer that the client could read. */
 function tapQuietly(codec: WireCodec, body: JsonObject): ResponseTap {

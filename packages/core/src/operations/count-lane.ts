@@ -6,9 +6,11 @@ import { mayHoldSeals } from '../formats/shared/seals.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
 import { scanJson } from '../json/scan.ts'
+import { readAnswer } from '../lanes/answer-body.ts'
 import type { Lane } from '../lanes/lane.ts'
-import { parseAnswer, type RequestBody, setModel } from '../lanes/wire.ts'
+import { type RequestBody, setModel } from '../lanes/wire.ts'
 import { createReport } from '../losses.ts'
+import { type Redactor, redactorOf } from '../redaction/redactor.ts'
 import type { ResolvedTarget } from '../router.ts'
 import type { Prepared } from '../targets.ts'
 import { callUrl } from '../upstreams/call-url.ts'
@@ -67,15 +69,14 @@ function hosted(lane: Lane, format: Format, { upstream, model }: ResolvedTarget)
 }
 
 /** The answer's bytes pass untouched, if they are a count. */
-function wire({ codec, count, request }: CountRequest, { model }: ResolvedTarget): Lane {
+function wire({ codec, count, request }: CountRequest, { model, upstream }: ResolvedTarget): Lane {
   return {
     kind: 'wire',
     upstreamFormat: codec.format,
     body: setModel(renamed(count, request, model), model, {}),
     report: createReport(),
     answer(bytes) {
-      readCount(codec, count, bytes)
-      return { body: bytes }
+      return { body: readCount(codec, count, bytes, redactorOf(upstream)).body }
     },
     openStream,
   }
@@ -97,7 +98,9 @@ function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, t
     upstreamFormat: upstream.format,
     body: JSON.stringify(theirs.fromGeneration(body, model)),
     report,
-    answer: (bytes) => ({ body: JSON.stringify(asked.count.write(readCount(upstream, theirs, bytes))) }),
+    answer: (bytes) => ({
+      body: JSON.stringify(asked.count.write(readCount(upstream, theirs, bytes, redactorOf(place)).count)),
+    }),
     openStream,
   }
 }
@@ -139,11 +142,11 @@ function reportWithin(at: string, body: JsonObject, bound: string | undefined): 
   }
 }
 
-function readCount(codec: Codec, count: CountCodec, bytes: Uint8Array) {
-  const body = parseAnswer(bytes)
-  const found = count.read(body)
-  if (found !== undefined) return found
-  const error = errorIn(codec, body)
+function readCount(codec: Codec, count: CountCodec, bytes: Uint8Array, redactor: Redactor) {
+  const { value, body } = readAnswer(bytes, redactor)
+  const found = count.read(value)
+  if (found !== undefined) return { count: found, body }
+  const error = errorIn(codec, value)
   if (error !== undefined) throw errorOf(error)
   throw new GatewayError('upstream_bad_response', 'The upstream answered with something that is no count of tokens.')
 }

@@ -1,5 +1,6 @@
 import type { Codec, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { Format, Json, JsonObject, Report, Usage } from '../formats/ir.ts'
+import type { Lane } from '../lanes/lane.ts'
 import type { ExpectedUse, Units } from '../plugin.ts'
 import type { Counted } from '../settle.ts'
 import type { FormDialect } from './multipart/read-form.ts'
@@ -64,8 +65,8 @@ export interface Dialect<Request, Answer> {
   ): { readonly body: string | Uint8Array; readonly contentType: string } | undefined
   /** A whole answer, as its JSON says it, in the events that a streaming client waits for. Absent: what is not streamed is an error. */
   asEvents?(body: JsonObject, asked: JsonObject): readonly SseEvent[]
-  /** Wire lane: answers may be neither JSON nor events, and pass as they come. */
-  readonly passes?: boolean
+  /** Wire lane: see Lane. */
+  readonly passes?: Lane['passes']
   /** What a good answer to this request is billed by, as far as the request says it. */
   unitsOf?(asked: JsonObject): Units
   /** Use that a request makes known before it is sent, so that budgets can reserve it. Uploads: `asked` holds each file's size. */

@@ -36,9 +36,9 @@ export interface RealtimeSession<Socket> {
   readonly headers: Readonly<Record<string, string>>
   /** The subprotocol to answer. Undefined: none was offered. */
   readonly protocol: string | undefined
-  /** Text messages of the upstream that hold one of these are given to `readUpstream`; all others pass unread. */
-  readonly markers: readonly string[]
-  /** Reads the usage in passing; returns the text to send on, which is the same unless it names the upstream's secrets. */
+  /** Whether a text message of the upstream is content that needs no look: long pieces of sound. All others go through `readUpstream`. */
+  passesUnread(message: Uint8Array): boolean
+  /** Reads the usage in passing; returns the text to send on, which is the same unless it holds secrets of the upstream. */
   readUpstream(text: string): string
   /**
    * Present for callers that may use some models only: checks a message of the client before it is passed on. Returns the error event to send back

@@ -157,7 +157,7 @@ describe('a session', () => {
 
   it('adds up what its answers used, and settles once', async () => {
     const { session, finished } = setUp()
-    const { readUpstream, settle, markers } = await session()
+    const { readUpstream, settle, passesUnread } = await session()
     const first = done(10, 5, {
       input_token_details: { cached_tokens: 4, audio_tokens: 3, image_tokens: 1, text_tokens: 6 },
       output_token_details: { audio_tokens: 2, text_tokens: 3 },
@@ -174,7 +174,7 @@ describe('a session', () => {
       JSON.stringify({ type: 'response.output_text.done', text: done(100, 100), x: 'response.done' }),
     ])
       expect(readUpstream(text)).toBe(text)
-    expect(markers.some((marker) => first.includes(marker))).toBe(true)
+    expect(passesUnread(new TextEncoder().encode(first))).toBe(false)
     settle({ outcome: 'finished' })
     settle({ outcome: 'failed' })
     expect(finished).toHaveLength(1)
@@ -194,6 +194,34 @@ describe('a session', () => {
     const { session, finished } = setUp()
     ;(await session()).settle({ outcome: 'aborted' })
     expect(finished[0]).not.toHaveProperty('usage')
+  })
+
+  it('lets only long pieces of content pass unread', async () => {
+    const { session } = setUp()
+    const { passesUnread } = await session()
+    const message = (type: string, length: number): Uint8Array =>
+      new TextEncoder().encode(JSON.stringify({ event_id: 'e', type, delta: 'A'.repeat(length) }))
+    expect(passesUnread(message('response.output_audio.delta', 4000))).toBe(true)
+    expect(passesUnread(message('response.output_audio.delta', 100))).toBe(false)
+    expect(passesUnread(message('response.done', 4000))).toBe(false)
+    expect(passesUnread(message('error', 4000))).toBe(false)
+  })
+
+  it.each([
+    ['response.done', { response: { status: 'failed', status_details: { error: { message: `no ${key}` } } } }],
+    ['conversation.item.input_audio_transcription.failed', { error: { message: `no ${key}` } }],
+    ['mcp_list_tools.failed', { item_id: `no ${key}` }],
+    ['response.mcp_call.failed', { why: [{ deep: `no ${key}` }] }],
+    ['conversation.item.done', { item: { type: 'mcp_call', error: { type: 'http_error', message: `no ${key}` } } }],
+    ['rate_limits.updated', { note: `no ${key}` }],
+  ])('takes keys out of every event of another type than content: %s', async (type, fields) => {
+    const { session } = setUp()
+    const { readUpstream, passesUnread } = await session()
+    const text = JSON.stringify({ event_id: 'e', type, ...fields })
+    expect(passesUnread(new TextEncoder().encode(text))).toBe(false)
+    expect(readUpstream(text)).toBe(text.replace(key, '***'))
+    const content = JSON.stringify({ event_id: 'e', type: 'response.output_text.delta', delta: `my ${key}` })
+    expect(readUpstream(content)).toBe(content)
   })
 
   it('takes hosts and keys out of errors, not out of anything else', async () => {

@@ -6,7 +6,7 @@ import { authorized, ownHeaders } from '../call-headers.ts'
 import { monotonicNow } from '../clock.ts'
 import type { GatewayConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
-import type { Json } from '../formats/ir.ts'
+import type { Json, JsonObject } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import type { Ticket } from '../health/health.ts'
@@ -15,7 +15,8 @@ import { newId } from '../ids.ts'
 import type { Inbound } from '../inbound.ts'
 import type { RequestBody } from '../lanes/wire.ts'
 import { announce, headersFor } from '../observers.ts'
-import { redact } from '../redact.ts'
+import { mayHoldError } from '../redaction/answer-members.ts'
+import { redactorOf } from '../redaction/redactor.ts'
 import { admissionHeaders, callHeaders, errorReply } from '../reply.ts'
 import { onwardFrom } from '../retry.ts'
 import type { Match } from '../routes.ts'
@@ -23,7 +24,7 @@ import { type Counted, type Ledger, settle } from '../settle.ts'
 import { createCanceller, type Signal, unlessStopped } from '../signal.ts'
 import type { Shared } from '../targets.ts'
 import { isMeant, traitsOf } from '../traits.ts'
-import { readUpstreamError, unreachable } from '../upstream-error.ts'
+import { readUpstreamError, redactError, unreachable } from '../upstream-error.ts'
 import { callUrl } from '../upstreams/call-url.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { betaHeader, checkHandshake, chooseProtocol, readQuery } from './realtime-handshake.ts'
@@ -153,12 +154,12 @@ async function dialTargets<Socket>(
       const { refusal } = dialled
       log.status = refusal.status
       const id = refusal.header('x-request-id')
-      if (id !== undefined) log.upstreamRequestId = redact(id, upstream)
+      if (id !== undefined) log.upstreamRequestId = redactorOf(upstream).text(id)
       if (refusal.status >= 400) throw await readUpstreamError(refusal, wireCodecOf(ledger.format), upstream)
       refusal.discard()
       throw new GatewayError('upstream_bad_response', 'The upstream did not upgrade the connection to a WebSocket.')
     } catch (cause) {
-      failure = unreachable(cause)
+      failure = redactError(unreachable(cause), upstream)
       log.error = failure.info.kind
       log.latencyMs ??= monotonicNow() - startedAt
       ticket.over(failure, failure.hints?.waitMs)
@@ -236,26 +237,29 @@ function sessionOf<Socket>(
 ): RealtimeSession<Socket> {
   let settled = false
   const checkClient = clientMessageCheck(shared.router, ledger.identity)
+  const redactor = redactorOf(upstream)
   return {
     upstream: socket,
     protocol,
     signal,
     headers: callHeaders(ledger),
-    markers: ['"response.done"', '"error"'],
     ...sessionLimits(shared),
+    passesUnread: (message) => message.length >= longDelta && isDelta(message),
     readUpstream(text) {
+      const suspected = mayHoldError(text) || redactor.suspects(text)
+      if (!suspected && text.startsWith('{') && !text.includes('"response.done"')) return text
       const event = parse(text)
-      if (!isObject(event)) return text
-      if (event.type === 'error') return redact(text, upstream)
+      // Clients of the protocol read no such message.
+      if (!isObject(event)) return redactor.text(text)
       const usage = event.type === 'response.done' ? usageOfResponse(event) : undefined
       if (usage !== undefined) ledger.usage = addUsage(ledger.usage, usage)
-      return text
+      return suspected ? redactor.json(text, isFailure(event) ? 'error' : 'plain') : text
     },
     ...(checkClient === undefined ? {} : { checkClient }),
     begun() {
       ledger.firstEventAt ??= performance.now()
     },
-    closeReason: (reason) => cut(redact(reason, upstream), reasonBytes),
+    closeReason: (reason) => cut(redactor.text(reason), reasonBytes),
     settle({ outcome, error }) {
       if (settled) return
       settled = true
@@ -266,6 +270,17 @@ function sessionOf<Socket>(
     },
   }
 }
+
+/** A delta from this length on, in bytes, is sound: decoding it would cost more than passing it on. */
+const longDelta = 2048
+const decoder = new TextDecoder()
+
+/** Whether a message is a piece of content, by its type, which stands at its beginning. */
+const isDelta = (message: Uint8Array): boolean =>
+  /"type"\s*:\s*"[\w.]+\.delta"/.test(decoder.decode(message.subarray(0, 256)))
+
+/** `error`, and what failed of an answer, a transcription or a list of tools. */
+const isFailure = ({ type }: JsonObject): boolean => typeof type === 'string' && /^error$|\.failed$/.test(type)
 
 function parse(text: string): Json | undefined {
   try {

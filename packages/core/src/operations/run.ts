@@ -6,12 +6,13 @@ import { wireCodecOf } from '../formats/wire.ts'
 import { generation } from '../generate.ts'
 import { newId } from '../ids.ts'
 import type { Reply } from '../inbound.ts'
+import { readAnswer } from '../lanes/answer-body.ts'
 import type { AnswerStream } from '../lanes/lane.ts'
 import { leastLoss } from '../lanes/least-loss.ts'
 import { passingStream } from '../lanes/passing-stream.ts'
-import { parseAnswer, type RequestBody, setModel } from '../lanes/wire.ts'
+import { type RequestBody, setModel } from '../lanes/wire.ts'
 import { answerSide, createReport } from '../losses.ts'
-import { redact } from '../redact.ts'
+import { redactorOf } from '../redaction/redactor.ts'
 import type { ResolvedTarget } from '../router.ts'
 import { type AnswerCall, sendAnswer } from '../send-answer.ts'
 import { encodeAllSse } from '../sse/encode.ts'
@@ -91,22 +92,25 @@ function wire(
   sent: Pick<OperationLane, 'body' | 'headers'>,
 ): OperationLane {
   const read = (bytes: Uint8Array) => {
-    const body = parseAnswer(bytes)
-    const { error, ...tapped } = quietly(dialect, body)
+    const { value, body } = readAnswer(bytes, redactorOf(upstream))
+    const { error, ...tapped } = quietly(dialect, value)
     if (error !== undefined) throw errorOf(error)
-    return { body, tapped }
+    return { value, body, tapped }
   }
   const { asEvents } = dialect
   return {
     kind: 'wire',
     ...sent,
     report: createReport(),
-    answer: (bytes) => ({ body: bytes, ...read(bytes).tapped }),
+    answer(bytes) {
+      const { body, tapped } = read(bytes)
+      return { body, ...tapped }
+    },
     openStream: () => passing(dialect, request.value, shared, upstream, operation.counted?.says),
     ...(dialect.passes === undefined ? {} : { passes: dialect.passes }),
     ...(asEvents === undefined
       ? {}
-      : { asEvents: (bytes) => encoder.encode(encodeAllSse(asEvents(read(bytes).body, request.value))) }),
+      : { asEvents: (bytes) => encoder.encode(encodeAllSse(asEvents(read(bytes).value, request.value))) }),
   }
 }
 
@@ -123,7 +127,7 @@ const passing = (
   passingStream({
     tap: tapOf(dialect, asked),
     maxEventChars: limits.answerBytes,
-    redact: (text) => redact(text, upstream),
+    redactor: redactorOf(upstream),
     says,
   })
 
@@ -168,7 +172,7 @@ function translation(
   const sent = writer.encodeRequest?.(asked, { ...context, target: { model, quirks: upstream.quirks } })
   const exchange = { ...context, report: answerSide(report), request: asked }
   const read = (bytes: Uint8Array): unknown => {
-    const body = parseAnswer(bytes)
+    const { value: body } = readAnswer(bytes, redactorOf(upstream))
     const { error } = quietly(writer, body)
     if (error !== undefined) throw errorOf(error)
     return writer.decodeAnswer?.(body, exchange)

@@ -4,7 +4,8 @@ import { GatewayError } from '../errors.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import type { Inbound, Reply } from '../inbound.ts'
-import { parseAnswer } from '../lanes/wire.ts'
+import { readAnswer } from '../lanes/answer-body.ts'
+import { redactorOf } from '../redaction/redactor.ts'
 import { idHeaders, json } from '../reply.ts'
 import type { Route } from '../routes.ts'
 import { createCanceller, type Signal } from '../signal.ts'
@@ -140,10 +141,10 @@ async function relayed(
   })
   if (response.status < 200 || response.status >= 300)
     throw await readUpstreamError(response, wireCodecOf(route.format), upstream)
-  const body = await response.bytes(call.answerBytes).catch((cause: unknown) => {
+  const bytes = await response.bytes(call.answerBytes).catch((cause: unknown) => {
     throw unreachable(cause)
   })
-  const said = parseAnswer(body)
+  const { value: said, body } = readAnswer(bytes, redactorOf(upstream))
   const { error } = wireCodecOf(route.format).tapResponse(said)
   if (error !== undefined) throw toClientError(error, error.status, upstream)
   if (route.operation === 'delete-response' && said.deleted === true)

@@ -13,7 +13,9 @@ export interface Echo {
 }
 
 /** The credential that a call came with. */
-export const keyOf = ({ headers }: UpstreamCall): string =>
+export const keyOf = ({ headers }: UpstreamCall): string => keyIn(headers)
+
+export const keyIn = (headers: UpstreamCall['headers']): string =>
   [headers.authorization?.replace(/^Bearer /i, ''), headers['x-api-key'], headers['x-goog-api-key']].find(
     (value): value is string => typeof value === 'string' && value !== '',
   ) ?? ''

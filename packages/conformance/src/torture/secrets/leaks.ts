@@ -54,7 +54,8 @@ export function createWatch(): Watch {
   }
   return {
     guard(name, secret) {
-      const plain = [secret, encodeURIComponent(secret), Buffer.from(secret).toString('hex')].flatMap(windowsOf)
+      const hex = Buffer.from(secret).toString('hex')
+      const plain = [secret, encodeURIComponent(secret), hex, hex.toUpperCase()].flatMap(windowsOf)
       const base64 = base64Windows(secret)
       const base64url = base64.map((window) => window.replaceAll('+', '-').replaceAll('/', '_'))
       for (const window of [...plain, ...base64, ...base64url]) windows.set(window, name)

@@ -1,6 +1,7 @@
 import { statusOf } from '../../errors.ts'
 import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
 import { inWords, isObject } from '../shared/reader.ts'
+import { retryDelay } from '../shared/retry-delay.ts'
 import { put } from '../shared/strict.ts'
 import { classifyError } from './error-kind.ts'
 
@@ -86,17 +87,6 @@ function readDetail(detail: Json | undefined): string | undefined {
       : inWords(item),
   )
   return lines.join('; ') || undefined
-}
-
-/** Google's RetryInfo: `"retryDelay": "17s"`. */
-function retryDelay(details: Json | undefined): number | undefined {
-  if (!Array.isArray(details)) return undefined
-  for (const detail of details)
-    if (isObject(detail) && typeof detail.retryDelay === 'string') {
-      const seconds = Number.parseFloat(detail.retryDelay)
-      if (Number.isFinite(seconds)) return seconds
-    }
-  return undefined
 }
 
 /** What chat calls each kind; null: the sender's own code, if it gave one. */

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { scanJson } from '../../json/scan.ts'
 import { wireLane } from '../../lanes/wire.ts'
+import { redactorOf } from '../../redaction/redactor.ts'
+import { openai } from '../../upstreams/openai.ts'
 import type { Quirks } from '../codec.ts'
 import type { Effort, Json, JsonObject } from '../ir.ts'
 import { testContext } from './context.test-support.ts'
@@ -27,7 +29,7 @@ function onTheWire(body: JsonObject, quirks: Quirks) {
     members: scanJson(text, 100).members,
     value: structuredClone(body),
   }
-  const lane = wireLane(chatCodec, request, { model: 'm', quirks }, 1000, (words) => words)
+  const lane = wireLane(chatCodec, request, { model: 'm', quirks }, 1000, redactorOf(openai()))
   const sent = typeof lane.body === 'string' ? lane.body : new TextDecoder().decode(lane.body as Uint8Array)
   return { sent: JSON.parse(sent) as JsonObject, asIs: sent === text, losses: lane.report.losses }
 }

@@ -144,6 +144,19 @@ describe('errors told to clients', () => {
     })
   })
 
+  test.each(['1e+300s', '-4s', '0x10s', 'NaNs', '900000000s', 'soon'])(
+    'a delay of %s is not passed on',
+    (retryDelay) => {
+      const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }]
+      const body = google(429, 'RESOURCE_EXHAUSTED', 'quota', details)
+      const decoded = geminiCodec.decodeError(429, body)
+      expect(decoded.retryAfter ?? 0).toBeLessThanOrEqual(86_400)
+      const told = JSON.stringify(geminiCodec.encodeError(decoded, '').body)
+      expect(told).not.toContain(retryDelay)
+      expect(told.includes('RetryInfo')).toBe(decoded.retryAfter !== undefined)
+    },
+  )
+
   test('Google’s own details are kept where they are about the request, but not what it says to its developers', () => {
     const kept = { '@type': 'type.googleapis.com/google.rpc.Help', links: [] }
     const debug = { '@type': 'type.googleapis.com/google.rpc.DebugInfo', detail: 'host 10.0.0.1' }

@@ -1,6 +1,7 @@
 import { statusOf } from '../../errors.ts'
 import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
+import { isSaneDelay, retryDelay } from '../shared/retry-delay.ts'
 import { put } from '../shared/strict.ts'
 import { classifyError, type ErrorWords } from './error-kind.ts'
 
@@ -53,17 +54,6 @@ function violationIn(details: Json | undefined): string | undefined {
     const [first] = isObject(detail) && Array.isArray(detail.fieldViolations) ? detail.fieldViolations : []
     if (isObject(first) && typeof first.field === 'string' && first.field !== '') return first.field
   }
-  return undefined
-}
-
-/** Google's RetryInfo: `"retryDelay": "17s"`. */
-function retryDelay(details: Json | undefined): number | undefined {
-  if (!Array.isArray(details)) return undefined
-  for (const detail of details)
-    if (isObject(detail) && typeof detail.retryDelay === 'string') {
-      const seconds = Number.parseFloat(detail.retryDelay)
-      if (Number.isFinite(seconds)) return seconds
-    }
   return undefined
 }
 
@@ -125,7 +115,9 @@ export function errorObject(error: ErrorInfo): JsonObject {
   const { code, status, reason } = wire[kind]
   const own = error.raw?.format === 'gemini' && aboutRequest.has(kind) ? error.raw.value : undefined
   const out: JsonObject = { ...own, code, message, status: text(own?.status) ?? status }
-  const details: Json[] = Array.isArray(own?.details) ? own.details.filter((detail) => !isDebug(detail)) : []
+  const details: Json[] = Array.isArray(own?.details)
+    ? own.details.filter((detail) => !isDebug(detail) && isSaneDelay(detail))
+    : []
   const has = (name: string): boolean => details.some((detail) => isObject(detail) && detail['@type'] === type(name))
   if (reason !== undefined && !has('ErrorInfo'))
     details.push({ '@type': type('ErrorInfo'), reason, domain: 'googleapis.com' })

@@ -94,7 +94,6 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
   }
 
   const tap: MutableTap = {
-    answerIn: 'response',
     varying,
     plain: false,
     started: false,

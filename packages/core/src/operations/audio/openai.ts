@@ -49,7 +49,7 @@ const encodeUsage = ({ input, output }: Usage): JsonObject => {
 }
 
 const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
-  passes: true,
+  passes: 'any',
   expects: expectedAudio,
 
   encodeAnswer: ({ text, usage }) => ({ text, ...(usage === undefined ? {} : { usage: encodeUsage(usage) }) }),
@@ -109,7 +109,7 @@ const charactersIn = (input: Json | undefined): number => (typeof input === 'str
 export const speech: SpeechDialect = {
   name: 'openai',
   errors: 'chat',
-  passes: true,
+  passes: 'media',
   validate: (body) => validateBody(schema.speech, body, complain),
   streams: (body) => body.stream_format === 'sse',
   unitsOf: ({ input }) => ({ characters: charactersIn(input) }),
