@@ -120,7 +120,8 @@ async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: 
   const { state } = shared.health.standing(target)
   const known = { upstream: upstreamName, model, onLoss, ...(state === 'ready' ? {} : { resting: state }) }
   try {
-    const chosen = await chooseLane({ codec, request, target, limits: shared.limits, tellLosses: onLoss !== 'ignore' })
+    const { limits, references } = shared
+    const chosen = await chooseLane({ codec, request, target, limits, references, tellLosses: onLoss !== 'ignore' })
     const { lane, url } = dressed(target, generation(chosen, target, stream), { inbound, ledger: ledgerOf(call) })
     // Generation sends no uploads.
     const text = typeof lane.body === 'string' ? lane.body : new TextDecoder().decode(lane.body as Uint8Array)

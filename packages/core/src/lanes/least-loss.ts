@@ -4,6 +4,7 @@ import type { UpstreamFormat } from '../formats/ir.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
 import { toClientError } from '../upstream-error.ts'
+import { checkMedia } from './check-media.ts'
 import { type LaneChoice, mayNameMedia } from './choose.ts'
 import type { Edit } from './inline-media.ts'
 import type { Lane } from './lane.ts'
@@ -59,7 +60,7 @@ function weightOf({ report }: Lane): number {
 }
 
 function translate(
-  { request, target, limits, tellLosses, kept }: LaneChoice,
+  { request, target, limits, tellLosses, kept, references }: LaneChoice,
   client: Codec,
   upstream: UpstreamCodec,
   edit?: Edit,
@@ -76,7 +77,10 @@ function translate(
     maxDepth: 1000,
     clean: (error) => toClientError(error, error.status, place).info,
     tellLosses,
-    edit,
+    edit(model) {
+      edit?.(model)
+      checkMedia(model, references)
+    },
     ...(kept === undefined ? {} : { kept }),
   })
 }

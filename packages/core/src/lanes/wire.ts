@@ -61,7 +61,7 @@ export function wireLane(
     report,
     answer(bytes) {
       const body = parseAnswer(bytes)
-      const { error, usage, units, finish } = tapQuietly(codec, body)
+      const { error, usage, units, finish, received } = tapQuietly(codec, body)
       if (error !== undefined) throw errorOf(error)
       // An answer may say that it failed, and why: these are no words of a model.
       const answer: { -readonly [K in keyof WholeAnswer]: WholeAnswer[K] } = {
@@ -70,6 +70,7 @@ export function wireLane(
       put(answer, 'usage', usage)
       put(answer, 'units', units)
       put(answer, 'finish', finish)
+      put(answer, 'received', received)
       return answer
     },
     openStream: () =>

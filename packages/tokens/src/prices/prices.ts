@@ -117,7 +117,13 @@ function pricesOf(table: unknown, where: string): Prices {
 }
 
 /** Nobody charges for it. */
-const free: ReadonlySet<string> = new Set(['count-tokens'])
+const free: ReadonlySet<string> = new Set([
+  'count-tokens',
+  'get-response',
+  'delete-response',
+  'list-input-items',
+  'cancel-response',
+])
 export const isFree = (operation: string | undefined): boolean => operation !== undefined && free.has(operation)
 
 const likelyCost = (rates: Rates, { input, output }: { readonly input: number; readonly output: number }) =>

@@ -22,6 +22,8 @@ export const chatWire: WireCodec = {
   },
   unitsIn: ({ num_search_queries: searches }) => (typeof searches === 'number' ? { searches } : undefined),
   otherModels: ['models'],
+  // xAI: the answer is fetched later.
+  background: ['deferred'],
   outputBound: { fields: ['max_completion_tokens', 'max_tokens'], times: ['n'] },
   encodeAllowance: rateLimitHeaders,
 }
