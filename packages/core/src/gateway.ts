@@ -146,8 +146,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const { count } = whole
         if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
         const given = await read(setup, found, count.validateRequest, inbound)
+        ledger.model = String(given.value.model)
         const request = await setup.remembered(route, given, ledger.identity)
-        ledger.model = String(request.value.model)
         const { transport, signal, release } = call
         const counted = { shared, inbound, codec: whole, count, request, ledger, transport, signal, release }
         const { countTokens } = await import('./operations/count-tokens.ts')

@@ -2,11 +2,14 @@ import { GatewayError } from './errors.ts'
 import type { Inbound } from './inbound.ts'
 import type { Route } from './routes.ts'
 
+/** Content types that browsers send to another site without asking it first. */
+const unasked: ReadonlySet<string> = new Set(['text/plain', 'multipart/form-data', 'application/x-www-form-urlencoded'])
+
 /** Operations that a browser can be made to call from a page of any site, although they are no POST with a body. */
 const withoutBody: ReadonlySet<Route['operation']> = new Set<Route['operation']>(['cancel-response', 'realtime'])
 
 /**
- * Refuses what a page of another site can have a browser send unasked: a WebSocket, or a POST whose content type is not JSON. For
+ * Refuses what a page of another site can have a browser send unasked: a WebSocket, or a POST with the content type of a form. For
  * anything else browsers ask first (CORS), and whoever answers that decides. Only needed where no credential is asked for.
  *
  * @throws GatewayError `permission`, or `unsupported_media_type` for a body without a content type
@@ -17,7 +20,8 @@ export function checkSameSite(inbound: Inbound, { method, operation }: Pick<Rout
   const type = inbound.header('content-type')
   if (type === undefined && !hasNoBody)
     throw new GatewayError('unsupported_media_type', "The request has no content type: send 'application/json'.")
-  if (type?.toLowerCase().includes('json') && !hasNoBody) return
+  const essence = type?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (!hasNoBody && !unasked.has(essence)) return
   if (isCrossSite(inbound))
     throw new GatewayError(
       'permission',

@@ -2,6 +2,7 @@ import type { Check } from './check.ts'
 import { faultChecks } from './faults/checks.ts'
 import { inputChecks } from './input/checks.ts'
 import { lifeChecks } from './life/checks.ts'
+import { referenceChecks } from './references/checks.ts'
 import { retryChecks } from './retries/checks.ts'
 import { secretChecks } from './secrets/checks.ts'
 import { streamChecks } from './streams/checks.ts'
@@ -14,4 +15,5 @@ export const checks: readonly Check[] = [
   ...inputChecks,
   ...secretChecks,
   ...lifeChecks,
+  ...referenceChecks,
 ].sort((a, b) => a.row - b.row)

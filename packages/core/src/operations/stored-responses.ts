@@ -32,7 +32,7 @@ export interface StoredCall {
 
 /** GET and DELETE of a kept response, its input items, and cancelling it. What an upstream keeps is asked of it. */
 export async function storedResponse(call: StoredCall): Promise<Reply> {
-  const { id, route, records, shared, ledger, inbound, signal } = call
+  const { id, records, shared, ledger, inbound, signal } = call
   const admitted = { shared, ledger, inbound, signal, request: noBody }
   announce(admitted)
   // Counted as a request, before the store is asked.

@@ -30,6 +30,8 @@ function signsOf(scheme: ReferenceScheme): Signs {
     const [, head, end] = second === '' ? [] : (searchable.exec(leaf) ?? [])
     if (head !== undefined && end !== undefined) names.set(end, [...new Set([...(names.get(end) ?? []), head])])
     else if (first.endsWith('[]')) inLists.set(`${first}.${second}`, [first.slice(0, -2), second.replace('[]', '')])
+    // The holder's name, since the outer member is in every body.
+    else if (others.length > 0) names.set(`${second}"`, ['"'])
     else members.add(first)
   }
   return { members: [...members], inLists: [...inLists.values()], names: [...names] }
