@@ -8,6 +8,7 @@ import { documents, read } from './docs/blocks.mjs'
 import { tableIn } from './document-table.ts'
 import { kindTable, statusTable } from './errors-document.ts'
 import { answerPairs, answerTables, requestPairs, requestTables } from './formats-document.ts'
+import { referenceTable } from './references-document.ts'
 import { catalogTable, documentedMakers, lacksTable, quirkTable, valuesTable } from './upstreams-document.ts'
 import { root } from './workspace.mjs'
 
@@ -57,6 +58,13 @@ describe('docs/errors.md', () => {
   it('says what kind each status of an upstream is, and where a call goes on', async () => {
     const fromCode = await statusTable()
     expect(tableIn('docs/errors.md', 'statuses', fromCode)).toBe(fromCode)
+  })
+})
+
+describe('docs/references.md', () => {
+  it('lists every reference that the code checks', () => {
+    const fromCode = referenceTable()
+    expect(tableIn('docs/references.md', 'references', fromCode)).toBe(fromCode)
   })
 })
 

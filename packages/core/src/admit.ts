@@ -57,6 +57,7 @@ function askedOf({ ledger, inbound, request }: Admitted, targets: readonly Resol
     model,
     stream,
     startedAt: ledger.arrivedAt,
+    ...(ledger.background === true && { background: true as const }),
     targets: targets.map(({ upstreamName: upstream, model }) => ({ upstream, model })),
     estimate() {
       estimated ??= ledger.expected === undefined ? estimate(ledger.counted, request) : ofExpected(ledger.expected)

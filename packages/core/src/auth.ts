@@ -3,6 +3,7 @@ import { GatewayError } from './errors.ts'
 import type { Inbound } from './inbound.ts'
 import { tokenOffered } from './operations/realtime-token.ts'
 import type { Route } from './routes.ts'
+import { checkSameSite } from './same-site.ts'
 import { isThenable } from './thenable.ts'
 
 /**
@@ -24,7 +25,7 @@ export function readCredential(inbound: Inbound, route: Route): string | undefin
 }
 
 /**
- * The caller, or a 401 GatewayError. With `auth: 'none'` there is nobody to know: null. A promise only where `auth`
+ * The caller, or a 401 GatewayError. With `auth: 'none'` there is nobody to know: null, or a 403 for what another site sends. A promise only where `auth`
  * makes one; throws or rejects alike.
  */
 export function authenticate(
@@ -32,7 +33,10 @@ export function authenticate(
   inbound: Inbound,
   route: Route,
 ): Identity | null | Promise<Identity> {
-  if (auth === 'none') return null
+  if (auth === 'none') {
+    checkSameSite(inbound, route)
+    return null
+  }
   const credential = readCredential(inbound, route)
   if (credential === undefined)
     throw new GatewayError(

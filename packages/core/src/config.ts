@@ -4,6 +4,7 @@ import type { HealthState } from './health/state.ts'
 import type { MediaPolicy } from './media.ts'
 import type { Spool } from './operations/multipart/spool.ts'
 import type { Plugin } from './plugin.ts'
+import type { ReferencesConfig } from './references/policy.ts'
 import type { ResponseStore } from './state/store.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
@@ -214,7 +215,10 @@ export interface Limits {
 
 /** Where answers to `/v1/responses` are kept, and for how long. */
 export interface ResponsesConfig {
-  /** Default: in the memory of this process, 32 Mi characters at most. `false`: nothing is kept. */
+  /**
+   * Default: in the memory of this process, 32 Mi characters at most; with `auth: 'none'` nowhere. `false`: nothing is kept, and
+   * no reference is known as a caller's own.
+   */
   store?: ResponseStore | false
   /** Milliseconds for which a response is kept. Default 24 hours. */
   ttlMs?: number
@@ -244,6 +248,12 @@ export interface GatewayConfig<U extends string = string> {
   tokenizer?: Tokenizer
   /** Where answers to `/v1/responses` are kept for `previous_response_id`, references to items, and later retrieval. */
   responses?: ResponsesConfig
+  /**
+   * Which references to stored state a request may make, by kind. `'own'`: what the gateway knows as the caller's; `'pass'`: also
+   * what it doesn't know; a list: these ids, for every caller, and the caller's own. What the gateway knows as another
+   * caller's response is refused in any case. Default of each kind: `'own'`.
+   */
+  references?: ReferencesConfig
   /** What is told of calls, lets them in, or adds endpoints. They are asked and told in this order. Default: none. */
   plugins?: readonly Plugin[]
   /** Bounds of every call, in bytes and milliseconds; see `Limits` for the defaults. */

@@ -126,7 +126,8 @@ async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: 
   const { state } = shared.health.standing(target, call.identity)
   const known = { upstream: upstreamName, model, onLoss, ...(state === 'ready' ? {} : { resting: state }) }
   try {
-    const chosen = await chooseLane({ codec, request, target, limits: shared.limits, tellLosses: onLoss !== 'ignore' })
+    const { limits, references } = shared
+    const chosen = await chooseLane({ codec, request, target, limits, references, tellLosses: onLoss !== 'ignore' })
     const prepared = generation(chosen, target, stream)
     const { lane, url } = dressed(target, prepared, { inbound, ledger: ledgerOf(call) })
     const body = JSON.parse(redactorOf(upstream).json(textOf(lane.body))) as Json

@@ -1,6 +1,7 @@
 import type { GatewayConfig } from './config.ts'
 import { createGateway } from './gateway.ts'
 import type { FinishEvent } from './plugin.ts'
+import { memoryResponseStore } from './state/store.ts'
 import { anthropic } from './upstreams/anthropic.ts'
 import { gemini } from './upstreams/gemini.ts'
 import { openai } from './upstreams/openai.ts'
@@ -102,6 +103,8 @@ export function setUp(answers: { [host: string]: Answer }, config: Partial<Gatew
       careful: { upstream: 'g', model: 'gemini-x', onLoss: 'reject' },
     },
     plugins: [{ name: 'test', onFinish: (event) => void finished.push(event) }],
+    // Chosen, so that nothing is logged about it.
+    responses: { store: memoryResponseStore() },
     logger: { warn: (...all) => logged.push(all), error: (...all) => logged.push(all) },
     fetch: (async (input: string, init: RequestInit) => {
       const call: Seen = {

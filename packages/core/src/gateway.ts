@@ -17,12 +17,13 @@ import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
 import type { Plugin } from './plugin.ts'
 import { preload } from './preload.ts'
 import { checkRequiredHeader, readRequest } from './read-request.ts'
+import { schemeOf } from './references/notice.ts'
 import { lastWordsMs } from './relay.ts'
-import { admissionHeaders, callHeaders, errorReply, idHeaders, isStream, json } from './reply.ts'
+import { admissionHeaders, callHeaders, errorReply, idHeaders, isStream, json, notCached } from './reply.ts'
 import { type Match, type Route, routes } from './routes.ts'
 import { RunningCalls } from './running.ts'
 import { type Ledger, openBooks, settle } from './settle.ts'
-import { createSetup, memory, type Setup } from './setup.ts'
+import { createSetup, memory, type Setup, warnOfMemory } from './setup.ts'
 import { type Signal, unlessStopped } from './signal.ts'
 import type { Transport } from './transport.ts'
 import { speaks } from './upstreams/formats-for.ts'
@@ -146,8 +147,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const { count } = whole
         if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
         const given = await read(setup, found, count.validateRequest, inbound)
+        ledger.model = String(given.value.model)
         const request = await setup.remembered(route, given, ledger.identity)
-        ledger.model = String(request.value.model)
         const { transport, signal, release } = call
         const { modelPlaces } = whole
         const counted = {
@@ -171,6 +172,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         ledger.model = String(fields.model)
         ledger.stream = fields.stream === true
         ledger.counted = { output: codec.outputBound }
+        if (codec.background?.some((field) => fields[field] === true)) ledger.background = true
         if (asksToExplain(inbound)) {
           // Nothing is called and nothing is billed: no model, no entry in the books.
           const { model, stream, identity } = ledger
@@ -199,9 +201,13 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const { modelPlaces } = codec
         const whole = { shared, inbound, codec, request, modelPlaces, ledger, transport, signal, release, jsonArray }
         // Awaited here: a promise returned from an async function costs three turns of the queue.
-        if (route.refers !== true || !setup.keepsResponses) return await generate(whole)
-        const { generateKept } = await memory()
-        return await generateKept(whole, await setup.recordsOf(ledger.identity))
+        if (route.refers === true && (setup.keepsResponses || request.outline === undefined)) {
+          const { generateKept } = await memory()
+          return await generateKept(whole, await setup.recordsOf(ledger.identity))
+        }
+        const checking = setup.checkReferences(route, request, ledger.identity)
+        if (checking !== undefined) await checking
+        return await generate(whole)
       }
       case 'get-response':
       case 'delete-response':
@@ -212,13 +218,12 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
           route,
           id: params.id ?? '',
           inbound,
+          shared,
+          ledger,
           records: await setup.recordsOf(ledger.identity),
           upstreams: config.upstreams,
           transport: call.transport,
           signal: call.signal,
-          requestId: ledger.requestId,
-          answerBytes: shared.limits.answerBytes,
-          firstByteMs: shared.limits.firstByteMs,
         })
       }
       default: {
@@ -228,7 +233,14 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const operation = operationOf(route.operation)
         const answerer = operationAnswerer()
         const answerOperation = answerer instanceof Promise ? await answerer : answerer
-        const readJson = (validate: Codec['validateRequest']) => read(setup, found, validate, inbound)
+        const readJson = (validate: Codec['validateRequest']) => {
+          const reading = read(setup, found, validate, inbound)
+          if (schemeOf(route) === undefined) return reading
+          return reading.then(async (request) => {
+            await setup.checkReferences(route, request, ledger.identity)
+            return request
+          })
+        }
         return await answerOperation(
           { ...call, shared },
           operation instanceof Promise ? await operation : operation,
@@ -250,7 +262,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     const { model } = params
     const { modelPrefix } = wireCodecOf(route.format)
     const fromPath = model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix }
-    return readRequest(inbound, validate, shared.limits, fromPath, passes)
+    return readRequest(inbound, validate, shared.limits, fromPath, passes, schemeOf(route))
   }
 
   const gateway: Gateway = Object.freeze({
@@ -352,6 +364,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   const started = new WeakSet<Plugin>()
   const start = (): void => {
     const setup = current
+    warnOfMemory(setup)
     // What the one before has loaded is there already.
     if (!called) preload(setup.config.upstreams, () => called || current !== setup)
     for (const plugin of setup.shared.plugins) {
@@ -381,7 +394,7 @@ function passing(
 
 const sendJson = ({ requestId }: Ledger, body: JsonObject): Reply => ({
   status: 200,
-  headers: { 'content-type': json, ...idHeaders(requestId) },
+  headers: { 'content-type': json, ...notCached, ...idHeaders(requestId) },
   body: JSON.stringify(body),
 })
 

@@ -22,11 +22,13 @@ export interface GenerateCall extends AnswerCall {
   readonly onlyUpstream?: string | undefined
   /** Why an upstream of another format cannot answer: it knows nothing of what the request refers to. */
   readonly unknown?: GatewayError | undefined
+  /** Why an upstream of the same format may not be sent the request: it might read an item's id as a reference to another caller's. */
+  readonly notOwned?: GatewayError | undefined
 }
 
 /** Chat generation in any format: plan, then one attempt after another until one answers. Rejects with GatewayError. */
 export function generate(call: GenerateCall): Promise<Reply> {
-  const { shared, ledger, request, codec, kept, onlyUpstream, unknown } = call
+  const { shared, ledger, request, codec, kept, onlyUpstream, unknown, notOwned } = call
   const media = shared.media && {
     policy: shared.media,
     maxTotalBytes: Math.min(shared.limits.bodyBytes, mostMediaBytes),
@@ -35,8 +37,10 @@ export function generate(call: GenerateCall): Promise<Reply> {
   const prepare = (target: ResolvedTarget, policy: OnLoss) => {
     if (onlyUpstream !== undefined && target.upstreamName !== onlyUpstream) throw keptElsewhere()
     if (unknown !== undefined && !speaks(target.upstream, codec.format, target.model)) throw unknown
+    if (notOwned !== undefined && speaks(target.upstream, codec.format, target.model)) throw notOwned
     const tellLosses = policy !== 'ignore'
-    const lane = chooseLane({ codec, request, target, limits: shared.limits, tellLosses, kept, media })
+    const { limits, references } = shared
+    const lane = chooseLane({ codec, request, target, limits, tellLosses, kept, media, references })
     return lane instanceof Promise
       ? lane.then((loaded) => generation(loaded, target, ledger.stream))
       : generation(lane, target, ledger.stream)

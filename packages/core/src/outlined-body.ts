@@ -6,6 +6,9 @@ import { type Outline, outlineOf } from './json/outline.ts'
 import { type Member, scanJson } from './json/scan.ts'
 import { slice } from './json/source.ts'
 import type { RequestBody, RequestOutline } from './lanes/wire.ts'
+import { checkTopLevel, findReferences } from './references/find.ts'
+import { showsReferences } from './references/notice.ts'
+import type { ReferenceScheme } from './references/places.ts'
 
 const encoder = new TextEncoder()
 const seals = [sealPrefix, sealPrefixBase64].map((prefix) => encoder.encode(prefix))
@@ -22,6 +25,8 @@ interface Reading {
   readonly modelPrefix: string | undefined
   /** Whether a request for a model is likely to pass as it is. */
   readonly passes: (model: string) => boolean
+  /** How the body refers to stored state. */
+  readonly scheme?: ReferenceScheme | undefined
 }
 
 /**
@@ -33,13 +38,24 @@ export function outlinedBody(bytes: Uint8Array, reading: Reading): RequestBody |
   if (model !== undefined && !reading.passes(model)) return undefined
   const outline = outlineOf(bytes, reading.maxDepth, seals, reading.maxValues)
   if (outline === undefined) return undefined
+  const { scheme } = reading
+  if (scheme !== undefined)
+    checkTopLevel(
+      scheme,
+      outline.members.map(({ key }) => key),
+    )
   try {
     const value = judgeOutline(() => reading.validate(reading.complete(JSON.parse(outline.text) as Json)))
+    if (scheme !== undefined && refers(scheme, outline.text, value)) return undefined
     return new OutlinedBody(bytes, outline, value, reading)
   } catch {
     return undefined
   }
 }
+
+/** Whether a body makes references. Of an id that was cut the outline shows at least that there is one. */
+const refers = (scheme: ReferenceScheme, text: string, value: JsonObject): boolean =>
+  showsReferences(scheme, text, value) && findReferences(scheme, text, value).length > 0
 
 /** How much of a body is looked at for the model's name, at each end. */
 const lookedAt = 300

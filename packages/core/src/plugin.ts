@@ -157,6 +157,11 @@ export interface AdmitCall {
   readonly stream: boolean
   /** When the call arrived, in milliseconds since 1970. */
   readonly startedAt: number
+  /**
+   * The upstream goes on when the response to this call is over, and what it uses is told to nobody here: refuse the call where that
+   * has to be known.
+   */
+  readonly background?: true
   /** Where the call may go, in the order of the configuration. */
   readonly targets: readonly { readonly upstream: string; readonly model: string }[]
   /**

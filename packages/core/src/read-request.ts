@@ -6,6 +6,7 @@ import type { Inbound } from './inbound.ts'
 import { type Member, nestsDeeper, scanJson } from './json/scan.ts'
 import type { RequestBody } from './lanes/wire.ts'
 import { lazily } from './lazily.ts'
+import type { ReferenceScheme } from './references/places.ts'
 import type { RequiredHeader } from './routes.ts'
 import { tooManyValues } from './too-many-values.ts'
 
@@ -38,6 +39,7 @@ export const outliner = lazily(() => import('./outlined-body.ts').then(({ outlin
  * @param fromPath what the path says in place of the body, for formats that have it there
  * @param passes whether a request for a model is likely to pass as it is: a large body is then read in outline, and whole only for
  *   who asks for all of it. Absent: somebody will
+ * @param scheme how the body refers to stored state. A body that does is read whole
  */
 export async function readRequest(
   inbound: Inbound,
@@ -45,6 +47,7 @@ export async function readRequest(
   limits: { bodyBytes: number; depth: number; values: number },
   fromPath?: FromPath,
   passes?: (model: string) => boolean,
+  scheme?: ReferenceScheme,
 ): Promise<RequestBody> {
   const type = inbound.header('content-type')
   if (type !== undefined && !isJson(type))
@@ -63,7 +66,7 @@ export async function readRequest(
     const loaded = outliner()
     const outlinedBody = loaded instanceof Promise ? await loaded : loaded
     const { depth: maxDepth, values: maxValues } = limits
-    const outlined = outlinedBody(bytes, { maxDepth, maxValues, complete, validate, model, modelPrefix, passes })
+    const outlined = outlinedBody(bytes, { maxDepth, maxValues, complete, validate, model, modelPrefix, passes, scheme })
     if (outlined !== undefined) return outlined
     if (huge) await turnOf(inbound)
   }

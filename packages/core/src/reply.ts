@@ -19,6 +19,9 @@ export const idHeaders = (requestId: string): Record<string, string> => ({
   'modelgate-request-id': requestId,
 })
 
+/** For responses to GET, and errors: caches between may keep those unasked, and a caller's key need not stand in `authorization`. */
+export const notCached = { 'cache-control': 'no-store' } as const
+
 /**
  * The same with where the call went: names as the configuration has them, and how many calls upstream it took; and what those
  * that let it in want told.
@@ -73,6 +76,7 @@ export function errorReply(error: GatewayError, codec: WireCodec, requestId: str
     status,
     headers: {
       'content-type': json,
+      ...notCached,
       ...idHeaders(requestId),
       ...(wait === undefined ? {} : { 'retry-after': String(wait) }),
       ...(hopes ? {} : { 'x-should-retry': 'false' }),

@@ -114,7 +114,7 @@ describe('auth', () => {
       'overloaded',
     ],
     ['a good one', async () => ({ id: 'a' }), { 'x-api-key': 'x' }, 'none'],
-    ["the word 'none'", 'none', {}, 'none'],
+    ["the word 'none'", 'none', { 'content-type': 'application/json' }, 'none'],
   ])('%s', async (_, auth, headers, kind) => {
     expect(await kindOf((async () => authenticate(auth, inbound(headers), plain))())).toBe(kind)
   })

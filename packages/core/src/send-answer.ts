@@ -4,12 +4,13 @@ import { wireCodecOf } from './formats/wire.ts'
 import type { Reply } from './inbound.ts'
 import { asJsonArray } from './lanes/json-array.ts'
 import { lossHeader } from './losses.ts'
+import type { Received } from './references/received.ts'
 import { type RelayEnd, relay } from './relay.ts'
 import { relayBytes } from './relay-bytes.ts'
 import { addStreamHeaders, callHeaders, json } from './reply.ts'
 import { saidIn } from './said.ts'
 import { type Ledger, settle } from './settle.ts'
-import type { Answered, Prepared, TargetCall } from './targets.ts'
+import type { Answered, Prepared, Shared, TargetCall } from './targets.ts'
 import { redactError, redactInfo } from './upstream-error.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
@@ -24,7 +25,7 @@ export interface AnswerCall extends TargetCall {
 export function sendAnswer(
   call: AnswerCall,
   { prepared, policy, result, ticket, log, target: { upstream } }: Answered<Prepared>,
-): Reply {
+): Reply | Promise<Reply> {
   // What closures below hold is held as long as a stream runs: the call itself, and with it the request, must not be.
   const { shared, ledger, release, signal, inbound } = call
   const { lane } = prepared
@@ -33,7 +34,7 @@ export function sendAnswer(
   if (losses !== undefined) headers['modelgate-loss'] = losses
   const end = (ending: Parameters<typeof settle>[1]): void => settle(ledger, ending, shared.plugins, shared.logger)
   if (result.kind === 'whole') {
-    const { usage, units, finish, body, contentType = json } = result.answer
+    const { usage, units, finish, received, body, contentType = json } = result.answer
     ledger.firstEventAt = performance.now()
     ticket.over(undefined)
     if (finish !== undefined) ledger.finish = finish
@@ -42,7 +43,9 @@ export function sendAnswer(
     if (units !== undefined) ledger.units = units
     end({ status: 200, outcome: 'finished' })
     headers['content-type'] = contentType
-    return { status: 200, headers, body }
+    const reply = { status: 200, headers, body }
+    // Before the answer leaves, so that the next request may refer to it.
+    return received === undefined ? reply : claim(shared, ledger, received).then(() => reply)
   }
   const { abort } = result
   const finish = ({ outcome, error: cause }: RelayEnd): void => {
@@ -73,7 +76,8 @@ export function sendAnswer(
   // Field by field: what follows a spread is defined one by one in the slowest way there is.
   const times = { heartbeatMs, startedAt, idleMs, firstUntil, totalUntil, clientStallMs, onFirst: first }
   const body = relay(pump, stream, times, signal, (ending) => {
-    const { usage, units, finish: word } = stream.state
+    const { usage, units, finish: word, received } = stream.state
+    if (received !== undefined) void claim(shared, ledger, received)
     if (stream.said !== undefined) ledger.said = stream.said
     if (usage !== undefined) ledger.usage = usage
     if (units !== undefined) ledger.units = units
@@ -83,6 +87,15 @@ export function sendAnswer(
   addStreamHeaders(headers)
   if (call.jsonArray) headers['content-type'] = json
   return { status: 200, headers, body }
+}
+
+/** Records the ids of stored objects as the caller's. Never rejects: without the record later references are refused, nothing else. */
+async function claim({ claim, logger }: Shared, ledger: Ledger, received: readonly Received[]): Promise<void> {
+  try {
+    await claim?.(ledger.identity, received)
+  } catch (error) {
+    logger.warn(`modelgate: ids of stored objects of request ${ledger.requestId} could not be recorded`, error)
+  }
 }
 
 /** About how many tokens a whole answer says that nobody has counted. */

@@ -50,6 +50,8 @@ export interface Ledger {
   said?: (() => number) | undefined
   /** By whom the call was let in: each is told of its end. */
   admissions?: Admission[] | undefined
+  /** The upstream goes on with it when the response to this call is over. */
+  background?: true | undefined
   /** The books are closed. */
   settled?: boolean | undefined
   /** Plugins have heard of it: they must hear of its end. */
@@ -85,6 +87,7 @@ export const openBooks = (requestId: string, operation: string, format: Format):
   tokens: undefined,
   said: undefined,
   admissions: undefined,
+  background: undefined,
   settled: undefined,
   announced: undefined,
   spent: undefined,

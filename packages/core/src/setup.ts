@@ -4,6 +4,9 @@ import { createHealth, stillThere } from './health/health.ts'
 import type { RequestBody } from './lanes/wire.ts'
 import { lazily } from './lazily.ts'
 import { pluginsOf, routesOf } from './plugins.ts'
+import { noticesReferences, schemeOf } from './references/notice.ts'
+import type { ReferenceScheme } from './references/places.ts'
+import { referencePolicy } from './references/policy.ts'
 import { createRouter } from './router.ts'
 import { createMatcher, type Match, type Route, routes } from './routes.ts'
 import type { Records } from './state/records.ts'
@@ -20,11 +23,18 @@ export interface Setup {
   /** Kept for the configurations that follow, as long as they bring none of their own. */
   readonly ownStore: ResponseStore
   readonly keepsResponses: boolean
+  /** Nobody chose the memory of this process for it. */
+  readonly keepsInMemory: boolean
   /** In place of the adapter's. */
   readonly transport: Transport | undefined
   match(method: string, path: string): Match | null
   recordsOf(identity: Identity | null): Promise<Records>
-  /** What a request refers to, in its place. */
+  /**
+   * Checks the references to stored state that a request makes, but for those that are looked up where responses are kept.
+   * Undefined where it makes none. Rejects with a GatewayError `invalid_request`.
+   */
+  checkReferences(route: Route, request: RequestBody, identity: Identity | null): Promise<void> | undefined
+  /** What a request refers to, in its place. Rejects as `checkReferences` does. */
   remembered(route: Route, request: RequestBody, identity: Identity | null): Promise<RequestBody>
 }
 
@@ -38,6 +48,12 @@ export const memory = lazily(() => import('./operations/responses/index.ts'))
 export function createSetup(config: GatewayConfig, before?: Setup): Setup {
   checkConfig(config)
   const { basePath = '', responses = {} } = config
+  const ownStore = before?.ownStore ?? memoryResponseStore()
+  // Callers without authentication keep nothing, unless the host says where.
+  const { store = config.auth === 'none' ? false : ownStore, ttlMs = keptMs } = responses
+  const recordsOf: Setup['recordsOf'] = async (identity) =>
+    (await memory()).createRecords(store === false || isNameless(identity) ? undefined : store, ttlMs, identity)
+  const references = referencePolicy(config.references)
   const shared: Shared = {
     router: createRouter(config),
     health: createHealth(
@@ -51,19 +67,20 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
     logger: loggerOf(config.logger),
     openSpool: config.spool,
     media: config.media,
+    references,
+    claim: store === false ? undefined : async (identity, received) => (await recordsOf(identity)).claim(received),
   }
+  const checkNoticed = async (scheme: ReferenceScheme, request: RequestBody, identity: Identity | null) =>
+    (await memory()).checkReferences(scheme, request, await recordsOf(identity), references)
   const table = Object.freeze([...routes, ...routesOf(shared.plugins)])
   const matchPath = createMatcher(table)
-  const ownStore = before?.ownStore ?? memoryResponseStore()
-  const { store = ownStore, ttlMs = keptMs } = responses
-  const recordsOf: Setup['recordsOf'] = async (identity) =>
-    (await memory()).createRecords(store === false || isNameless(identity) ? undefined : store, ttlMs, identity)
   return {
     config,
     shared,
     routes: table,
     ownStore,
     keepsResponses: store !== false,
+    keepsInMemory: store === ownStore,
     transport: config.fetch === undefined ? undefined : fetchTransport(config.fetch),
     match(method, path) {
       if (basePath === '') return matchPath(method, path)
@@ -72,15 +89,37 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
       return path.startsWith(`${basePath}/`) ? matchPath(method, path.slice(basePath.length)) : null
     },
     recordsOf,
-    async remembered({ refers }, request, identity) {
-      return refers === true
-        ? (await (await memory()).recall(request, await recordsOf(identity), shared.limits.bodyBytes)).request
-        : request
+    checkReferences(route, request, identity) {
+      const scheme = schemeOf(route)
+      if (scheme === undefined || !noticesReferences(scheme, request)) return undefined
+      return checkNoticed(scheme, request, identity)
+    },
+    async remembered(route, request, identity) {
+      if (route.refers !== true) {
+        await this.checkReferences(route, request, identity)
+        return request
+      }
+      const { resolveReferences } = await memory()
+      const { bodyBytes } = shared.limits
+      return (await resolveReferences(route.format, request, await recordsOf(identity), references, bodyBytes)).request
     },
   }
+}
+
+const warned = new WeakSet<object>()
+
+/** Warns, once for each logger, that the default store of responses is no lasting one. */
+export function warnOfMemory({ keepsInMemory, config, shared }: Setup): void {
+  const { logger = console } = config
+  if (!keepsInMemory || logger === false || warned.has(logger)) return
+  warned.add(logger)
+  shared.logger.warn(
+    'modelgate: stored responses, and the record of which references belong to whom, are kept in the memory of this process and end with it. Set responses.store to a store of yours, to memoryResponseStore() to accept that, or to false to keep nothing.',
+  )
 }
 
 const keptMs = 24 * 60 * 60 * 1000
 
 /** Callers that cannot be told apart must not find each other's things. */
-const isNameless = (identity: Identity | null): boolean => identity !== null && !identity.id
+const isNameless = (identity: Identity | null): boolean =>
+  identity !== null && (typeof identity.id !== 'string' || identity.id === '')

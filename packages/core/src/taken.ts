@@ -15,6 +15,7 @@ export function takenBy(
   if (counted === undefined) return undefined
   // What is still to come will be counted by nobody here; so is a session that told nothing.
   if (finish !== undefined && wireCodecOf(ledger.format).pending?.includes(finish)) return undefined
+  if (ledger.background === true && outcome !== 'finished') return undefined
   if (usage === undefined && firstEventAt !== undefined && ledger.said === undefined) return undefined
   // Nothing came back, but an upstream that was left alone with the request is likely to have read it.
   if (firstEventAt === undefined && usage === undefined)

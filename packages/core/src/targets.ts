@@ -4,7 +4,7 @@ import { arrange } from './arrange.ts'
 import { Attempt, type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult } from './attempt.ts'
 import { longestMs } from './check-config.ts'
 import { monotonicNow } from './clock.ts'
-import type { Limits, Logger, OnLoss, TargetLimits } from './config.ts'
+import type { Identity, Limits, Logger, OnLoss, TargetLimits } from './config.ts'
 import type { Codec, UpstreamWireCodec, WireCodec } from './formats/codec.ts'
 import type { Health, Ticket } from './health/health.ts'
 import { hedged, type Launched } from './hedge.ts'
@@ -17,6 +17,8 @@ import { announce, headersFor } from './observers.ts'
 import type { Spool } from './operations/multipart/spool.ts'
 import type { Plugin } from './plugin.ts'
 import type { Candidate } from './prepare.ts'
+import type { ReferencePolicy } from './references/policy.ts'
+import type { Received } from './references/received.ts'
 import type { Plan, ResolvedTarget, Router } from './router.ts'
 import { Search } from './search.ts'
 import type { Ledger } from './settle.ts'
@@ -38,6 +40,10 @@ export interface Shared {
   readonly openSpool?: (() => Spool) | undefined
   /** Without it nothing that a client names by URL is fetched. */
   readonly media?: MediaPolicy | undefined
+  /** Which references to stored state requests may make. */
+  readonly references: ReferencePolicy
+  /** Records that a caller received the ids of stored objects. Absent: nothing is recorded. */
+  readonly claim?: ((identity: Identity | null, received: readonly Received[]) => Promise<void>) | undefined
 }
 
 /** One call to a model, whatever the operation. */

@@ -22,6 +22,7 @@ const fields = {
   explain: 'any',
   tokenizer: 'code',
   responses: 'object',
+  references: 'object',
   plugins: 'any',
   limits: 'object',
   retry: 'any',

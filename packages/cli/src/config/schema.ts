@@ -1,3 +1,4 @@
+import type { ReferenceKind } from '@modelgate/core'
 import { commonOptions, makers, type OptionKind } from './makers.ts'
 
 type Schema = { readonly [name: string]: unknown }
@@ -26,6 +27,20 @@ function schemaOf(kind: OptionKind): Schema {
   if (kind === 'object') return { type: 'object' }
   return 'someOf' in kind ? { type: 'array', items: { enum: kind.someOf } } : { enum: kind }
 }
+
+const reference: Schema = {
+  anyOf: [{ enum: ['own', 'pass'] }, { type: 'array', items: { type: 'string', minLength: 1 } }],
+}
+const references = {
+  responses: reference,
+  conversations: reference,
+  prompts: reference,
+  files: reference,
+  containers: reference,
+  vectorStores: reference,
+  caches: reference,
+  batches: reference,
+} satisfies Record<ReferenceKind, Schema>
 
 const upstream: Schema = {
   type: 'object',
@@ -166,6 +181,12 @@ export const configSchema: Schema = {
     onLoss,
     explain: { type: 'boolean', description: 'Whether clients may ask what would become of a call.' },
     responses: { type: 'object', properties: { store: { const: false }, ttlMs: ms } },
+    references: {
+      type: 'object',
+      description: 'Which references to stored state clients may make: to their own, to any, or also to those on a list.',
+      additionalProperties: false,
+      properties: references,
+    },
     limits: { type: 'object', additionalProperties: { type: 'number', exclusiveMinimum: 0 } },
     retry,
     breaker: { anyOf: [{ const: false }, { type: 'object', additionalProperties: { type: 'number' } }] },

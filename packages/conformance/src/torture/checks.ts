@@ -8,6 +8,7 @@ import { lifeChecks } from './life/checks.ts'
 import { modelChecks } from './models/checks.ts'
 import { responseSplittingChecks } from './response-splitting/checks.ts'
 import { redactionChecks } from './redaction/checks.ts'
+import { referenceChecks } from './references/checks.ts'
 import { retryChecks } from './retries/checks.ts'
 import { secretChecks } from './secrets/checks.ts'
 import { streamChecks } from './streams/checks.ts'
@@ -26,4 +27,5 @@ export const checks: readonly Check[] = [
   ...clientChecks,
   ...modelChecks,
   ...redactionChecks,
+  ...referenceChecks,
 ].sort((a, b) => a.row - b.row)

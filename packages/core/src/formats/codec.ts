@@ -1,4 +1,5 @@
 import type { Allowance, Units } from '../plugin.ts'
+import type { Received } from '../references/received.ts'
 import type { Carries } from './carries.ts'
 import type { CountCodec } from './count-codec.ts'
 import type {
@@ -161,6 +162,8 @@ export interface ResponseTap {
   usage?: Usage
   units?: Units
   finish?: string
+  /** Ids of stored objects that the upstream made for this call, for later requests to refer to. */
+  received?: readonly Received[]
   /** The body is an error, though it came under a good status. */
   error?: ErrorInfo
 }
@@ -191,6 +194,8 @@ export interface StreamTap {
   readonly units?: Units | undefined
   /** The format's finish word, where one came. */
   readonly finish: string | undefined
+  /** See ResponseTap. */
+  readonly received?: readonly Received[] | undefined
   /** The input is over: formats without a terminal event of their own decide now whether the stream has `ended`. */
   end?(): void
   /** As for StreamEncoder: heartbeat and error in the stream's own terms (its id, its model). */
@@ -274,6 +279,8 @@ export interface WireCodec extends UpstreamWireCodec {
    */
   readonly affinity?: { readonly keys: readonly string[]; readonly prefix: readonly string[]; readonly turns: string }
 
+  /** Top-level fields that, set to true, have the upstream go on after its response: what the call uses is then known only later. */
+  readonly background?: readonly string[]
   readonly outputBound: OutputBound
   /** What a caller has left, in the headers of this format's clients. `now`: milliseconds since 1970. */
   encodeAllowance(allowance: Allowance, now: number): Record<string, string>

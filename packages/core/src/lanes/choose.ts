@@ -4,6 +4,7 @@ import type { UpstreamFormat } from '../formats/ir.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
 import { lazily } from '../lazily.ts'
 import { redactorOf } from '../redaction/redactor.ts'
+import type { ReferencePolicy } from '../references/policy.ts'
 import type { ResolvedTarget } from '../router.ts'
 import { formatsFor, speaks } from '../upstreams/formats-for.ts'
 import type { MediaFetching } from './inline-media.ts'
@@ -23,6 +24,7 @@ export interface LaneChoice {
   readonly kept?: { readonly previous?: string } | undefined
   /** Media named by URL may be fetched. */
   readonly media?: MediaFetching | undefined
+  readonly references: ReferencePolicy
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Received } from '../references/received.ts'
 import type { ErrorInfo, Report, UpstreamFormat, Usage } from '../formats/ir.ts'
 import type { Units } from '../plugin.ts'
 
@@ -35,6 +36,8 @@ export interface WholeAnswer {
   readonly usage?: Usage
   readonly units?: Units
   readonly finish?: string
+  /** See ResponseTap. */
+  readonly received?: readonly Received[]
 }
 
 /** What is known of a streamed answer so far. */
@@ -48,6 +51,8 @@ export interface StreamState {
   readonly usage: Usage | undefined
   readonly units?: Units | undefined
   readonly finish: string | undefined
+  /** See ResponseTap. */
+  readonly received?: readonly Received[] | undefined
 }
 
 /** One streamed answer: upstream bytes in, client bytes out. No clock and no I/O. */

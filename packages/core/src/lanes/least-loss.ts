@@ -5,6 +5,7 @@ import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
 import { redactorOf } from '../redaction/redactor.ts'
 import { toClientError } from '../upstream-error.ts'
+import { checkMedia } from './check-media.ts'
 import { type LaneChoice, mayNameMedia } from './choose.ts'
 import type { Edit } from './inline-media.ts'
 import type { Lane } from './lane.ts'
@@ -60,7 +61,7 @@ function weightOf({ report }: Lane): number {
 }
 
 function translate(
-  { request, target, limits, tellLosses, kept }: LaneChoice,
+  { request, target, limits, tellLosses, kept, references }: LaneChoice,
   client: Codec,
   upstream: UpstreamCodec,
   edit?: Edit,
@@ -78,7 +79,10 @@ function translate(
     clean: (error) => toClientError(error, error.status, place).info,
     redactor: redactorOf(place),
     tellLosses,
-    edit,
+    edit(model) {
+      edit?.(model)
+      checkMedia(model, references)
+    },
     ...(kept === undefined ? {} : { kept }),
   })
 }

@@ -59,12 +59,13 @@ export function wireLane(
     report,
     answer(bytes) {
       const { value, body } = readAnswer(bytes, redactor)
-      const { error, usage, units, finish } = tapQuietly(codec, value)
+      const { error, usage, units, finish, received } = tapQuietly(codec, value)
       if (error !== undefined) throw errorOf(error)
       const answer: { -readonly [K in keyof WholeAnswer]: WholeAnswer[K] } = { body }
       put(answer, 'usage', usage)
       put(answer, 'units', units)
       put(answer, 'finish', finish)
+      put(answer, 'received', received)
       return answer
     },
     openStream: () =>

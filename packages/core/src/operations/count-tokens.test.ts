@@ -292,7 +292,7 @@ describe('a count that no upstream makes', () => {
     ['/v1beta/models/local:countTokens', { ...geminiContents, cachedContent: 'cachedContents/1' }, 'cachedContent'],
     ['/v1beta/models/local:countTokens', { ...geminiContents, cached_content: 'cachedContents/1' }, 'cached_content'],
   ])('is refused where input is stored elsewhere (%s, %#)', async (path, body, field) => {
-    const setting = setUp({}, chatOnly)
+    const setting = setUp({}, { ...(chatOnly as object), references: { responses: 'pass', caches: 'pass' } })
     const response = await setting.post(path, body)
     expect(response.status).toBe(400)
     expect((await response.json()).error.message).toContain(field)

@@ -139,7 +139,8 @@ function chat(
   policy: OnLoss,
 ): Prepared | Promise<Prepared> {
   const formats = formatsFor(target.upstream, target.model)
-  const lane = leastLoss({ codec, request, target, limits: shared.limits, tellLosses: policy !== 'ignore' }, formats)
+  const { limits, references } = shared
+  const lane = leastLoss({ codec, request, target, limits, references, tellLosses: policy !== 'ignore' }, formats)
   return lane instanceof Promise
     ? lane.then((loaded) => generation(loaded, target, ledger.stream))
     : generation(lane, target, ledger.stream)

@@ -1,3 +1,4 @@
+import { letIn } from '../admit.ts'
 import { authorized, ownHeaders } from '../call-headers.ts'
 import type { GatewayConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
@@ -5,11 +6,15 @@ import type { Json, JsonObject } from '../formats/ir.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import type { Inbound, Reply } from '../inbound.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
+import type { RequestBody } from '../lanes/wire.ts'
+import { announce } from '../observers.ts'
 import { redactorOf } from '../redaction/redactor.ts'
-import { idHeaders, json } from '../reply.ts'
+import { admissionHeaders, idHeaders, json, notCached } from '../reply.ts'
 import type { Route } from '../routes.ts'
+import { type Ledger, settle } from '../settle.ts'
 import { createCanceller, type Signal } from '../signal.ts'
 import { foreign, idOf, type KeptResponse, type Records } from '../state/records.ts'
+import type { Shared } from '../targets.ts'
 import type { Transport } from '../transport.ts'
 import { readUpstreamError, toClientError, unreachable } from '../upstream-error.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
@@ -23,15 +28,26 @@ export interface StoredCall {
   readonly upstreams: GatewayConfig['upstreams']
   readonly transport: Transport
   readonly signal: Signal
-  readonly requestId: string
-  readonly answerBytes: number
-  readonly firstByteMs: number
+  readonly shared: Shared
+  readonly ledger: Ledger
 }
 
 /** GET and DELETE of a kept response, its input items, and cancelling it. What an upstream keeps is asked of it. */
 export async function storedResponse(call: StoredCall): Promise<Reply> {
+  const { id, records, shared, ledger, inbound, signal } = call
+  const admitted = { shared, ledger, inbound, signal, request: noBody }
+  announce(admitted)
+  // Counted as a request, before the store is asked.
+  await letIn(admitted, [])
+  const reply = await answer(call, await records.response(id))
+  settle(ledger, { status: reply.status, outcome: 'finished' }, shared.plugins, shared.logger)
+  return reply
+}
+
+const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }
+
+async function answer(call: StoredCall, record: Awaited<ReturnType<Records['response']>>): Promise<Reply> {
   const { id, route, records } = call
-  const record = await records.response(id)
   if (record === undefined || record === foreign) throw notFound(id)
   if (record.kind === 'forwarded') return forward(call, record.upstream)
   const query = new URLSearchParams(call.inbound.query)
@@ -53,10 +69,12 @@ export async function storedResponse(call: StoredCall): Promise<Reply> {
 const notFound = (id: string): GatewayError =>
   new GatewayError('not_found', `Response with id '${id.slice(0, 100)}' not found.`)
 
-const reply = ({ requestId }: StoredCall, body: JsonObject): Reply => ({
+const reply = (call: StoredCall, body: JsonObject): Reply => sent(call, JSON.stringify(body))
+
+const sent = ({ ledger }: StoredCall, body: string | Uint8Array): Reply => ({
   status: 200,
-  headers: { 'content-type': json, ...idHeaders(requestId) },
-  body: JSON.stringify(body),
+  headers: { 'content-type': json, ...notCached, ...idHeaders(ledger.requestId), ...admissionHeaders(ledger) },
+  body,
 })
 
 /** A page of the items that the call added, the newest first unless asked otherwise. */
@@ -93,7 +111,7 @@ async function forward(call: StoredCall, upstreamName: string): Promise<Reply> {
   const canceller = createCanceller()
   const abort = (): void => canceller.abort()
   signal.addEventListener('abort', abort)
-  const timer = setTimeout(abort, Math.min(call.firstByteMs, forwardMs))
+  const timer = setTimeout(abort, Math.min(call.shared.limits.firstByteMs, forwardMs))
   try {
     return await relayed(
       call,
@@ -133,7 +151,7 @@ async function relayed(
   url: string,
   signal: Signal,
 ): Promise<Reply> {
-  const { id, route, transport, requestId } = call
+  const { id, route, transport, shared } = call
   const own = { accept: 'application/json', ...ownHeaders(upstream, undefined) }
   const headers = await authorized(upstream, { method: route.method, url, headers: own, body: undefined }, signal)
   const response = await transport({ method: route.method, url, headers, signal }).catch((cause: unknown) => {
@@ -141,7 +159,7 @@ async function relayed(
   })
   if (response.status < 200 || response.status >= 300)
     throw await readUpstreamError(response, wireCodecOf(route.format), upstream)
-  const bytes = await response.bytes(call.answerBytes).catch((cause: unknown) => {
+  const bytes = await response.bytes(shared.limits.answerBytes).catch((cause: unknown) => {
     throw unreachable(cause)
   })
   const { value: said, body } = readAnswer(bytes, redactorOf(upstream))
@@ -149,5 +167,5 @@ async function relayed(
   if (error !== undefined) throw toClientError(error, error.status, upstream)
   if (route.operation === 'delete-response' && said.deleted === true)
     await call.records.forget(id, { kind: 'forwarded', owner: call.records.owner, upstream: upstreamName }, [])
-  return { status: 200, headers: { 'content-type': json, ...idHeaders(requestId) }, body }
+  return sent(call, body)
 }

@@ -2,6 +2,9 @@ import type { Identity } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
+import type { ReferenceKind } from '../references/places.ts'
+import type { Received } from '../references/received.ts'
+import { inBatches } from './batches.ts'
 import type { ResponseStore } from './store.ts'
 
 /** An answer that the gateway keeps whole, because its upstream keeps nothing. */
@@ -19,6 +22,8 @@ export interface ForwardedResponse {
   readonly owner: string
   readonly upstream: string
 }
+/** Items of one response that are stored under their ids. Responses with more are not kept: each item is a call to the store. */
+export const mostStoredItems = 5000
 export type ResponseRecord = KeptResponse | ForwardedResponse
 
 /** Something that is another caller's: to this one it is not there, and an upstream must not be asked for it either. */
@@ -30,7 +35,14 @@ export interface Records {
   /** Whether anything is kept for this caller. */
   readonly keeps: boolean
   response(id: string): Promise<ResponseRecord | typeof foreign | undefined>
+  /** A stored item of this caller. */
   item(id: string): Promise<JsonObject | typeof foreign | undefined>
+  /** For whom an item with this id was made; `'own'` also where this caller has stored one under it. Undefined: not known. */
+  itemOwner(id: string): Promise<'own' | 'other' | undefined>
+  /** Whether this caller received the id of a stored object, such as a container, in a response. */
+  owns(kind: ReferenceKind, id: string): Promise<boolean>
+  /** Records that this caller received such ids. Does nothing for callers for which nothing is kept. */
+  claim(received: readonly Received[]): Promise<void>
   /** @param output the items of the answer: their names were given by whoever made it, so nobody else can claim them */
   keep(id: string, record: ResponseRecord, output: readonly Json[]): Promise<void>
   /** @param output as for `keep` */
@@ -65,28 +77,42 @@ export function createRecords(keptIn: ResponseStore | undefined, ttlMs: number, 
       const claimed = await read(`item-owner:${id}`)
       return claimed === undefined || claimed === owner ? undefined : foreign
     },
+    async itemOwner(id) {
+      const claimed = await read(`item-owner:${id}`)
+      if (claimed === undefined) return undefined
+      return claimed === owner || (await read(`item:${own}:${id}`)) !== undefined ? 'own' : 'other'
+    },
+    owns: async (kind, id) => keptIn !== undefined && (await read(`received:${kind}:${id}`)) === owner,
+    async claim(received) {
+      const keys = new Set(received.map(({ kind, id }) => `received:${kind}:${id}`))
+      await inBatches([...keys].slice(0, mostStoredItems), (key) => store.set(key, owner, ttlMs))
+    },
     async keep(id, record, output) {
-      for (const item of output) {
-        const name = idOf(item)
-        if (name !== undefined) await store.set(`item-owner:${name}`, owner, ttlMs)
-      }
-      if (record.kind === 'kept')
-        for (const item of [...record.input, ...output]) {
-          const name = idOf(item)
-          if (name !== undefined) await store.set(`item:${own}:${name}`, JSON.stringify(item), ttlMs)
-        }
+      const names = namesOf(output)
+      const items = record.kind === 'kept' ? itemsByName([...record.input, ...output]) : []
+      if (names.length + items.length > mostStoredItems)
+        throw new RangeError(`A response of more than ${mostStoredItems} items is not kept.`)
+      await inBatches(names, (name) => store.set(`item-owner:${name}`, owner, ttlMs))
+      await inBatches(items, ([name, item]) => store.set(`item:${own}:${name}`, JSON.stringify(item), ttlMs))
       await store.set(`response:${id}`, JSON.stringify(record), ttlMs)
     },
     async forget(id, record, output) {
       if (record.kind === 'kept')
-        for (const item of [...record.input, ...output]) {
-          const name = idOf(item)
-          if (name !== undefined) await store.delete(`item:${own}:${name}`)
-        }
+        await inBatches(namesOf([...record.input, ...output]), (name) => store.delete(`item:${own}:${name}`))
       await store.delete(`response:${id}`)
     },
   }
 }
+
+const namesOf = (items: readonly Json[]): readonly string[] => [
+  ...new Set(items.map(idOf).filter((name) => name !== undefined)),
+]
+
+/** Of several with one name the last. */
+const itemsByName = (items: readonly Json[]): readonly (readonly [string, Json])[] => [
+  ...new Map(items.map((item) => [idOf(item), item] as const).filter(isNamed)),
+]
+const isNamed = (entry: readonly [string | undefined, Json]): entry is readonly [string, Json] => entry[0] !== undefined
 
 /** Stores are shared, copied and mended by hand: what comes out need not be what went in. */
 function readRecord(text: string): ResponseRecord {

@@ -21,7 +21,7 @@ export interface Reserved extends TokenMeter {
 
 /**
  * What a call reserves of each of its token's counts that hold for its model. Throws a GatewayError `permission` where a budget
- * in money cannot be kept, because a price is unknown, and where a call would go past all budgets.
+ * in money cannot be kept, because a price is unknown, and where a call would go past the budgets or is counted too late for them.
  */
 export function reservedBy(token: Token, call: AdmitCall, options: ReserveOptions): readonly Reserved[] {
   const all = metersOf(token)
@@ -38,6 +38,7 @@ export function reservedBy(token: Token, call: AdmitCall, options: ReserveOption
   for (const one of all) {
     if (free && !isCalls(one.of)) continue
     if (one.models !== undefined && !namesModel(call.model, one.models)) continue
+    if (call.background === true && !isCalls(one.of)) throw countedLater()
     reserved.push({ ...one, meter: { ...one.meter, ...roomFor(one, call, expected, options) } })
   }
   return reserved
@@ -51,6 +52,14 @@ const pastBudgets = (): GatewayError =>
     'permission',
     'This token has a budget or a limit of tokens, which a client secret of the provider would go past: open the session through this gateway, by a WebSocket to /v1/realtime with this token.',
     { code: 'realtime_secret_not_allowed' },
+  )
+
+/** A budget would count what was reserved only, and the answer is fetched, or gone on from, without a further charge. */
+const countedLater = (): GatewayError =>
+  new GatewayError(
+    'permission',
+    'This token has a budget or a limit of tokens, and what a response in the background uses is known only later: send the request without background.',
+    { param: 'background', code: 'background_not_allowed' },
   )
 
 /** What counts calls, whatever these take. */

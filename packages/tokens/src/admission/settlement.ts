@@ -58,7 +58,7 @@ export function settlementOf(event: FinishEvent, { tokenId, meters, at, prices }
     tokenId,
     at,
     meters: meters.map((one) => ({ ...one.meter, actual: actualOf(one) })),
-    sums: { day: dayOf(startedAt), model: answered ? model.slice(0, longestName) : unanswered, add },
+    sums: { day: dayOf(startedAt), model: (answered && model.slice(0, longestName)) || unanswered, add },
   }
 }
 

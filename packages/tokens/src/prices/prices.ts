@@ -134,7 +134,13 @@ function pricesOf(table: unknown, where: string): Prices {
 }
 
 /** Nobody charges for it. */
-const free: ReadonlySet<string> = new Set(['count-tokens'])
+const free: ReadonlySet<string> = new Set([
+  'count-tokens',
+  'get-response',
+  'delete-response',
+  'list-input-items',
+  'cancel-response',
+])
 export const isFree = (operation: string | undefined): boolean => operation !== undefined && free.has(operation)
 
 /** The same calculation as at settlement, so that a reservation and the final cost cannot follow different prices. */

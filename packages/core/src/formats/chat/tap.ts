@@ -1,7 +1,8 @@
 import { GatewayError } from '../../errors.ts'
 import { lazily } from '../../lazily.ts'
+import { receivedIds } from '../../references/received.ts'
 import type { MutableTap, Quirks, ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
-import type { JsonObject } from '../ir.ts'
+import type { Json, JsonObject } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { checkWhole, notJson } from '../shared/tap.ts'
@@ -56,8 +57,23 @@ export function tapResponse(body: JsonObject): ResponseTap {
   if (usage !== undefined) out.usage = usage
   const [first] = choices
   if (isObject(first) && typeof first.finish_reason === 'string') out.finish = first.finish_reason
+  const received = receivedIds('responses', choices.map(audioIdOf))
+  if (received !== undefined) out.received = received
   return out
 }
+
+/** The id of a spoken answer, which a later request may refer to. */
+function audioIdOf(choice: Json): Json | undefined {
+  const message = isObject(choice) ? choice.message : undefined
+  const audio = isObject(message) ? message.audio : undefined
+  return isObject(audio) ? audio.id : undefined
+}
+
+/** The same in a chunk of a stream. */
+const audioId = /"audio"\s*:\s*\{[^{}]*?"id"\s*:\s*"([^"\\]+)"/
+
+/** So many characters of a chunk are looked at for it: the sound itself may be long. */
+const audioStart = 2000
 
 /** Parses the first chunk, and then only chunks that hold usage or an error: the rest is looked at as text. */
 export function tapStream(options: { withholdUsage: boolean; target: TargetTraits }): StreamTap {
@@ -109,6 +125,7 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
     error: undefined,
     usage: undefined,
     finish: undefined,
+    received: undefined,
     push(event) {
       const { data } = event
       tap.plain = false
@@ -123,6 +140,8 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
       }
       if (data === '') return true
       checkWhole(data)
+      if (tap.received === undefined && startsObject(data, '"audio"'))
+        tap.received = receivedIds('responses', [audioId.exec(data.slice(0, audioStart))?.[1]])
       const word = finishWord(data)
       tap.finish = word ?? tap.finish
       if (frame !== undefined && !doneOptional && event.event !== 'error' && !worthParsing(data)) {

@@ -22,6 +22,8 @@ export const chatWire: WireCodec = {
     event: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
   },
   unitsIn: ({ num_search_queries: searches }) => (typeof searches === 'number' ? { searches } : undefined),
+  // xAI: the answer is fetched later.
+  background: ['deferred'],
   outputBound: { fields: ['max_completion_tokens', 'max_tokens'], times: ['n'] },
   encodeAllowance: rateLimitHeaders,
   modelPlaces: modelPlaces({

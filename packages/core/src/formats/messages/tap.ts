@@ -1,4 +1,5 @@
 import { GatewayError } from '../../errors.ts'
+import { type Received, receivedIds } from '../../references/received.ts'
 import type { MutableTap, ResponseTap, SseEvent, StreamTap } from '../codec.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
@@ -12,8 +13,13 @@ export function tapResponse(body: JsonObject): ResponseTap {
   if (body.type !== 'message' && isObject(body.error)) return { error: decodeError(200, body) }
   const usage = decodeUsage(body.usage)
   const finish = body.stop_reason
-  return { ...(usage && { usage }), ...(typeof finish === 'string' && { finish }) }
+  const received = containerOf(body)
+  return { ...(usage && { usage }), ...(typeof finish === 'string' && { finish }), ...(received && { received }) }
 }
+
+/** The container of code execution, which the next request may use again. */
+const containerOf = ({ container }: JsonObject): readonly Received[] | undefined =>
+  isObject(container) ? receivedIds('containers', [container.id]) : undefined
 
 const eventTypes: ReadonlySet<string> = new Set([
   'ping',
@@ -64,14 +70,20 @@ export function tapStream(): StreamTap {
       case 'message_start': {
         begun = true
         const { message } = wholeObject(event.data)
-        if (isObject(message)) count(message.usage)
+        if (isObject(message)) {
+          count(message.usage)
+          tap.received = containerOf(message)
+        }
         return true
       }
       case 'message_delta': {
         tap.started = true
         const { delta, usage } = wholeObject(event.data)
         count(usage)
-        if (isObject(delta) && typeof delta.stop_reason === 'string') tap.finish = delta.stop_reason
+        if (isObject(delta)) {
+          if (typeof delta.stop_reason === 'string') tap.finish = delta.stop_reason
+          tap.received = containerOf(delta) ?? tap.received
+        }
         return true
       }
       case 'error': {
@@ -97,6 +109,7 @@ export function tapStream(): StreamTap {
     error: undefined,
     usage: undefined,
     finish: undefined,
+    received: undefined,
     push(event) {
       tap.plain = false
       if (event.event === ':' || (event.data === '' && event.event !== 'error')) return true

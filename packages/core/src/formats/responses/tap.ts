@@ -1,7 +1,8 @@
 import { nestsDeeper } from '../../json/scan.ts'
 import type { Units } from '../../plugin.ts'
+import { type Received, receivedIds } from '../../references/received.ts'
 import type { MutableTap, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../codec.ts'
-import type { ErrorInfo, JsonObject } from '../ir.ts'
+import type { ErrorInfo, Json, JsonObject } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { checkWhole, wholeObject } from '../shared/tap.ts'
@@ -19,7 +20,18 @@ export function tapResponse(body: JsonObject): ResponseTap {
   if (units !== undefined) out.units = units
   const finish = finishWord(body)
   if (finish !== undefined) out.finish = finish
+  const received = containersIn(body)
+  if (received !== undefined) out.received = received
   return out
+}
+
+/** The containers of tools that the provider ran, which a later request may use again. */
+function containersIn({ output }: JsonObject): readonly Received[] | undefined {
+  if (!Array.isArray(output)) return undefined
+  const ids: (Json | undefined)[] = []
+  for (const item of output)
+    if (isObject(item)) ids.push(item.container_id, isObject(item.environment) ? item.environment.container_id : null)
+  return receivedIds('containers', ids)
 }
 
 /** Searches that the provider made for the model. */
@@ -81,6 +93,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     const response = isObject(event.response) ? event.response : {}
     tap.usage = decodeUsage(response.usage) ?? tap.usage
     tap.units = searchesIn(response) ?? tap.units
+    tap.received = containersIn(response) ?? tap.received
     if (type === 'error' && tap.started) {
       announced = decodeError(200, event)
       tap.failing = true
@@ -103,6 +116,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     finish: undefined,
     failing: false,
     units: undefined,
+    received: undefined,
     push(event) {
       const { data } = event
       tap.plain = false

@@ -23,6 +23,7 @@ export const responsesWire: WireCodec = {
   },
   says: { answer: ['text', 'arguments', 'refusal', 'input'], event: ['delta'], mark: '.delta"' },
   pending: ['queued', 'in_progress'],
+  background: ['background'],
   outputBound: { fields: ['max_output_tokens'] },
   encodeAllowance: rateLimitHeaders,
   modelPlaces: modelPlaces({

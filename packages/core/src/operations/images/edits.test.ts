@@ -57,7 +57,7 @@ describe('image edits', () => {
   })
 
   it.each(['upload', 'json'])('are made by models that answer with images, from an %s', async (how) => {
-    const { gateway, post, seen, finished } = set({ g: asJson(drawn()) })
+    const { gateway, post, seen, finished } = set({ g: asJson(drawn()) }, { references: { files: ['f'] } })
     const reply =
       how === 'upload'
         ? await upload(

@@ -4,7 +4,11 @@ import { isObject } from '../../formats/shared/reader.ts'
 import { scanJson } from '../../json/scan.ts'
 import { spliceJson } from '../../json/splice.ts'
 import type { RequestBody } from '../../lanes/wire.ts'
-import { foreign, type Records } from '../../state/records.ts'
+import { checkNumber, isAccepted, mostReferences, unknownReference } from '../../references/check.ts'
+import { isItemReference, lacksContent } from '../../references/places.ts'
+import type { ReferencePolicy } from '../../references/policy.ts'
+import { inBatches } from '../../state/batches.ts'
+import { foreign, idOf, type Records } from '../../state/records.ts'
 import { outputOf } from './output.ts'
 
 /** A request whose references are resolved, as far as the gateway keeps what they refer to. */
@@ -16,44 +20,51 @@ export interface Recalled {
   readonly previous?: string
   /** The only upstream that knows what the request refers to. */
   readonly onlyUpstream?: string
-  /** What to tell where nobody but the gateway could know what the request refers to. */
+  /** Why only an upstream of the same format can be sent the request: the gateway doesn't know what it refers to, but accepts that. */
   readonly unknown?: GatewayError
+  /** Why no upstream of the same format may be sent the request: there the id of an item might be read as a reference to another caller's. */
+  readonly notOwned?: GatewayError
 }
 
-/** Turns of one conversation; a chain that is longer goes round in circles. */
-const longestChain = 10_000
+/** Items of one request whose ids are looked up. */
+const mostNamedItems = 5000
 
 /**
  * Puts in place of `previous_response_id` the items of the conversation so far, and of each `item_reference` the item. What
- * the gateway does not know stays as it is: the upstream may know it.
+ * the gateway does not know is refused, unless the configuration accepts it: then it stays as it is, since the upstream may know it.
  *
  * @param maxChars bound of all that is put in place together, as JSON
- * @throws GatewayError `invalid_request` for what is another caller's, a conversation of which a part is gone, or a field
+ * @throws GatewayError `invalid_request` for what is another caller's or unknown, a conversation of which a part is gone, or a field
  *   given twice; `request_too_large` beyond `maxChars`; `internal` if the store cannot be read
  */
-export async function recall(request: RequestBody, records: Records, maxChars: number): Promise<Recalled> {
-  const { value, members } = request
-  for (const name of ['previous_response_id', 'input', 'conversation'])
-    if (members.filter(({ key }) => key.toLowerCase() === name).length > 1)
-      throw new GatewayError('invalid_request', `${name}: it is given more than once.`, { param: name })
+export async function recall(
+  request: RequestBody,
+  records: Records,
+  policy: ReferencePolicy,
+  maxChars: number,
+): Promise<Recalled> {
+  const { value } = request
   const given = typeof value.input === 'string' ? [{ role: 'user', content: value.input }] : listOf(value.input)
-  const input: Json[] = []
   const size = { left: maxChars }
-  // One after another: what is too much is found out before all of it has been read.
-  for (const item of given) input.push(await resolve(item, records, size))
+  const items = await resolveItems(given, records, policy, size)
+  const { input } = items
+  const notOwned = items.notOwned === undefined ? {} : { notOwned: items.notOwned }
   const id = value.previous_response_id
   const earlier = typeof id === 'string' ? await records.response(id) : undefined
   if (earlier === foreign) throw notFound(String(id))
-  if (earlier?.kind === 'forwarded') return { request, input, onlyUpstream: earlier.upstream }
+  if (earlier?.kind === 'forwarded') return { request, input, onlyUpstream: earlier.upstream, ...notOwned }
   const resolved = input.some((item, index) => item !== given[index])
   if (earlier === undefined) {
-    const same = { request: resolved ? rewritten(request, { input }) : request, input }
-    return typeof id === 'string' ? { ...same, unknown: notFound(id) } : same
+    const same = { request: resolved ? rewritten(request, { input: [...input] }) : request, input, ...notOwned }
+    if (typeof id !== 'string' || id === '') return same
+    const unknown = notFound(id)
+    if (!isAccepted(policy, 'responses', id)) throw unknown
+    return { ...same, unknown }
   }
   const previous = id as string
   const before = await conversation(previous, records, size)
   const whole = rewritten(request, { input: [...before, ...input], previous_response_id: null })
-  return { request: whole, input, previous }
+  return { request: whole, input, previous, ...notOwned }
 }
 
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
@@ -67,20 +78,60 @@ function spend(size: { left: number }, what: Json): void {
     })
 }
 
-async function resolve(item: Json, records: Records, size: { left: number }): Promise<Json> {
-  if (!isObject(item) || typeof item.id !== 'string') return item
-  // An item of nothing but its id is one form of reference, and the commoner one.
-  const refers = item.type === 'item_reference' || (item.type === undefined && Object.keys(item).length === 1)
-  const found = await records.item(item.id)
-  if (found !== foreign) {
-    if (!refers || found === undefined) return item
-    spend(size, found)
-    return found
+/** The items, references resolved. Each id is looked up once, and references before other items. */
+async function resolveItems(
+  given: readonly Json[],
+  records: Records,
+  policy: ReferencePolicy,
+  size: { left: number },
+): Promise<{ input: readonly Json[]; notOwned?: GatewayError }> {
+  const references = new Map<string, JsonObject | undefined>()
+  const held = new Set<string>()
+  const named = new Set<string>()
+  for (const item of given) {
+    const id = idOf(item)
+    if (id === undefined || !isObject(item)) continue
+    if (isItemReference(item)) references.set(id, undefined)
+    else if (lacksContent(item)) held.add(id)
+    // Clients call their own messages as they like.
+    else if (item.role !== 'user') named.add(id)
   }
-  // Whatever its shape: an upstream goes by the name. But clients call their own messages as they like.
-  if (!refers && item.role === 'user') return item
-  throw new GatewayError('invalid_request', `Item with id '${item.id.slice(0, 100)}' not found.`, { param: 'input' })
+  if (references.size + held.size + named.size === 0) return { input: given }
+  checkNumber(references.size, 'input')
+  checkNumber(references.size + held.size + named.size, 'input', mostNamedItems)
+  const isAcceptedItem = (id: string): boolean => isAccepted(policy, 'responses', id)
+  await inBatches([...references.keys()], async (id) => {
+    const found = await records.item(id)
+    if (found === foreign) throw unknownItem(id)
+    if (found === undefined) {
+      if (!isAcceptedItem(id) && (await records.itemOwner(id)) !== 'own') throw unknownItem(id)
+      return
+    }
+    spend(size, found)
+    references.set(id, found)
+  })
+  let notOwned: GatewayError | undefined
+  await inBatches([...held, ...named], async (id) => {
+    const owner = await records.itemOwner(id)
+    // Whatever its shape: an upstream goes by the name.
+    if (owner === 'other') throw unknownItem(id)
+    if (owner === undefined && held.has(id) && !isAcceptedItem(id) && (await records.item(id)) === undefined)
+      notOwned ??= unknownItem(id)
+  })
+  const used = new Set<string>()
+  const input = given.map((item) => {
+    const id = idOf(item)
+    const found = id === undefined || !isObject(item) || !isItemReference(item) ? undefined : references.get(id)
+    if (id === undefined || found === undefined) return item
+    if (used.has(id)) spend(size, found)
+    used.add(id)
+    return found
+  })
+  return notOwned === undefined ? { input } : { input, notOwned }
 }
+
+const unknownItem = (id: string): GatewayError =>
+  unknownReference('responses', id, 'input', `Item with id '${id.slice(0, 100)}' not found.`)
 
 /** Everything said up to and including this response's answer. */
 async function conversation(id: string, records: Records, size: { left: number }): Promise<Json[]> {
@@ -88,7 +139,7 @@ async function conversation(id: string, records: Records, size: { left: number }
   let next: string | undefined = id
   for (let length = 0; next !== undefined; length++) {
     const record: Awaited<ReturnType<Records['response']>> =
-      length < longestChain ? await records.response(next) : undefined
+      length < mostReferences ? await records.response(next) : undefined
     if (record === undefined || record === foreign || record.kind !== 'kept') throw notFound(next)
     const items = [...record.input, ...outputOf(record.response)]
     spend(size, items)
@@ -100,10 +151,12 @@ async function conversation(id: string, records: Records, size: { left: number }
 
 /** In the words, and with the code, that clients know. */
 const notFound = (id: string): GatewayError =>
-  new GatewayError('invalid_request', `Previous response with id '${id.slice(0, 100)}' not found.`, {
-    param: 'previous_response_id',
-    code: 'previous_response_not_found',
-  })
+  unknownReference(
+    'responses',
+    id,
+    'previous_response_id',
+    `Previous response with id '${id.slice(0, 100)}' not found.`,
+  )
 
 function rewritten({ text, members, value }: RequestBody, set: JsonObject): RequestBody {
   const spliced = spliceJson(text, members, set)
