@@ -26,7 +26,7 @@ const models = {
   },
 } as never
 export const set = (answers: Parameters<typeof setUp>[0], more: Parameters<typeof setUp>[1] = {}) =>
-  setUp(answers, { ...models, ...more })
+  setUp(answers, Object.assign({}, models, more))
 
 export const partial = (index: number) =>
   `event: image_generation.partial_image\ndata: {"type":"image_generation.partial_image","b64_json":"aa","partial_image_index":${index}}\n\n`
