@@ -1,6 +1,6 @@
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { createGateway, type FinishEvent, type GatewayConfig, openai } from '@modelgate/core'
+import { createGateway, type FinishEvent, type Limits, openai } from '@modelgate/core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { createNodeHandler } from './handler.ts'
@@ -47,7 +47,7 @@ async function startUpstream() {
   return { url, isClosed: () => isClosed }
 }
 
-function start(url: string, limits: GatewayConfig['limits']) {
+function start(url: string, limits: Limits) {
   const finished: FinishEvent[] = []
   const gateway = createGateway({
     auth: 'none',
