@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { GatewayConfig } from './config.ts'
 import { type Answer, asJson, asStream, completion, type Seen, setUp, sse } from './gateway.test-support.ts'
 import { createGateway } from './gateway.ts'
@@ -69,6 +69,57 @@ describe('limits', () => {
     const text = await reply.text()
     expect(text.endsWith(sse.join(''))).toBe(true)
     expect(text.length).toBeGreaterThan(sse.join('').length)
+  })
+})
+
+describe('a response that nobody reads, where pulls are all that can be seen', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  const endless = (type: string) => {
+    let isClosed = false
+    const answer: Answer = () =>
+      new Response(
+        new ReadableStream<Uint8Array>({
+          pull: (controller) => controller.enqueue(new TextEncoder().encode(sse[0])),
+          cancel() {
+            isClosed = true
+          },
+        }),
+        { headers: { 'content-type': type } },
+      )
+    return { answer, isClosed: () => isClosed }
+  }
+  const speech = { model: 'real', input: 'hi', voice: 'alloy' }
+
+  it.each([
+    ['clientStallMs', { clientStallMs: 5000 }, { outcome: 'aborted', error: { info: { code: 'client_stalled' } } }],
+    ['totalMs', { totalMs: 5000 }, { outcome: 'failed', error: { info: { kind: 'upstream_total_timeout' } } }],
+    ['clientStallMs of 300 s by default', {}, { outcome: 'aborted', error: { info: { code: 'client_stalled' } } }],
+  ])('ends by %s: streams and bytes alike', async (_, limits, ending) => {
+    for (const isStream of [true, false]) {
+      const { answer, isClosed } = endless(isStream ? 'text/event-stream' : 'audio/mpeg')
+      const { chat, post, finished } = setUp({ a: answer }, { limits })
+      const reply = isStream ? await chat({ stream: true }) : await post('/v1/audio/speech', speech)
+      expect(reply.status).toBe(200)
+      const limitMs = Object.values(limits)[0] ?? 300_000
+      await vi.advanceTimersByTimeAsync(limitMs - 1000)
+      expect([finished.length, isClosed()]).toEqual([0, false])
+      await vi.advanceTimersByTimeAsync(1001)
+      expect(finished).toMatchObject([ending])
+      expect(isClosed()).toBe(true)
+    }
+  })
+
+  it.each([true, false])('breaks off for whoever reads on: stream %s', async (isStream) => {
+    const { answer } = endless(isStream ? 'text/event-stream' : 'audio/mpeg')
+    const { chat, post } = setUp({ a: answer }, { limits: { clientStallMs: 5000 } })
+    const reply = isStream ? await chat({ stream: true }) : await post('/v1/audio/speech', speech)
+    const reader = (reply.body as ReadableStream<Uint8Array>).getReader()
+    await reader.read()
+    await vi.advanceTimersByTimeAsync(5001)
+    await expect(reader.read()).rejects.toThrow('took no byte of its response for 5 s')
+    expect(vi.getTimerCount()).toBe(0)
   })
 })
 

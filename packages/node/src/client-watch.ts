@@ -18,8 +18,8 @@ export abstract class WatchedClient {
   #limitMs = 0
   /** For how long nothing has been taken, as far as sweeps have seen it. */
   #stalledMs = 0
-  /** What had been taken when it was last looked. */
-  #taken = 0
+  /** What had been taken when it was last looked; NaN: there was nothing to take, so that the time counts from the next look. */
+  #taken = Number.NaN
 
   /** Bytes that wait for the client in this process. */
   protected abstract unread(): number
@@ -64,11 +64,9 @@ export abstract class WatchedClient {
   }
 
   #isStalled(elapsedMs: number): boolean {
-    const unread = this.unread()
-    const taken = unread === 0 ? 0 : this.taken()
-    const isMoving = unread === 0 || taken !== this.#taken
+    const taken = this.unread() === 0 ? Number.NaN : this.taken()
+    this.#stalledMs = taken === this.#taken ? this.#stalledMs + elapsedMs : 0
     this.#taken = taken
-    this.#stalledMs = isMoving ? 0 : this.#stalledMs + elapsedMs
     return this.#stalledMs >= this.#limitMs
   }
 }

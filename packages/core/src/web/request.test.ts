@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { requestOf, toInbound, toResponse } from './request.ts'
 
 const never = new Promise<never>(() => {})
@@ -44,6 +44,49 @@ describe('a request body', () => {
     controller.abort(new Error('left'))
     await expect(reading).rejects.toMatchObject({ info: { kind: 'cancelled' } })
     expect(cancelled).toHaveLength(1)
+  })
+})
+
+describe('a request body that comes too slowly', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  /** Reads a body that begins with this many bytes and brings so many more each second. */
+  function read(bytes: number, eachSecond: number) {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new Uint8Array(bytes)),
+      async pull(controller) {
+        if (eachSecond === 0) return never
+        await new Promise((resolve) => setTimeout(resolve, 1000))
+        bytes += eachSecond
+        controller.enqueue(new Uint8Array(eachSecond))
+        if (bytes >= 10_000) controller.close()
+      },
+    })
+    const request = new Request('http://gw/v1/x', { method: 'POST', body, duplex: 'half' } as RequestInit)
+    return toInbound(request)
+      .read(20_000)
+      .then(
+        (all) => all.length,
+        (error: unknown) => error,
+      )
+  }
+
+  it.each([
+    ['nothing more', 5000, 0],
+    ['a byte now and then', 100, 1],
+  ])('is given up where it brings %s', async (_, bytes, eachSecond) => {
+    const reading = read(bytes, eachSecond)
+    await vi.advanceTimersByTimeAsync(51_000)
+    expect(await reading).toMatchObject({ info: { kind: 'timeout', status: 408 } })
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(1)
+  })
+
+  it('is read to its end where it is only slow', async () => {
+    const reading = read(0, 100)
+    await vi.advanceTimersByTimeAsync(101_000)
+    expect(await reading).toBe(10_000)
+    expect(vi.getTimerCount()).toBe(0)
   })
 })
 

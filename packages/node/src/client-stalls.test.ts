@@ -1,0 +1,171 @@
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { createGateway, type FinishEvent, type Limits, openai } from '@modelgate/core'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { createNodeHandler } from './handler.ts'
+import { nodeListener } from './listener.ts'
+import { until } from './testing/fake-gateway.ts'
+import { dial, serve } from './testing/server.ts'
+import { nodeUpgrade } from './upgrade.ts'
+
+/** More than all buffers between the gateway and a client hold. */
+const manyBytes = 40_000_000
+const event = `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: 'x'.repeat(50_000) } }] })}\n\n`
+
+/** An upstream that writes without end, as what it is asked for: events, one long JSON, sound. */
+async function startUpstream() {
+  let isClosed = false
+  const { url } = await serve((req, res) => {
+    res.on('close', () => {
+      isClosed = true
+    })
+    let body = ''
+    req.on('data', (part) => {
+      body += part
+    })
+    req.on('end', () => {
+      if (req.url?.includes('speech')) return pour('audio/mpeg', 'x'.repeat(50_000))
+      if (body.includes('"stream":true')) return pour('text/event-stream', event)
+      res.writeHead(200, { 'content-type': 'application/json' })
+      const message = { role: 'assistant', content: 'x'.repeat(manyBytes) }
+      res.end(JSON.stringify({ object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] }))
+    })
+    const pour = (type: string, piece: string): void => {
+      if (!res.headersSent) res.writeHead(200, { 'content-type': type })
+      let left = manyBytes
+      const more = (): void => {
+        while (left > 0 && !res.destroyed) {
+          left -= piece.length
+          if (!res.write(piece)) return void res.once('drain', more)
+        }
+        res.end()
+      }
+      more()
+    }
+  })
+  return { url, isClosed: () => isClosed }
+}
+
+function start(url: string, limits: Limits) {
+  const finished: FinishEvent[] = []
+  const gateway = createGateway({
+    auth: 'none',
+    upstreams: { up: openai({ apiKey: 'k', baseURL: `${url}/v1` }) },
+    models: { '*': 'up' },
+    plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
+    logger: false,
+    limits,
+  })
+  onTestFinished(() => gateway.close({ graceMs: 0 }))
+  return { gateway, finished }
+}
+
+const stalled = { outcome: 'aborted', error: { info: { kind: 'cancelled', code: 'client_stalled' } } }
+const chat = (stream: boolean): string =>
+  JSON.stringify({ model: 'm', stream, messages: [{ role: 'user', content: 'hi' }] })
+const post = (path: string, body: string): string =>
+  `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+
+describe('a client that does not read', () => {
+  it.each([
+    ['a stream', '/v1/chat/completions', chat(true), stalled],
+    ['speech', '/v1/audio/speech', JSON.stringify({ model: 'm', input: 'hi', voice: 'alloy' }), stalled],
+    // It is settled when the gateway has it all: what ends is its connection.
+    ['whole JSON', '/v1/chat/completions', chat(false), { outcome: 'finished' }],
+  ])('%s loses its connection, and the call is settled', async (_, path, body, ending) => {
+    const upstream = await startUpstream()
+    const { gateway, finished } = start(upstream.url, { clientStallMs: 300 })
+    const { port } = await serve(nodeListener(gateway))
+    const { socket, received, closed } = dial(port)
+    socket.write(post(path, body))
+    await until(() => received().length > 1000, 10_000)
+    socket.pause()
+    await until(() => finished.length === 1 && upstream.isClosed(), 10_000)
+    expect(finished).toMatchObject([ending])
+    // What its system holds is still there to be read; the rest is not.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    socket.resume()
+    await closed
+    expect(received().length).toBeLessThan(manyBytes)
+  })
+
+  it('is held to totalMs, whatever clientStallMs is', async () => {
+    const upstream = await startUpstream()
+    const { gateway, finished } = start(upstream.url, { totalMs: 2000 })
+    const { port } = await serve(nodeListener(gateway))
+    const { socket, received } = dial(port)
+    socket.write(post('/v1/chat/completions', chat(true)))
+    await until(() => received().length > 1000, 10_000)
+    socket.pause()
+    await until(() => finished.length === 1 && upstream.isClosed(), 10_000)
+    expect(finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'upstream_total_timeout' } } }])
+    // Should it read again, it is told.
+    socket.resume()
+    await until(() => received().includes('did not finish its answer within 2 s'), 10_000)
+  })
+
+  it('loses its stream of HTTP/2, and no other one of the same connection', async () => {
+    const upstream = await startUpstream()
+    const { gateway, finished } = start(upstream.url, { clientStallMs: 300 })
+    const handle = createNodeHandler(gateway)
+    const server = createHttp2Server((req, res) => handle(req as never, res as never))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    onTestFinished(() => {
+      session.destroy()
+      server.close()
+    })
+    const ask = (body: string) => {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': '/v1/chat/completions',
+        'content-type': 'application/json',
+      })
+      stream.on('error', () => {})
+      stream.end(body)
+      return stream
+    }
+    const [sleeping, reading] = [ask(chat(true)), ask(chat(true))]
+    let bytes = 0
+    reading.on('data', (part: Buffer) => {
+      bytes += part.length
+    })
+    await new Promise((resolve) => sleeping.once('response', resolve))
+    await until(() => finished.length >= 1, 10_000)
+    expect(finished.filter(({ outcome }) => outcome === 'aborted')).toMatchObject([stalled])
+    await until(() => finished.length === 2 && bytes >= manyBytes, 10_000)
+  })
+
+  it('a realtime session ends it though it goes on sending', async () => {
+    const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+    await new Promise((resolve) => sockets.once('listening', resolve))
+    let upstreamClosed = false
+    sockets.on('connection', (socket) => {
+      socket
+        .on('message', () => {})
+        .on('close', () => {
+          upstreamClosed = true
+        })
+      for (let n = 0; n < 40; n++) socket.send('x'.repeat(1_000_000))
+    })
+    const { gateway, finished } = start(`http://127.0.0.1:${(sockets.address() as AddressInfo).port}`, {
+      clientStallMs: 300,
+    })
+    const { port, server } = await serve(nodeListener(gateway))
+    server.on('upgrade', nodeUpgrade(gateway))
+    const client = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime?model=m`)
+    client.on('error', () => {})
+    await new Promise((resolve) => client.once('open', resolve))
+    client.pause()
+    const sending = setInterval(() => client.send('still here'), 50)
+    onTestFinished(() => {
+      clearInterval(sending)
+      client.terminate()
+      for (const one of sockets.clients) one.terminate()
+      sockets.close()
+    })
+    await until(() => finished.length === 1 && upstreamClosed, 10_000)
+    expect(finished).toMatchObject([stalled])
+  })
+})
