@@ -47,7 +47,11 @@ const more: { readonly [S in Spoken]: readonly JsonObject[] } = {
             webSearchQueries: ['q'],
             groundingChunks: [{ web: { uri: 'https://e.example', title: 't' } }],
             groundingSupports: [
-              { segment: { startIndex: 0, endIndex: 2, text: 'so' }, groundingChunkIndices: [0], confidenceScores: [1] },
+              {
+                segment: { startIndex: 0, endIndex: 2, text: 'so' },
+                groundingChunkIndices: [0],
+                confidenceScores: [1],
+              },
             ],
           },
         },
@@ -87,8 +91,14 @@ export const errorBodies: Readonly<Record<Spoken, readonly ((text: string) => st
   messages: [(message) => JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } })],
   gemini: [
     (message) => JSON.stringify({ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }),
-    (message) => JSON.stringify({ error: { code: 429, message, status: 'RESOURCE_EXHAUSTED', details: [{ '@type': 't' }] } }),
+    (message) =>
+      JSON.stringify({ error: { code: 429, message, status: 'RESOURCE_EXHAUSTED', details: [{ '@type': 't' }] } }),
   ],
-  responses: [(message) => JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: null } })],
-  converse: [(message) => JSON.stringify({ message }), (message) => JSON.stringify({ __type: 'ValidationException', message })],
+  responses: [
+    (message) => JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: null } }),
+  ],
+  converse: [
+    (message) => JSON.stringify({ message }),
+    (message) => JSON.stringify({ __type: 'ValidationException', message }),
+  ],
 }

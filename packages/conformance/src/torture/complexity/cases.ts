@@ -117,17 +117,19 @@ const generatingCalls: readonly Call[] = formats.flatMap((client) =>
   }),
 )
 
-const operatingCalls: readonly Call[] = [...operationCalls, ...moreOperationCalls].map(({ path, dialect, models, body }) => {
-  const named = JSON.parse(JSON.stringify(body).replaceAll('{model}', anyModel)) as JsonObject
-  return {
-    endpoint: path,
-    path: path.replaceAll('{model}', anyModel),
-    client: dialect,
-    stream: body.stream === true,
-    upstreams: models,
-    body: path.includes('{model}') ? named : { model: anyModel, ...named },
-  }
-})
+const operatingCalls: readonly Call[] = [...operationCalls, ...moreOperationCalls].map(
+  ({ path, dialect, models, body }) => {
+    const named = JSON.parse(JSON.stringify(body).replaceAll('{model}', anyModel)) as JsonObject
+    return {
+      endpoint: path,
+      path: path.replaceAll('{model}', anyModel),
+      client: dialect,
+      stream: body.stream === true,
+      upstreams: models,
+      body: path.includes('{model}') ? named : { model: anyModel, ...named },
+    }
+  },
+)
 
 const explain = (call: Call): Call => ({
   ...call,
@@ -146,24 +148,26 @@ function requestCases(
   { withMedia, only = () => true }: RequestOptions = {},
 ): Case[] {
   const attacks = attacksOn(body).filter(only)
-  return upstreams.flatMap((upstream, turn) => attacks.filter(inTurn(turn, upstreams.length)).map(({ name, kind, write }) => ({
-    endpoint,
-    pair: `${client} > ${upstream}${withMedia ? ' with media' : ''}`,
-    side: 'request',
-    kind,
-    attack: name,
-    withMedia: withMedia === true,
-    prepare(bytes) {
-      const text = placed(write(bytes), upstream)
-      return {
-        path: placed(path, upstream),
-        headers: headersOf(client),
-        body: text,
-        answer: (called) => usualAnswer(called, stream),
-        bytes: Buffer.byteLength(text),
-      }
-    },
-  })))
+  return upstreams.flatMap((upstream, turn) =>
+    attacks.filter(inTurn(turn, upstreams.length)).map(({ name, kind, write }) => ({
+      endpoint,
+      pair: `${client} > ${upstream}${withMedia ? ' with media' : ''}`,
+      side: 'request',
+      kind,
+      attack: name,
+      withMedia: withMedia === true,
+      prepare(bytes) {
+        const text = placed(write(bytes), upstream)
+        return {
+          path: placed(path, upstream),
+          headers: headersOf(client),
+          body: text,
+          answer: (called) => usualAnswer(called, stream),
+          bytes: Buffer.byteLength(text),
+        }
+      },
+    })),
+  )
 }
 
 /**
@@ -247,7 +251,9 @@ function answerCases(upstream: string, speaks: Spoken): Case[] {
           body: attack.write(bytes),
         })),
       ),
-      ...errors.filter((_, at) => at % formats.length === turn).map((attack) => caseOf(shared, 'error', attack, whole, attack.write)),
+      ...errors
+        .filter((_, at) => at % formats.length === turn)
+        .map((attack) => caseOf(shared, 'error', attack, whole, attack.write)),
     ]
   })
 }
@@ -286,7 +292,13 @@ const uploads: readonly {
   {
     endpoint: '/v1/audio/transcriptions',
     upstreams: ['chat', 'gemini', 'mistral'],
-    fields: { language: 'en', prompt: 'p', response_format: 'json', 'timestamp_granularities[]': 'word', temperature: '0' },
+    fields: {
+      language: 'en',
+      prompt: 'p',
+      response_format: 'json',
+      'timestamp_granularities[]': 'word',
+      temperature: '0',
+    },
     file: 'file',
   },
   { endpoint: '/v1/audio/translations', upstreams: ['chat', 'gemini'], fields: { prompt: 'p' }, file: 'file' },
@@ -356,7 +368,9 @@ export function allCases(): ReadonlyMap<string, Case> {
   const isLarge = ({ kind }: Attack): boolean => kind !== 'text' && kind !== 'map'
   const cases = [
     ...[...generatingCalls, ...operatingCalls].flatMap((call) => requestCases(call)),
-    ...generatingCalls.flatMap((call) => requestCases({ ...explain(call), upstreams: ['messages'] }, { only: isLarge })),
+    ...generatingCalls.flatMap((call) =>
+      requestCases({ ...explain(call), upstreams: ['messages'] }, { only: isLarge }),
+    ),
     ...generatingCalls.flatMap((call) =>
       requestCases(
         { ...call, upstreams: ['converse', 'gemini'] },

@@ -34,11 +34,20 @@ export function formAttacks(fields: Readonly<Record<string, string>>, fileField:
     'a long name': (bytes) => withMore(field(fill(bytes, 'a'), '')),
     'a long file name': (bytes) => withMore(file('x', fill(bytes, 'é"\\'), '')),
     'a long head': (bytes) => withMore(file('x', 'x', '', `X-A: ${fill(bytes, 'a;')}\r\n`)),
-    'many heads': (bytes) => withMore(file('x', 'x', '', each(bytes, (at) => `X-${at}: a\r\n`))),
+    'many heads': (bytes) =>
+      withMore(
+        file(
+          'x',
+          'x',
+          '',
+          each(bytes, (at) => `X-${at}: a\r\n`),
+        ),
+      ),
     'parameters of the head': (bytes) => withMore(file('x', `x"; ${fill(bytes, 'a="b"; ')}b="c`, '')),
     'a file of line ends': (bytes) => withMore(file('x', 'x', fill(bytes, '\r\n'))),
     'a file of dashes': (bytes) => withMore(file('x', 'x', fill(bytes, '-'))),
-    'a file of beginnings of the boundary': (bytes) => withMore(file('x', 'x', fill(bytes, `\r\n--${formBoundary.slice(0, -1)}`))),
+    'a file of beginnings of the boundary': (bytes) =>
+      withMore(file('x', 'x', fill(bytes, `\r\n--${formBoundary.slice(0, -1)}`))),
     'a file of boundaries without line ends': (bytes) => withMore(file('x', 'x', fill(bytes, `--${formBoundary}`))),
     'text in front of it': (bytes) => fill(bytes, 'a\r\n--') + withMore(''),
     'text behind it': (bytes) => withMore('') + fill(bytes, `--${formBoundary}`),

@@ -2,13 +2,17 @@ import type { Check } from '../check.ts'
 import { inParallel } from '../figures.ts'
 import { allCases, type Case } from './cases.ts'
 import { createMeasurer, type Measurer, type Report } from './measuring.ts'
-import { familyOf, sample } from './sample.ts'
+import { familyOf, representatives, sample } from './sample.ts'
 import { bounds, complaintOf, exponentOf, msPerMb, type Point } from './verdict.ts'
 
 interface Form {
-  /** Each attack is measured once at these. */
+  /** Each attack is measured once at these sizes. */
   readonly screen: readonly [number, number]
-  /** What looks dear is measured again at these, up to the limits of a body; half and twice as large are near enough to a row of doublings. */
+  /** One attack of each family is measured once at this size: what grows slowly shows at large sizes alone. */
+  readonly large: number
+  /** One of how many families that is. */
+  readonly share: { readonly schemas: number; readonly others: number }
+  /** What looks dear is measured again at these, up to the limits of a body. */
   readonly sizes: readonly number[]
   readonly runs: number
   readonly runMs: number
@@ -22,22 +26,26 @@ interface Form {
 const kb = 1000
 const forms = {
   full: {
-    screen: [64 * kb, 256 * kb],
+    screen: [32 * kb, 128 * kb],
+    large: 2000 * kb,
+    share: { schemas: 1, others: 4 },
     sizes: [1000 * kb, 2000 * kb, 4000 * kb],
     runs: 5,
     runMs: 200,
     dearest: 40,
-    mostOfFamily: 4,
+    mostOfFamily: 3,
     most: 400,
   },
   short: {
     screen: [16 * kb, 64 * kb],
+    large: 1000 * kb,
+    share: { schemas: 4, others: 32 },
     sizes: [250 * kb, 500 * kb, 1000 * kb],
     runs: 3,
     runMs: 40,
-    dearest: 6,
-    mostOfFamily: 2,
-    most: 40,
+    dearest: 4,
+    mostOfFamily: 1,
+    most: 30,
   },
 } as const satisfies Readonly<Record<string, Form>>
 
@@ -60,26 +68,32 @@ const costOf = (points: readonly Point[]): number => points.at(-1)?.cost ?? 0
 function looksDear({ report: { points, hung } }: Measured): boolean {
   if (hung === true) return true
   if (costOf(points) < cheapMs) return false
-  return exponentOf(points) > suspiciousSlope || msPerMb(points) > bounds.msPerMb
+  if (msPerMb(points) > bounds.msPerMb) return true
+  return points.length > 1 && exponentOf(points) > suspiciousSlope
 }
 
 /** Per point the smaller of two measurements. */
 const least = (a: readonly Point[], b: readonly Point[]): Point[] =>
   a.map((point, at) => ({ ...point, cost: Math.min(point.cost, b[at]?.cost ?? point.cost) }))
 
-/** Measures all attacks once, and those that look dear twice more: garbage collection strikes at random. */
+/**
+ * Measures all attacks once, and those that look dear twice more: garbage collection strikes at random.
+ *
+ * @param sizes two of them, or one that is large enough to tell by itself
+ */
 async function screen(
   measurers: readonly Measurer[],
   names: readonly string[],
   cases: ReadonlyMap<string, Case>,
-  { screen: sizes, mostOfFamily }: Form,
+  sizes: readonly number[],
+  mostOfFamily: number,
 ): Promise<Measured[]> {
   const free = [...measurers]
   const hungOf = new Map<string, number>()
   const results = await inParallel(names, measurers.length, async (name): Promise<Measured | undefined> => {
     const one = cases.get(name) as Case
     const family = familyOf(one)
-    // What hangs on one pair mostly hangs on all: each takes as long as an attack may.
+    // What hangs on one pair mostly hangs on all, and each takes as long as an attack may.
     if ((hungOf.get(family) ?? 0) >= mostOfFamily) return undefined
     const measurer = free.pop() as Measurer
     try {
@@ -98,9 +112,21 @@ async function screen(
   return results.filter((result) => result !== undefined)
 }
 
+/** Measures once more; and what fails again with care, least of several runs. */
+async function confirm(measurer: Measurer, { name, one }: Measured, form: Form, always: boolean): Promise<Measured> {
+  const { sizes, runs, runMs } = form
+  const first = await measurer.measure({ name, sizes, runs: 1, leastMs: 0 })
+  if (!always && first.hung !== true && complaintOf(first.points) === undefined) return { name, one, report: first }
+  const second = await measurer.measure({ name, sizes, runs, leastMs: runMs })
+  const points = second.hung === true ? [] : least(second.points, first.points)
+  return { name, one, report: { ...second, points } }
+}
+
 /** The attacks that are measured with care: all that look dear, some of each family, and the dearest of the others. */
 function chosen(screened: readonly Measured[], { dearest, mostOfFamily, most }: Form): Measured[] {
-  const finished = screened.filter(({ report }) => report.hung !== true)
+  const finished = [...new Map(screened.map((measured) => [measured.name, measured])).values()].filter(
+    ({ report }) => report.hung !== true,
+  )
   const byCost = finished.sort((a, b) => msPerMb(b.report.points) - msPerMb(a.report.points))
   const perFamily = new Map<string, number>()
   const fromFamily = ({ one }: Measured): boolean => {
@@ -136,20 +162,14 @@ export const linearCost: Check = {
     const names = short ? sample(cases) : [...cases.keys()]
     const measurers = Array.from({ length: processes }, () => createMeasurer(limitMs))
     try {
-      const screened = await screen(measurers, names, cases, form)
-      const careful = await inParallel(chosen(screened, form), 1, async ({ name, one }): Promise<Measured> => {
-        const [measurer] = measurers as [Measurer]
-        const order = { name, sizes: form.sizes, runs: form.runs, leastMs: form.runMs }
-        const first = await measurer.measure(order)
-        // What is reported was seen twice.
-        if (first.hung === true || complaintOf(first.points) === undefined) return { name, one, report: first }
-        const second = await measurer.measure(order)
-        return {
-          name,
-          one,
-          report: second.hung === true ? second : { ...second, points: least(first.points, second.points) },
-        }
-      })
+      const small = await screen(measurers, names, cases, form.screen, form.mostOfFamily)
+      const one = representatives(cases, form.share)
+      const large = await screen(measurers, one, cases, [form.large], form.mostOfFamily)
+      const screened = [...small, ...large]
+      const [measurer] = measurers as [Measurer]
+      const careful = await inParallel(chosen(screened, form), 1, (measured) =>
+        confirm(measurer, measured, form, !short),
+      )
       const hung = [...screened, ...careful].filter(({ report }) => report.hung === true)
       const finished = careful.filter(({ report }) => report.hung !== true)
       const over = finished.flatMap(({ name, report: { points } }) => {
@@ -172,7 +192,7 @@ export const linearCost: Check = {
       return {
         held: notes.length === 0,
         figure:
-          `${names.length} attacks on ${pairs.size} endpoint × upstream pairs: ${hung.length} without an end, ${over.length} over; ` +
+          `${names.length} attacks, ${large.length} of them large, on ${pairs.size} endpoint × upstream pairs: ${hung.length} without an end, ${over.length} over; ` +
           `worst exponent ${Math.max(0, ...slopes).toFixed(2)}, worst ${Math.round(worstMs)} ms per MB (${careful.length} measured with care)`,
         notes,
       }

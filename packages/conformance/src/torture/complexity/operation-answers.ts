@@ -16,10 +16,19 @@ const ranked = [
 
 export const operationAnswers: readonly OperationAnswer[] = [
   { path: /\/count_tokens$/, endpoints: /count_?tokens|input_tokens/i, body: { input_tokens: 3 } },
-  { path: /\/input_tokens$/, endpoints: /count_?tokens|input_tokens/i, body: { object: 'response.input_tokens', input_tokens: 3 } },
-  { path: /:countTokens$/, endpoints: /count_?tokens|input_tokens/i, body: { totalTokens: 3, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 3 }] } },
   {
-    path: /\/v1\/completions$/, endpoints: /v1\/completions/,
+    path: /\/input_tokens$/,
+    endpoints: /count_?tokens|input_tokens/i,
+    body: { object: 'response.input_tokens', input_tokens: 3 },
+  },
+  {
+    path: /:countTokens$/,
+    endpoints: /count_?tokens|input_tokens/i,
+    body: { totalTokens: 3, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 3 }] },
+  },
+  {
+    path: /\/v1\/completions$/,
+    endpoints: /v1\/completions/,
     body: {
       id: 'cmpl-1',
       object: 'text_completion',
@@ -37,16 +46,23 @@ export const operationAnswers: readonly OperationAnswer[] = [
     },
   },
   {
-    path: /\/v2\/embed$/, endpoints: /embed/i,
+    path: /\/v2\/embed$/,
+    endpoints: /embed/i,
     body: {
       id: 'e1',
-      embeddings: { float: [[0.1, 0.2], [0.3, 0.4]] },
+      embeddings: {
+        float: [
+          [0.1, 0.2],
+          [0.3, 0.4],
+        ],
+      },
       texts: ['one', 'two'],
       meta: { billed_units: { input_tokens: 2 }, warnings: ['w'] },
     },
   },
   {
-    path: /\/embeddings$/, endpoints: /embed/i,
+    path: /\/embeddings$/,
+    endpoints: /embed/i,
     body: {
       object: 'list',
       model: 'm',
@@ -57,14 +73,30 @@ export const operationAnswers: readonly OperationAnswer[] = [
       usage: { prompt_tokens: 2, total_tokens: 2 },
     },
   },
-  { path: /:embedContent$/, endpoints: /embed/i, body: { embedding: { values: [0.1, 0.2] }, usageMetadata: { promptTokenCount: 1 } } },
-  { path: /:batchEmbedContents$/, endpoints: /embed/i, body: { embeddings: [{ values: [0.1, 0.2] }, { values: [0.3, 0.4] }] } },
   {
-    path: /\/rerank$/, endpoints: /rerank/,
-    body: { id: 'r1', model: 'm', results: ranked, meta: { billed_units: { search_units: 1 } }, usage: { total_tokens: 9 } },
+    path: /:embedContent$/,
+    endpoints: /embed/i,
+    body: { embedding: { values: [0.1, 0.2] }, usageMetadata: { promptTokenCount: 1 } },
   },
   {
-    path: /\/moderations$/, endpoints: /moderations/,
+    path: /:batchEmbedContents$/,
+    endpoints: /embed/i,
+    body: { embeddings: [{ values: [0.1, 0.2] }, { values: [0.3, 0.4] }] },
+  },
+  {
+    path: /\/rerank$/,
+    endpoints: /rerank/,
+    body: {
+      id: 'r1',
+      model: 'm',
+      results: ranked,
+      meta: { billed_units: { search_units: 1 } },
+      usage: { total_tokens: 9 },
+    },
+  },
+  {
+    path: /\/moderations$/,
+    endpoints: /moderations/,
     body: {
       id: 'modr-1',
       model: 'm',
@@ -79,16 +111,22 @@ export const operationAnswers: readonly OperationAnswer[] = [
     },
   },
   {
-    path: /\/images\/\w+$/, endpoints: /images|predict/,
+    path: /\/images\/\w+$/,
+    endpoints: /images|predict/,
     body: {
       created: 1,
       data: [{ b64_json: 'iVBORw0K', revised_prompt: 'a cat' }],
       usage: { input_tokens: 3, output_tokens: 9, total_tokens: 12, input_tokens_details: { image_tokens: 0 } },
     },
   },
-  { path: /:predict$/, endpoints: /images|predict/, body: { predictions: [{ bytesBase64Encoded: 'iVBORw0K', mimeType: 'image/png', prompt: 'a cat' }] } },
   {
-    path: /\/(transcriptions|translations)$/, endpoints: /audio/,
+    path: /:predict$/,
+    endpoints: /images|predict/,
+    body: { predictions: [{ bytesBase64Encoded: 'iVBORw0K', mimeType: 'image/png', prompt: 'a cat' }] },
+  },
+  {
+    path: /\/(transcriptions|translations)$/,
+    endpoints: /audio/,
     body: {
       text: 'Hello',
       duration: 9,
@@ -100,7 +138,8 @@ export const operationAnswers: readonly OperationAnswer[] = [
     },
   },
   {
-    path: /\/realtime\/(client_secrets|sessions)$/, endpoints: /realtime/,
+    path: /\/realtime\/(client_secrets|sessions)$/,
+    endpoints: /realtime/,
     body: {
       value: 'ek_1',
       expires_at: 1,

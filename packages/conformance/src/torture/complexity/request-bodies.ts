@@ -104,7 +104,10 @@ const more: { readonly [F in Format]: readonly JsonObject[] } = {
   gemini: [
     {
       contents: [
-        { role: 'user', parts: [{ text: 'a' }, { inlineData: { mimeType: 'application/pdf', data: pdf, displayName: 'n' } }] },
+        {
+          role: 'user',
+          parts: [{ text: 'a' }, { inlineData: { mimeType: 'application/pdf', data: pdf, displayName: 'n' } }],
+        },
         {
           role: 'model',
           parts: [{ functionCall: { id: 'call_a', name: 'lookup', args: { cities: ['Ulm'] } } }],
@@ -126,7 +129,10 @@ const more: { readonly [F in Format]: readonly JsonObject[] } = {
       tools: [
         {
           functionDeclarations: [
-            { name: 'lookup', parameters: { type: 'OBJECT', properties: { city: { type: 'STRING' } }, required: ['city'] } },
+            {
+              name: 'lookup',
+              parameters: { type: 'OBJECT', properties: { city: { type: 'STRING' } }, required: ['city'] },
+            },
             { name: 'search', parametersJsonSchema: schema, responseJsonSchema: schema },
           ],
         },
@@ -174,9 +180,24 @@ const more: { readonly [F in Format]: readonly JsonObject[] } = {
       ],
       tools: [
         { type: 'function', name: 'lookup', parameters: schema },
-        { type: 'namespace', name: 'n', description: 'd', tools: [{ type: 'function', name: 'search', parameters: schema }] },
-        { type: 'mcp', server_label: 's', server_url: 'https://mcp.example', allowed_tools: ['lookup'], headers: { a: 'b' } },
-        { type: 'file_search', vector_store_ids: ['vs_1'], filters: { type: 'and', filters: [{ type: 'eq', key: 'a', value: 'b' }] } },
+        {
+          type: 'namespace',
+          name: 'n',
+          description: 'd',
+          tools: [{ type: 'function', name: 'search', parameters: schema }],
+        },
+        {
+          type: 'mcp',
+          server_label: 's',
+          server_url: 'https://mcp.example',
+          allowed_tools: ['lookup'],
+          headers: { a: 'b' },
+        },
+        {
+          type: 'file_search',
+          vector_store_ids: ['vs_1'],
+          filters: { type: 'and', filters: [{ type: 'eq', key: 'a', value: 'b' }] },
+        },
       ],
       text: { format: { type: 'json_schema', name: 'weather', schema } },
     },
@@ -203,7 +224,9 @@ const withoutStrict = (body: JsonObject): JsonObject =>
 /** The bodies whose places are attacked, by the client's format. */
 export const attackedBodies = (format: Format): readonly JsonObject[] => {
   const whole = [...bodies[format], ...more[format]]
-  const variants = [...whole, ...whole.map(withoutRefused), ...whole.map(withoutStrict)]
+  // Of two bodies with one place, the first is attacked: the one that more upstreams take.
+  const taken = whole.map(withoutRefused)
+  const variants = [...taken, ...taken.map(withoutStrict), ...whole]
   return [...new Map(variants.map((body) => [JSON.stringify(body), body])).values()]
 }
 

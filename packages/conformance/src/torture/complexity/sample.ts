@@ -8,8 +8,8 @@ function hash(text: string): number {
 }
 
 /** One of how many attacks of a kind the short form makes: schemas are where a few bytes cost the most. */
-const shares: Readonly<Record<string, number>> = { schema: 8, list: 12, form: 2, lines: 4 }
-const otherShare = 24
+const shares: Readonly<Record<string, number>> = { schema: 16, list: 24, form: 2, lines: 4 }
+const otherShare = 48
 
 /**
  * The attacks of the short form: always the same, a share of each kind, and at least one of each kind on each endpoint with each
@@ -28,3 +28,29 @@ export function sample(cases: ReadonlyMap<string, Case>): string[] {
 /** What an attack is about, wherever it is made: what fails at fifty places for one reason is told once. */
 export const familyOf = ({ side, attack }: Case): string =>
   `${side}: ${attack.includes(' schema: ') ? attack.slice(attack.indexOf(' schema: ') + 1) : attack}`
+
+/** Kinds of which a share is also made large; texts and maps are read once, by code that all kinds meet. */
+const largeKinds: ReadonlySet<string> = new Set(['list', 'pair', 'schema', 'events', 'form'])
+
+/**
+ * One attack of each family, now on one pair, now on another; of schemas one for each client's format.
+ *
+ * @param schemas one of how many families of schemas
+ * @param others one of how many other families
+ */
+export function representatives(
+  cases: ReadonlyMap<string, Case>,
+  { schemas, others }: { readonly schemas: number; readonly others: number },
+): string[] {
+  const best = new Map<string, { readonly name: string; readonly order: number }>()
+  for (const [name, one] of cases) {
+    if (!largeKinds.has(one.kind)) continue
+    const isSchema = one.kind === 'schema'
+    const family = isSchema ? `${one.pair.split(' ')[0]} ${familyOf(one)}` : familyOf(one)
+    if (hash(family) % (isSchema ? schemas : others) !== 0) continue
+    const order = hash(name)
+    const known = best.get(family)
+    if (known === undefined || order < known.order) best.set(family, { name, order })
+  }
+  return [...best.values()].map(({ name }) => name)
+}

@@ -3,7 +3,8 @@ import type { JsonObject } from '../../json.ts'
 /** What a schema attack is made of, for `n` parts. */
 type Attack = (n: number) => JsonObject
 
-const times = <T>(n: number, make: (at: number) => T): T[] => Array.from({ length: Math.max(1, n) }, (_, at) => make(at))
+const times = <T>(n: number, make: (at: number) => T): T[] =>
+  Array.from({ length: Math.max(1, n) }, (_, at) => make(at))
 const name = (at: number): string => `p${at.toString(36)}`
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'object', properties, ...more })
 const string = { type: 'string' }
@@ -14,8 +15,7 @@ const half = (n: number): number => Math.ceil(n / 2)
 const root = (n: number): number => Math.ceil(Math.sqrt(n))
 
 /** A name of sixteen letters in as many spellings as there are numbers: each letter as it is, or as `%41`. */
-const respelled = (at: number): string =>
-  times(16, (bit) => ((at >> bit) % 2 === 1 ? '%41' : 'A')).join('')
+const respelled = (at: number): string => times(16, (bit) => ((at >> bit) % 2 === 1 ? '%41' : 'A')).join('')
 const spelledName = 'A'.repeat(16)
 
 /** A chain of definitions, each of which says `link` of the next; the last is a text. */
@@ -45,12 +45,12 @@ const lists = (keyword: 'anyOf' | 'oneOf' | 'allOf'): Readonly<Record<string, At
     const names = times(root(n), name)
     return object({ a: { [keyword]: times(root(n), () => object({}, { required: names })) } })
   },
-  [`${keyword} of one reference`]: (n) => object({ a: { [keyword]: times(n, () => ref('A')) } }, { $defs: { A: string } }),
+  [`${keyword} of one reference`]: (n) =>
+    object({ a: { [keyword]: times(n, () => ref('A')) } }, { $defs: { A: string } }),
   [`${keyword} at the root`]: (n) => object({}, { [keyword]: times(n, (at) => object({ [name(at)]: string })) }),
   [`${keyword} within each other`]: (n) =>
     object(properties(Math.ceil(n / 40), () => nested(40, (inner) => ({ [keyword]: [inner] })))),
-  [`${keyword} of itself`]: (n) =>
-    object({ a: ref('A') }, { $defs: { A: { [keyword]: times(n, () => ref('A')) } } }),
+  [`${keyword} of itself`]: (n) => object({ a: ref('A') }, { $defs: { A: { [keyword]: times(n, () => ref('A')) } } }),
   [`${keyword} of each other`]: (n) =>
     object(
       { a: ref('A') },
@@ -69,10 +69,7 @@ const lists = (keyword: 'anyOf' | 'oneOf' | 'allOf'): Readonly<Record<string, At
       { $defs: { A: { [keyword]: times(half(n), () => ({ type: 'integer' })) } } },
     ),
   [`properties of a ${keyword} that refer to it`]: (n) =>
-    object(
-      { a: ref('A') },
-      { $defs: { A: { [keyword]: times(n, (at) => object({ [name(at)]: ref('A') })) } } },
-    ),
+    object({ a: ref('A') }, { $defs: { A: { [keyword]: times(n, (at) => object({ [name(at)]: ref('A') })) } } }),
 })
 
 const attacks: Readonly<Record<string, Attack>> = {
@@ -89,7 +86,11 @@ const attacks: Readonly<Record<string, Attack>> = {
   'properties with long names': (n) =>
     object(Object.fromEntries(times(Math.ceil(n / 20), (at) => [`${'x'.repeat(200)}${at}`, string]))),
   'nullable properties': (n) => object(properties(n, () => ({ type: ['string', 'null'] }))),
-  'properties that refer to one definition': (n) => object(properties(n, () => ref('A')), { $defs: { A: string } }),
+  'properties that refer to one definition': (n) =>
+    object(
+      properties(n, () => ref('A')),
+      { $defs: { A: string } },
+    ),
   'properties that refer to a definition in different spellings': (n) =>
     object(
       properties(n, (at) => ref(respelled(at))),
@@ -101,10 +102,7 @@ const attacks: Readonly<Record<string, Attack>> = {
       { $defs: { [spelledName]: object(properties(half(n))) } },
     ),
   'spellings of a definition that refers to itself': (n) =>
-    object(
-      { a: ref(spelledName) },
-      { $defs: { [spelledName]: object(properties(n, (at) => ref(respelled(at)))) } },
-    ),
+    object({ a: ref(spelledName) }, { $defs: { [spelledName]: object(properties(n, (at) => ref(respelled(at)))) } }),
   'pointers with escapes': (n) =>
     object(
       properties(n, (at) => ref(at % 2 === 0 ? 'a~1b' : 'a%2Fb')),
@@ -159,14 +157,18 @@ const attacks: Readonly<Record<string, Attack>> = {
     object({ a: ref('A') }, { $defs: { A: { type: 'array', prefixItems: times(n, () => ref('A')) } } }),
   'enum of texts': (n) => object({ a: { type: 'string', enum: times(n, name) } }),
   'enum of one text': (n) => object({ a: { enum: times(n, () => 'a') } }),
-  'enum of many types': (n) => object({ a: { enum: times(n, (at) => [name(at), at, null, true, [at]][at % 5] ?? null) } }),
+  'enum of many types': (n) =>
+    object({ a: { enum: times(n, (at) => [name(at), at, null, true, [at]][at % 5] ?? null) } }),
   'enum of objects': (n) => object({ a: { enum: times(n, (at) => ({ [name(at)]: at })) } }),
   'properties with an enum each': (n) =>
     object(properties(root(n), () => ({ type: 'string', enum: times(root(n), name) }))),
-  'long list of types': (n) => object({ a: { type: times(n, (at) => ['string', 'null', 'integer', name(at)][at % 4] ?? '') } }),
+  'long list of types': (n) =>
+    object({ a: { type: times(n, (at) => ['string', 'null', 'integer', name(at)][at % 4] ?? '') } }),
   'unknown keywords': (n) => object({ a: Object.fromEntries(times(n, (at) => [`x-${name(at)}`, at])) }),
   'unsupported keywords': (n) =>
-    object(properties(Math.ceil(n / 3), (at) => ({ type: 'string', format: name(at), minLength: at, not: { const: 'a' } }))),
+    object(
+      properties(Math.ceil(n / 3), (at) => ({ type: 'string', format: name(at), minLength: at, not: { const: 'a' } })),
+    ),
   'pattern properties': (n) =>
     object({}, { patternProperties: Object.fromEntries(times(n, (at) => [`^${name(at)}(a+)+$`, string])) }),
   'long patterns': (n) => object({ a: { type: 'string', pattern: '(a+)+(?=b)\\1'.repeat(n) } }),
@@ -180,7 +182,8 @@ const attacks: Readonly<Record<string, Attack>> = {
     object(properties(half(n)), {
       dependentRequired: Object.fromEntries(times(half(n), (at) => [name(at), [name(at + 1)]])),
     }),
-  'titles and examples': (n) => object(properties(Math.ceil(n / 2), (at) => ({ ...string, title: name(at), examples: [at], default: 'd' }))),
+  'titles and examples': (n) =>
+    object(properties(Math.ceil(n / 2), (at) => ({ ...string, title: name(at), examples: [at], default: 'd' }))),
 }
 
 /** Attacks whose cost may explode with few parts: each is also sent as small as it can be. */

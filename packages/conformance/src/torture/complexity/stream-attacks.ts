@@ -51,7 +51,9 @@ const frameOf = ({ name, data }: Sent): Uint8Array =>
 const onWire = (speaks: Spoken, events: readonly Sent[]): Uint8Array =>
   speaks === 'converse'
     ? Buffer.concat(events.map(frameOf))
-    : encoder.encode(events.map(({ name, data }) => `${name === '' ? '' : `event: ${name}\n`}data: ${data}\n\n`).join(''))
+    : encoder.encode(
+        events.map(({ name, data }) => `${name === '' ? '' : `event: ${name}\n`}data: ${data}\n\n`).join(''),
+      )
 
 /** Events in a row that are repeated together: one, or a block from its start to its end. */
 const windowLengths = [1, 2, 3, 4]
@@ -82,14 +84,18 @@ function attacksOnSeed({ label, speaks, events }: Seed): StreamAttack[] {
       const window = events.slice(from, from + length).map(({ data }) => data)
       if (!window.every((data) => data !== undefined)) continue
       for (const { name, items } of repetitions(window as Json[]))
-        add('events', `events ${from + 1} to ${from + length} ${name}`, (bytes) => repeated(from, length, items, bytes - size))
+        add('events', `events ${from + 1} to ${from + length} ${name}`, (bytes) =>
+          repeated(from, length, items, bytes - size),
+        )
     }
   events.forEach(({ data }, at) => {
     if (data === undefined) return
     for (const { name, kind, write } of attacksOn(data))
       if (kind !== 'pair')
         add(kind, `event ${at + 1}: ${name}`, (bytes) =>
-          sent.map((event, place) => (place === at ? { ...event, data: write(bytes - size + event.data.length) } : event)),
+          sent.map((event, place) =>
+            place === at ? { ...event, data: write(bytes - size + event.data.length) } : event,
+          ),
         )
     // One long text and many events: what is read again with each event costs their product.
     for (const place of placesOf(data)) {
@@ -101,15 +107,19 @@ function attacksOnSeed({ label, speaks, events }: Seed): StreamAttack[] {
         const [many] = item === undefined ? [] : repetitions([item]).slice(-3)
         if (many === undefined) continue
         for (const unfinished of [false, true])
-          add('pair', `event ${at + 1}: ${growth.name}${unfinished ? ', broken at its end,' : ''} × event ${other + 1} ${many.name}`, (bytes) => {
-            const share = Math.max(16, Math.floor((bytes - size) / 2))
-            const write = (size: number): string => growth.write(size) + (unfinished ? '\\"}' : '')
-            const grown = growingText(data, [{ place, write }])(share)
-            const out = repeated(other, 1, many.items, share)
-            // The first of the repeated events may be the grown one.
-            out[at] = { name: sent[at]?.name ?? '', data: grown }
-            return out
-          })
+          add(
+            'pair',
+            `event ${at + 1}: ${growth.name}${unfinished ? ', broken at its end,' : ''} × event ${other + 1} ${many.name}`,
+            (bytes) => {
+              const share = Math.max(16, Math.floor((bytes - size) / 2))
+              const write = (size: number): string => growth.write(size) + (unfinished ? '\\"}' : '')
+              const grown = growingText(data, [{ place, write }])(share)
+              const out = repeated(other, 1, many.items, share)
+              // The first of the repeated events may be the grown one.
+              out[at] = { name: sent[at]?.name ?? '', data: grown }
+              return out
+            },
+          )
       }
     }
   })
@@ -152,6 +162,8 @@ export const streamAttacks: readonly StreamAttack[] = [...seeds.flatMap(attacksO
 /** The stream as it is without an attack. */
 export function plainStream(speaks: Spoken): Uint8Array {
   const { events } = seeds.find((seed) => seed.speaks === speaks) as Seed
-  return onWire(speaks, events.map(({ name, text }) => ({ name, data: text })))
+  return onWire(
+    speaks,
+    events.map(({ name, text }) => ({ name, data: text })),
+  )
 }
-

@@ -1,4 +1,14 @@
-import { bedrock, cohere, createGateway, type Gateway, jina, mistral, perplexity, type Upstream, voyage } from '@modelgate/core'
+import {
+  bedrock,
+  cohere,
+  createGateway,
+  type Gateway,
+  jina,
+  mistral,
+  perplexity,
+  type Upstream,
+  voyage,
+} from '@modelgate/core'
 import { type Format, formats } from '../../fixtures.ts'
 import { forgetful, upstreamOf } from '../../gateways.ts'
 

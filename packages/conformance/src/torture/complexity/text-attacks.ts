@@ -14,7 +14,8 @@ function sourceFolder(): string {
 }
 
 /** Where an expression may begin: a slash behind anything else divides. */
-const literal = /(?:[=(,:[!&|?{};]|return|=>)\s*\/((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])*)\/([dgimsuvy]*)/g
+const literal =
+  /(?:[=(,:[!&|?{};]|return|=>)\s*\/((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])*)\/([dgimsuvy]*)/g
 
 /** A regular expression of the core's sources. */
 export interface FoundRegex {
@@ -43,6 +44,10 @@ export function sourceRegexes(): FoundRegex[] {
     })
 }
 
+/** Stands for a class that matches nearly anything; no expression of the sources contains it. */
+const anything = '@@'
+const wildcard = /(?:\.|@@)(?:[*+]\??|\{[^}]*\})?/
+
 /**
  * Texts that begin as the expression does, again and again, and never go on as it does: its literal words, one by one and together
  * up to each place where it lets anything follow.
@@ -54,7 +59,7 @@ export function pumpsOf({ source }: RegExp): string[] {
     .replace(/\\[wS]/g, 'a')
     .replace(/\\s/g, ' ')
     .replace(/\\[bB]|[\^$]/g, '')
-    .replace(/\[\^[^\]]*\]/g, '\u0001')
+    .replace(/\[\^[^\]]*\]/g, anything)
     .replace(/\[(?:\\.|[^\]\\])*\]/g, (list) => list.replace(/^\[\\?/, '').slice(0, 1))
     .replace(/\(\?[:=!<]+/g, '(')
   // Alternatives at the outermost level and within groups each begin a text of their own.
@@ -62,10 +67,8 @@ export function pumpsOf({ source }: RegExp): string[] {
   const pumps = new Set<string>()
   for (const alternative of [plain.replace(/\|[^()]*/g, '').replace(/[()]/g, ''), ...alternatives]) {
     let whole = ''
-    for (const piece of alternative.split(/(?:\.|\u0001)(?:[*+]\??|\{[^}]*\})?/)) {
-      const words = piece
-        .replace(/(.)(?:[*+?]\??|\{[^}]*\}\??)/g, '$1')
-        .replace(/\\(.)/g, '$1')
+    for (const piece of alternative.split(wildcard)) {
+      const words = piece.replace(/(.)(?:[*+?]\??|\{[^}]*\}\??)/g, '$1').replace(/\\(.)/g, '$1')
       if (words.trim() !== '') pumps.add(words)
       whole += words
       if (whole.trim() !== '') pumps.add(whole)
@@ -75,7 +78,24 @@ export function pumpsOf({ source }: RegExp): string[] {
 }
 
 /** Texts of any length that no expression should take long for. */
-const plainPumps: readonly string[] = [' ', 'a', '1', '\n', '"', '\\', '{', '<', '<a ', '&', 'é', 'a ', '1,', 'https://', 'a:', '/']
+const plainPumps: readonly string[] = [
+  ' ',
+  'a',
+  '1',
+  '\n',
+  '"',
+  '\\',
+  '{',
+  '<',
+  '<a ',
+  '&',
+  'é',
+  'a ',
+  '1,',
+  'https://',
+  'a:',
+  '/',
+]
 
 /** What error texts are made of: prefixes of everything that the core looks for in texts. */
 export const pumps: readonly string[] = [

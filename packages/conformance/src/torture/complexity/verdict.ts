@@ -37,7 +37,10 @@ export function msPerMb(points: readonly Point[]): number {
 }
 
 /** What is wrong with these costs; undefined: nothing. */
-export function complaintOf(points: readonly Point[], { exponent, msPerMb: budget, leastMs }: Bounds = bounds): string | undefined {
+export function complaintOf(
+  points: readonly Point[],
+  { exponent, msPerMb: budget, leastMs }: Bounds = bounds,
+): string | undefined {
   const { bytes = 0, cost = 0 } = points.at(-1) ?? {}
   if (cost < leastMs) return undefined
   const slope = exponentOf(points)
