@@ -30,7 +30,7 @@ export function upstreamOf(format: Format, baseURL = 'http://upstream.test', api
 export const forgetful: HealthState = { read: () => undefined, write() {} }
 
 /** Recorded requests refer to what somebody else stored long ago. */
-export const anyReference = {
+const anyReference = {
   responses: 'pass',
   conversations: 'pass',
   prompts: 'pass',

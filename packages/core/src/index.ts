@@ -53,9 +53,9 @@ export type {
   UpstreamEvent,
   UsageBasis,
 } from './plugin.ts'
-export { isNamed as namesModel } from './route-names.ts'
 export type { ReferenceKind } from './references/places.ts'
 export type { ReferenceRule, ReferencesConfig } from './references/policy.ts'
+export { isNamed as namesModel } from './route-names.ts'
 export type { Match, Operation, Route } from './routes.ts'
 export { abortSignalOf, type Canceller, createCanceller, type Signal, type SignalListener } from './signal.ts'
 export { type MemoryStoreOptions, memoryResponseStore, type ResponseStore } from './state/store.ts'

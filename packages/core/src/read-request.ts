@@ -66,7 +66,16 @@ export async function readRequest(
     const loaded = outliner()
     const outlinedBody = loaded instanceof Promise ? await loaded : loaded
     const { depth: maxDepth, values: maxValues } = limits
-    const outlined = outlinedBody(bytes, { maxDepth, maxValues, complete, validate, model, modelPrefix, passes, scheme })
+    const outlined = outlinedBody(bytes, {
+      maxDepth,
+      maxValues,
+      complete,
+      validate,
+      model,
+      modelPrefix,
+      passes,
+      scheme,
+    })
     if (outlined !== undefined) return outlined
     if (huge) await turnOf(inbound)
   }

@@ -183,7 +183,8 @@ export const configSchema: Schema = {
     responses: { type: 'object', properties: { store: { const: false }, ttlMs: ms } },
     references: {
       type: 'object',
-      description: 'Which references to stored state clients may make: to their own, to any, or also to those on a list.',
+      description:
+        'Which references to stored state clients may make: to their own, to any, or also to those on a list.',
       additionalProperties: false,
       properties: references,
     },

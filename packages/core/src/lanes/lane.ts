@@ -1,6 +1,6 @@
-import type { Received } from '../references/received.ts'
 import type { ErrorInfo, Report, UpstreamFormat, Usage } from '../formats/ir.ts'
 import type { Units } from '../plugin.ts'
+import type { Received } from '../references/received.ts'
 
 /** What one attempt sends and how it reads what comes back: untouched bytes, or a translation. */
 export interface Lane {

@@ -71,4 +71,3 @@ export async function checkOwners(
 /** The references that are looked up where responses are kept, not here. */
 export const isResponseReference = ({ place }: Reference): boolean =>
   place.path === 'previous_response_id' || place.path === 'input[].id'
-

@@ -68,7 +68,13 @@ export function findReferences(scheme: ReferenceScheme, text: string, value: Jso
   return found
 }
 
-function collect(value: Json | undefined, node: Node, at: string, holder: JsonObject | undefined, found: Reference[]) {
+function collect(
+  value: Json | undefined,
+  node: Node,
+  at: string,
+  holder: JsonObject | undefined,
+  found: Reference[],
+): void {
   const { elements, any, place } = node
   if (typeof value === 'string') {
     if (place !== undefined && value !== '' && (place.refers?.(value, holder ?? {}) ?? true))
@@ -76,7 +82,8 @@ function collect(value: Json | undefined, node: Node, at: string, holder: JsonOb
     return
   }
   if (Array.isArray(value)) {
-    if (elements !== undefined) value.forEach((one, index) => collect(one, elements, `${at}[${index}]`, holder, found))
+    if (elements === undefined) return
+    for (const [index, one] of value.entries()) collect(one, elements, `${at}[${index}]`, holder, found)
     return
   }
   if (!isObject(value)) return

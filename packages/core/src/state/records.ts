@@ -23,7 +23,7 @@ export interface ForwardedResponse {
   readonly upstream: string
 }
 /** Items of one response that are stored under their ids. Responses with more are not kept: each item is a call to the store. */
-export const mostStoredItems = 5000
+const mostStoredItems = 5000
 export type ResponseRecord = KeptResponse | ForwardedResponse
 
 /** Something that is another caller's: to this one it is not there, and an upstream must not be asked for it either. */

@@ -1,3 +1,4 @@
+import type { GatewayConfig } from '../../config.ts'
 import { setUp } from '../../gateway.test-support.ts'
 
 export const made = {
@@ -25,8 +26,8 @@ const models = {
     'claude*': 'm',
   },
 } as never
-export const set = (answers: Parameters<typeof setUp>[0], more: Parameters<typeof setUp>[1] = {}) =>
-  setUp(answers, Object.assign({}, models, more))
+export const set = (answers: Parameters<typeof setUp>[0], more: Partial<GatewayConfig> = {}) =>
+  setUp(answers, { ...(models as Partial<GatewayConfig>), ...more })
 
 export const partial = (index: number) =>
   `event: image_generation.partial_image\ndata: {"type":"image_generation.partial_image","b64_json":"aa","partial_image_index":${index}}\n\n`
