@@ -155,11 +155,20 @@ describe('tokens', () => {
     expect(answer.text).not.toContain(token)
   })
 
-  it('in a query never reach the upstream; other parameters do, and the model stands there once', async () => {
+  it('in a query never reach the upstream, which gets the model alone', async () => {
     const setting = await startRealtime()
-    await setting.ws('/v1/realtime?key=abc&model=renamed&model=other&intent=x%26y&Authorization=abc').opened
-    expect((await sessionOf(setting)).query).toBe('model=upstream-name&intent=x%26y')
+    await setting.ws('/v1/realtime?key=abc&model=renamed&Authorization=abc').opened
+    expect((await sessionOf(setting)).query).toBe('model=upstream-name')
   })
+
+  it.each(['model=other', 'Model=other', 'intent=x%26y', 'deployment=other', 'api-version=1', 'call_id=rtc_1'])(
+    'is refused where the query has %s too, and the upstream is not dialled',
+    async (more) => {
+      const setting = await startRealtime()
+      expect(await setting.ws(`/v1/realtime?model=renamed&${more}`).refused).toMatchObject({ status: 400 })
+      expect(setting.fake.sessions).toEqual([])
+    },
+  )
 
   it.each([
     ['a header', { headers: { authorization: `Bearer ${token}`, 'openai-beta': 'realtime=v1' } }, 'realtime=v1'],

@@ -48,7 +48,7 @@ export const hintOf = (name: string): number => name.length * 32 + (name.charCod
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** The members on the way to a place, outermost first. */
-export const membersOf = (path: string): readonly string[] =>
+const membersOf = (path: string): readonly string[] =>
   path === '' ? [] : path.split('.').map((member) => member.replaceAll('[]', ''))
 
 /** Prepares a list for checks. */
