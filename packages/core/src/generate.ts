@@ -26,12 +26,13 @@ export interface GenerateCall extends AnswerCall {
 /** Chat generation in any format: plan, then one attempt after another until one answers. Rejects with GatewayError. */
 export function generate(call: GenerateCall): Promise<Reply> {
   const { shared, ledger, request, codec, kept, onlyUpstream, unknown } = call
-  const media = shared.media && { policy: shared.media, signal: call.signal }
+  const { logger, limits } = shared
+  const media = shared.media && { policy: shared.media, signal: call.signal, logger, limits }
   const prepare = (target: ResolvedTarget, policy: OnLoss) => {
     if (onlyUpstream !== undefined && target.upstreamName !== onlyUpstream) throw keptElsewhere()
     if (unknown !== undefined && !speaks(target.upstream, codec.format, target.model)) throw unknown
     const tellLosses = policy !== 'ignore'
-    const lane = chooseLane({ codec, request, target, limits: shared.limits, tellLosses, kept, media })
+    const lane = chooseLane({ codec, request, target, limits, tellLosses, kept, media })
     return lane instanceof Promise
       ? lane.then((loaded) => generation(loaded, target, ledger.stream))
       : generation(lane, target, ledger.stream)

@@ -1,3 +1,4 @@
+import { boundedTransport } from './bounded-transport.ts'
 import { checkConfig, limitsOf, loggerOf } from './check-config.ts'
 import type { GatewayConfig, Identity } from './config.ts'
 import { createHealth, stillThere } from './health/health.ts'
@@ -6,6 +7,7 @@ import { lazily } from './lazily.ts'
 import { pluginsOf, routesOf } from './plugins.ts'
 import { createRouter } from './router.ts'
 import { createMatcher, type Match, type Route, routes } from './routes.ts'
+import { guardedStore } from './state/guarded-store.ts'
 import type { Records } from './state/records.ts'
 import { memoryResponseStore, type ResponseStore } from './state/store.ts'
 import type { Shared } from './targets.ts'
@@ -38,24 +40,28 @@ export const memory = lazily(() => import('./operations/responses/index.ts'))
 export function createSetup(config: GatewayConfig, before?: Setup): Setup {
   checkConfig(config)
   const { basePath = '', responses = {} } = config
+  const limits = limitsOf(config.limits)
+  const logger = loggerOf(config.logger)
   const shared: Shared = {
     router: createRouter(config),
     health: createHealth(
       config.breaker,
       config.health,
       before && stillThere(before.shared.health, before.config.upstreams, config.upstreams),
+      logger,
     ),
     onLoss: config.onLoss ?? 'warn',
     plugins: pluginsOf(config),
-    limits: limitsOf(config.limits),
-    logger: loggerOf(config.logger),
+    limits,
+    logger,
     openSpool: config.spool,
     media: config.media,
   }
   const table = Object.freeze([...routes, ...routesOf(shared.plugins)])
   const matchPath = createMatcher(table)
   const ownStore = before?.ownStore ?? memoryResponseStore()
-  const { store = ownStore, ttlMs = keptMs } = responses
+  const { ttlMs = keptMs } = responses
+  const store = responses.store ? guardedStore(responses.store, limits.callbackMs) : (responses.store ?? ownStore)
   const recordsOf: Setup['recordsOf'] = async (identity) =>
     (await memory()).createRecords(store === false || isNameless(identity) ? undefined : store, ttlMs, identity)
   return {
@@ -64,7 +70,7 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
     routes: table,
     ownStore,
     keepsResponses: store !== false,
-    transport: config.fetch === undefined ? undefined : fetchTransport(config.fetch),
+    transport: config.fetch === undefined ? undefined : boundedTransport(fetchTransport(config.fetch)),
     match(method, path) {
       if (basePath === '') return matchPath(method, path)
       // The mount itself, without its slash.

@@ -1,11 +1,12 @@
 import { concatBytes } from '../bytes.ts'
+import { typeNameOf } from '../callbacks.ts'
 import { GatewayError } from '../errors.ts'
 import { abortSignalOf } from '../signal.ts'
 import type { Transport, TransportResponse } from '../transport.ts'
 
 /** The transport where there is no better one: any WHATWG fetch. Redirects are not followed. */
 export function fetchTransport(fetchLike?: typeof fetch): Transport {
-  return async ({ url, method, headers, body, signal }) => {
+  const transport: Transport = async ({ url, method, headers, body, signal }) => {
     const call = fetchLike ?? fetch
     const response = await call(url, {
       method,
@@ -16,6 +17,8 @@ export function fetchTransport(fetchLike?: typeof fetch): Transport {
     })
     return toTransportResponse(response)
   }
+  // The runtime's own does as the specification says; a host's may not.
+  return fetchLike === undefined ? Object.assign(transport, { settlesOnAbort: true } as const) : transport
 }
 
 /** Streams need the word that nobody reads the answer before they are sent. TypeScript does not know it. */
@@ -39,6 +42,10 @@ function sending(body: string | Uint8Array | AsyncIterable<Uint8Array>): Request
 }
 
 function toTransportResponse(response: Response): TransportResponse {
+  if (typeof response?.headers?.get !== 'function' || !Number.isInteger(response.status))
+    throw new GatewayError('upstream_bad_response', "The upstream's response could not be read.", {
+      cause: new TypeError(`fetch returned ${typeNameOf(response)}: return a Response`),
+    })
   const discard = (): void => {
     response.body?.cancel().catch(() => {})
   }
