@@ -43,9 +43,21 @@ function boundedResponse(response: unknown, signal: Signal): TransportResponse {
   return {
     status,
     ...(resent === undefined ? {} : { resent }),
-    header: (name) => response.header(name),
+    header(name) {
+      const value: unknown = response.header(name)
+      if (typeof value === 'string') return value
+      ignore(value)
+      return undefined
+    },
     async bytes(limit, onData) {
-      const bytes: unknown = await untilAborted(response.bytes(limit, onData), signal)
+      let bytes: unknown
+      try {
+        bytes = await untilAborted(response.bytes(limit, onData), signal)
+      } catch (cause) {
+        // Whoever does not listen to the signal still holds the connection.
+        discard(response)
+        throw cause
+      }
       if (bytes instanceof Uint8Array) return bytes
       throw unreadable(`bytes() of the transport's response returned ${typeNameOf(bytes)}: return a Uint8Array`)
     },

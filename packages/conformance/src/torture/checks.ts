@@ -1,3 +1,4 @@
+import { callbackChecks } from './callbacks/checks.ts'
 import type { Check } from './check.ts'
 import { faultChecks } from './faults/checks.ts'
 import { inputChecks } from './input/checks.ts'
@@ -14,4 +15,5 @@ export const checks: readonly Check[] = [
   ...inputChecks,
   ...secretChecks,
   ...lifeChecks,
+  ...callbackChecks,
 ].sort((a, b) => a.row - b.row)

@@ -46,8 +46,17 @@ function toTransportResponse(response: Response): TransportResponse {
     throw new GatewayError('upstream_bad_response', "The upstream's response could not be read.", {
       cause: new TypeError(`fetch returned ${typeNameOf(response)}: return a Response`),
     })
+  let source: AsyncIterator<Uint8Array> | undefined
+  const read = (body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> => ({
+    [Symbol.asyncIterator]() {
+      source = readAll(body)
+      return source
+    },
+  })
   const discard = (): void => {
-    response.body?.cancel().catch(() => {})
+    // Only its reader can cancel a body that is being read.
+    const closing: Promise<unknown> | undefined = source === undefined ? response.body?.cancel() : source.return?.()
+    closing?.catch(() => {})
   }
   return {
     status: response.status,
@@ -56,7 +65,7 @@ function toTransportResponse(response: Response): TransportResponse {
       if (response.body === null) return new Uint8Array(0)
       const chunks: Uint8Array[] = []
       let size = 0
-      for await (const chunk of readAll(response.body)) {
+      for await (const chunk of read(response.body)) {
         onData?.()
         size += chunk.length
         if (size > limit)
@@ -67,7 +76,7 @@ function toTransportResponse(response: Response): TransportResponse {
       }
       return concatBytes(chunks)
     },
-    stream: () => (response.body === null ? empty() : readAll(response.body)),
+    stream: () => (response.body === null ? empty() : read(response.body)),
     discard,
   }
 }
@@ -75,20 +84,16 @@ function toTransportResponse(response: Response): TransportResponse {
 async function* empty(): AsyncGenerator<Uint8Array> {}
 
 /** Not every runtime iterates a ReadableStream, and leaving early must cancel it even while a read is pending. */
-function readAll(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+function readAll(body: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array> {
+  const reader = body.getReader()
   return {
-    [Symbol.asyncIterator]: () => {
-      const reader = body.getReader()
-      return {
-        async next(): Promise<IteratorResult<Uint8Array>> {
-          const { done, value } = await reader.read()
-          return done ? { done: true, value: undefined } : { done: false, value }
-        },
-        async return(): Promise<IteratorResult<Uint8Array>> {
-          await reader.cancel()
-          return { done: true, value: undefined }
-        },
-      }
+    async next(): Promise<IteratorResult<Uint8Array>> {
+      const { done, value } = await reader.read()
+      return done ? { done: true, value: undefined } : { done: false, value }
+    },
+    async return(): Promise<IteratorResult<Uint8Array>> {
+      await reader.cancel()
+      return { done: true, value: undefined }
     },
   }
 }
