@@ -232,14 +232,20 @@ export const packageSubjects = [
     awaited: true,
     garbage: anything,
     async attempt({ misbehave }) {
-      const log = misbehave(() => undefined)
-      const failing = {
+      let asked = 0
+      const failing = misbehave(() => undefined)
+      const log = (): never => {
+        asked++
+        return failing()
+      }
+      const noTable = {
         ...prices,
         costOf: () => {
           throw new Error('no table')
         },
       }
-      return served(await tokenWorld({ logger: { warn: log, error: log }, prices: failing }))
+      const complaints = await served(await tokenWorld({ logger: { warn: log, error: log }, prices: noTable }))
+      return [...complaints, ...complainIf(asked === 0, 'nothing was logged')]
     },
   },
   {
