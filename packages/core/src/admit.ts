@@ -1,8 +1,10 @@
+import { CallbackError, settleWithin, typeNameOf } from './callbacks.ts'
 import { estimateBody } from './estimate-body.ts'
 import type { Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
+import { isHeader } from './header.ts'
 import { fieldsOf, type RequestBody } from './lanes/wire.ts'
-import type { Admission, AdmitCall, ExpectedUse } from './plugin.ts'
+import type { Admission, AdmitCall, ExpectedUse, FinishEvent, Plugin } from './plugin.ts'
 import type { ResolvedTarget } from './router.ts'
 import type { Counted, Ledger } from './settle.ts'
 import { stopReason } from './signal.ts'
@@ -22,29 +24,74 @@ export function letIn(call: Admitted, targets: readonly ResolvedTarget[]): void 
     const plugin = plugins[at]
     if (plugin?.admit === undefined) continue
     asked ??= askedOf(call, targets)
-    const answer = plugin.admit(asked)
+    const answer: unknown = plugin.admit(asked)
     if (isThenable(answer)) return goOn(call, asked, answer, at)
-    note(call.ledger, answer)
+    note(call.ledger, answer, plugin)
   }
 }
 
-async function goOn(
-  { shared: { plugins }, ledger, signal }: Admitted,
-  asked: AdmitCall,
-  first: PromiseLike<Admission | undefined>,
-  at: number,
-): Promise<void> {
-  note(ledger, await first)
-  for (const plugin of plugins.slice(at + 1)) note(ledger, await plugin.admit?.(asked))
+async function goOn(call: Admitted, asked: AdmitCall, first: PromiseLike<unknown>, at: number): Promise<void> {
+  const { shared, ledger, signal } = call
+  const rest = shared.plugins.slice(at)
+  for (const plugin of rest) {
+    const answer: unknown = plugin === rest[0] ? first : plugin.admit?.(asked)
+    note(ledger, isThenable(answer) ? await admissionOf(call, answer, plugin) : answer, plugin)
+  }
   // Whoever left meanwhile is not called for.
   if (signal.aborted) throw stopReason(signal)
 }
 
-function note(ledger: Ledger, admission: Admission | undefined): void {
-  if (admission === undefined || admission === null) return
-  ledger.admissions ??= []
-  ledger.admissions.push(admission)
+/** What `admit` resolves to. One that comes too late still holds what it has reserved, so it is settled with the call all the same. */
+async function admissionOf(
+  { shared, ledger, signal }: Admitted,
+  pending: PromiseLike<unknown>,
+  { name }: Plugin,
+): Promise<unknown> {
+  let onLate: (admission: unknown) => void = () => {}
+  const late = new Promise<unknown>((resolve) => {
+    onLate = resolve
+  })
+  try {
+    return await settleWithin(pending, {
+      name: `admit of plugin '${name}'`,
+      ms: shared.limits.callbackMs,
+      signal,
+      onLate,
+    })
+  } catch (error) {
+    if (error instanceof CallbackError || signal.aborted) {
+      const settle = async (event: FinishEvent): Promise<void> => {
+        const admission = await late
+        if (isAdmission(admission)) await admission.settle?.(event)
+      }
+      ledger.admissions ??= []
+      ledger.admissions.push({ settle })
+    }
+    throw error
+  }
 }
+
+/** Puts an admission down for the answer's headers and for `settle`. Throws for what is none: the call is refused. */
+function note(ledger: Ledger, admission: unknown, { name }: Plugin): void {
+  if (admission === undefined || admission === null) return
+  if (!isAdmission(admission))
+    throw new TypeError(
+      `admit of plugin '${name}' returned ${typeNameOf(admission)}: return undefined or an admission such as { settle(event) {} } to let the call in, and throw a GatewayError to refuse it`,
+    )
+  ledger.admissions ??= []
+  const { headers, settle } = admission
+  const bad = headers === undefined ? undefined : Object.entries(headers).find((header) => !isHeader(header))
+  if (bad === undefined) {
+    ledger.admissions.push(admission)
+    return
+  }
+  // The error must not carry it either; what was reserved is given back.
+  if (settle !== undefined) ledger.admissions.push({ settle: (event) => admission.settle?.(event) })
+  throw new TypeError(`admit of plugin '${name}' returned the header '${bad[0].slice(0, 100)}', which cannot be sent`)
+}
+
+const isAdmission = (value: unknown): value is Admission =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function askedOf({ ledger, inbound, request }: Admitted, targets: readonly ResolvedTarget[]): AdmitCall {
   const { requestId, identity, operation, format, model, stream } = ledger

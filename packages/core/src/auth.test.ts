@@ -14,7 +14,7 @@ const inbound: Inbound = {
 }
 const route = routes[0] as (typeof routes)[number]
 const outcome = (answer: unknown) =>
-  (async () => authenticate((() => answer) as unknown as Authenticate, inbound, route))().then(
+  (async () => authenticate((() => answer) as unknown as Authenticate, inbound, route, 1000, inbound.signal))().then(
     (identity) => identity,
     (error) => error.info.kind,
   )
@@ -40,6 +40,6 @@ it.each(['x-api-key', 'x-goog-api-key'])('%s with nothing in it is no credential
     asked.push(credential)
     return { id: 'me' }
   }
-  expect(() => authenticate(auth, blank, route)).toThrow("You didn't provide an API key")
+  expect(() => authenticate(auth, blank, route, 1000, blank.signal)).toThrow("You didn't provide an API key")
   expect(asked).toEqual([])
 })

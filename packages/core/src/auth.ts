@@ -1,9 +1,11 @@
+import { settleWithin, typeNameOf } from './callbacks.ts'
 import type { Authenticate, AuthRequest, Identity } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Inbound } from './inbound.ts'
 import { tokenOffered } from './operations/realtime-token.ts'
 import type { Route } from './routes.ts'
 import { checkSameSite } from './same-site.ts'
+import type { Signal } from './signal.ts'
 import { isThenable } from './thenable.ts'
 
 /**
@@ -27,11 +29,16 @@ export function readCredential(inbound: Inbound, route: Route): string | undefin
 /**
  * The caller, or a 401 GatewayError. With `auth: 'none'` there is nobody to know: null, or a 403 for what another site sends. A promise only where `auth`
  * makes one; throws or rejects alike.
+ *
+ * @param callbackMs for how long a promise of `auth` is awaited
+ * @param signal ends that wait too
  */
 export function authenticate(
   auth: Authenticate | 'none',
   inbound: Inbound,
   route: Route,
+  callbackMs: number,
+  signal: Signal,
 ): Identity | null | Promise<Identity> {
   if (auth === 'none') {
     checkSameSite(inbound, route)
@@ -51,13 +58,15 @@ export function authenticate(
   let found: unknown
   try {
     found = auth(credential, request)
+    if (!isThenable(found)) return checked(found)
   } catch (cause) {
     throw failed(cause)
   }
-  if (!isThenable(found)) return checked(found)
-  return Promise.resolve(found).then(checked, (cause: unknown) => {
-    throw failed(cause)
-  })
+  return settleWithin(found, { name: 'auth', ms: callbackMs, signal })
+    .then(checked)
+    .catch((cause: unknown) => {
+      throw failed(cause)
+    })
 }
 
 function failed(cause: unknown): GatewayError {
@@ -70,6 +79,19 @@ function checked(identity: unknown): Identity {
   if (!identity)
     throw new GatewayError('authentication', 'Incorrect API key provided: the token is unknown, expired or revoked.')
   if (typeof identity !== 'object')
-    throw failed(new TypeError(`auth returned ${typeof identity}: return an identity such as { id: 'me' }, or null`))
+    throw new TypeError(`auth returned ${typeof identity}: return an identity such as { id: 'me' }, or null`)
+  const { id, models, onLoss } = identity as { readonly [field in keyof Identity]?: unknown }
+  // Limits, stored responses and logs go by the id: callers without one would share them.
+  if (typeof id !== 'string' || id === '')
+    throw wrongField('id', id, 'a string of at least one character that is the same for each call of this caller')
+  // A text has most methods of a list, and would be read letter by letter.
+  if (models !== undefined && !Array.isArray(models)) throw wrongField('models', models, "a list such as ['gpt-*']")
+  if (onLoss !== undefined && onLoss !== null && !Array.isArray(onLoss))
+    throw wrongField('onLoss', onLoss, "a list such as ['warn', 'reject']")
   return identity as Identity
 }
+
+const wrongField = (field: string, value: unknown, wanted: string): TypeError =>
+  new TypeError(
+    `auth returned an identity whose ${field} is ${value === '' ? 'empty' : typeNameOf(value)}: give it ${wanted}`,
+  )

@@ -1,6 +1,9 @@
+import { typeNameOf } from './callbacks.ts'
 import { GatewayError } from './errors.ts'
+import { isHeader } from './header.ts'
 import type { Lane } from './lanes/lane.ts'
 import type { Signal } from './signal.ts'
+import { isThenable } from './thenable.ts'
 import type { OutgoingCall, Upstream } from './upstreams/upstream.ts'
 
 /**
@@ -18,7 +21,7 @@ export async function authorized(
   const { body } = call
   const known = typeof body === 'string' || body instanceof Uint8Array ? body : undefined
   try {
-    const made = await untilAborted(upstream.authorize({ ...call, body: known }), signal)
+    const made = checkedHeaders(await untilAborted(upstream.authorize({ ...call, body: known }), signal))
     remember(upstream, made)
     return { ...call.headers, ...made }
   } catch (cause) {
@@ -30,9 +33,19 @@ export async function authorized(
   }
 }
 
+/** A call without its credential must not be sent. */
+function checkedHeaders(made: unknown): Headers {
+  if (typeof made !== 'object' || made === null || Array.isArray(made))
+    throw new TypeError(`authorize of the upstream returned ${typeNameOf(made)}: return headers`)
+  const bad = Object.entries(made).find((header) => !isHeader(header))
+  if (bad !== undefined)
+    throw new TypeError(`authorize of the upstream returned the header '${bad[0]}', which cannot be sent`)
+  return made as Headers
+}
+
 /** Nobody waits for a token that does not come once the call is over. */
-async function untilAborted<T>(made: T | Promise<T>, signal: Signal): Promise<T> {
-  if (!(made instanceof Promise)) return made
+async function untilAborted<T>(made: T | PromiseLike<T>, signal: Signal): Promise<T> {
+  if (!isThenable(made)) return made
   let leave = (): void => {}
   const aborted = new Promise<never>((_, reject) => {
     leave = () => reject(new Error('The call was over before its credentials were there.'))

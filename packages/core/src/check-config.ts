@@ -1,3 +1,4 @@
+import { quietly } from './callbacks.ts'
 import { checkBreaker, checkModels, checkPolicy, checkRetry } from './check-models.ts'
 import type { GatewayConfig, Limits, Logger } from './config.ts'
 import type { Format } from './formats/ir.ts'
@@ -15,6 +16,7 @@ export const defaultLimits: Required<Limits> = {
   idleMs: 300_000,
   totalMs: 2 ** 31 - 1,
   clientStallMs: 300_000,
+  callbackMs: 30_000,
   // Every 15 s is promised, and timers are never early.
   heartbeatMs: 14_000,
   answerBytes: 64 * 1024 * 1024,
@@ -98,21 +100,12 @@ export function checkConfig(config: GatewayConfig): void {
 
 const silent: Logger = { warn() {}, error() {} }
 export const loggerOf = (logger: Logger | false | undefined): Logger =>
-  logger === false ? silent : logger === undefined ? console : careful(logger)
+  logger === false ? silent : careful(logger ?? console)
 
-/** A logger that fails must not fail a call. */
-const careful = (logger: Logger): Logger => {
-  const quietly = (log: () => void): void => {
-    try {
-      log()
-    } catch {
-      // There is nobody left to tell.
-    }
-  }
-  return {
-    warn: (message, details) =>
-      quietly(() => (details === undefined ? logger.warn(message) : logger.warn(message, details))),
-    error: (message, details) =>
-      quietly(() => (details === undefined ? logger.error(message) : logger.error(message, details))),
-  }
-}
+/** A logger that throws or rejects must not fail a call, and there is nowhere left to log it. */
+const careful = (logger: Logger): Logger => ({
+  warn: (message, details) =>
+    quietly(() => (details === undefined ? logger.warn(message) : logger.warn(message, details))),
+  error: (message, details) =>
+    quietly(() => (details === undefined ? logger.error(message) : logger.error(message, details))),
+})

@@ -13,7 +13,7 @@ export type OnLoss = 'ignore' | 'warn' | 'reject'
 
 /** Who calls: what `auth` returns for a good credential. */
 export interface Identity {
-  /** Stable id of the caller, for metering. */
+  /** Stable id of the caller, for metering and for what is stored for it. Not empty. */
   readonly id: string
   /** Model names this caller may use (`name` or `prefix*`). Default: all. */
   readonly models?: readonly string[]
@@ -34,7 +34,8 @@ export interface AuthRequest {
 
 /**
  * Verifies a credential: the caller's identity, or null (401). A GatewayError that it throws is told to the client; any other
- * is a 500 and is logged.
+ * is a 500 and is logged, and so is a promise that does not settle within `limits.callbackMs`, and anything else that it returns:
+ * `true`, a text, or an identity without an `id`.
  */
 export interface Authenticate {
   (credential: string, request: AuthRequest): Identity | null | Promise<Identity | null>
@@ -55,7 +56,8 @@ export interface Target<U extends string = string> {
   weight?: number
   /**
    * Which requests may go here: those that use one of the named features (`'images'`), or those for which the function says
-   * yes. Where the function throws, the target is passed over and a warning logged. Default: all.
+   * returns `true`, at once: targets are chosen without waiting. Where it throws, the target is skipped and a warning logged; a promise
+   * is a no, and logged as an error. What has to be looked up belongs into the identity that `auth` returns. Default: all.
    */
   when?: Feature | readonly Feature[] | ((request: RequestTraits) => boolean)
   /**
@@ -164,7 +166,7 @@ export interface RoutePlan<U extends string = string> {
 /** An upstream's name (same model name there), a target, a list of targets tried in order, or a plan. */
 export type ModelRoute<U extends string = string> = U | Target<U> | readonly (U | Target<U>)[] | RoutePlan<U>
 
-/** Where warnings and errors go: `console` is one. */
+/** Where warnings and errors go: `console` is one. Nobody waits for it, and what it throws or rejects with is ignored. */
 export interface Logger {
   warn(message: string, details?: unknown): void
   error(message: string, details?: unknown): void
@@ -203,6 +205,12 @@ export interface Limits {
    * upstream's connection and the client's are closed. Holds for realtime sessions too. Default 300,000.
    */
   clientStallMs?: number
+  /**
+   * Milliseconds that a promise of one of the host's own functions is awaited: `auth`, `admit` of a plugin, `explain`, `media.allows`,
+   * `tokenizer`, and each call of a response store and of a spool. Default 30,000: longer than a database that is only slow needs, and
+   * shorter than clients and proxies wait.
+   */
+  callbackMs?: number
   /** Milliseconds of silence towards the client until a heartbeat is sent. Default 14,000. */
   heartbeatMs?: number
   /** Largest upstream JSON answer, and largest single stream event, in bytes. Default 64 MiB. */
@@ -236,14 +244,15 @@ export interface GatewayConfig<U extends string = string> {
   onLoss?: OnLoss
   /**
    * Who may ask, with `?modelgate=explain` on a generation path, what would be sent upstream and what would be lost, without
-   * a call being made. The answer holds upstream names and paths, no secrets. Default false; `gateway.explain` always works.
+   * a call being made. The answer holds upstream names and paths, no secrets. A function permits it by `true` alone, at once or within
+   * `limits.callbackMs`; what it throws or rejects with is treated as for `auth`. Default false; `gateway.explain` always works.
    */
-  explain?: boolean | ((identity: Identity | null) => boolean)
+  explain?: boolean | ((identity: Identity | null) => boolean | Promise<boolean>)
   /**
    * Counts tokens where no upstream does, and the answer is marked as an estimate. Called once for a count, with all text of
    * the request; images and other media are added at fixed numbers. Default: OpenAI's o200k_base, if the package
-   * `gpt-tokenizer` is installed, else four characters are taken for a token. A tokenizer that throws is logged, and
-   * characters are counted.
+   * `gpt-tokenizer` is installed, else four characters are taken for a token. A tokenizer that throws, rejects,
+   * returns no number or does not settle within `limits.callbackMs` is logged, and characters are counted.
    */
   tokenizer?: Tokenizer
   /** Where answers to `/v1/responses` are kept for `previous_response_id`, references to items, and later retrieval. */
@@ -276,7 +285,10 @@ export interface GatewayConfig<U extends string = string> {
   media?: MediaPolicy
   /** Path prefix under which the host serves the gateway (`/ai`); stripped before matching. */
   basePath?: string
-  /** Makes the upstream calls instead of the adapter's transport. */
+  /**
+   * Makes the upstream calls instead of the adapter's transport. Time limits hold whether or not it listens to its signal; a response
+   * that comes later is cancelled.
+   */
   fetch?: typeof fetch
   /** Default: warnings and errors go to `console`. `false`: nothing. */
   logger?: Logger | false

@@ -7,7 +7,7 @@ import type { ModelRequest, Part } from './formats/ir.ts'
 import { createCanceller } from './signal.ts'
 
 const quiet = { warn() {}, error() {} }
-const options = { tokenizer: undefined, logger: quiet, signal: createCanceller() }
+const options = { tokenizer: undefined, logger: quiet, signal: createCanceller(), callbackMs: 1000 }
 const turn = (...parts: Part[]): ModelRequest['turns'][number] => ({ role: 'user', parts })
 const text = (words: string): Part => ({ type: 'text', text: words })
 const estimate = async (words: string): Promise<number> =>

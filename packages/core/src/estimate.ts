@@ -1,8 +1,10 @@
+import { settleWithin } from './callbacks.ts'
 import type { Logger } from './config.ts'
 import { estimateInput } from './estimate-input.ts'
 import { loadTokenizer, pieces, type Tokenizer, tokensByCharacters } from './estimate-tokenizer.ts'
 import type { ModelRequest } from './formats/ir.ts'
 import { type Signal, stopReason } from './signal.ts'
+import { isThenable } from './thenable.ts'
 
 /** What an estimate was made with. */
 export type EstimatedBy = 'o200k_base' | 'characters' | 'custom'
@@ -17,6 +19,8 @@ export interface EstimateOptions {
   readonly tokenizer: Tokenizer | undefined
   readonly logger: Logger
   readonly signal: Signal
+  /** For how long a promise of the tokenizer is awaited. */
+  readonly callbackMs: number
 }
 
 /** Characters that are counted; a longer text is taken to go on as it began. About 250,000 tokens of English. */
@@ -38,14 +42,17 @@ export async function estimateTokens(
 /** The structured-field header that marks an estimate. */
 export const estimateHeader = ({ by }: Estimate): string => `tokens;by="${by}"`
 
-async function countText(text: string, { tokenizer, logger, signal }: EstimateOptions): Promise<Estimate> {
+async function countText(text: string, { tokenizer, logger, signal, callbackMs }: EstimateOptions): Promise<Estimate> {
   const byCharacters: Estimate = { tokens: tokensByCharacters(text), by: 'characters' }
   if (tokenizer !== undefined) {
     try {
-      const tokens = await tokenizer(text)
+      const answer = tokenizer(text)
+      const wait = { name: 'tokenizer', ms: callbackMs, signal }
+      const tokens = isThenable(answer) ? await settleWithin(answer, wait) : answer
       if (Number.isFinite(tokens) && tokens >= 0) return { tokens: Math.round(tokens), by: 'custom' }
       logger.error(`modelgate: the configured tokenizer answered ${String(tokens)}; characters are counted instead`)
     } catch (error) {
+      if (signal.aborted) throw stopReason(signal)
       logger.error('modelgate: the configured tokenizer failed; characters are counted instead', error)
     }
     return byCharacters

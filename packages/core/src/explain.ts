@@ -76,7 +76,7 @@ export async function explain(call: ExplainCall): Promise<Explanation> {
   const plan = shared.router.plan(model, identity)
   checkNamedModels({ request, modelPlaces: codec.modelPlaces }, shared.router, identity)
   const traits = traitsOf({ codec: await codec.whole(), request, inbound, ledger: ledgerOf(call) })
-  const meant = (target: ResolvedTarget): boolean => isMeant(target.when, () => traits, shared.logger)
+  const meant = (target: ResolvedTarget): boolean => isMeant(target, () => traits, shared.logger)
   const { latencies } = shared.health
   const affinity =
     plan.strategy === 'sticky' ? affinityOf(codec, request.value, (name) => inbound.header(name)) : undefined

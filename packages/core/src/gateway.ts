@@ -1,4 +1,6 @@
 import { authenticate } from './auth.ts'
+import { boundedTransport } from './bounded-transport.ts'
+import { decide, observe } from './callbacks.ts'
 import { longestMs } from './check-config.ts'
 import type { GatewayConfig, Identity } from './config.ts'
 import { GatewayError } from './errors.ts'
@@ -24,7 +26,8 @@ import { type Match, type Route, routes } from './routes.ts'
 import { RunningCalls } from './running.ts'
 import { type Ledger, openBooks, settle } from './settle.ts'
 import { createSetup, memory, type Setup, warnOfMemory } from './setup.ts'
-import { type Signal, unlessStopped } from './signal.ts'
+import type { Signal } from './signal.ts'
+import { isThenable } from './thenable.ts'
 import type { Transport } from './transport.ts'
 import { speaks } from './upstreams/formats-for.ts'
 import { fetchTransport } from './web/fetch-transport.ts'
@@ -84,7 +87,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         setup,
         inbound,
         ledger,
-        transport: setup.transport ?? transport,
+        transport: setup.transport ?? boundedTransport(transport),
         signal: entry.signal,
         release: done,
       })
@@ -125,10 +128,13 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       throw new GatewayError('method_not_allowed', `${inbound.method} is not allowed on this path: use ${allow}.`, {
         headers: { allow },
       })
-    if (route.handle !== undefined) return await route.handle(inbound, params)
-    const identity = authenticate(config.auth, inbound, route)
+    if (route.handle !== undefined) {
+      const { pluginReply } = await import('./plugin-reply.ts')
+      return await pluginReply(route.handle, inbound, params, shared.limits.firstByteMs)
+    }
+    const identity = authenticate(config.auth, inbound, route, shared.limits.callbackMs, call.signal)
     // Not awaited needlessly: most functions answer at once.
-    ledger.identity = identity instanceof Promise ? await unlessStopped(identity, call.signal) : identity
+    ledger.identity = identity instanceof Promise ? await identity : identity
     switch (route.operation) {
       case 'list-models': {
         const { listModels } = await import('./operations/models.ts')
@@ -177,7 +183,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
           // Nothing is called and nothing is billed: no model, no entry in the books.
           const { model, stream, identity } = ledger
           ledger.model = ''
-          if (!mayExplain(config.explain, identity))
+          if (!(await mayExplain(config.explain, identity, call)))
             throw new GatewayError(
               'permission',
               'modelgate=explain: this gateway does not explain calls to this token.',
@@ -292,7 +298,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
           `${inbound.method} ${inbound.path} is no generation: there is nothing to explain.`,
         )
       const codec = codecFor(found, inbound)
-      const identity = await authenticate(setup.config.auth, inbound, found.route)
+      const { callbackMs } = setup.shared.limits
+      const identity = await authenticate(setup.config.auth, inbound, found.route, callbackMs, inbound.signal)
       const request = await read(setup, found, codec.validation(), inbound)
       const { model, stream } = request.value
       const whole = await setup.remembered(found.route, request, identity)
@@ -369,7 +376,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     if (!called) preload(setup.config.upstreams, () => called || current !== setup)
     for (const plugin of setup.shared.plugins) {
       if (started.has(plugin)) continue
-      plugin.onStart?.(gateway)
+      const result: unknown = plugin.onStart?.(gateway)
+      // It has returned, so that the gateway starts; what an async one fails with later can only be logged.
+      if (isThenable(result)) observe(setup.shared.logger, 'onStart', () => result, plugin)
       started.add(plugin)
     }
   }
@@ -404,8 +413,14 @@ const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gat
 const asksToExplain = ({ query }: Inbound): boolean =>
   query.includes('modelgate=') && new URLSearchParams(query).get('modelgate') === 'explain'
 
-const mayExplain = (allowed: GatewayConfig['explain'], identity: Identity | null): boolean =>
-  typeof allowed === 'function' ? allowed(identity) === true : allowed === true
+const mayExplain = (
+  allowed: GatewayConfig['explain'],
+  identity: Identity | null,
+  { setup: { shared }, signal }: Call,
+): boolean | Promise<boolean> =>
+  typeof allowed === 'function'
+    ? decide(allowed(identity), shared.logger, { name: 'explain', ms: shared.limits.callbackMs, signal })
+    : allowed === true
 
 const wantsArray = ({ eventsIf }: Route, { query }: Inbound): boolean =>
   eventsIf !== undefined && new URLSearchParams(query).get(eventsIf.name) !== eventsIf.value

@@ -29,17 +29,19 @@ export interface GenerateCall extends AnswerCall {
 /** Chat generation in any format: plan, then one attempt after another until one answers. Rejects with GatewayError. */
 export function generate(call: GenerateCall): Promise<Reply> {
   const { shared, ledger, request, codec, kept, onlyUpstream, unknown, notOwned } = call
+  const { logger, limits, references } = shared
   const media = shared.media && {
     policy: shared.media,
-    maxTotalBytes: Math.min(shared.limits.bodyBytes, mostMediaBytes),
+    maxTotalBytes: Math.min(limits.bodyBytes, mostMediaBytes),
     signal: call.signal,
+    logger,
+    limits,
   }
   const prepare = (target: ResolvedTarget, policy: OnLoss) => {
     if (onlyUpstream !== undefined && target.upstreamName !== onlyUpstream) throw keptElsewhere()
     if (unknown !== undefined && !speaks(target.upstream, codec.format, target.model)) throw unknown
     if (notOwned !== undefined && speaks(target.upstream, codec.format, target.model)) throw notOwned
     const tellLosses = policy !== 'ignore'
-    const { limits, references } = shared
     const lane = chooseLane({ codec, request, target, limits, tellLosses, kept, media, references })
     return lane instanceof Promise
       ? lane.then((loaded) => generation(loaded, target, ledger.stream))

@@ -15,10 +15,13 @@ export interface FetchedMedia {
  * `mediaFetcher` of `@modelgate/node` does.
  */
 export interface MediaPolicy {
-  /** Whether this may be fetched. Asked for every `http` and `https` URL in media of a request. */
-  allows(url: URL): boolean
   /**
-   * Fetches it. What it rejects with is shown to the client if it is a GatewayError; of any other error it is only told that
+   * Whether this may be fetched. Asked for every `http` and `https` URL in media of a request. Only `true` allows it, at once or within
+   * `limits.callbackMs`; whatever it throws or rejects with is logged, and nothing is fetched.
+   */
+  allows(url: URL): boolean | Promise<boolean>
+  /**
+   * Fetches it, within `limits.firstByteMs`: then the signal is aborted, and the file counts as one that could not be fetched. What it rejects with is shown to the client if it is a GatewayError; of any other error it is only told that
    * there was one. Aborting the signal is the client's leaving.
    */
   fetch(url: URL, signal: Signal): Promise<FetchedMedia>

@@ -1,5 +1,6 @@
 import type { AttemptLog } from './attempt.ts'
-import type { Plugin } from './plugin.ts'
+import { observe, observedValue, typeNameOf } from './callbacks.ts'
+import { isHeader } from './header.ts'
 import type { TargetCall } from './targets.ts'
 import { isThenable } from './thenable.ts'
 
@@ -14,18 +15,22 @@ export function announce({ shared, inbound, ledger, request }: Announced): void 
   for (const plugin of shared.plugins) {
     if (plugin.onRequest === undefined) continue
     const { requestId, identity, operation, format, model, stream } = ledger
-    observed(shared.logger, plugin, 'onRequest', () =>
-      plugin.onRequest?.({
-        requestId,
-        identity,
-        operation,
-        format,
-        model,
-        stream,
-        startedAt: ledger.arrivedAt,
-        body: request.value,
-        header: (name) => inbound.header(name),
-      }),
+    observe(
+      shared.logger,
+      'onRequest',
+      () =>
+        plugin.onRequest?.({
+          requestId,
+          identity,
+          operation,
+          format,
+          model,
+          stream,
+          startedAt: ledger.arrivedAt,
+          body: request.value,
+          header: (name) => inbound.header(name),
+        }),
+      plugin,
     )
   }
 }
@@ -48,15 +53,9 @@ export function headersFor(
     if (plugin.onUpstream === undefined) continue
     const { upstream, model, reason } = log
     const attempt = ledger.attempts.length
-    const added = observed(shared.logger, plugin, 'onUpstream', () =>
-      plugin.onUpstream?.({ requestId: ledger.requestId, upstream, model, attempt, reason }),
-    )
-    if (added === undefined || added === null) continue
-    const bad = Object.entries(added).find((header) => !isHeader(header))
-    if (bad !== undefined) {
-      shared.logger.error(`modelgate: onUpstream of plugin '${plugin.name}' gave a header '${bad[0]}' that is none`)
-      continue
-    }
+    const event = { requestId: ledger.requestId, upstream, model, attempt, reason }
+    const added = observedValue(shared.logger, 'onUpstream', () => copyOf(plugin.onUpstream?.(event)), plugin)
+    if (added === undefined) continue
     // Another parent's state would be beside the point.
     if (added.traceparent !== undefined && headers?.tracestate !== undefined) {
       const { tracestate: _other, ...rest } = headers
@@ -67,26 +66,14 @@ export function headersFor(
   return headers
 }
 
-/** An observer's exception is logged, never thrown, also where the observer is an async function after all. */
-function observed<T>(
-  logger: TargetCall['shared']['logger'],
-  { name }: Plugin,
-  hook: string,
-  call: () => T,
-): T | undefined {
-  const failed = (error: unknown): undefined =>
-    logger.error(`modelgate: ${hook} of plugin '${name}' failed`, error) as undefined
-  try {
-    const result: unknown = call()
-    if (!isThenable(result)) return result as T
-    // Nobody waits for it: what it comes to is too late.
-    Promise.resolve(result).catch(failed)
-    return undefined
-  } catch (error) {
-    return failed(error)
-  }
+/** Headers that can be sent; throws a TypeError for anything else. A copy: reading them must not fail later. */
+function copyOf(added: unknown): Readonly<Record<string, string>> | undefined {
+  // A promise is for `observedValue` to see.
+  if (added === undefined || added === null || isThenable(added)) return added as undefined
+  if (typeof added !== 'object' || Array.isArray(added))
+    throw new TypeError(`it returned ${typeNameOf(added)}: return headers such as { 'x-trace': '1' }, or undefined`)
+  const headers = { ...added } as Readonly<Record<string, string>>
+  const bad = Object.entries(headers).find((header) => !isHeader(header))
+  if (bad !== undefined) throw new TypeError(`the header '${bad[0].slice(0, 100)}' cannot be sent`)
+  return headers
 }
-
-/** What may stand in a header. A value that may not would fail the call, and look as if the upstream had. */
-const isHeader = ([name, value]: readonly [string, unknown]): boolean =>
-  /^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name) && typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)

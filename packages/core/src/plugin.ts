@@ -198,7 +198,7 @@ export interface Allowance {
   readonly outputTokens?: Left
 }
 
-/** A call has been let in. */
+/** A call has been let in. Headers that cannot be sent make it a 500, and it is settled. */
 export interface Admission {
   readonly allowance?: Allowance
   /** Headers of the answer, by lower-case name; errors carry them, too. */
@@ -215,14 +215,22 @@ export interface PluginRoute {
    * the braces: `/admin/tokens/{id}/rotate`.
    */
   readonly path: string
-  /** Answers a request. A GatewayError it throws is told in the words of chat completions; anything else is a 500 and logged. */
+  /**
+   * Answers a request. A GatewayError it throws is told in the words of chat completions; anything else is a 500 and logged, and so are
+   * a value that is no reply, and a promise that does not settle within `limits.firstByteMs`. A body that is a stream has no limit.
+   */
   handle(inbound: Inbound, params: Readonly<Record<string, string>>): Reply | Promise<Reply>
 }
 
-/** The one extension concept. `on…` observes; an observer's exception is logged, never thrown. */
+/**
+ * The one extension concept. `on…` observes: nobody waits for an observer, and what it throws or rejects with is logged.
+ */
 export interface Plugin {
   readonly name: string
-  /** Called once, when the gateway stands, or with `reconfigure` has come to it. What it throws, these throw. */
+  /**
+   * Called once, when the gateway stands, or with `reconfigure` has come to it. What it throws, these throw; a promise is not awaited,
+   * and its rejection is logged.
+   */
   onStart?(gateway: Gateway): void
   /** Own endpoints. */
   readonly routes?: readonly PluginRoute[]
@@ -230,12 +238,20 @@ export interface Plugin {
   onRequest?(event: RequestEvent): void
   /**
    * Lets a call in, or refuses it with a GatewayError; any other error is a 500. Plugins are asked in their order, after
-   * `onRequest`. What it resolves to is settled once, also if a later plugin refuses the call.
+   * `onRequest`. What it resolves to is settled once, also if a later plugin refuses the call. A promise that does not settle within
+   * `limits.callbackMs`, and a value that is no admission (`true`, `false`, a text), are a 500 too; an admission that comes later is
+   * settled.
    */
   admit?(call: AdmitCall): Admission | undefined | Promise<Admission | undefined>
-  /** Told of each call upstream before it is made. Headers that it returns are added to that call, by lower-case name: trace context. */
+  /**
+   * Told of each call upstream before it is made. Headers that it returns are added to that call, by lower-case name: trace context. They
+   * have to be returned at once; those of a promise, and values that are no headers, are logged and ignored.
+   */
   onUpstream?(event: UpstreamEvent): Readonly<Record<string, string>> | undefined
-  /** What a call cost. The first plugin that knows it is believed; `undefined`: unknown. */
+  /**
+   * What a call cost. The first plugin that knows it is believed; `undefined`: unknown. It has to answer at once; a promise, and what is
+   * no amount of 0 or more in a currency, are logged and taken for unknown.
+   */
   costOf?(event: FinishEvent): Cost | undefined
   /** Told once of each authenticated call to a model, after its last byte, whatever happened. */
   onFinish?(event: FinishEvent): void | Promise<void>

@@ -93,7 +93,13 @@ class SourcePump implements Pump {
 
   // Made once for a stream, not for each of its chunks: thousands of streams wait at the same time, and all that they wait with
   // is carried along by every minor collection.
-  readonly #onItem = ({ done, value }: IteratorResult<Uint8Array>): void => {
+  readonly #onItem = (result: IteratorResult<Uint8Array>): void => {
+    // A source of the host's may say anything; throwing here would be a rejection that nobody handles, and no end.
+    if (typeof result !== 'object' || result === null) {
+      this.#onError(new TypeError('The source gave no iterator result.'))
+      return
+    }
+    const { done, value } = result
     this.#pulling = false
     if (done === true) this.#over = true
     this.#deliver({ value: done === true ? 'end' : value })

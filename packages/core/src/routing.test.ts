@@ -4,6 +4,7 @@ import { GatewayError } from './errors.ts'
 import type { Inbound } from './inbound.ts'
 import { createRouter } from './router.ts'
 import { createMatcher, type Route, routes } from './routes.ts'
+import { createCanceller } from './signal.ts'
 import { openai } from './upstreams/openai.ts'
 
 const match = createMatcher(routes)
@@ -116,7 +117,9 @@ describe('auth', () => {
     ['a good one', async () => ({ id: 'a' }), { 'x-api-key': 'x' }, 'none'],
     ["the word 'none'", 'none', { 'content-type': 'application/json' }, 'none'],
   ])('%s', async (_, auth, headers, kind) => {
-    expect(await kindOf((async () => authenticate(auth, inbound(headers), plain))())).toBe(kind)
+    expect(await kindOf((async () => authenticate(auth, inbound(headers), plain, 1000, createCanceller()))())).toBe(
+      kind,
+    )
   })
 })
 

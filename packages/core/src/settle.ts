@@ -1,9 +1,10 @@
+import { observe, observedValue } from './callbacks.ts'
 import type { Identity, Logger } from './config.ts'
 import type { EstimatedBy } from './estimate.ts'
 import type { OutputBound, Says } from './formats/codec.ts'
 import type { Format, JsonObject, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
 import { put } from './formats/shared/strict.ts'
-import type { Admission, Attempt, ExpectedUse, FinishEvent, Plugin, Units } from './plugin.ts'
+import type { Admission, Attempt, Cost, ExpectedUse, FinishEvent, Plugin, Units } from './plugin.ts'
 import { isAbandoned, takenBy, unitsOf } from './taken.ts'
 import { isThenable } from './thenable.ts'
 
@@ -131,29 +132,33 @@ export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[
   if (isAbandoned(ledger)) event.abandoned = true
   put(event, 'error', ending.error)
   if (ledger.firstEventAt !== undefined) event.firstEventMs = ledger.firstEventAt - ledger.startedAt
-  const quietly = <T>(run: () => T, hook: string, of?: Plugin): T | undefined => {
-    const failed = (error: unknown): void =>
-      logger.error(`modelgate: ${of === undefined ? hook : `${hook} of plugin '${of.name}'`} failed`, error)
-    try {
-      const done = run()
-      // Some do nothing until they are awaited.
-      if (isThenable(done)) Promise.resolve(done).catch(failed)
-      return done
-    } catch (error) {
-      failed(error)
-      return undefined
-    }
-  }
   for (const plugin of plugins) {
     if (plugin.costOf === undefined) continue
-    const cost = quietly(() => plugin.costOf?.(event), 'costOf', plugin)
-    if (cost === undefined || cost === null) continue
+    const cost = observedValue(logger, 'costOf', () => checkedCost(plugin.costOf?.(event)), plugin)
+    if (cost === undefined) continue
     event.cost = cost
     break
   }
   if (ledger.admissions !== undefined)
     for (const admission of ledger.admissions)
-      if (admission.settle !== undefined) quietly(() => admission.settle?.(event), 'settling a call')
+      if (admission.settle !== undefined) observe(logger, 'settling a call', () => admission.settle?.(event))
   for (const plugin of plugins)
-    if (plugin.onFinish !== undefined) quietly(() => plugin.onFinish?.(event), 'onFinish', plugin)
+    if (plugin.onFinish !== undefined) observe(logger, 'onFinish', () => plugin.onFinish?.(event), plugin)
+}
+
+/** Budgets are counted by it. Throws a TypeError for what is no amount of money. */
+function checkedCost(cost: Cost | undefined | null): Cost | undefined {
+  // A promise is for `observedValue` to see.
+  if (cost === undefined || cost === null || isThenable(cost)) return cost ?? undefined
+  const { amount, currency } = cost
+  if (
+    typeof amount !== 'number' ||
+    !(amount >= 0) ||
+    amount === Number.POSITIVE_INFINITY ||
+    typeof currency !== 'string'
+  )
+    throw new TypeError(
+      "it returned no cost: return { amount: 0.25, currency: 'USD' }, or undefined where it is unknown",
+    )
+  return cost
 }

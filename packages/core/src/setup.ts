@@ -1,3 +1,4 @@
+import { boundedTransport } from './bounded-transport.ts'
 import { checkConfig, limitsOf, loggerOf } from './check-config.ts'
 import type { GatewayConfig, Identity } from './config.ts'
 import { createHealth, stillThere } from './health/health.ts'
@@ -9,6 +10,7 @@ import type { ReferenceScheme } from './references/places.ts'
 import { referencePolicy } from './references/policy.ts'
 import { createRouter } from './router.ts'
 import { createMatcher, type Match, type Route, routes } from './routes.ts'
+import { guardedStore } from './state/guarded-store.ts'
 import type { Records } from './state/records.ts'
 import { memoryResponseStore, type ResponseStore } from './state/store.ts'
 import type { Shared } from './targets.ts'
@@ -48,9 +50,13 @@ export const memory = lazily(() => import('./operations/responses/index.ts'))
 export function createSetup(config: GatewayConfig, before?: Setup): Setup {
   checkConfig(config)
   const { basePath = '', responses = {} } = config
+  const limits = limitsOf(config.limits)
+  const logger = loggerOf(config.logger)
   const ownStore = before?.ownStore ?? memoryResponseStore()
+  const { ttlMs = keptMs } = responses
   // Callers without authentication keep nothing, unless the host says where.
-  const { store = config.auth === 'none' ? false : ownStore, ttlMs = keptMs } = responses
+  const defaultStore = config.auth === 'none' ? false : ownStore
+  const store = responses.store ? guardedStore(responses.store, limits.callbackMs) : (responses.store ?? defaultStore)
   const recordsOf: Setup['recordsOf'] = async (identity) =>
     (await memory()).createRecords(store === false || isNameless(identity) ? undefined : store, ttlMs, identity)
   const references = referencePolicy(config.references)
@@ -60,11 +66,12 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
       config.breaker,
       config.health,
       before && stillThere(before.shared.health, before.config.upstreams, config.upstreams),
+      logger,
     ),
     onLoss: config.onLoss ?? 'warn',
     plugins: pluginsOf(config),
-    limits: limitsOf(config.limits),
-    logger: loggerOf(config.logger),
+    limits,
+    logger,
     openSpool: config.spool,
     media: config.media,
     references,
@@ -81,7 +88,7 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
     ownStore,
     keepsResponses: store !== false,
     keepsInMemory: store === ownStore,
-    transport: config.fetch === undefined ? undefined : fetchTransport(config.fetch),
+    transport: config.fetch === undefined ? undefined : boundedTransport(fetchTransport(config.fetch)),
     match(method, path) {
       if (basePath === '') return matchPath(method, path)
       // The mount itself, without its slash.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { abortSignalOf, createCanceller, unlessStopped } from './signal.ts'
+import { abortSignalOf, createCanceller } from './signal.ts'
 
 describe('a canceller', () => {
   it('tells its listeners once, with the reason, in order, and forgets them', () => {
@@ -56,30 +56,5 @@ describe('abortSignalOf', () => {
   it('leaves a real one as it is', () => {
     const { signal } = new AbortController()
     expect(abortSignalOf(signal)).toBe(signal)
-  })
-})
-
-describe('what is waited for unless somebody stops it', () => {
-  it('is what the promise comes to, and nobody listens any longer', async () => {
-    const canceller = createCanceller()
-    let listeners = 0
-    const counted = {
-      ...canceller,
-      aborted: false,
-      reason: undefined,
-      addEventListener: () => void listeners++,
-      removeEventListener: () => void listeners--,
-    }
-    expect(await unlessStopped(Promise.resolve(1), counted)).toBe(1)
-    await expect(unlessStopped(Promise.reject(new Error('no')), counted)).rejects.toThrow('no')
-    expect(listeners).toBe(0)
-  })
-
-  it.each(['before', 'meanwhile'])('ends with why it was stopped: %s', async (when) => {
-    const canceller = createCanceller()
-    if (when === 'before') canceller.abort()
-    const never = unlessStopped(new Promise(() => {}), canceller)
-    canceller.abort()
-    await expect(never).rejects.toMatchObject({ info: { kind: 'cancelled' } })
   })
 })

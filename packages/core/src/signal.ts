@@ -84,23 +84,3 @@ export const stopReason = ({ reason }: Pick<Signal, 'reason'>): GatewayError =>
   reason instanceof GatewayError
     ? reason
     : new GatewayError('cancelled', 'The client closed the connection before the answer began.')
-
-/** What a promise comes to; rejects as soon as the signal is aborted, with why. What comes of the promise after that is lost. */
-export function unlessStopped<T>(promise: PromiseLike<T>, signal: Signal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(stopReason(signal))
-    const done = (): void => signal.removeEventListener('abort', stop)
-    promise.then(
-      (value) => {
-        done()
-        resolve(value)
-      },
-      (error: unknown) => {
-        done()
-        reject(error)
-      },
-    )
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop)
-  })
-}

@@ -189,7 +189,7 @@ function meantFor(
     traits ??= traitsOf({ codec, request, inbound, ledger })
     return traits
   }
-  return targets.filter(({ when }) => isMeant(when, asked, shared.logger))
+  return targets.filter((target) => isMeant(target, asked, shared.logger))
 }
 
 const candidateOf = <P extends Prepared>(target: ResolvedTarget): Candidate<P> => ({

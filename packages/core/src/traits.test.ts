@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Feature, RequestTraits } from './config.ts'
+import type { Feature, RequestTraits, Target } from './config.ts'
 import { chatCodec } from './formats/chat/codec.ts'
 import type { Codec } from './formats/codec.ts'
 import { geminiCodec } from './formats/gemini/codec.ts'
@@ -204,7 +204,8 @@ it('the request is read once, and only when somebody asks what it uses', () => {
 
 describe('a target is meant', () => {
   const asked = (): RequestTraits => traits(chatCodec, chat({ type: 'image_url', image_url: { url: png } }))
-  it.each<[Parameters<typeof isMeant>[0], boolean]>([
+  const silent = { warn() {}, error() {} }
+  it.each<[Target['when'], boolean]>([
     [undefined, true],
     ['images', true],
     ['tools', false],
@@ -212,13 +213,17 @@ describe('a target is meant', () => {
     [['tools', 'audio'], false],
     [({ identity }) => identity?.id === 'someone', true],
     [({ bodyChars }) => bodyChars > 10_000, false],
-  ])('%o: %s', (when, meant) => expect(isMeant(when, asked)).toBe(meant))
+  ])('%o: %s', (when, meant) => expect(isMeant({ upstreamName: 'a', when }, asked, silent)).toBe(meant))
 
   it('without a look at the request where it says nothing of it', () =>
     expect(
-      isMeant(undefined, () => {
-        throw new Error('It was looked at.')
-      }),
+      isMeant(
+        { upstreamName: 'a' },
+        () => {
+          throw new Error('It was looked at.')
+        },
+        silent,
+      ),
     ).toBe(true))
 
   it('not by a function that throws, which is logged', () => {
@@ -228,7 +233,7 @@ describe('a target is meant', () => {
     const throwing = (): boolean => {
       throw failure
     }
-    expect(isMeant(throwing, asked, logger)).toBe(false)
+    expect(isMeant({ upstreamName: 'a', when: throwing }, asked, logger)).toBe(false)
     expect(logged).toEqual([failure])
   })
 })

@@ -1,10 +1,12 @@
-import type { Feature, Identity, Logger, RequestTraits, Target } from './config.ts'
+import { decideNow } from './callbacks.ts'
+import type { Feature, Identity, Logger, RequestTraits } from './config.ts'
 import type { Codec } from './formats/codec.ts'
 import type { ModelRequest, Part } from './formats/ir.ts'
 import { newId } from './ids.ts'
 import type { Inbound } from './inbound.ts'
 import type { RequestBody } from './lanes/wire.ts'
 import { createReport } from './losses.ts'
+import type { ResolvedTarget } from './router.ts'
 import type { Ledger } from './settle.ts'
 
 /** What a call's target is chosen by. */
@@ -67,15 +69,21 @@ function featuresOf({ turns, tools, output, reasoning }: ModelRequest): Readonly
 
 /**
  * Whether a target is meant for a request. A function that throws has met a request that it did not expect: its target is not
- * meant for that.
+ * meant for that. Neither is one whose function returns anything but `true`, a promise of it included.
  */
-export function isMeant(when: Target['when'], traits: () => RequestTraits, logger?: Logger): boolean {
+export function isMeant(
+  { when, upstreamName }: Pick<ResolvedTarget, 'when' | 'upstreamName'>,
+  traits: () => RequestTraits,
+  logger: Logger,
+): boolean {
   if (when === undefined) return true
   if (typeof when === 'function')
     try {
-      return when(traits())
+      const answer: unknown = when(traits())
+      if (typeof answer === 'boolean') return answer
+      return decideNow(answer, logger, `\`when\` of a target at upstream '${upstreamName}'`)
     } catch (error) {
-      logger?.warn("modelgate: a target's `when` failed; the target is passed over", error)
+      logger.warn(`modelgate: \`when\` of a target at upstream '${upstreamName}' failed; the target is skipped`, error)
       return false
     }
   return (typeof when === 'string' ? [when] : when).some((feature) => traits().uses(feature))

@@ -43,4 +43,11 @@ export interface TransportResponse {
  * How calls leave the process. Adapters for Node bring one on undici; `fetch` is the transport elsewhere. Redirects are
  * never followed. Timeouts are the caller's business (through `signal`). Rejects if no answer could be had.
  */
-export type Transport = (request: TransportRequest) => Promise<TransportResponse>
+export interface Transport {
+  (request: TransportRequest): Promise<TransportResponse>
+  /**
+   * Set by a transport whose promises all reject as soon as the signal is aborted, those of its responses included. Default: the
+   * gateway sees to it itself, at the cost of some promises for each call.
+   */
+  readonly settlesOnAbort?: true
+}

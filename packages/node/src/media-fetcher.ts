@@ -16,7 +16,10 @@ export interface MediaFetcherOptions {
   timeoutMs?: number
   /** Whether `http` will do; ports are those of the URL then. Default false: `https` on its own port. */
   insecure?: boolean
-  /** Whether a host's address may be connected to. Default: those of the public internet. Asked of every address of a name. */
+  /**
+   * Whether a host's address may be connected to, by `true` alone: a promise is a no. Default: those of the public internet. Asked of
+   * every address of a name.
+   */
   allowAddress?: (address: string) => boolean
   /** See MediaPolicy. */
   inline?: 'needed' | 'always'
@@ -36,7 +39,7 @@ const mostRedirects = 3
  *
  * @throws TypeError for hosts that are none
  */
-export function mediaFetcher(options: MediaFetcherOptions): MediaPolicy {
+export function mediaFetcher(options: MediaFetcherOptions): MediaPolicy & { allows(url: URL): boolean } {
   const { hosts, insecure = false, inline, maxCount, maxTotalBytes } = options
   for (const host of hosts)
     if (!/^(\*\.)?[a-z0-9.:[\]_-]+$/i.test(host) || host.includes('/') || /:\d+$/.test(host))
@@ -145,12 +148,18 @@ async function pinned(
   const family = isIP(literal)
   const addresses = family > 0 ? [{ address: literal, family }] : await lookup(hostname, { all: true })
   const [first] = addresses
-  if (first === undefined || !addresses.every(({ address }) => allowAddress(address)))
+  if (first === undefined || !addresses.every(({ address }) => isAllowed(allowAddress(address))))
     throw new Error(`'${hostname}' is not on the public internet`)
   return (_hostname, { all }, done) => {
     if (all === true) done(null, addresses)
     else done(null, first.address, first.family)
   }
+}
+
+function isAllowed(answer: unknown): boolean {
+  // Nobody awaits a promise here; its rejection must not end the process.
+  if (answer instanceof Promise) answer.catch(() => {})
+  return answer === true
 }
 
 async function readMedia(

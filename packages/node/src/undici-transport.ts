@@ -87,6 +87,7 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
     })
 
   return Object.assign(transport, {
+    settlesOnAbort: true as const,
     async close() {
       closed = true
       await Promise.all([...pools.values()].map((pool) => pool.close()))

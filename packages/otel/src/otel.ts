@@ -3,7 +3,7 @@ import type { Attributes, Context, MeterProvider, TracerProvider } from '@opente
 import type { CallInfo, RequestEvent } from './events.ts'
 import { createMeasure } from './metrics.ts'
 import { providerNames } from './providers.ts'
-import { quietly } from './quietly.ts'
+import { hostValue, quietly } from './quietly.ts'
 import { createSpans } from './spans.ts'
 
 /** What `otel` takes. */
@@ -31,6 +31,11 @@ export interface OtelOptions {
   captureContent?: never
 }
 
+const isPlain = (value: unknown): boolean => typeof value === 'object' && !Array.isArray(value)
+
+const isContext = (value: Partial<Context>): boolean =>
+  typeof value.getValue === 'function' && typeof value.setValue === 'function'
+
 /**
  * A plugin that emits OpenTelemetry spans and metrics by the semantic conventions for generative AI (docs/observability.md).
  * Without a registered SDK it does next to nothing. It never throws, and never fails a call: what goes wrong is told to
@@ -39,13 +44,13 @@ export interface OtelOptions {
 export function otel(options: OtelOptions = {}): Plugin {
   const { tracerProvider, meterProvider, providers, contextFrom, attributes } = options
   const providerOf = providerNames(providers)
-  const extra = (call: CallInfo): Attributes => quietly('`attributes`', () => attributes?.(call)) ?? {}
+  const extra = (call: CallInfo): Attributes => hostValue('`attributes`', () => attributes?.(call), isPlain) ?? {}
   const spans =
     tracerProvider === false
       ? undefined
       : createSpans({
           provider: tracerProvider,
-          contextFrom: (event) => quietly('`contextFrom`', () => contextFrom?.(event)),
+          contextFrom: (event) => hostValue('`contextFrom`', () => contextFrom?.(event), isContext),
           extra,
           providerOf,
         })

@@ -7,6 +7,7 @@ import { createIdentities } from './identities.ts'
 import type { LedgerSink } from './ledger/record.ts'
 import { recordOf } from './ledger/record-of.ts'
 import { createManagement, type TokenManagement } from './manage.ts'
+import { guardedPrices } from './prices/guarded-prices.ts'
 import type { PriceTable } from './prices/price.ts'
 import { costOfCall, createPrices, type Prices } from './prices/prices.ts'
 import { safeLogger } from './safe-logger.ts'
@@ -84,7 +85,7 @@ export function createTokens(options: TokensOptions = {}): Tokens {
   checkTime('staleMs', staleMs, Number.MAX_SAFE_INTEGER)
   checkReserving(reserve?.outputTokens, unpriced)
   const logger = safeLogger(options.logger)
-  const prices = options.prices === undefined ? undefined : pricesOf(options.prices)
+  const prices = options.prices === undefined ? undefined : guardedPrices(pricesOf(options.prices), logger)
   const storage = options.storage ?? folderStorage(undefined, { logger })
   const cache = createTokenCache({ store: storage.tokens, cacheMs, staleMs, now: steadyNow })
   const identities = createIdentities(storage.tokens)

@@ -1,3 +1,4 @@
+import { callbackChecks } from './callbacks/checks.ts'
 import type { Check } from './check.ts'
 import { complexityChecks } from './complexity/checks.ts'
 import { clientChecks } from './clients/checks.ts'
@@ -28,4 +29,5 @@ export const checks: readonly Check[] = [
   ...modelChecks,
   ...redactionChecks,
   ...referenceChecks,
+  ...callbackChecks,
 ].sort((a, b) => a.row - b.row)

@@ -1,3 +1,4 @@
+import { settleWithin } from '../callbacks.ts'
 import type { OutgoingCall } from '../upstreams/upstream.ts'
 
 /** An access key of AWS. What `@aws-sdk/credential-providers` returns is one. */
@@ -14,6 +15,7 @@ export interface AwsCredentials {
 export type AwsCredentialSource = AwsCredentials | (() => AwsCredentials | Promise<AwsCredentials>)
 
 const earlyMs = 300_000
+const waiting = { name: 'credentials()', ms: 30_000, fix: 'Return AWS credentials sooner.' } as const
 
 /**
  * Signs calls to an AWS service (Signature Version 4) with the optional peer `aws4fetch`.
@@ -76,6 +78,9 @@ function checked(credentials: AwsCredentials): AwsCredentials {
   for (const field of ['accessKeyId', 'secretAccessKey'] as const)
     if (typeof credentials?.[field] !== 'string' || credentials[field] === '')
       throw new TypeError(`The AWS credentials have no ${field}: give accessKeyId and secretAccessKey`)
+  const expiration: unknown = credentials.expiration
+  if (expiration !== undefined && !(expiration instanceof Date && Number.isFinite(expiration.getTime())))
+    throw new TypeError(`The AWS credentials have an expiration that is no Date: give a Date, or leave it out`)
   return credentials
 }
 
@@ -91,7 +96,8 @@ function keep(ask: () => AwsCredentials | Promise<AwsCredentials>, now: () => nu
   return async () => {
     if (asked === undefined || now() >= until) {
       until = Number.POSITIVE_INFINITY
-      const asking = Promise.resolve().then(ask).then(checked)
+      // One that never settles must not keep all later calls waiting for it.
+      const asking = settleWithin(Promise.resolve().then(ask), waiting).then(checked)
       asked = asking
       asking.then(
         ({ expiration }) => {

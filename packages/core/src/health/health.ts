@@ -1,10 +1,11 @@
-import type { BreakerConfig, GatewayConfig, Identity, RetryConfig } from '../config.ts'
+import type { BreakerConfig, GatewayConfig, Identity, Logger, RetryConfig } from '../config.ts'
 import type { GatewayError } from '../errors.ts'
 import type { ErrorKind } from '../formats/ir.ts'
 import type { ResolvedTarget } from '../router.ts'
 import { type Breaker, type Caller, createBreaker } from './breaker.ts'
 import { createBudget, type RetryBudget } from './budget.ts'
 import { type CallerRests, createCallerRests } from './caller-rests.ts'
+import { guardedHealthState } from './guarded-state.ts'
 import { createKeyPool, type KeyPool } from './keys.ts'
 import { createLatencies, type Latencies } from './latency.ts'
 import { type HealthState, memoryHealthState } from './state.ts'
@@ -98,6 +99,7 @@ export function createHealth(
   settings: BreakerConfig | false | undefined,
   shared?: HealthState,
   earlier?: EarlierHealth,
+  logger: Logger = console,
 ): Health {
   const latencies = earlier?.latencies ?? createLatencies()
   // Each upstream has its own: what one that was replaced still has to tell must not fall on another of the same name.
@@ -114,7 +116,7 @@ export function createHealth(
   const known = (upstreamName: string): Known => {
     let one = all.get(upstreamName)
     if (one === undefined) {
-      const state = shared ?? memoryHealthState()
+      const state = shared === undefined ? memoryHealthState() : guardedHealthState(shared, logger)
       const callerRests = createCallerRests()
       const breaker = createBreaker(settings, state, callerRests)
       const keys = createKeyPool(state, callerRests)

@@ -12,8 +12,9 @@ export interface Rest {
 
 /**
  * Where it stands which targets and keys rest: all that the processes of one service need to know of each other's upstreams.
- * It is asked on the way of each call and must answer at once and not throw: an implementation for several processes answers
- * from a copy of its own and hears of changes in the background. Ids are names from the configuration (`upstream/model`,
+ * It is asked on the way of each call and must answer at once: an implementation for several processes answers from a copy of its own
+ * and hears of changes in the background. Where it throws, or returns a promise or anything else that is no Rest, that is logged once a
+ * minute and the target is taken to be ready. Ids are names from the configuration (`upstream/model`,
  * `upstream#2`); they hold no secrets.
  */
 export interface HealthState {

@@ -1,9 +1,12 @@
 import { toBase64 } from '../base64.ts'
+import { CallbackError, logSeldom, settleWithin, typeNameOf } from '../callbacks.ts'
+import type { Limits, Logger } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import type { Loss, MediaPart, ModelRequest, Part } from '../formats/ir.ts'
 import { loss } from '../formats/shared/report.ts'
-import type { MediaPolicy } from '../media.ts'
-import type { Signal } from '../signal.ts'
+import type { FetchedMedia, MediaPolicy } from '../media.ts'
+import { createCanceller, type Signal } from '../signal.ts'
+import { allowedUrls } from './allowed-media.ts'
 import type { Lane } from './lane.ts'
 import type { RequestBody } from './wire.ts'
 
@@ -14,6 +17,8 @@ export interface MediaFetching {
   readonly maxTotalBytes: number
   /** The call's: the client's leaving ends what is being fetched. */
   readonly signal: Signal
+  readonly logger: Logger
+  readonly limits: Pick<Required<Limits>, 'callbackMs' | 'firstByteMs'>
 }
 
 /** An edit of the decoded request, before it is encoded for the upstream. */
@@ -34,34 +39,38 @@ const fetched = new WeakMap<RequestBody, Map<string, Promise<Found>>>()
  */
 export async function withMedia(
   request: RequestBody,
-  fetching: MediaFetching,
+  media: MediaFetching,
   translate: (edit: Edit) => Lane,
 ): Promise<Lane> {
-  const { policy } = fetching
-  let parts: readonly Addressed[] = []
+  const { policy } = media
+  let addressed: readonly Addressed[] = []
   const plain = translate((model) => {
-    parts = [...addressedIn(model)].filter(({ source }) => isAllowed(source.url, policy))
+    addressed = [...addressedIn(model)]
   })
+  if (addressed.length === 0) return plain
+  const urls = addressed.map(({ source }) => source.url)
+  const allowed = await allowedUrls(urls, media)
+  const parts = addressed.filter((_, at) => allowed.has(urls[at] as string))
   if (parts.length === 0) return plain
   const wanted = policy.inline === 'always' ? parts : parts.filter(helpedBy(translate, plain))
   if (wanted.length === 0) return plain
-  const urls = new Set(wanted.map(({ source }) => source.url))
+  const wantedUrls = new Set(wanted.map(({ source }) => source.url))
   // Every part that names such an address is sent its own copy of the bytes.
-  const sent = parts.filter(({ source }) => urls.has(source.url))
-  const found = await fetchAll(sent, request, fetching)
+  const sent = parts.filter(({ source }) => wantedUrls.has(source.url))
+  const found = await fetchAll(sent, request, media)
   const lane = translate((model) => {
     for (const part of addressedIn(model)) {
-      const media = found.get(part.source.url)
-      if (media !== undefined && !('failure' in media)) putIn(part, media.mediaType, media.data)
+      const one = found.get(part.source.url)
+      if (one !== undefined && !('failure' in one)) putIn(part, one.mediaType, one.data)
     }
   })
   const fatal = new Map<string, Loss>()
   for (const lost of lane.report.losses)
     if (lost.severity === 'fatal' && !fatal.has(lost.path)) fatal.set(lost.path, lost)
   for (const { source, at = '' } of sent) {
-    const media = found.get(source.url)
-    if (media === undefined) continue
-    if ('failure' in media) tellFailure(media.failure, at, fatal.get(at), lane)
+    const one = found.get(source.url)
+    if (one === undefined) continue
+    if ('failure' in one) tellFailure(one.failure, at, fatal.get(at), lane)
     else lane.report.add(loss(at, 'it was fetched, and sent as data', 'moved', 'note'))
   }
   return lane
@@ -75,11 +84,6 @@ function* addressedOf(parts: readonly Part[]): Generator<Addressed> {
   for (const part of parts)
     if (part.type === 'tool-result') yield* addressedOf(part.parts)
     else if (part.type === 'media' && part.source.type === 'url') yield part as Addressed
-}
-
-function isAllowed(text: string, policy: MediaPolicy): boolean {
-  if (!/^https?:/i.test(text) || !URL.canParse(text)) return false
-  return policy.allows(new URL(text))
 }
 
 /** What a part would most likely turn out to be. */
@@ -132,9 +136,9 @@ const defaultCount = 20
 async function fetchAll(
   parts: readonly Addressed[],
   request: RequestBody,
-  { policy, signal, maxTotalBytes: defaultBytes }: MediaFetching,
+  media: MediaFetching,
 ): Promise<ReadonlyMap<string, Found>> {
-  const { maxCount = defaultCount, maxTotalBytes = defaultBytes } = policy
+  const { maxCount = defaultCount, maxTotalBytes = media.maxTotalBytes } = media.policy
   if (parts.length > maxCount)
     throw tooMuch(
       parts[maxCount],
@@ -154,13 +158,13 @@ async function fetchAll(
   // A few at a time: what is too much in all must not be here in all first.
   for (let at = 0; at < all.length; at += atOnce) {
     const some = all.slice(at, at + atOnce)
-    for (const [url] of some) if (!known.has(url)) known.set(url, fetchOne(url, policy, signal))
+    for (const [url] of some) if (!known.has(url)) known.set(url, fetchOne(url, media))
     let largest: Addressed | undefined
     for (const [url, same] of some) {
-      const media = await (known.get(url) as Promise<Found>)
-      found.set(url, media)
-      if (!('data' in media)) continue
-      bytes += base64Bytes(media.data) * same.length
+      const one = await (known.get(url) as Promise<Found>)
+      found.set(url, one)
+      if (!('data' in one)) continue
+      bytes += base64Bytes(one.data) * same.length
       if (bytes > maxTotalBytes) largest ??= same[0]
     }
     if (largest !== undefined)
@@ -185,16 +189,41 @@ function tooMuch(part: Addressed | undefined, message: string): GatewayError {
 const paramOf = (at: string): string => at.slice(1).replaceAll('/', '.')
 
 /** Never rejects. */
-async function fetchOne(url: string, policy: MediaPolicy, signal: Signal): Promise<Found> {
+async function fetchOne(url: string, { policy, signal, logger, limits }: MediaFetching): Promise<Found> {
+  // One of its own: a fetch that takes too long is aborted, and the call goes on.
+  const canceller = createCanceller()
+  const stop = (): void => canceller.abort(signal.reason)
   try {
-    const { bytes, mediaType } = await policy.fetch(new URL(url), signal)
-    return { mediaType, data: toBase64(bytes) }
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop)
+    const wait = {
+      name: 'media.fetch',
+      ms: limits.firstByteMs,
+      fix: 'Fetch faster, or raise limits.firstByteMs.',
+      signal,
+    }
+    const media: unknown = await settleWithin(Promise.resolve(policy.fetch(new URL(url), canceller)), wait)
+    if (!isFetched(media))
+      throw new CallbackError(
+        `media.fetch returned ${typeNameOf(media)}: return { bytes, mediaType }, with a Uint8Array`,
+      )
+    return { mediaType: media.mediaType, data: toBase64(media.bytes) }
   } catch (cause) {
+    canceller.abort()
+    if (cause instanceof CallbackError) logSeldom(logger, 'modelgate: media.fetch failed', cause)
     const failure =
       cause instanceof GatewayError ? cause : new GatewayError('invalid_request', 'it could not be fetched', { cause })
     return { failure }
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
 }
+
+const isFetched = (value: unknown): value is FetchedMedia =>
+  typeof value === 'object' &&
+  value !== null &&
+  (value as Partial<FetchedMedia>).bytes instanceof Uint8Array &&
+  typeof (value as Partial<FetchedMedia>).mediaType === 'string'
 
 /** Without what it is about, a question is another one: the client learns why it could not be had. */
 function tellFailure({ message, cause }: GatewayError, at: string, fatal: Loss | undefined, { report }: Lane): void {

@@ -62,7 +62,8 @@ async function estimated(call: CountCall): Promise<Reply> {
       `${kept}: what a provider has stored cannot be counted here. Send it as part of the request.`,
       { param: kept, code: 'unsupported_parameter' },
     )
-  const estimate = await estimateTokens(input, { tokenizer, logger: shared.logger, signal })
+  const { logger, limits } = shared
+  const estimate = await estimateTokens(input, { tokenizer, logger, signal, callbackMs: limits.callbackMs })
   ledger.estimate = estimate.by
   ledger.losses = report.losses
   settle(ledger, { status: 200, outcome: 'finished' }, shared.plugins, shared.logger)

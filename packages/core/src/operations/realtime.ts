@@ -21,7 +21,7 @@ import { admissionHeaders, callHeaders, errorReply } from '../reply.ts'
 import { onwardFrom } from '../retry.ts'
 import type { Match } from '../routes.ts'
 import { type Counted, type Ledger, settle } from '../settle.ts'
-import { createCanceller, type Signal, unlessStopped } from '../signal.ts'
+import { createCanceller, type Signal } from '../signal.ts'
 import type { Shared } from '../targets.ts'
 import { isMeant, traitsOf } from '../traits.ts'
 import { readUpstreamError, redactError, unreachable } from '../upstream-error.ts'
@@ -69,8 +69,8 @@ export async function openRealtime<Socket>(call: RealtimeCall<Socket>): Promise<
     lane: 'wire',
   }
   try {
-    const identity = authenticate(call.auth, inbound, route)
-    ledger.identity = identity instanceof Promise ? await unlessStopped(identity, signal) : identity
+    const identity = authenticate(call.auth, inbound, route, shared.limits.callbackMs, signal)
+    ledger.identity = identity instanceof Promise ? await identity : identity
     checkHandshake(inbound)
     const protocol = chooseProtocol(inbound)
     const { model, queryFor } = readQuery(inbound)
@@ -110,7 +110,7 @@ async function dialTargets<Socket>(
   announce({ shared, ...asked })
   const plan = shared.router.plan(ledger.model, ledger.identity)
   await letIn({ shared, ...asked, signal }, plan.targets)
-  const meant = plan.targets.filter(({ when }) => isMeant(when, () => traitsOf(asked), shared.logger))
+  const meant = plan.targets.filter((target) => isMeant(target, () => traitsOf(asked), shared.logger))
   const { latencies } = health
   const order = arrange(meant, plan.strategy, { latencies, stream: true, affinity: undefined }).flat()
   const offering = order.filter(({ upstream }) => upstream.realtime !== undefined)

@@ -2,10 +2,11 @@ import { monotonicNow } from '../clock.ts'
 
 /**
  * Where responses are kept between calls: a key-value store with a time to live, as Redis is one. Values hold prompts and
- * answers. Anything may be forgotten at any time; clients are then told that the response is not there.
+ * answers. Anything may be forgotten at any time; clients are then told that the response is not there. Each promise is awaited for
+ * `limits.callbackMs` at most.
  */
 export interface ResponseStore {
-  /** The value, or undefined where there is none (any more). */
+  /** The value, or undefined where there is none (any more). Null counts as undefined; anything else is a failure of the store. */
   get(key: string): string | undefined | Promise<string | undefined>
   /**
    * @param ttlMs milliseconds after which the value may be forgotten

@@ -1,3 +1,4 @@
+import { settleWithin } from '../callbacks.ts'
 import { monotonicNow } from '../clock.ts'
 
 /** Something that is good until a moment, in milliseconds since 1970; without one, nobody knows how long. */
@@ -33,7 +34,7 @@ export function keepUntilExpiry<T>(get: () => Promise<Lasting<T>>): () => T | Pr
   let pending: Promise<T> | undefined
   const renew = async (): Promise<T> => {
     try {
-      const { value, expiresAt } = await inTime(get())
+      const { value, expiresAt } = await settleWithin(get(), waiting)
       kept =
         expiresAt === undefined ? undefined : { value, expiresAt, deadline: monotonicNow() + expiresAt - Date.now() }
       return value
@@ -53,19 +54,7 @@ export function keepUntilExpiry<T>(get: () => Promise<Lasting<T>>): () => T | Pr
 }
 
 /** A source that never answers must not keep all later calls waiting for it. */
-const patienceMs = 30_000
-
-async function inTime<T>(getting: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no access token came within ${patienceMs / 1000} s`)), patienceMs)
-  })
-  try {
-    return await Promise.race([getting, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const waiting = { name: 'token()', ms: 30_000, fix: 'Return an access token sooner.' } as const
 
 /** The headers of a call that an access token opens. */
 export function bearerFrom(

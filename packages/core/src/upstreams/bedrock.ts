@@ -1,4 +1,5 @@
 import { type AwsCredentialSource, signCalls } from '../aws/sign.ts'
+import { ignore, typeNameOf } from '../callbacks.ts'
 import type { JsonObject } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
 import { cleanBaseURL } from './base-url.ts'
@@ -46,9 +47,15 @@ export function bedrock({
   baseURL,
   headers = {},
   formats = ['messages', 'converse'],
-  isClaude = (model) => model.includes('claude'),
+  isClaude: given = (model) => model.includes('claude'),
   betas,
 }: BedrockOptions): Upstream {
+  const isClaude = (model: string): boolean => {
+    const answer: unknown = given(model)
+    if (typeof answer === 'boolean') return answer
+    ignore(answer)
+    throw new TypeError(`isClaude returned ${typeNameOf(answer)}: return true or false at once`)
+  }
   const byMessages = (model: string): boolean => formats.includes('messages') && isClaude(model)
   const host = `bedrock-runtime.${checkRegion(region)}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
   return {

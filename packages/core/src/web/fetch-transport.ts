@@ -1,11 +1,12 @@
 import { concatBytes } from '../bytes.ts'
+import { typeNameOf } from '../callbacks.ts'
 import { GatewayError } from '../errors.ts'
 import { abortSignalOf } from '../signal.ts'
 import type { Transport, TransportResponse } from '../transport.ts'
 
 /** The transport where there is no better one: any WHATWG fetch. Redirects are not followed. */
 export function fetchTransport(fetchLike?: typeof fetch): Transport {
-  return async ({ url, method, headers, body, signal }) => {
+  const transport: Transport = async ({ url, method, headers, body, signal }) => {
     const call = fetchLike ?? fetch
     const response = await call(url, {
       method,
@@ -16,6 +17,8 @@ export function fetchTransport(fetchLike?: typeof fetch): Transport {
     })
     return toTransportResponse(response)
   }
+  // The runtime's own does as the specification says; a host's may not.
+  return fetchLike === undefined ? Object.assign(transport, { settlesOnAbort: true } as const) : transport
 }
 
 /** Streams need the word that nobody reads the answer before they are sent. TypeScript does not know it. */
@@ -45,8 +48,21 @@ function sending(body: string | Uint8Array | AsyncIterable<Uint8Array>): Request
 const ofTheWire: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'transfer-encoding'])
 
 function toTransportResponse(response: Response): TransportResponse {
+  if (typeof response?.headers?.get !== 'function' || !Number.isInteger(response.status))
+    throw new GatewayError('upstream_bad_response', "The upstream's response could not be read.", {
+      cause: new TypeError(`fetch returned ${typeNameOf(response)}: return a Response`),
+    })
+  let source: AsyncIterator<Uint8Array> | undefined
+  const read = (body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> => ({
+    [Symbol.asyncIterator]() {
+      source = readAll(body)
+      return source
+    },
+  })
   const discard = (): void => {
-    response.body?.cancel().catch(() => {})
+    // Only its reader can cancel a body that is being read.
+    const closing: Promise<unknown> | undefined = source === undefined ? response.body?.cancel() : source.return?.()
+    closing?.catch(() => {})
   }
   return {
     status: response.status,
@@ -55,7 +71,7 @@ function toTransportResponse(response: Response): TransportResponse {
       if (response.body === null) return new Uint8Array(0)
       const chunks: Uint8Array[] = []
       let size = 0
-      for await (const chunk of readAll(response.body)) {
+      for await (const chunk of read(response.body)) {
         onData?.()
         size += chunk.length
         if (size > limit)
@@ -66,7 +82,7 @@ function toTransportResponse(response: Response): TransportResponse {
       }
       return concatBytes(chunks)
     },
-    stream: () => (response.body === null ? empty() : readAll(response.body)),
+    stream: () => (response.body === null ? empty() : read(response.body)),
     discard,
   }
 }
@@ -74,20 +90,16 @@ function toTransportResponse(response: Response): TransportResponse {
 async function* empty(): AsyncGenerator<Uint8Array> {}
 
 /** Not every runtime iterates a ReadableStream, and leaving early must cancel it even while a read is pending. */
-function readAll(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+function readAll(body: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array> {
+  const reader = body.getReader()
   return {
-    [Symbol.asyncIterator]: () => {
-      const reader = body.getReader()
-      return {
-        async next(): Promise<IteratorResult<Uint8Array>> {
-          const { done, value } = await reader.read()
-          return done ? { done: true, value: undefined } : { done: false, value }
-        },
-        async return(): Promise<IteratorResult<Uint8Array>> {
-          await reader.cancel()
-          return { done: true, value: undefined }
-        },
-      }
+    async next(): Promise<IteratorResult<Uint8Array>> {
+      const { done, value } = await reader.read()
+      return done ? { done: true, value: undefined } : { done: false, value }
+    },
+    async return(): Promise<IteratorResult<Uint8Array>> {
+      await reader.cancel()
+      return { done: true, value: undefined }
     },
   }
 }

@@ -6,6 +6,7 @@ import {
   type PluginRoute,
   type Reply,
 } from '@modelgate/core'
+import { isThenable, settleWithin } from '../awaitable.ts'
 import { type TokenManagement, type TokenUpdate, unknownToken } from '../manage.ts'
 import type { TokenSettings } from '../token.ts'
 import type { TokenUsage } from '../usage.ts'
@@ -16,7 +17,7 @@ import { readFields, readQuery } from './request.ts'
 export interface AdminOptions {
   /**
    * Who may manage all tokens: asked before each request, with its method, path and headers. Nothing but `true` lets it in
-   * (else 403). A GatewayError it throws is told; any other is a 500 and logged.
+   * (else 403). A GatewayError it throws is told; any other is a 500 and logged, and so is a promise that does not settle within 30 s.
    */
   authorize(request: AuthRequest): boolean | Promise<boolean>
   /** Below the gateway's base path. Default `/admin/tokens`. */
@@ -27,6 +28,9 @@ export interface AdminOptions {
 export interface Administered extends TokenManagement {
   usage(id: string, query?: UsageQuery): Promise<TokenUsage>
 }
+
+/** Longer than any store of sessions needs. After it, an answer permits nothing any more. */
+const authorizeMs = 30_000
 
 type Params = Readonly<Record<string, string>>
 type Handler = (inbound: Inbound, id: string) => Promise<Reply>
@@ -49,8 +53,11 @@ export function createRoutes(tokens: Administered, options: AdminOptions): Plugi
     async handle(inbound: Inbound, params: Params) {
       const { method, path: asked } = inbound
       const request = { method, path: asked, header: (name: string) => inbound.header(name.toLowerCase()) }
-      if ((await authorize(request)) !== true)
-        throw new GatewayError('permission', 'You may not manage the tokens of this gateway.')
+      const answer = authorize(request)
+      const allowed = isThenable(answer)
+        ? await settleWithin(answer, 'authorize of tokens.routes', authorizeMs)
+        : answer
+      if (allowed !== true) throw new GatewayError('permission', 'You may not manage the tokens of this gateway.')
       return handler(inbound, params.id ?? '')
     },
   })

@@ -69,7 +69,7 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
       const meters = reservedBy(token, call, reserving)
       if (meters.length === 0) return letIn(token, call, meters, undefined)
       const decide = (result: ReserveResult): Admission => {
-        if (result.ok) return letIn(token, call, meters, result)
+        if (result.ok === true) return letIn(token, call, meters, result)
         const { refusedBy, waitMs, states } = result
         throw refusal({ model: call.model, meters, refusedBy, waitMs, states, currency, now: now() })
       }

@@ -1,5 +1,5 @@
 import type { Logger } from '@modelgate/core'
-import { isThenable } from '../awaitable.ts'
+import { isThenable, settleWithin } from '../awaitable.ts'
 import type { MeterStore, Settlement } from '../meters/meter-store.ts'
 
 /** Settlements that wait for their store, at most. */
@@ -8,6 +8,8 @@ const firstPauseMs = 1_000
 const longestPauseMs = 30_000
 /** How long a settlement is tried, in milliseconds. */
 const triedForMs = 300_000
+/** How long a store is awaited before the settlement is sent again. */
+const storeMs = 30_000
 /** How long the end waits for what is under way. */
 const lastWaitMs = 3_000
 
@@ -42,7 +44,8 @@ export function createSettler(meters: Pick<MeterStore, 'settle'>, logger: Logger
     for (let pause = firstPauseMs; performance.now() + pause < until; pause = Math.min(2 * pause, longestPauseMs)) {
       if (!closed) await nap(pause)
       try {
-        await meters.settle(settlement)
+        const done = meters.settle(settlement)
+        if (isThenable(done)) await settleWithin(done, 'settle of the meter store', storeMs)
         return
       } catch (cause) {
         error = cause
@@ -70,7 +73,9 @@ export function createSettler(meters: Pick<MeterStore, 'settle'>, logger: Logger
     settle(settlement) {
       try {
         const done = meters.settle(settlement)
-        if (isThenable(done)) track(Promise.resolve(done).catch((error: unknown) => failed(settlement, error)))
+        if (!isThenable(done)) return
+        const settled = settleWithin(done, 'settle of the meter store', storeMs)
+        track(settled.catch((error: unknown) => failed(settlement, error)))
       } catch (error) {
         failed(settlement, error)
       }

@@ -6,6 +6,7 @@ import type { Inbound } from '../../inbound.ts'
 import type { Shared } from '../../targets.ts'
 import { type FieldTypes, fieldsOf } from './fields.ts'
 import { type Form, type FormFile, fileBytes } from './form.ts'
+import { openGuarded } from './guarded-spool.ts'
 import { parseForm } from './parse-form.ts'
 import { memorySpool } from './spool.ts'
 
@@ -33,9 +34,11 @@ export const notAnUpload = (inbound: Inbound): GatewayError =>
 export async function readForm(
   inbound: Inbound,
   { types, validate }: FormDialect,
-  { limits, openSpool }: Pick<Shared, 'limits' | 'openSpool'>,
+  { limits, openSpool, logger }: Pick<Shared, 'limits' | 'openSpool' | 'logger'>,
 ): Promise<Form> {
-  const spooled = inbound.stream === undefined ? undefined : (openSpool?.() ?? inbound.openSpool?.())
+  const open = () =>
+    openSpool === undefined ? inbound.openSpool?.() : openGuarded(openSpool, limits.callbackMs, logger)
+  const spooled = inbound.stream === undefined ? undefined : open()
   const limit = spooled === undefined ? Math.min(limits.uploadBytes, limits.bodyBytes) : limits.uploadBytes
   const spool = spooled ?? memorySpool()
   try {

@@ -199,7 +199,6 @@ describe('an upstream without a memory', () => {
       ['its store fails', { responses: { store: broken } }],
       ['it is too large', { responses: { store: memoryResponseStore({ maxChars: 4000 }) } }],
       ['nothing is kept', { responses: { store: false } }],
-      ['nobody could be told from others', { auth: () => ({ id: '' }) }],
     ] as const)('a response is not said to be kept where %s', async (_, config) => {
       const { ask, call } = setUpState(answers, config)
       const { id, store, output } = await ask({ input: 'first', stream })

@@ -1,0 +1,223 @@
+import type {
+  Admission,
+  Authenticate,
+  AwsOptions,
+  BedrockOptions,
+  GatewayConfig,
+  HealthState,
+  Logger,
+  MediaPolicy,
+  Plugin,
+  PluginRoute,
+  ResponseStore,
+  ResponsesConfig,
+  RoutePlan,
+  Spool,
+  Transport,
+  TransportResponse,
+  Upstream,
+  UpstreamOptions,
+  VertexOptions,
+} from '@modelgate/core'
+import type { MediaFetcherOptions, NodeOptions } from '@modelgate/node'
+import type { OtelOptions } from '@modelgate/otel'
+import type {
+  AdminOptions,
+  LedgerSink,
+  MeterStore,
+  Prices,
+  Storage,
+  TokenStore,
+  TokensOptions,
+} from '@modelgate/tokens'
+import type { SubjectName } from './matrix.ts'
+
+/** Where the functions of an option are tried: subjects of the matrix, or another type of this table whose members are. */
+type Tried = readonly SubjectName[] | { readonly see: string } | { readonly not: string }
+
+type IsFunction<T> = Extract<NonNullable<T>, (...args: never[]) => unknown> extends never ? false : true
+
+/** An option of function type cannot be called data. */
+type Covered<T> = { readonly [K in keyof Required<T>]: IsFunction<T[K]> extends true ? Tried : Tried | 'data' }
+
+const data = 'data'
+
+/**
+ * Every member of every type by which a host supplies functions. A member that is missing here is an error of the compiler, and of
+ * the test beside this file.
+ */
+export const covered = {
+  GatewayConfig: {
+    auth: ['auth'],
+    upstreams: { see: 'Upstream' },
+    models: { see: 'RoutePlan' },
+    onLoss: data,
+    explain: ['explain'],
+    tokenizer: ['tokenizer'],
+    responses: { see: 'ResponsesConfig' },
+    plugins: { see: 'Plugin' },
+    limits: data,
+    retry: data,
+    breaker: data,
+    health: { see: 'HealthState' },
+    spool: ['spool'],
+    media: { see: 'MediaPolicy' },
+    basePath: data,
+    fetch: ['fetch', "fetch's body"],
+    logger: { see: 'Logger' },
+  } satisfies Covered<GatewayConfig>,
+  Authenticate: { plugin: { see: 'Plugin' } } satisfies Covered<Authenticate>,
+  ResponsesConfig: { store: { see: 'ResponseStore' }, ttlMs: data } satisfies Covered<ResponsesConfig>,
+  ResponseStore: {
+    get: ['store.get'],
+    set: ['store.set'],
+    delete: ['store.delete'],
+  } satisfies Covered<ResponseStore>,
+  RoutePlan: {
+    targets: { see: 'Target' },
+    strategy: data,
+    preferLossless: data,
+    retry: data,
+    hedgeMs: data,
+  } satisfies Covered<RoutePlan>,
+  Target: {
+    upstream: data,
+    model: data,
+    onLoss: data,
+    priority: data,
+    weight: data,
+    when: ['when'],
+    defaults: data,
+    overrides: data,
+    limits: data,
+  } satisfies Covered<Target>,
+  Plugin: {
+    name: data,
+    onStart: ['onStart'],
+    routes: { see: 'PluginRoute' },
+    onRequest: ['onRequest'],
+    admit: ['admit'],
+    onUpstream: ['onUpstream'],
+    costOf: ['costOf'],
+    onFinish: ['onFinish'],
+  } satisfies Covered<Plugin>,
+  PluginRoute: { method: data, path: data, handle: ['handle'] } satisfies Covered<PluginRoute>,
+  Admission: { allowance: data, headers: data, settle: ['settle'] } satisfies Covered<Admission>,
+  HealthState: { read: ['health.read'], write: ['health.write'] } satisfies Covered<HealthState>,
+  MediaPolicy: {
+    allows: ['media.allows'],
+    fetch: ['media.fetch'],
+    inline: data,
+    maxCount: data,
+    maxTotalBytes: data,
+  } satisfies Covered<MediaPolicy>,
+  Logger: { warn: ['logger.warn'], error: ['logger.error'] } satisfies Covered<Logger>,
+  Spool: { write: ['spool.write'], read: ['spool.read'], close: ['spool.close'] } satisfies Covered<Spool>,
+  Transport: { settlesOnAbort: data } satisfies Covered<Transport>,
+  TransportResponse: {
+    status: data,
+    resent: data,
+    header: ['transport.header'],
+    bytes: ['transport.bytes'],
+    stream: ['transport.stream'],
+    discard: ['transport.discard'],
+  } satisfies Covered<TransportResponse>,
+  Upstream: {
+    baseURL: data,
+    formats: data,
+    serves: { not: 'part of a provider, pure and synchronous' },
+    operations: data,
+    countTokens: data,
+    realtime: data,
+    query: data,
+    hosting: { not: 'part of a provider, pure and synchronous' },
+    headers: data,
+    keys: data,
+    authorize: ['authorize of an upstream'],
+    passHeaders: data,
+    quirks: data,
+  } satisfies Covered<Upstream>,
+  UpstreamOptions: { apiKey: data, baseURL: data, headers: data } satisfies Covered<UpstreamOptions>,
+  AwsOptions: { region: data, apiKey: data, credentials: ['credentials of AWS'] } satisfies Covered<
+    Omit<AwsOptions, 'baseURL' | 'headers'>
+  >,
+  BedrockOptions: {
+    formats: data,
+    isClaude: ['isClaude of Bedrock'],
+    betas: data,
+  } satisfies Covered<Omit<BedrockOptions, keyof AwsOptions>>,
+  VertexOptions: {
+    project: data,
+    location: data,
+    apiKey: data,
+    token: ['token of an upstream'],
+    keyFile: data,
+    credentials: data,
+    apiVersion: data,
+  } satisfies Covered<Omit<VertexOptions, 'baseURL' | 'headers'>>,
+  NodeOptions: { transport: ['transport'] } satisfies Covered<NodeOptions>,
+  MediaFetcherOptions: {
+    hosts: data,
+    maxBytes: data,
+    types: data,
+    timeoutMs: data,
+    insecure: data,
+    allowAddress: ['node: allowAddress'],
+    inline: data,
+    maxCount: data,
+    maxTotalBytes: data,
+  } satisfies Covered<MediaFetcherOptions>,
+  OtelOptions: {
+    tracerProvider: { not: 'an SDK of OpenTelemetry; see harmless.test.ts there' },
+    meterProvider: { not: 'an SDK of OpenTelemetry; see harmless.test.ts there' },
+    providers: data,
+    contextFrom: ['otel: contextFrom'],
+    attributes: ['otel: attributes'],
+    captureContent: data,
+  } satisfies Covered<OtelOptions>,
+  TokensOptions: {
+    storage: { see: 'Storage' },
+    prices: { see: 'Prices' },
+    ledger: { see: 'LedgerSink' },
+    cacheMs: data,
+    staleMs: data,
+    reserve: data,
+    unpriced: data,
+    logger: ['tokens: logger'],
+    now: { not: 'a clock, for tests' },
+  } satisfies Covered<TokensOptions>,
+  AdminOptions: { authorize: ['tokens: authorize'], path: data } satisfies Covered<AdminOptions>,
+  Storage: {
+    tokens: { see: 'TokenStore' },
+    meters: { see: 'MeterStore' },
+    close: { not: 'called by `tokens.close`, whose caller waits for it' },
+  } satisfies Covered<Storage>,
+  TokenStore: {
+    findByDigest: ['tokens: findByDigest'],
+    get: ['tokens: get'],
+    create: { not: 'called for whoever manages tokens, who gets the rejection' },
+    change: { not: 'called for whoever manages tokens, who gets the rejection' },
+    list: { not: 'called for whoever manages tokens, who gets the rejection' },
+  } satisfies Covered<TokenStore>,
+  MeterStore: {
+    reserve: ['tokens: reserve'],
+    settle: ['tokens: settle'],
+    renew: { not: 'called by a timer every 20 seconds, whose failures are logged' },
+    read: { not: 'called for whoever asks for the usage, who gets the rejection' },
+    sums: { not: 'called for whoever asks for the usage, who gets the rejection' },
+  } satisfies Covered<MeterStore>,
+  Prices: {
+    currency: data,
+    costOf: ['tokens: prices.costOf'],
+    atLeast: ['tokens: prices.atLeast'],
+    estimate: ['tokens: prices.estimate'],
+    priceOf: { not: 'called by hosts alone' },
+  } satisfies Covered<Prices>,
+  LedgerSink: {
+    append: ['tokens: ledger.append'],
+    flush: { not: 'called by `tokens.close`, whose caller waits for it' },
+    close: { not: 'called by `tokens.close`, whose caller waits for it' },
+  } satisfies Covered<LedgerSink>,
+} as const
+
+type Target = Exclude<Exclude<RoutePlan['targets'][number], string>, undefined>

@@ -1,0 +1,80 @@
+import { inParallel } from '../figures.ts'
+import { type Cell, cellsOf, type Subject } from './behaviours.ts'
+import { deciderSubjects } from './decider-subjects.ts'
+import { observerSubjects } from './observer-subjects.ts'
+import { packageSubjects } from './package-subjects.ts'
+import { stateSubjects } from './state-subjects.ts'
+import { upstreamSubjects } from './upstream-subjects.ts'
+import { sendAll, worldWith } from './world.ts'
+
+export const subjects = [
+  ...deciderSubjects,
+  ...observerSubjects,
+  ...stateSubjects,
+  ...upstreamSubjects,
+  ...packageSubjects,
+] as const satisfies readonly Subject[]
+
+export type SubjectName = (typeof subjects)[number]['name']
+
+/** What was found of the matrix. */
+export interface Found {
+  readonly cells: number
+  readonly held: number
+  /** What was wrong, cell by cell. */
+  readonly complaints: readonly string[]
+  readonly unhandled: readonly string[]
+}
+
+/** A cell takes half a second at most: the limits are milliseconds. After this, a call hangs. */
+const hangsMs = 60_000
+/** After the last cell, rejections that nobody handles have come to light. */
+const restMs = 600
+
+const shown = (value: unknown): string => {
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return typeof value
+  }
+}
+
+const titleOf = ({ name }: Subject, { behaviour, garbage }: Cell): string =>
+  `${name} ${behaviour}${behaviour.endsWith('garbage') ? ` (${shown(garbage)})` : ''}`
+
+async function complaintsOf(subject: Subject, cell: Cell): Promise<readonly string[]> {
+  let timer: NodeJS.Timeout | undefined
+  const hangs = new Promise<readonly string[]>((resolve) => {
+    timer = setTimeout(() => resolve(['a call hangs']), hangsMs)
+  })
+  try {
+    return await Promise.race([subject.attempt(cell), hangs])
+  } catch (error) {
+    return [`the attempt itself failed: ${error instanceof Error ? error.stack : String(error)}`]
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Tries every cell of these subjects. */
+export async function tryMatrix(chosen: readonly Subject[] = subjects): Promise<Found> {
+  const unhandled: string[] = []
+  const onUnhandled = (reason: unknown): void => void unhandled.push(String(reason))
+  process.on('unhandledRejection', onUnhandled)
+  try {
+    // What is loaded by the first calls takes longer than the limits of the others.
+    await sendAll(worldWith({ limits: { callbackMs: 60_000 } }).gateway)
+    const cells = chosen.flatMap((subject) => cellsOf(subject).map((cell) => ({ subject, cell })))
+    const complaints: string[] = []
+    let held = 0
+    await inParallel(cells, 8, async ({ subject, cell }) => {
+      const wrong = await complaintsOf(subject, cell)
+      if (wrong.length === 0) held++
+      complaints.push(...wrong.map((words) => `${titleOf(subject, cell)}: ${words}`))
+    })
+    await new Promise((resolve) => setTimeout(resolve, restMs))
+    return { cells: cells.length, held, complaints, unhandled }
+  } finally {
+    process.off('unhandledRejection', onUnhandled)
+  }
+}

@@ -1,0 +1,164 @@
+import { anthropic, createGateway, type Gateway, type GatewayConfig, gemini, openai } from '@modelgate/core'
+import { good } from '../../faults-streams.ts'
+import { type Format, formats } from '../../fixtures.ts'
+import { pathOf, queryOf } from '../../gateways.ts'
+import { readError } from '../judge.ts'
+import { whole } from '../playing.ts'
+import { callbackMs } from './behaviours.ts'
+
+/** A call as the upstream saw it. */
+export interface Sent {
+  readonly url: string
+  readonly headers: Headers
+  readonly body: string
+}
+
+export interface World {
+  readonly gateway: Gateway
+  readonly sent: Sent[]
+  readonly logged: string[]
+}
+
+const said: Readonly<Record<Format, object>> = {
+  chat: { messages: [{ role: 'user', content: 'x' }] },
+  messages: { messages: [{ role: 'user', content: 'x' }], max_tokens: 10 },
+  gemini: { contents: [{ role: 'user', parts: [{ text: 'x' }] }] },
+  responses: { input: 'x' },
+}
+
+/** The upstreams, by the host's name, which is their format. */
+export const upstreams = {
+  chat: openai({ apiKey: 'k', baseURL: 'http://chat/v1', formats: ['chat'] }),
+  messages: anthropic({ apiKey: 'k', baseURL: 'http://messages' }),
+  gemini: gemini({ apiKey: 'k', baseURL: 'http://gemini' }),
+  responses: openai({ apiKey: 'k', baseURL: 'http://responses/v1', formats: ['responses'] }),
+} as const
+
+/** What the upstream answers, by its host and what it is asked for. */
+export function answerOf({ url, body }: Pick<Sent, 'url' | 'body'>): { readonly type: string; readonly text: string } {
+  const host = new URL(url).host as Format
+  if (url.includes('/audio/')) return { type: 'application/json', text: '{"text":"three"}' }
+  const streams = url.includes(':stream') || /"stream":\s*true/.test(body)
+  if (good[host] === undefined) return { type: 'application/json', text: JSON.stringify(whole.chat) }
+  return streams
+    ? { type: 'text/event-stream', text: good[host].join('') }
+    : { type: 'application/json', text: JSON.stringify(whole[host]) }
+}
+
+/** A `fetch` over the upstreams, which remembers what it was sent. */
+export function fetchOver(sent: Sent[], respond = (call: Sent): Response => respondTo(call)): typeof fetch {
+  return async (input, init = {}) => {
+    const call = {
+      url: String(input),
+      headers: new Headers(init.headers),
+      body: await new Response(init.body ?? null).text(),
+    }
+    sent.push(call)
+    return respond(call)
+  }
+}
+
+export function respondTo(call: Sent): Response {
+  const { type, text } = answerOf(call)
+  return new Response(text, { headers: { 'content-type': type } })
+}
+
+/** A gateway that answers every format, with what a cell has to say about its configuration. */
+export function worldWith(config: Partial<GatewayConfig<string>> = {}): World {
+  const sent: Sent[] = []
+  const logged: string[] = []
+  const log = (message: string): void => void logged.push(message)
+  const gateway = createGateway<string>({
+    auth: () => ({ id: 'me' }),
+    upstreams,
+    models: Object.fromEntries(formats.map((format) => [`${format}-model`, format])),
+    retry: false,
+    breaker: false,
+    logger: { warn: log, error: log },
+    fetch: fetchOver(sent),
+    ...config,
+    limits: { callbackMs, ...config.limits },
+  })
+  return { gateway, sent, logged }
+}
+
+/** What a client got. */
+export interface Reply {
+  /** Which call it was, for complaints. */
+  readonly what: string
+  readonly format: Format
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** How a call differs from the smallest one of its format. */
+export interface Ask {
+  readonly stream?: boolean
+  /** Default: that of an upstream of the same format. */
+  readonly model?: string
+  readonly more?: object
+  readonly query?: string
+}
+
+/** The smallest call of a format. */
+export function requestFor(
+  format: Format,
+  { stream = false, model = `${format}-model`, more = {}, query = '' }: Ask = {},
+): Request {
+  const asked = { model, stream }
+  const body = { ...(format === 'gemini' ? {} : asked), ...said[format], ...more }
+  const given = queryOf(format, asked)
+  return new Request(
+    `http://gateway${pathOf(format, asked)}${given}${query === '' ? '' : `${given === '' ? '?' : '&'}${query}`}`,
+    {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: 'Bearer token',
+        ...(format === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+      },
+      body: JSON.stringify(body),
+    },
+  )
+}
+
+export async function send(gateway: Pick<Gateway, 'fetch'>, request: Request, format: Format): Promise<Reply> {
+  const what = `${request.method} ${new URL(request.url).pathname}`
+  try {
+    const response = await gateway.fetch(request)
+    return { what, format, status: response.status, headers: response.headers, text: await response.text() }
+  } catch (error) {
+    // `gateway.fetch` rejects for nothing that is tried here.
+    return { what, format, status: 0, headers: new Headers(), text: String(error) }
+  }
+}
+
+/** Every format, whole and streamed. */
+export const sendAll = (gateway: Pick<Gateway, 'fetch'>, ask: Ask = {}): Promise<readonly Reply[]> =>
+  Promise.all(
+    formats.flatMap((format) =>
+      [false, true].map((stream) => send(gateway, requestFor(format, { ...ask, stream }), format)),
+    ),
+  )
+
+const shown = ({ what, status, text }: Reply): string => `${what}: ${status} ${text.slice(0, 120)}`
+
+/** Those that were not answered as if nothing had been wrong. */
+export const notServed = (replies: readonly Reply[]): readonly string[] =>
+  replies
+    .filter(({ status, text }) => status !== 200 || !text.includes('three'))
+    .map((reply) => `not served: ${shown(reply)}`)
+
+/** Those that were answered otherwise than with one of these statuses, in the client's dialect and without our own words for it. */
+export const notRefused = (replies: readonly Reply[], statuses: readonly number[]): readonly string[] =>
+  replies
+    .filter(
+      (reply) =>
+        !statuses.includes(reply.status) ||
+        readError(reply.format, reply) === undefined ||
+        /callbackMs|did not settle/.test(reply.text),
+    )
+    .map((reply) => `not refused with ${statuses.join(' or ')} in the dialect: ${shown(reply)}`)
+
+export const complainIf = (isWrong: boolean, words: string): readonly string[] => (isWrong ? [words] : [])
