@@ -264,7 +264,8 @@ describe('media named by URL', () => {
       edit({ turns: [{ role: 'user', parts: structuredClone(parts) }] } as unknown as ModelRequest)
       return { report: { losses } } as unknown as Lane
     }
-    const fetching = { policy: media, maxTotalBytes: 1000, signal: createCanceller() }
+    const limits = { callbackMs: 1000, firstByteMs: 1000 }
+    const fetching = { policy: media, maxTotalBytes: 1000, signal: createCanceller(), logger: console, limits }
     await withMedia({} as RequestBody, fetching, translate)
     expect(looks).toBe(2000)
   })

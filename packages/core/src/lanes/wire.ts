@@ -110,7 +110,6 @@ function hasKeys(set: JsonObject): boolean {
   return false
 }
 
-
 /** Accounting must never break an answer that the client could read. */
 function tapQuietly(codec: WireCodec, body: JsonObject): ResponseTap {
   try {

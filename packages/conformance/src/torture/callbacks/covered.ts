@@ -55,6 +55,7 @@ export const covered = {
     explain: ['explain'],
     tokenizer: ['tokenizer'],
     responses: { see: 'ResponsesConfig' },
+    references: data,
     plugins: { see: 'Plugin' },
     limits: data,
     retry: data,
