@@ -26,9 +26,9 @@ async function observe(
   return { status, text, reached: setting.upstream.requests > before }
 }
 
-/** The short form has one translation for each endpoint: the check comes before the lane is chosen. */
+/** The short form has one translation for each format: the check comes before the lane is chosen. */
 const inShort = ({ lane, name, format }: Surface): boolean =>
-  lane !== 'translate' || name.endsWith(format === 'messages' ? '> chat' : '> messages')
+  lane !== 'translate' || name === `generate ${format} > ${format === 'messages' ? 'chat' : 'messages'}`
 
 /** What the short form asks of lanes other than the wire: neither the same members in another part nor how they are spelled depends on the lane. */
 const isMain = ({ place, variant }: ModelCase): boolean =>
