@@ -26,9 +26,13 @@ async function observe(
   return { status, text, reached: setting.upstream.requests > before }
 }
 
-/** The short form has one translation for each endpoint: the check comes before the lane is chosen. */
+/** The short form has one translation for each format: the check comes before the lane is chosen. */
 const inShort = ({ lane, name, format }: Surface): boolean =>
-  lane !== 'translate' || name.endsWith(format === 'messages' ? '> chat' : '> messages')
+  lane !== 'translate' || name === `generate ${format} > ${format === 'messages' ? 'chat' : 'messages'}`
+
+/** What the short form asks of lanes other than the wire: neither the same members in another part nor how they are spelled depends on the lane. */
+const isMain = ({ place, variant }: ModelCase): boolean =>
+  !place.startsWith('extra_body') && (variant === 'listed' || variant === 'unlisted')
 
 async function run(setting: Setting): Promise<Outcome> {
   return inFolder(async (folder): Promise<Outcome> => {
@@ -43,8 +47,7 @@ async function run(setting: Setting): Promise<Outcome> {
       const control = await ask(controlOf(surface))
       const large = !setting.short && surface.lane === 'wire' && surface.parts === undefined
       for (const one of [...casesOf(surface), ...(large ? casesOf(surface, { large }) : [])]) {
-        // The same members in another place: once for each endpoint is enough.
-        if (setting.short && surface.lane !== 'wire' && one.place.startsWith('extra_body')) continue
+        if (setting.short && surface.lane !== 'wire' && !isMain(one)) continue
         count++
         const fault = faultOf(one, await ask(one), control)
         if (fault !== undefined) faults.push(`${one.name}: ${fault}`)
