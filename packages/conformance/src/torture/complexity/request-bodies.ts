@@ -233,6 +233,12 @@ export const attackedBodies = (format: Format): readonly JsonObject[] => {
 /** Calls of operations beside `fuzz-operations.ts`, as translations take them. */
 export const moreOperationCalls: readonly OperationCall[] = [
   {
+    path: '/v1beta/models/{model}:countTokens',
+    dialect: 'gemini',
+    models: ['messages', 'responses'],
+    body: withoutRefused(bodies.gemini[1] as JsonObject),
+  },
+  {
     path: '/v1/completions',
     dialect: 'chat',
     models: ['messages', 'gemini', 'responses', 'converse'],
