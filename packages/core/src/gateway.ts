@@ -178,7 +178,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         ledger.model = String(fields.model)
         ledger.stream = fields.stream === true
         ledger.counted = { output: codec.outputBound }
-        if (codec.background?.some((field) => fields[field] === true)) ledger.background = true
+        if (isBackground(codec, fields)) ledger.background = true
         if (asksToExplain(inbound)) {
           // Nothing is called and nothing is billed: no model, no entry in the books.
           const { model, stream, identity } = ledger
@@ -399,6 +399,12 @@ function passing(
   return (name) =>
     router.has(name, identity) &&
     router.plan(name, identity).targets.some(({ upstream, model }) => speaks(upstream, format, model))
+}
+
+function isBackground({ background }: WireCodec, fields: JsonObject): boolean {
+  if (background === undefined) return false
+  for (const field of background) if (fields[field] === true) return true
+  return false
 }
 
 const sendJson = ({ requestId }: Ledger, body: JsonObject): Reply => ({
