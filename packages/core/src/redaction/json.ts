@@ -32,8 +32,7 @@ export function isCleanJson(value: Json, isClean: IsClean, outer: Treatment, kin
   if (Array.isArray(value)) {
     // Vectors are the longest lists there are. Read as `value[0]`, where lists of objects are read too, V8 makes an object of each number.
     if (kind === 'content' && outer !== 'error' && typeof Reflect.get(value, 0) === 'number') return true
-    for (let at = 0; at < value.length; at++)
-      if (!isCleanJson(value[at] as Json, isClean, outer, kind)) return false
+    for (let at = 0; at < value.length; at++) if (!isCleanJson(value[at] as Json, isClean, outer, kind)) return false
     return true
   }
   const inner = ofObject(outer, kind)

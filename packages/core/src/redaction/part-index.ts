@@ -61,7 +61,12 @@ export class PartIndex {
     const slots = this.#slots
     const shift = this.#shift
     for (let at = 0; at + gram <= bytes.length; at += step) {
-      const four = fourOf(bytes[at] as number, bytes[at + 1] as number, bytes[at + 2] as number, bytes[at + 3] as number)
+      const four = fourOf(
+        bytes[at] as number,
+        bytes[at + 1] as number,
+        bytes[at + 2] as number,
+        bytes[at + 3] as number,
+      )
       let place = (slots[Math.imul(four, factor) >>> shift] as number) - 1
       for (; place >= 0; place = (this.#earlier[place] as number) - 1)
         if (
