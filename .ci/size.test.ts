@@ -51,7 +51,7 @@ async function startOf(dir: string, entry: string) {
 
 /** Bytes of a package's own, minified and gzipped, that are there once it is imported. To be raised knowingly. */
 const ceilings = {
-  'core/dist/index.js': 60_000,
+  'core/dist/index.js': 75_000,
   'node/dist/index.js': 12_000,
   'express/dist/index.js': 500,
   'fastify/dist/index.js': 1_500,
