@@ -11,6 +11,7 @@ export const referenceKinds = [
   'caches',
   'batches',
 ] as const
+/** A kind of stored state that a request can refer to; see `GatewayConfig.references`. */
 export type ReferenceKind = (typeof referenceKinds)[number]
 
 /** A place in a request's body where a reference to stored state can stand. */
