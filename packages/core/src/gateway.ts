@@ -1,10 +1,11 @@
 import { authenticate } from './auth.ts'
 import { boundedTransport } from './bounded-transport.ts'
-import { decide, observe } from './callbacks.ts'
+import { observe } from './callbacks.ts'
 import { longestMs } from './check-config.ts'
-import type { GatewayConfig, Identity } from './config.ts'
+import type { GatewayConfig } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Explanation } from './explain.ts'
+import { asksToExplain, explainOverHttp } from './explain-over-http.ts'
 import type { Codec, WireCodec } from './formats/codec.ts'
 import type { JsonObject } from './formats/ir.ts'
 import { wireCodecOf } from './formats/wire.ts'
@@ -13,8 +14,7 @@ import { generate } from './generate.ts'
 import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import { fieldsOf, type RequestBody } from './lanes/wire.ts'
-import { operationAnswerer, operationOf, tellingErrors } from './operations/load.ts'
-import type { OperationName } from './operations/operation.ts'
+import { operationAnswerer, operationOf } from './operations/load.ts'
 import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
 import type { Plugin } from './plugin.ts'
 import { preload } from './preload.ts'
@@ -22,7 +22,8 @@ import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { schemeOf } from './references/notice.ts'
 import { lastWordsMs } from './relay.ts'
 import { admissionHeaders, callHeaders, errorReply, idHeaders, isStream, json, notCached } from './reply.ts'
-import { type Match, type Route, routes } from './routes.ts'
+import { codecFor } from './route-codec.ts'
+import type { Match, Route } from './routes.ts'
 import { RunningCalls } from './running.ts'
 import { type Ledger, openBooks, settle } from './settle.ts'
 import { createSetup, memory, type Setup, warnOfMemory } from './setup.ts'
@@ -180,27 +181,8 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         ledger.counted = { output: codec.outputBound }
         if (isBackground(codec, fields)) ledger.background = true
         if (asksToExplain(inbound)) {
-          // Nothing is called and nothing is billed: no model, no entry in the books.
-          const { model, stream, identity } = ledger
-          ledger.model = ''
-          if (!(await mayExplain(config.explain, identity, call)))
-            throw new GatewayError(
-              'permission',
-              'modelgate=explain: this gateway does not explain calls to this token.',
-            )
-          const whole = await setup.remembered(route, request, identity)
-          const { explain } = await import('./explain.ts')
-          const told = await explain({
-            shared,
-            inbound,
-            codec,
-            request: whole,
-            model,
-            stream,
-            identity,
-            hidesConfigured: true,
-          })
-          return sendJson(ledger, told as unknown as JsonObject)
+          const explanation = await explainOverHttp({ ...call, route, codec, request })
+          return sendJson(ledger, explanation as unknown as JsonObject)
         }
         const { transport, signal, release } = call
         const jsonArray = ledger.stream && wantsArray(route, inbound)
@@ -415,36 +397,5 @@ const sendJson = ({ requestId }: Ledger, body: JsonObject): Reply => ({
 
 const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gateway is shutting down; try again.')
 
-/** `?modelgate=explain` on a generation path. */
-const asksToExplain = ({ query }: Inbound): boolean =>
-  query.includes('modelgate=') && new URLSearchParams(query).get('modelgate') === 'explain'
-
-const mayExplain = (
-  allowed: GatewayConfig['explain'],
-  identity: Identity | null,
-  { setup: { shared }, signal }: Call,
-): boolean | Promise<boolean> =>
-  typeof allowed === 'function'
-    ? decide(allowed(identity), shared.logger, { name: 'explain', ms: shared.limits.callbackMs, signal })
-    : allowed === true
-
 const wantsArray = ({ eventsIf }: Route, { query }: Inbound): boolean =>
   eventsIf !== undefined && new URLSearchParams(query).get(eventsIf.name) !== eventsIf.value
-
-/** The dialect to answer in: the route's, unless a header tells another family of clients. */
-function codecFor(found: Match | null, inbound: Inbound): WireCodec {
-  const route = found?.route ?? (listRoute as Route)
-  if (route.dialect !== undefined) return dialectCodecs.get(route) ?? wireCodecOf(route.format)
-  if (route.formatByHeader === undefined) return wireCodecOf(route.format)
-  for (const [header, format] of Object.entries(route.formatByHeader))
-    if (inbound.header(header) !== undefined) return wireCodecOf(format)
-  return wireCodecOf(route.format)
-}
-const dialectCodecs = new Map(
-  routes.flatMap((route) =>
-    route.dialect === undefined
-      ? []
-      : [[route, tellingErrors(wireCodecOf(route.format), route.operation as OperationName)] as const],
-  ),
-)
-const listRoute = routes.find(({ operation }) => operation === 'list-models')
