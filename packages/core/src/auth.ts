@@ -27,7 +27,7 @@ export function readCredential(inbound: Inbound, route: Route): string | undefin
 }
 
 /**
- * The caller, or a 401 GatewayError. With `auth: 'none'` there is nobody to know: null, or a 403 for what another site sends. A promise only where `auth`
+ * The caller, or a 401 GatewayError. With `auth: 'none'` the identity is null; a request from another site's page is a 403. A promise only where `auth`
  * makes one; throws or rejects alike.
  *
  * @param callbackMs for how long a promise of `auth` is awaited

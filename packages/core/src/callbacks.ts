@@ -102,7 +102,7 @@ function isYes(answer: unknown, log: ErrorLog, name: string): boolean {
 /** The plugin that a hook belongs to, for the log. */
 type Owner = { readonly name: string } | undefined
 
-/** Calls an observer. What it throws or rejects with is logged; what it returns is ignored, and nobody waits for it. */
+/** Calls an observer. What it throws or rejects with is logged; what it returns is ignored and not awaited. */
 export function observe(log: ErrorLog, name: string, call: () => unknown, owner?: Owner): void {
   try {
     const result = call()
@@ -145,7 +145,7 @@ export function ignore(result: unknown): void {
   if (isThenable(result)) Promise.resolve(result).then(undefined, () => {})
 }
 
-/** Runs something whose failure nobody can be told of. */
+/** Runs a function whose failure cannot be reported anywhere. */
 export function quietly(run: () => unknown): void {
   try {
     ignore(run())

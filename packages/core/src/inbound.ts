@@ -71,7 +71,7 @@ export interface PulledBody extends AsyncIterable<Uint8Array> {
   pull(sink: BodySink): void
 }
 
-/** A streamed body that the gateway may end though nobody pulls it. */
+/** A streamed body that the gateway can end although its reader does not pull it. */
 export interface CutBody extends AsyncIterable<Uint8Array> {
   /**
    * Set by the adapter, before the first pull. Called once at most: nothing more comes, and what the client has is not whole, so that

@@ -158,7 +158,7 @@ export interface AdmitCall {
   /** When the call arrived, in milliseconds since 1970. */
   readonly startedAt: number
   /**
-   * The upstream goes on when the response to this call is over, and what it uses is told to nobody here: refuse the call where that
+   * The upstream continues after the response to this call, and its usage is not reported to this gateway: refuse the call where that
    * has to be known.
    */
   readonly background?: true
@@ -198,7 +198,7 @@ export interface Allowance {
   readonly outputTokens?: Left
 }
 
-/** A call has been let in. Headers that cannot be sent make it a 500, and it is settled. */
+/** An admitted call. Headers that cannot be sent make it a 500, and it is settled. */
 export interface Admission {
   readonly allowance?: Allowance
   /** Headers of the answer, by lower-case name; errors carry them, too. */
@@ -216,14 +216,14 @@ export interface PluginRoute {
    */
   readonly path: string
   /**
-   * Answers a request. A GatewayError it throws is told in the words of chat completions; anything else is a 500 and logged, and so are
+   * Answers a request. A GatewayError it throws is sent as a chat completions error; anything else is a 500 and logged, and so are
    * a value that is no reply, and a promise that does not settle within `limits.firstByteMs`. A body that is a stream has no limit.
    */
   handle(inbound: Inbound, params: Readonly<Record<string, string>>): Reply | Promise<Reply>
 }
 
 /**
- * The one extension concept. `on…` observes: nobody waits for an observer, and what it throws or rejects with is logged.
+ * The one extension concept. `on…` observes: observers are not awaited, and what they throw or reject with is logged.
  */
 export interface Plugin {
   readonly name: string

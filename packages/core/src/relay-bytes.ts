@@ -12,7 +12,7 @@ export interface BytesTimes {
   readonly idleMs: number
   /** When the upstream was called, by `monotonicNow`. */
   readonly startedAt: number
-  /** When all must be over, by `monotonicNow`, also if nobody pulls. */
+  /** When all must be over, by `monotonicNow`, also if the reader does not pull. */
   readonly totalUntil: number
   /** Milliseconds without a pull until the client is given up; Infinity: no limit. */
   readonly clientStallMs: number
@@ -52,7 +52,7 @@ export function relayBytes(
       finish({ outcome: 'failed', error: stopped })
     }
   }
-  /** Ends the body though nobody pulls it. */
+  /** Ends the body although its reader does not pull it. */
   const cut = (error: GatewayError, outcome: RelayEnd['outcome']): void => {
     unread.stop()
     stopped ??= error

@@ -21,7 +21,7 @@ export interface RelayTimes {
   readonly startedAt?: number
   /** Until when, by `monotonicNow`, the first event must be there; the limit for silence holds from then on. Default: no such limit. */
   readonly firstUntil?: number
-  /** Until when all must be over, also if nobody pulls. Default: no such limit. */
+  /** Until when all must be over, also if the reader does not pull. Default: no limit. */
   readonly totalUntil?: number
   /** Called when the first event comes, once. */
   readonly onFirst?: () => void

@@ -1,7 +1,7 @@
 import { longestMs } from './check-config.ts'
 import { monotonicNow } from './clock.ts'
 
-/** What happens when a time limit is over while nobody pulls a body. */
+/** Handlers for time limits that end while no reader pulls a body. */
 export interface UnreadBody {
   /** The call's total time limit is over. Called once at most. */
   onTotal(): void

@@ -1,6 +1,6 @@
 /**
  * What the members of an upstream's JSON hold, by their names. Everything that is not named here is searched for credentials; so a
- * field that nobody knows is never a leak.
+ * unknown field is never a leak.
  *
  * - `content`: the text is what a model said or drew, or a seal: it passes as it is.
  * - `value`: all of it is what a model said, names included: arguments of tool calls.

@@ -17,7 +17,7 @@ import { readFields, readQuery } from './request.ts'
 export interface AdminOptions {
   /**
    * Who may manage all tokens: asked before each request, with its method, path and headers. Nothing but `true` lets it in
-   * (else 403). A GatewayError it throws is told; any other is a 500 and logged, and so is a promise that does not settle within 30 s.
+   * (else 403). A GatewayError it throws is sent to the client; any other error is a 500 and logged, and so is a promise that does not settle within 30 s.
    */
   authorize(request: AuthRequest): boolean | Promise<boolean>
   /** Below the gateway's base path. Default `/admin/tokens`. */
