@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Json, JsonObject } from '../ir.ts'
+import { eachOf } from '../shared/each-of.ts'
 import { isObject } from '../shared/reader.ts'
 import { respell } from './spelling.ts'
 
@@ -63,7 +64,7 @@ const part = z
 const roles: readonly string[] = ['', 'user', 'model', 'function', 'tool']
 
 const content = z
-  .looseObject({ role: optional(z.string()), parts: optional(z.array(part)) })
+  .looseObject({ role: optional(z.string()), parts: optional(eachOf(part)) })
   .superRefine((value, context) => {
     if (typeof value.role === 'string' && !roles.includes(value.role))
       fault(context, { fault: 'sentence', sentence: 'Please use a valid role: user, model.' }, ['role'])
@@ -71,7 +72,7 @@ const content = z
       fault(context, { fault: 'rule', rule: 'contents.parts must not be empty.' }, ['parts'])
   })
 
-const contents = z.array(content).superRefine((value, context) => {
+const contents = eachOf(content).superRefine((value, context) => {
   if (value.length === 0) fault(context, { fault: 'rule', rule: 'contents is not specified' })
 })
 
@@ -89,7 +90,7 @@ const declaration = z
       )
   })
 
-const strings = z.array(z.string())
+const strings = eachOf(z.string())
 
 const generationConfig = z.looseObject({
   temperature: number('TYPE_FLOAT', 'temperature must be in the range [0.0, 2.0].', within(0, 2)),
@@ -120,8 +121,8 @@ export const requestSchema = z
     model: optional(z.string()),
     stream: optional(z.boolean()),
     contents: optional(contents),
-    systemInstruction: optional(z.looseObject({ parts: optional(z.array(part)) })),
-    tools: optional(z.array(z.looseObject({ functionDeclarations: optional(z.array(declaration)) }))),
+    systemInstruction: optional(z.looseObject({ parts: optional(eachOf(part)) })),
+    tools: optional(eachOf(z.looseObject({ functionDeclarations: optional(eachOf(declaration)) }))),
     toolConfig: optional(
       z.looseObject({
         functionCallingConfig: optional(
@@ -130,7 +131,7 @@ export const requestSchema = z
       }),
     ),
     generationConfig: optional(generationConfig),
-    safetySettings: optional(z.array(object)),
+    safetySettings: optional(eachOf(object)),
     cachedContent: optional(z.string()),
   })
   .superRefine((value, context) => {

@@ -6,7 +6,7 @@ import { inWords, isObject } from './reader.ts'
 /** Steps that any schema may take, however small. */
 const freeSteps = 10_000
 /** Further steps for each value of the schema. A translated schema takes about ten. */
-const stepsPerValue = 32
+const stepsPerValue = 16
 
 /**
  * A JSON Schema as the graph that its `$ref`s make of it. References can repeat, nest and point back, so a walk that follows

@@ -1,8 +1,9 @@
 import * as z from 'zod'
+import { eachOf } from '../../formats/shared/each-of.ts'
 import type { FieldTypes } from '../multipart/fields.ts'
 
 const word = z.string().nullish()
-const words = z.array(z.string(), { error: 'an array of strings' }).nullish()
+const words = eachOf(z.string(), 'an array of strings').nullish()
 const file = z.looseObject({ filename: z.string() }, { error: 'a file' })
 
 const upload = {

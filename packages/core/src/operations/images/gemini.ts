@@ -4,6 +4,7 @@ import { respell } from '../../formats/gemini/spelling.ts'
 import { tapResponse } from '../../formats/gemini/tap.ts'
 import { decodeUsage } from '../../formats/gemini/usage.ts'
 import type { Json, JsonObject, Report } from '../../formats/ir.ts'
+import { eachOf } from '../../formats/shared/each-of.ts'
 import { isObject, takeNumber, takeString, unread } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
 import { put } from '../../formats/shared/strict.ts'
@@ -94,7 +95,7 @@ function largest(size: Json | undefined): number {
 const imagenRatios = ['1:1', '3:4', '4:3', '9:16', '16:9']
 
 const predictRequest = z.looseObject({
-  instances: z.array(z.looseObject({ prompt: z.string() })).min(1),
+  instances: eachOf(z.looseObject({ prompt: z.string() })).min(1),
   parameters: z.looseObject({ sampleCount: z.number().optional(), aspectRatio: z.string().optional() }).optional(),
 })
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { eachOf } from '../../formats/shared/each-of.ts'
 
 const integer = z.number({ error: 'an integer' }).int({ error: 'an integer' })
 const word = z.string().nullish()
@@ -30,14 +31,14 @@ export const edit = z.looseObject({
   ...shared,
   prompt: z.string().min(1),
   // OpenAI writes `images`; xAI also `image`.
-  images: z.array(reference).min(1).nullish(),
-  image: z.union([reference, z.array(reference).min(1)], { error: 'an object' }).nullish(),
+  images: eachOf(reference).min(1).nullish(),
+  image: z.union([reference, eachOf(reference).min(1)], { error: 'an object' }).nullish(),
   mask: reference.nullish(),
 })
 export const editForm = z.looseObject({
   ...shared,
   prompt: z.string().min(1),
-  image: z.array(file).min(1),
+  image: eachOf(file).min(1),
   mask: file.nullish(),
 })
 export const variationForm = z.looseObject({ ...shared, model: z.string().min(1).nullish(), image: file })

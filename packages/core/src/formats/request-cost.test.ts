@@ -1,0 +1,322 @@
+import { describe, expect, it } from 'vitest'
+import { createReport } from '../losses.ts'
+import { chatCodec } from './chat/index.ts'
+import type { Codec, UpstreamCodec } from './codec.ts'
+import { converseCodec } from './converse/index.ts'
+import { geminiCodec } from './gemini/index.ts'
+import type { JsonObject } from './ir.ts'
+import { messagesCodec } from './messages/index.ts'
+import { responsesCodec } from './responses/index.ts'
+import { countSteps } from './shared/count-steps.test-support.ts'
+
+/** Requests whose translation must take time in proportion to their size, whatever their shape: anybody with a token can send them. */
+
+const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index))
+const object = <T>(length: number, make: (index: number) => [string, T]): { [key: string]: T } =>
+  Object.fromEntries(list(length, make))
+
+const chat = (more: JsonObject): JsonObject => ({ messages: [{ role: 'user', content: 'hi' }], ...more })
+const messages = (more: JsonObject): JsonObject => ({ ...chat(more), max_tokens: 9 })
+const responses = (more: JsonObject): JsonObject => ({ input: 'hi', ...more })
+const gemini = (more: JsonObject): JsonObject => ({ contents: [{ parts: [{ text: 'hi' }] }], ...more })
+
+const strictTool = (schema: JsonObject): JsonObject =>
+  messages({ tools: [{ name: 'f', input_schema: schema, strict: true }] })
+const chatTool = (schema: JsonObject): JsonObject =>
+  chat({ tools: [{ type: 'function', function: { name: 'f', parameters: schema, strict: true } }] })
+const answerFormat = (schema: JsonObject): JsonObject =>
+  chat({ response_format: { type: 'json_schema', json_schema: { name: 'n', schema, strict: true } } })
+
+const refersToA = { $ref: '#/$defs/A' }
+const objectOf = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
+  type: 'object',
+  properties,
+  ...more,
+})
+
+/** The same name in many spellings: letters as they are or percent-encoded. */
+const spelled = (index: number): string =>
+  [...'abcdefghijkl']
+    .map((letter, bit) => ((index >> bit) & 1 ? `%${letter.charCodeAt(0).toString(16)}` : letter))
+    .join('')
+
+const foreignLetter = (index: number): string => String.fromCharCode(0x4e00 + index)
+const call = (id: string): JsonObject => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
+
+interface Attack {
+  readonly client: Codec
+  readonly upstream: UpstreamCodec
+  readonly body: (size: number) => JsonObject
+  readonly model?: string
+  readonly quirks?: { readonly alternatingRoles?: boolean }
+}
+
+const schemaAttacks: { readonly [name: string]: Attack } = {
+  'a schema whose alternatives all refer to itself': {
+    client: messagesCodec,
+    upstream: chatCodec,
+    body: (size) => strictTool(objectOf({ a: refersToA }, { $defs: { A: { anyOf: list(size, () => refersToA) } } })),
+  },
+  'a function without `strict` whose alternatives all refer to itself': {
+    client: responsesCodec,
+    upstream: chatCodec,
+    body: (size) =>
+      responses({
+        tools: [
+          {
+            type: 'function',
+            name: 'f',
+            parameters: objectOf({ a: refersToA }, { $defs: { A: { anyOf: list(size, () => refersToA) } } }),
+          },
+        ],
+      }),
+  },
+  'alternatives that refer to each other in layers': {
+    client: messagesCodec,
+    upstream: responsesCodec,
+    body: (size) =>
+      strictTool(
+        objectOf(
+          { a: { $ref: '#/$defs/d0' } },
+          {
+            $defs: object(size + 1, (index) => [
+              `d${index}`,
+              index === size
+                ? { type: 'null' }
+                : { anyOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] },
+            ]),
+          },
+        ),
+      ),
+  },
+  'optional properties that share one schema with many alternatives': {
+    client: messagesCodec,
+    upstream: chatCodec,
+    body: (size) =>
+      strictTool(
+        objectOf(
+          object(size, (index) => [`p${index}`, refersToA]),
+          { $defs: { A: { anyOf: list(size, () => ({ type: 'string' })) } } },
+        ),
+      ),
+  },
+  'one definition under many spellings of its name': {
+    client: chatCodec,
+    upstream: messagesCodec,
+    body: (size) =>
+      chatTool(
+        objectOf(
+          object(size, (index) => [`p${index}`, { $ref: `#/$defs/${spelled(index)}` }]),
+          { $defs: { abcdefghijkl: objectOf(object(size, (index) => [`x${index}`, { type: 'string' }])) } },
+        ),
+      ),
+  },
+  'many required properties': {
+    client: chatCodec,
+    upstream: responsesCodec,
+    body: (size) =>
+      answerFormat(
+        objectOf(
+          object(size, (index) => [`p${index}`, { type: ['string', 'null'] }]),
+          { required: list(size, (index) => `q${index}`) },
+        ),
+      ),
+  },
+  'exclusive alternatives with the same required properties': {
+    client: chatCodec,
+    upstream: messagesCodec,
+    body: (size) =>
+      answerFormat(
+        objectOf({
+          a: {
+            oneOf: list(size, () => ({ type: 'object', required: list(9, (index) => `r${index}`), properties: {} })),
+          },
+        }),
+      ),
+  },
+}
+
+const listAttacks: { readonly [name: string]: Attack } = {
+  'ids of calls that become equal where only ASCII is accepted': {
+    client: chatCodec,
+    upstream: messagesCodec,
+    body: (size) =>
+      chat({
+        messages: [
+          { role: 'user', content: 'hi' },
+          { role: 'assistant', tool_calls: list(size, (index) => call(foreignLetter(index))) },
+          ...list(size, (index) => ({ role: 'tool', tool_call_id: foreignLetter(index), content: 'r' })),
+        ],
+      }),
+  },
+  'the same ids towards Bedrock': {
+    client: chatCodec,
+    upstream: converseCodec,
+    model: 'amazon.nova-pro-v1',
+    body: (size) =>
+      chat({
+        messages: [
+          { role: 'user', content: 'hi' },
+          { role: 'assistant', tool_calls: list(size, (index) => call(foreignLetter(index))) },
+        ],
+      }),
+  },
+  'calls and results without ids': {
+    client: chatCodec,
+    upstream: messagesCodec,
+    body: (size) =>
+      chat({
+        messages: [
+          { role: 'assistant', tool_calls: list(size, () => call('')) },
+          ...list(size, () => ({ role: 'tool', tool_call_id: '', content: 'r' })),
+        ],
+      }),
+  },
+  'function responses that answer no call': {
+    client: geminiCodec,
+    upstream: chatCodec,
+    body: (size) =>
+      gemini({
+        contents: [
+          { role: 'model', parts: list(size, (index) => ({ functionCall: { name: 'f', id: `i${index}` } })) },
+          {
+            role: 'user',
+            parts: list(size, (index) => ({ functionResponse: { name: 'g', id: `j${index}`, response: {} } })),
+          },
+        ],
+      }),
+  },
+  'documents of one name': {
+    client: messagesCodec,
+    upstream: converseCodec,
+    model: 'amazon.nova-pro-v1',
+    body: (size) =>
+      messages({
+        messages: [
+          {
+            role: 'user',
+            content: list(size, () => ({
+              type: 'document',
+              title: 'a',
+              source: { type: 'text', media_type: 'text/plain', data: 'a' },
+            })),
+          },
+        ],
+      }),
+  },
+  ...Object.fromEntries(
+    ([messagesCodec, converseCodec, chatCodec] as const).map((upstream): [string, Attack] => [
+      `a choice among many tools towards ${upstream.format}`,
+      {
+        client: upstream === chatCodec ? responsesCodec : chatCodec,
+        upstream,
+        model: 'claude-sonnet-4-5',
+        body: (size) => {
+          const tools = list(size, (index) => ({ type: 'function', name: `f${index}` }))
+          if (upstream === chatCodec)
+            return responses({ tools, tool_choice: { type: 'allowed_tools', mode: 'auto', tools } })
+          const wire = tools.map(({ type, name }) => ({ type, function: { name } }))
+          return chat({
+            tools: wire,
+            tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: wire } },
+          })
+        },
+      },
+    ]),
+  ),
+  'answers in a row after an answer with a late call': {
+    client: messagesCodec,
+    upstream: chatCodec,
+    body: (size) =>
+      messages({
+        messages: [
+          { role: 'user', content: 'hi' },
+          {
+            role: 'assistant',
+            content: [
+              ...list(size, () => ({ type: 'text', text: 'a' })),
+              { type: 'tool_use', id: 'a', name: 'f', input: {} },
+            ],
+          },
+          ...list(size, () => ({ role: 'assistant', content: 'a' })),
+        ],
+      }),
+  },
+  'system messages at the end for an upstream that wants them first': {
+    client: chatCodec,
+    upstream: chatCodec,
+    quirks: { alternatingRoles: true },
+    body: (size) =>
+      chat({
+        messages: [
+          ...list(size, (index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content: 'a' })),
+          ...list(size, () => ({ role: 'system', content: 'a' })),
+        ],
+      }),
+  },
+  'long numbers in the arguments of a call': {
+    client: chatCodec,
+    upstream: messagesCodec,
+    body: (size) =>
+      chat({
+        messages: [
+          {
+            role: 'assistant',
+            tool_calls: [
+              {
+                id: 'a',
+                type: 'function',
+                function: {
+                  name: 'f',
+                  arguments: `[${list(size, (index) => 1_234_567_890_120_000 + index).join()}]`,
+                },
+              },
+            ],
+          },
+        ],
+      }),
+  },
+  'signatures that come before their parts': {
+    client: messagesCodec,
+    upstream: geminiCodec,
+    model: 'gemini-2.5-pro',
+    body: (size) =>
+      messages({
+        messages: [
+          { role: 'user', content: 'hi' },
+          {
+            role: 'assistant',
+            content: [
+              ...list(size, () => ({ type: 'thinking', thinking: '', signature: 'mgs1.gemini.@media:a' })),
+              ...list(size, () => ({ type: 'text', text: 'a' })),
+            ],
+          },
+        ],
+      }),
+  },
+}
+
+function translate({ client, upstream, body, model = 'm', quirks = {} }: Attack, size: number): void {
+  const text = JSON.stringify({ model, ...body(size) })
+  const value = JSON.parse(text) as JsonObject
+  const context = {
+    report: createReport(value),
+    newId: (prefix: string) => `${prefix}1`,
+    now: () => 1,
+    upstream: upstream.format,
+    target: { model, quirks },
+  }
+  const request = client.decodeRequest(value, context)
+  JSON.stringify(upstream.encodeRequest({ ...request, at: { ...client.fieldPointers, ...request.at } }, context))
+}
+
+describe.each([
+  ['a schema', schemaAttacks],
+  ['a list', listAttacks],
+])('%s from a client', (_, attacks) => {
+  it.each(Object.entries(attacks))('is translated in linear time: %s', (_, attack) => {
+    const few = countSteps(() => translate(attack, 250))
+    const many = countSteps(() => translate(attack, 1000))
+    expect(many / few, `${few} and ${many} steps`).toBeLessThan(5)
+  })
+})
