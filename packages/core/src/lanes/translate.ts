@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import type { Codec, ExchangeContext, SseEvent, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
 import type { ErrorInfo, ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
+import { boundFrame } from '../formats/shared/bounded-frame.ts'
 import { translateParam } from '../formats/shared/param.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
 import { nestsDeeper } from '../json/scan.ts'
@@ -148,7 +149,12 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
   const pass = (events: readonly ModelEvent[]): void => {
     for (const raw of events) {
       if (state.ended || state.error !== undefined) return
-      const event: ModelEvent = raw.type === 'error' ? { type: 'error', error: clean(raw.error) } : raw
+      const event: ModelEvent =
+        raw.type === 'error'
+          ? { type: 'error', error: clean(raw.error) }
+          : raw.type === 'response-start'
+            ? boundFrame(raw, exchange.report)
+            : raw
       note(event)
       const out = encodeAllSse(encode.push(event))
       if (event.type === 'response-end') reportUsage(state.usage, upstream, client, exchange.report)

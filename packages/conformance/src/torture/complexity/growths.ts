@@ -17,29 +17,38 @@ export const namings: Readonly<Record<string, (name: string, at: number) => stri
 const naming = /(^|_)(id|name|title|filename|label|uri|url|key)$|[a-z](Id|Name|Uri|Url|Title|Label)$/
 const numbering = /(^|_|[a-z])(index|Index|number)$/
 
-/** The names in an element, and the numbers that say which of many it is. */
-function namesIn(value: Json, found = { names: new Set<string>(), numbered: false }): typeof found {
-  if (Array.isArray(value)) for (const item of value) namesIn(item, found)
+/** The names in an element, and how deep the numbers lie that say which of many it is. */
+function namesIn(
+  value: Json,
+  found = { names: new Set<string>(), levels: new Set<number>() },
+  level = 0,
+): typeof found {
+  if (Array.isArray(value)) for (const item of value) namesIn(item, found, level + 1)
   else if (isObject(value))
     for (const [key, member] of Object.entries(value)) {
       if (typeof member === 'string' && naming.test(key)) found.names.add(member)
-      else if (typeof member === 'number' && numbering.test(key)) found.numbered = true
-      else namesIn(member, found)
+      else if (typeof member === 'number' && numbering.test(key)) found.levels.add(level)
+      else namesIn(member, found, level + 1)
     }
   return found
 }
 
 /** The element with its names and numbers replaced. */
-function renamed(value: Json, rename: (name: string) => string, number: number | undefined): Json {
+function renamed(
+  value: Json,
+  rename: (name: string) => string,
+  renumber: (number: number, level: number) => number,
+  level = 0,
+): Json {
   if (typeof value === 'string') return rename(value)
-  if (Array.isArray(value)) return value.map((item) => renamed(item, rename, number))
+  if (Array.isArray(value)) return value.map((item) => renamed(item, rename, renumber, level + 1))
   if (!isObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => [
       key,
-      typeof member === 'number' && number !== undefined && numbering.test(key)
-        ? member + number
-        : renamed(member, rename, number),
+      typeof member === 'number' && numbering.test(key)
+        ? renumber(member, level)
+        : renamed(member, rename, renumber, level + 1),
     ]),
   )
 }
@@ -63,16 +72,29 @@ export function repeat(bytes: number, values: number, piece: (at: number) => str
   return pieces.join(separator)
 }
 
-/** A repeated element, in each way that its names can relate; elements without names in one way only. */
-export function repetitions(
-  items: readonly Json[],
-): readonly { readonly name: string; readonly values: number; readonly items: (at: number) => readonly Json[] }[] {
+/** A repeated element: what stands in each place of the repetition. */
+export interface Repetition {
+  readonly name: string
+  /** Values and names of one repetition. */
+  readonly values: number
+  items(at: number): readonly Json[]
+}
+
+/** A number that lies beyond every text: what is counted up to it is read to its end. */
+const farNumber = 100_000_000
+
+/** A repeated element, in each way that its names and numbers can relate; elements without both in one way only. */
+export function repetitions(items: readonly Json[]): readonly Repetition[] {
   const list = [...items]
-  const plain = list.every((item) => typeof item === 'string')
-  const { names, numbered } = plain ? { names: new Set(list as string[]), numbered: false } : namesIn(list)
   const values = countValues(list)
-  if (names.size === 0 && !numbered) return [{ name: 'repeated', values, items: () => list }]
-  return Object.entries(namings).map(([name, rename]) => ({
+  const plain = list.every((item) => typeof item === 'string')
+  const { names, levels } = plain ? { names: new Set(list as string[]), levels: new Set<number>() } : namesIn(list)
+  if (names.size === 0 && levels.size === 0) return [{ name: 'repeated', values, items: () => list }]
+  const repeatedWith = (
+    name: string,
+    rename: (name: string, at: number) => string,
+    renumber: (number: number, level: number, at: number) => number,
+  ): Repetition => ({
     name: `repeated with ${name}`,
     values,
     items: (at) =>
@@ -80,10 +102,28 @@ export function repetitions(
         renamed(
           item,
           (text) => (names.has(text) ? rename(text, at) : text),
-          name === 'equal names' ? undefined : at * list.length,
+          (number, level) => renumber(number, level, at),
         ),
       ),
-  }))
+  })
+  const next = (number: number, at: number): number => number + at * list.length
+  const innermost = Math.max(...levels) - 1
+  const distinct = namings['distinct names'] as (name: string, at: number) => string
+  return [
+    ...Object.entries(namings).map(([name, rename]) =>
+      repeatedWith(name, rename, (number, _, at) => (name === 'equal names' ? number : next(number, at))),
+    ),
+    ...(levels.size > 1
+      ? [
+          repeatedWith('distinct innermost numbers', distinct, (number, level, at) =>
+            level === innermost ? next(number, at) : number,
+          ),
+        ]
+      : []),
+    ...(levels.size > 0
+      ? [repeatedWith('far numbers', distinct, (number, _, at) => (number === 0 ? 0 : farNumber + at))]
+      : []),
+  ]
 }
 
 /** A named way to grow a place. */
@@ -148,6 +188,7 @@ function growMap(place: Place): NamedGrowth[] {
 /** What a text can be made of, as JSON writes it. */
 const fillings: Readonly<Record<string, string>> = {
   letters: 'a',
+  'two-byte letters': 'é',
   spaces: ' ',
   'line ends': '\\n',
   quotes: '\\"',
@@ -161,7 +202,6 @@ const fillings: Readonly<Record<string, string>> = {
   commas: ', ',
   'data URLs': 'data:image/png;base64,',
   'angle brackets': '<a><',
-  'two-byte letters': 'é',
   'lone surrogates': '\\ud800',
 }
 

@@ -28,11 +28,13 @@ const attackOf = (root: Json, kind: Attack['kind'], ...growths: readonly NamedGr
 const isContent = ({ kind, label }: Place): boolean =>
   kind === 'text' && /(^|\/)(text|content|arguments|input|thinking|delta|partial_json|transcript|message)$/.test(label)
 
-/** The one growth of a place that stands for it in pairs: elements that can be told apart, or plain letters. */
-function representative(place: Place): NamedGrowth | undefined {
+/** The growths of a place that stand for it in pairs: elements that can be told apart, or letters that are more than a byte. */
+function representatives(place: Place): NamedGrowth[] {
   const growths = growthsOf(place)
-  if (place.kind === 'text') return growths[0]
-  return growths.filter(({ name }) => name.endsWith('distinct names')).at(-1) ?? growths[0]
+  if (place.kind === 'text') return growths.filter(({ name }) => name.endsWith('two-byte letters'))
+  const [distinct = growths[0]] = growths.filter(({ name }) => name.endsWith('distinct names')).slice(-1)
+  const far = growths.filter(({ name }) => name.endsWith('far numbers')).slice(-1)
+  return distinct === undefined ? far : [distinct, ...far]
 }
 
 /**
@@ -51,8 +53,11 @@ export function attacksOn(root: Json): Attack[] {
   const lists = places.filter(({ kind }) => kind === 'list')
   const pairs = lists.flatMap((list, at) =>
     [...lists.slice(at + 1), ...places.filter(isContent)].flatMap((other) => {
-      const growths = [representative(list), representative(other)]
-      return growths.every((growth) => growth !== undefined) ? [attackOf(root, 'pair', ...growths)] : []
+      const [there] = representatives(other)
+      if (there === undefined) return []
+      const here = representatives(list)
+      // Numbers that point far away point into texts.
+      return (other.kind === 'text' ? here : here.slice(0, 1)).map((growth) => attackOf(root, 'pair', growth, there))
     }),
   )
   return unique([...single, ...pairs])

@@ -177,6 +177,7 @@ export const linearCost: Check = {
         return complaint === undefined ? [] : [sentenceOf(name, complaint, points)]
       })
       const broken = screened.filter(({ report }) => report.hung !== true && report.points.length === 0)
+      const faults = screened.filter(({ report }) => report.status === 500)
       const pairs = new Set(screened.map(({ one }) => `${one.endpoint} ${one.pair}`))
       // Growth that ends at a limit, or costs next to nothing, has no slope that means anything.
       const slopes = finished.flatMap(({ report: { points } }) => {
@@ -187,6 +188,7 @@ export const linearCost: Check = {
         ...hung.map(({ name, report }) => sentenceOf(name, report.said, [])),
         ...over,
         ...broken.map(({ name, report }) => `${name}: ${report.said}`),
+        ...faults.map(({ name, report }) => `a fault of the gateway's own: ${name}: ${report.said}`),
       ]
       const worstMs = Math.max(0, ...finished.map(({ report }) => msPerMb(report.points)))
       return {

@@ -104,7 +104,8 @@ function attacksOnSeed({ label, speaks, events }: Seed): StreamAttack[] {
       if (growth === undefined) continue
       for (const other of [at, at + 1, at + 2, events.length - 2]) {
         const item = events[other]?.data
-        const [many] = item === undefined ? [] : repetitions([item]).slice(-3)
+        const [first, ...others] = item === undefined ? [] : repetitions([item])
+        const many = others.find(({ name }) => /distinct innermost/.test(name)) ?? others[0] ?? first
         if (many === undefined) continue
         for (const unfinished of [false, true])
           add(
