@@ -30,11 +30,14 @@ let lost: unknown[] = []
 const onLost = (reason: unknown): void => void lost.push(reason)
 const own = Object.getOwnPropertyNames(Object.prototype).length
 
+/** The clock of the machine: that of the gateway is moved by the runs. */
+const realNow = performance.now.bind(performance)
+
 /** For each test file: timers that the runs may move, and an eye on promises that nobody looks after. */
 export function watchProcess(): void {
   beforeAll(() => {
     process.on('unhandledRejection', onLost)
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] })
   })
   afterAll(() => {
     vi.useRealTimers()
@@ -64,7 +67,7 @@ export async function settled<T>(work: Promise<T>): Promise<T> {
   }
   // What the system does in threads of its own: loading a module, a digest.
   for (let turns = 0; turns < 2000 && !over; turns++) await turn()
-  for (const end = performance.now() + 5000; performance.now() < end && !over; ) await turn()
+  for (const end = realNow() + 5000; realNow() < end && !over; ) await turn()
   if (!over) throw new Error('it hangs: nothing is left that could wake it')
   return work
 }
@@ -86,18 +89,18 @@ export async function fuzz<T>(
   short: number,
 ): Promise<void> {
   if (process.env.FUZZ_REPLAY !== undefined) {
-    const at = performance.now()
+    const at = realNow()
     const found = await complaint(JSON.parse(process.env.FUZZ_REPLAY) as T)
-    console.log(`fuzz: ${name}: ${Math.round(performance.now() - at)} ms: ${found ?? 'nothing is wrong'}`)
+    console.log(`fuzz: ${name}: ${Math.round(realNow() - at)} ms: ${found ?? 'nothing is wrong'}`)
     return
   }
   const runs = longRun ? wanted : short
-  const begun = performance.now()
+  const begun = realNow()
   const kinds = new Map<string, { count: number; example: string }>()
   let done = 0
   const judged = async (value: T): Promise<string | undefined> => {
     const cpu = cpuMs()
-    const at = performance.now()
+    const at = realNow()
     apartMs = 0
     let found: string | undefined
     try {
@@ -107,7 +110,7 @@ export async function fuzz<T>(
     }
     done++
     if (found !== undefined) return found
-    const took = performance.now() - at
+    const took = realNow() - at
     if (took > hangMs && cpuMs() - cpu - apartMs > hangMs) return `it took ${Math.round(took)} ms`
     if (lost.length > 0) {
       const [first] = lost
@@ -138,7 +141,7 @@ export async function fuzz<T>(
       )
     if (longRun) process.stderr.write(`fuzz: ${name}: ${done} of ${runs} (seed ${seed})\n`)
   }
-  const seconds = (performance.now() - begun) / 1000
+  const seconds = (realNow() - begun) / 1000
   console.log(`fuzz: ${name}: ${done} runs, seed ${seed}, ${seconds.toFixed(1)} s`)
   expect(done).toBeGreaterThanOrEqual(runs)
   if (kinds.size === 0) return
