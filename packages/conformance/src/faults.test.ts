@@ -138,11 +138,11 @@ describe.concurrent.each(pairs)('$client from $upstream', ({ client, upstream })
 
   test('an upstream without a first event is held back only so long: then 200 and heartbeats', async () => {
     const limits = { holdMs: 30, heartbeatMs: 15 }
-    const started = Date.now()
-    const steps: Step[] = [{ wait: 600 }, ...events]
-    const response = await gatewayTo(upstream, { fetch: playing(steps).fetch, limits }).fetch(request(client))
+    // Longer than a test may take: the response comes before the first event.
+    const silent = playing([{ wait: 120_000 }, ...events])
+    const response = await gatewayTo(upstream, { fetch: silent.fetch, limits }).fetch(request(client))
     expect(response.status).toBe(200)
-    expect(Date.now() - started).toBeLessThan(400)
+    const steps: Step[] = [{ wait: 600 }, ...events]
     const fetch = fetchOf(gatewayTo(upstream, { fetch: playing(steps).fetch, limits }))
     expect(await ask(client, fetch)).toMatchObject({ text: 'one two three' })
     await response.body?.cancel()
@@ -150,21 +150,17 @@ describe.concurrent.each(pairs)('$client from $upstream', ({ client, upstream })
 
   test('an upstream that sends not even headers is held back only so long, too', async () => {
     const limits = { holdMs: 30, heartbeatMs: 15 }
-    const started = Date.now()
-    const response = await gatewayTo(upstream, { fetch: playing(events, 600).fetch, limits }).fetch(request(client))
+    const response = await gatewayTo(upstream, { fetch: playing(events, 120_000).fetch, limits }).fetch(request(client))
     expect(response.status).toBe(200)
-    expect(Date.now() - started).toBeLessThan(400)
     await response.body?.cancel()
     const fetch = fetchOf(gatewayTo(upstream, { fetch: playing(events, 120).fetch, limits }))
     expect(await ask(client, fetch)).toMatchObject({ text: 'one two three' })
   })
 
   test('an upstream that never begins is 504 at its limit', async () => {
-    const up = playing(events, 60_000)
-    const started = Date.now()
+    const up = playing(events, 120_000)
     const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch, limits: { firstByteMs: 80 } })))
     expect(answer.status).toBe(504)
-    expect(Date.now() - started).toBeLessThan(400)
     expect(up.aborted).toBe(true)
     onlyError(client, answer)
   })

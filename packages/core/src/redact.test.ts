@@ -79,6 +79,7 @@ describe('what is taken out of a text', () => {
       'no Qz5b-Lk0 in 2024-10-21',
       'no *** in 2024-10-21',
     ],
+    ['no credential: the name of an author', { headers: { 'x-title-author': 'Acme' } }, 'by Acme', 'by Acme'],
     ['a key of the path', { baseURL: 'https://up.test/t/x8Kd0-qW3z/v1' }, 'no x8Kd0-qW3z', 'no ***'],
     [
       'a long key of the path, cut and encoded',

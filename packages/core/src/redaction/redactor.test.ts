@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { codecs } from '../formats/index.ts'
 import { parseObject } from '../formats/shared/json-text.ts'
 import { tapEvents } from '../operations/openai-events.ts'
+import { redact } from '../redact.ts'
 import { openai } from '../upstreams/openai.ts'
+import { openaiCompatible } from '../upstreams/openai-compatible.ts'
 import { mayHoldError, memberKind } from './answer-members.ts'
 import { redactorOf } from './redactor.ts'
 
@@ -84,4 +86,18 @@ describe('names of members', () => {
     ['{"error":null,"message":{"content":"x"}}', false],
     ['{"text":"an \\"error\\": here"}', false],
   ])('of errors are found in a text: %s', (text, expected) => expect(mayHoldError(text)).toBe(expected))
+})
+
+describe('the name of a deployment in a base URL', () => {
+  const deployment = openaiCompatible({
+    baseURL: 'https://acme.test/openai/deployments/gpt4o-weather-agent/v1',
+    apiKey: 'sk-0123456789abcdef',
+  })
+  it('stays in good answers, where it may be the name of a model or a tool', () => {
+    const body = '{"model":"gpt4o-weather-agent","tool":"deploy_gpt4o-weather-agent"}'
+    expect(redactorOf(deployment).json(body)).toBe(body)
+  })
+  it('is taken out of errors', () => {
+    expect(redact('no deployment gpt4o-weather-agent', deployment)).toBe('no deployment ***')
+  })
 })

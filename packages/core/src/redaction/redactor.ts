@@ -5,7 +5,7 @@ import type { Upstream } from '../upstreams/upstream.ts'
 import { isCleanJson, replaceStrings, type Treatment } from './json.ts'
 import { hasNeedlessEscape, masked, unescaped } from './mask.ts'
 import { shortestPart } from './part-index.ts'
-import { addressesOf, configuredHeaders, credentialsInUrl, isReusable, type Secrets, secretsIn } from './secrets.ts'
+import { addressesOf, configuredHeaders, isReusable, type Secrets, secretsIn, secretsInUrl } from './secrets.ts'
 
 /** So many credentials made for single calls are looked for outside of errors: the latest ones. */
 const mostMade = 8
@@ -27,7 +27,8 @@ export class Redactor {
 
   constructor(upstream: Upstream) {
     this.#upstream = upstream
-    this.#own = secretsIn(configuredHeaders(upstream), credentialsInUrl(upstream))
+    const { credentials, names } = secretsInUrl(upstream)
+    this.#own = secretsIn(configuredHeaders(upstream), credentials, names)
     this.#addresses = addressesOf(upstream)
   }
 

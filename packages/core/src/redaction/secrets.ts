@@ -24,14 +24,27 @@ const publicHeaders = new Set(['anthropic-version', 'anthropic-beta', 'content-t
 export const isSecret = (name: string): boolean => !publicHeaders.has(name.toLowerCase())
 /** Parts of other header values (an address, a title) may stand in any text. */
 const isCredential = (name: string): boolean =>
-  /auth|key|token|secret|cookie|credential|password|signature|^sig$/i.test(name)
+  // An author is no credential.
+  /auth(?!ors?\b)|key|token|secret|cookie|credential|password|signature|^sig$/i.test(name)
 
-export function secretsIn(headers: Iterable<NamedValue>, credentials: Iterable<string> = []): Secrets {
+/** A credential has more characters than a dummy key (`0000000000000000`), which stands in any number. */
+const fewestCharacters = 5
+
+/**
+ * @param credentials values that are credentials, wherever they are configured
+ * @param names values that may be credentials or names (of a deployment, a project): looked for in errors only
+ */
+export function secretsIn(
+  headers: Iterable<NamedValue>,
+  credentials: Iterable<string> = [],
+  names: Iterable<string> = [],
+): Secrets {
   const parts: string[] = []
   const whole: string[] = []
   const words: string[] = []
   const addCredential = (value: string): void => {
-    if (value.length >= shortestPart) parts.push(...spellingsOf(value))
+    if (new Set(value).size < fewestCharacters) words.push(...(value.length >= shortestWord ? [value] : []))
+    else if (value.length >= shortestPart) parts.push(...spellingsOf(value))
     else if (value.length >= shortestAnywhere)
       whole.push(...[...spellingsOf(value)].filter(({ length }) => length >= shortestAnywhere))
     else if (value.length >= shortestWord)
@@ -48,6 +61,7 @@ export function secretsIn(headers: Iterable<NamedValue>, credentials: Iterable<s
     if (password !== undefined) addCredential(password)
   }
   for (const value of credentials) addCredential(value)
+  for (const value of names) if (value.length >= shortestAnywhere) whole.push(...spellingsOf(value))
   return { parts: new PartIndex(parts), whole: longestFirst(whole), words: longestFirst(words) }
 }
 
@@ -77,16 +91,33 @@ function passwordIn(value: string): string | undefined {
 export const configuredHeaders = ({ headers, keys = [] }: Upstream): NamedValue[] =>
   [headers, ...keys.map((key) => key.headers)].flatMap((all) => Object.entries(all))
 
-/** Credentials within an upstream's base URL or query: a login, parameters, parts of the path that are no words. */
-export function credentialsInUrl({ baseURL, query = '' }: Upstream): string[] {
+/** Values in an upstream's base URL and query that may be credentials. */
+export interface UrlSecrets {
+  /** A login, parameters, segments of the path that hold a long opaque run. */
+  readonly credentials: readonly string[]
+  /** Other segments of the path that are not plain words: a key, or the name of a deployment, which responses may name as well. */
+  readonly names: readonly string[]
+}
+
+export function secretsInUrl({ baseURL, query = '' }: Upstream): UrlSecrets {
   const url = new URL(baseURL)
   const parameters = [...url.searchParams, ...new URLSearchParams(query)]
-  return [
+  const segments = url.pathname.split('/').map(decoded).filter(isRandom)
+  const credentials = [
     decoded(url.password),
     ...parameters.filter(([name, value]) => isCredential(name) || isRandom(value)).map(([, value]) => value),
-    ...url.pathname.split('/').map(decoded).filter(isRandom),
-  ].filter((value) => value !== '')
+    ...segments.filter(isOpaque),
+  ]
+  return {
+    credentials: credentials.filter((value) => value !== ''),
+    names: segments.filter((segment) => !isOpaque(segment)),
+  }
 }
+
+/** Names of deployments are short words and numbers with hyphens between; generated keys have a long run without one. */
+const isOpaque = (text: string): boolean =>
+  text.split(/[-_.~ ]/).some((run) => run.length >= longRun && /\d/.test(run) && /[a-z]/i.test(run))
+const longRun = 16
 
 function decoded(text: string): string {
   try {

@@ -24,12 +24,20 @@ const nouns: Readonly<Record<ReferenceKind, string>> = {
 const codes: Partial<Record<ReferenceKind, string>> = { responses: 'previous_response_not_found' }
 
 /** A reference that the gateway doesn't know as the caller's own. */
-export const unknownReference = (kind: ReferenceKind, id: string, at: string, what = ''): GatewayError => {
+export const unknownReference = (
+  kind: ReferenceKind,
+  id: string,
+  at: string,
+  what = '',
+  keeps = true,
+): GatewayError => {
   const found = what === '' ? `${at}: ${nouns[kind]} with id '${id.slice(0, 100)}' not found.` : what
   const code = codes[kind]
   return new GatewayError(
     'invalid_request',
-    `${found} This gateway accepts only references to what it knows as the caller's own. Its operator can set 'references.${kind}' to 'pass', or to a list of ids that every caller may use.`,
+    `${found} This gateway accepts only references to what it knows as the caller's own${
+      keeps ? '' : ', and it keeps no record for this caller'
+    }. Its operator can ${keeps ? '' : "set 'responses.store', or "}set 'references.${kind}' to 'pass', or to a list of ids that every caller may use.`,
     { param: at, ...(code === undefined ? {} : { code }) },
   )
 }
@@ -64,7 +72,7 @@ export async function checkOwners(
   const all = [...asked.values()]
   checkNumber(all.length, all[0]?.at ?? '')
   await inBatches(all, async ({ kind, id, at }) => {
-    if (!(await records.owns(kind, id))) throw unknownReference(kind, id, at)
+    if (!(await records.owns(kind, id))) throw unknownReference(kind, id, at, '', records.keeps)
   })
 }
 

@@ -57,14 +57,22 @@ const contentOf: Readonly<Record<string, string>> = {
   image_generation_call: 'result',
 }
 
-/** An item that stands for a stored one: `item_reference`, or nothing but an id. */
-export const isItemReference = ({ type, ...rest }: JsonObject): boolean =>
-  type === 'item_reference' || (type === undefined && Object.keys(rest).length === 1)
+/** An item that stands for a stored one: an `item_reference`, whose type may be null or absent, or nothing but an id. */
+export const isItemReference = ({ type, role, content }: JsonObject): boolean =>
+  type === 'item_reference' || ((type === undefined || type === null) && role === undefined && content === undefined)
+
+/** Members that say nothing of an item's content. */
+const frameMembers: ReadonlySet<string> = new Set(['id', 'type', 'status', 'role'])
 
 /** An item whose content only the provider that made it has. */
 export const lacksContent = (item: JsonObject): boolean => {
+  if (Object.keys(item).every((member) => frameMembers.has(member))) return true
   const member = typeof item.type === 'string' && Object.hasOwn(contentOf, item.type) ? contentOf[item.type] : undefined
-  return member !== undefined && typeof item[member] !== 'string'
+  if (member === undefined) return false
+  // Reasoning of open models is sent as plain content.
+  const { content } = item
+  if (Array.isArray(content) && content.length > 0) return false
+  return typeof item[member] !== 'string' || item[member] === ''
 }
 
 /** Files and containers of tools, wherever Responses has a list of tools. */
@@ -100,8 +108,17 @@ const geminiBody = (root: string): ReferencePlace[] => [
       ['.fileSearchStoreNames[]', '.file_search_store_names[]'].map((leaf) => `${root}tools[]${search}${leaf}`),
     ),
     ...['.vertexAiSearch', '.vertex_ai_search'].flatMap((search) =>
-      ['.datastore', '.engine'].map((leaf) => `${root}tools[].retrieval${search}${leaf}`),
+      [
+        '.datastore',
+        '.engine',
+        '.dataStoreSpecs[].dataStore',
+        '.data_store_specs[].data_store',
+        '.dataStoreSpecs[].data_store',
+        '.data_store_specs[].dataStore',
+      ].map((leaf) => `${root}tools[].retrieval${search}${leaf}`),
     ),
+    // Google calls that address, with a secret that the request names, on behalf of the gateway's operator.
+    ...['.externalApi', '.external_api'].map((api) => `${root}tools[].retrieval${api}.endpoint`),
     ...['.vertexRagStore', '.vertex_rag_store'].flatMap((store) =>
       [
         '.ragCorpora[]',

@@ -3,7 +3,7 @@ import { asJson, asStream, completion, generated, message, setUp } from '../gate
 import { createGateway } from '../gateway.ts'
 import { memoryResponseStore } from '../state/store.ts'
 import { openai } from '../upstreams/openai.ts'
-import { isStoredUri } from './places.ts'
+import { isItemReference, isStoredUri, lacksContent } from './places.ts'
 
 const event = (type: string, rest: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`
 const auth = (token: string) => ({ id: token })
@@ -173,5 +173,23 @@ describe('a store that nobody chose', () => {
     const logger = { warn: vi.fn(), error: vi.fn() }
     gateway({ logger, ...config })
     expect(logger.warn).not.toHaveBeenCalled()
+  })
+})
+
+describe('an item of Responses', () => {
+  it.each([
+    [{ id: 'msg_1', type: null }, true, false],
+    [{ id: 'msg_1', status: 'completed' }, true, false],
+    [{ type: 'item_reference', id: 'msg_1' }, true, false],
+    [{ type: 'compaction', id: 'cmp_1' }, false, true],
+    [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: '' }, false, true],
+    [{ type: 'image_generation_call', id: 'ig_1', result: '' }, false, true],
+    [{ type: 'reasoning', id: 'rs_1', summary: [], content: [{ type: 'reasoning_text', text: 'hm' }] }, false, false],
+    [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' }, false, false],
+    [{ id: 'msg_1', role: 'assistant', content: 'Hi' }, false, false],
+    [{ type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' }, false, false],
+  ])('%j: reference %s, content elsewhere %s', (item, refers, lacks) => {
+    expect(isItemReference(item)).toBe(refers)
+    expect(!isItemReference(item) && lacksContent(item)).toBe(lacks)
   })
 })

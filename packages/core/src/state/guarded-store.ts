@@ -19,7 +19,7 @@ export function guardedStore(store: ResponseStore, ms: number): ResponseStore {
       const value = within<unknown>('get', store.get(key))
       return value instanceof Promise ? value.then(read) : read(value)
     },
-    set: (key, value, ttlMs) => within('set', store.set(key, value, ttlMs)),
+    set: (key, value, ttlMs, owner) => within('set', store.set(key, value, ttlMs, owner)),
     delete: (key) => within('delete', store.delete(key)),
   }
 }

@@ -85,16 +85,16 @@ export function createRecords(keptIn: ResponseStore | undefined, ttlMs: number, 
     owns: async (kind, id) => keptIn !== undefined && (await read(`received:${kind}:${id}`)) === owner,
     async claim(received) {
       const keys = new Set(received.map(({ kind, id }) => `received:${kind}:${id}`))
-      await inBatches([...keys].slice(0, mostStoredItems), (key) => store.set(key, owner, ttlMs))
+      await inBatches([...keys].slice(0, mostStoredItems), (key) => store.set(key, owner, ttlMs, owner))
     },
     async keep(id, record, output) {
       const names = namesOf(output)
       const items = record.kind === 'kept' ? itemsByName([...record.input, ...output]) : []
       if (names.length + items.length > mostStoredItems)
         throw new RangeError(`A response of more than ${mostStoredItems} items is not kept.`)
-      await inBatches(names, (name) => store.set(`item-owner:${name}`, owner, ttlMs))
-      await inBatches(items, ([name, item]) => store.set(`item:${own}:${name}`, JSON.stringify(item), ttlMs))
-      await store.set(`response:${id}`, JSON.stringify(record), ttlMs)
+      await inBatches(names, (name) => store.set(`item-owner:${name}`, owner, ttlMs, owner))
+      await inBatches(items, ([name, item]) => store.set(`item:${own}:${name}`, JSON.stringify(item), ttlMs, owner))
+      await store.set(`response:${id}`, JSON.stringify(record), ttlMs, owner)
     },
     async forget(id, record, output) {
       if (record.kind === 'kept')

@@ -19,4 +19,14 @@ describe('the store in memory', () => {
     expect(() => store.set('k', 'x'.repeat(999), 100)).toThrow('more than an eighth of 1000')
     expect([store.get('c'), store.get('k')]).toEqual([value, undefined])
   })
+
+  it('drops the entries of an owner that writes more than its share before those of others', () => {
+    const store = memoryResponseStore({ maxChars: 2000 })
+    const value = 'x'.repeat(100)
+    store.set('ann-1', value, 1000, 'ann')
+    store.set('ann-2', value, 1000, 'ann')
+    for (let at = 0; at < 100; at++) store.set(`evil-${at}`, value, 1000, 'evil')
+    expect([store.get('ann-1'), store.get('ann-2')]).toEqual([value, value])
+    expect([store.get('evil-0'), store.get('evil-99')]).toEqual([undefined, value])
+  })
 })

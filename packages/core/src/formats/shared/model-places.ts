@@ -123,6 +123,10 @@ export const routerPlaces = {
   chooses: {
     preset: [],
     route: [],
+    // LiteLLM: a configuration of the caller's own.
+    user_config: [],
+    litellm_params: [],
+    model_list: [],
     'plugins[].id': ['web', 'web-fetch', 'file-parser', 'response-healing', 'context-compression', 'moderation'],
   },
   alike: { extra_body: '' },

@@ -99,6 +99,7 @@ async function resolveItems(
   if (references.size + held.size + named.size === 0) return { input: given }
   checkNumber(references.size, 'input')
   checkNumber(references.size + held.size + named.size, 'input', mostNamedItems)
+  const unknownItem = (id: string): GatewayError => itemNotFound(id, records)
   const isAcceptedItem = (id: string): boolean => isAccepted(policy, 'responses', id)
   await inBatches([...references.keys()], async (id) => {
     const found = await records.item(id)
@@ -130,8 +131,8 @@ async function resolveItems(
   return notOwned === undefined ? { input } : { input, notOwned }
 }
 
-const unknownItem = (id: string): GatewayError =>
-  unknownReference('responses', id, 'input', `Item with id '${id.slice(0, 100)}' not found.`)
+const itemNotFound = (id: string, { keeps }: Records): GatewayError =>
+  unknownReference('responses', id, 'input', `Item with id '${id.slice(0, 100)}' not found.`, keeps)
 
 /** Everything said up to and including this response's answer. */
 async function conversation(id: string, records: Records, size: { left: number }): Promise<Json[]> {
