@@ -99,7 +99,7 @@ const schemaAttacks: { readonly [name: string]: Attack } = {
       strictTool(
         objectOf(
           object(size, (index) => [`p${index}`, refersToA]),
-          { $defs: { A: { anyOf: list(size, () => ({ type: 'string' })) } } },
+          { $defs: { A: { anyOf: [...list(size, () => ({ type: 'string' })), { type: 'null' }] } } },
         ),
       ),
   },
@@ -125,14 +125,17 @@ const schemaAttacks: { readonly [name: string]: Attack } = {
         ),
       ),
   },
-  'exclusive alternatives with the same required properties': {
+  'exclusive alternatives, one with many required properties': {
     client: chatCodec,
     upstream: messagesCodec,
     body: (size) =>
       answerFormat(
         objectOf({
           a: {
-            oneOf: list(size, () => ({ type: 'object', required: list(9, (index) => `r${index}`), properties: {} })),
+            oneOf: [
+              objectOf({}, { required: list(size, (index) => `r${index}`) }),
+              ...list(size, () => objectOf({}, { required: ['x'] })),
+            ],
           },
         }),
       ),
