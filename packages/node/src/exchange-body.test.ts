@@ -132,6 +132,17 @@ describe('a body', () => {
     await expect(read(await call(url))).rejects.toMatchObject({ code: 'ERR_CONTENT_ENCODING' })
   })
 
+  it.each(readers)('in more encodings than five is an error: %s', async (_name, read) => {
+    const layers = (count: number): Buffer => (count === 0 ? Buffer.from('x') : zlib.gzipSync(layers(count - 1)))
+    const { url } = await serve((req, res) => {
+      const count = Number(req.url?.slice(1))
+      res.writeHead(200, { 'content-encoding': Array(count).fill('gzip').join(', ') }).end(layers(count))
+    })
+    const { call } = start()
+    expect(await read(await call(`${url}/5`))).toBe('x')
+    await expect(read(await call(`${url}/6`))).rejects.toMatchObject({ code: 'ERR_CONTENT_ENCODING' })
+  })
+
   it('that is missing needs no decoding', async () => {
     const { url } = await serve((_req, res) => res.writeHead(204, { 'content-encoding': 'gzip' }).end())
     const { call } = start()

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { createReport } from '../losses.ts'
+import { decodeBody as decodeRerank } from '../operations/rerank/body.ts'
 import { chatCodec } from './chat/index.ts'
 import type { Codec, UpstreamCodec } from './codec.ts'
 import { converseCodec } from './converse/index.ts'
 import { geminiCodec } from './gemini/index.ts'
+import { requestSchema as geminiSchema } from './gemini/schema.ts'
 import type { JsonObject } from './ir.ts'
 import { messagesCodec } from './messages/index.ts'
 import { responsesCodec } from './responses/index.ts'
 import { countSteps } from './shared/count-steps.test-support.ts'
+import { unread } from './shared/reader.ts'
 
 /** Requests whose translation must take time in proportion to their size, whatever their shape: anybody with a token can send them. */
 
@@ -96,7 +99,7 @@ const schemaAttacks: { readonly [name: string]: Attack } = {
       strictTool(
         objectOf(
           object(size, (index) => [`p${index}`, refersToA]),
-          { $defs: { A: { anyOf: list(size, () => ({ type: 'string' })) } } },
+          { $defs: { A: { anyOf: [...list(size, () => ({ type: 'string' })), { type: 'null' }] } } },
         ),
       ),
   },
@@ -122,14 +125,17 @@ const schemaAttacks: { readonly [name: string]: Attack } = {
         ),
       ),
   },
-  'exclusive alternatives with the same required properties': {
+  'exclusive alternatives, one with many required properties': {
     client: chatCodec,
     upstream: messagesCodec,
     body: (size) =>
       answerFormat(
         objectOf({
           a: {
-            oneOf: list(size, () => ({ type: 'object', required: list(9, (index) => `r${index}`), properties: {} })),
+            oneOf: [
+              objectOf({}, { required: list(size, (index) => `r${index}`) }),
+              ...list(size, () => objectOf({}, { required: ['x'] })),
+            ],
           },
         }),
       ),
@@ -309,6 +315,58 @@ function translate({ client, upstream, body, model = 'm', quirks = {} }: Attack,
   const request = client.decodeRequest(value, context)
   JSON.stringify(upstream.encodeRequest({ ...request, at: { ...client.fieldPointers, ...request.at } }, context))
 }
+
+/** What a request says of itself once is not copied for each of its parts. */
+describe('fields that many parts have in common', () => {
+  const context = { report: createReport(), newId: (prefix: string) => `${prefix}1`, now: () => 1 }
+  const decode = (more: JsonObject) => responsesCodec.decodeRequest({ model: 'm', ...responses(more) }, context)
+
+  it('are kept once for the tools of a namespace', () => {
+    const functions = list(3, (index) => ({ type: 'function', name: `f${index}` }))
+    const { tools } = decode({ tools: [{ type: 'namespace', name: 'n', extra: 1, tools: functions }] })
+    const others = tools?.list.map(({ extra }) => (extra?.responses?.namespace as JsonObject | undefined)?.others)
+    expect(others).toEqual([{ extra: 1 }, { extra: 1 }, { extra: 1 }])
+    expect(new Set(others).size).toBe(1)
+  })
+
+  it('are kept once for the pieces of a reasoning item', () => {
+    const summary = list(3, () => ({ type: 'summary_text', text: 'a' }))
+    const { turns } = decode({ input: [{ type: 'reasoning', id: 'rs_1', extra: 1, summary }] })
+    expect(turns[0]?.parts.map(({ extra }) => extra?.responses)).toEqual([
+      { id: 'rs_1', extra: 1 },
+      { id: 'rs_1' },
+      { id: 'rs_1' },
+    ])
+  })
+})
+
+describe('a body that does not fit', () => {
+  it('is checked up to its first fault', () => {
+    for (const wrong of [
+      { contents: list(9, () => 1) },
+      { contents: [{ parts: list(9, () => 1) }] },
+      { contents: [], tools: [{ functionDeclarations: list(9, () => ({})) }] },
+    ])
+      expect(geminiSchema.safeParse(wrong).error?.issues.filter(({ path }) => path.length > 1).length).toBeLessThan(2)
+  })
+})
+
+describe('fields to rank documents by', () => {
+  it('are looked for among those of each document', () => {
+    const rank = (size: number): number =>
+      countSteps(() => {
+        const body = JSON.parse(
+          JSON.stringify({
+            query: 'q',
+            rank_fields: list(size, (index) => `f${index}`),
+            documents: list(size, () => ({ f1: 'a' })),
+          }),
+        ) as JsonObject
+        decodeRerank(unread(body), { report: createReport(), newId: (prefix) => `${prefix}1`, now: () => 1 })
+      })
+    expect(rank(1000) / rank(250)).toBeLessThan(5)
+  })
+})
 
 describe.each([
   ['a schema', schemaAttacks],

@@ -182,7 +182,12 @@ const attacks: { readonly [name: string]: Attack } = {
     events: (size) =>
       response(
         itemAdded({ type: 'message', id: 'x', role: 'assistant', content: [] }),
-        { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'x'.repeat(size * 60) },
+        ...list(3, () => ({
+          type: 'response.output_text.delta',
+          output_index: 0,
+          content_index: 0,
+          delta: 'x'.repeat(size * 30),
+        })),
         ...list(size, () => ({ type: 'response.output_text.done', output_index: 0, content_index: 0, text: '' })),
       ),
   },

@@ -78,7 +78,7 @@ export interface DocumentNames {
 const longestName = 200
 
 export function createDocumentNames(): DocumentNames {
-  const free = createFreeNames(' ', [])
+  let free: ((wanted: string) => string) | undefined
   return {
     next(given, at, { report }) {
       // Letters and digits, single blanks, hyphens, round and square brackets.
@@ -87,6 +87,7 @@ export function createDocumentNames(): DocumentNames {
         .replace(/ +/g, ' ')
         .trim()
         .slice(0, longestName - 5)
+      free ??= createFreeNames(' ', [])
       const name = free(fit === '' ? 'Document' : fit)
       if (name !== given)
         report.add(

@@ -22,14 +22,13 @@ interface Call {
 }
 
 export function createCallIds(): CallIds {
-  // Each call waits in several queues, so that none of them has to be searched.
-  const all = new CallQueue()
-  const byId = new Map<string, CallQueue>()
-  const byName = new Map<string, CallQueue>()
-  const mintedByName = new Map<string, CallQueue>()
+  // Most conversations have no calls.
+  let queues: Queues | undefined
 
   return {
     ofCall(id, name, content, part) {
+      queues ??= createQueues()
+      const { all, byId, byName, mintedByName } = queues
       const call: Call = { id: id ?? mint(content, part), isAnswered: false }
       all.add(call)
       queueOf(byId, call.id).add(call)
@@ -40,11 +39,26 @@ export function createCallIds(): CallIds {
     ofResponse(id, name, content, part) {
       if (id !== undefined)
         // A client that names a call which had no id made one up itself, the same way we did.
-        return byId.get(id)?.answer() ?? mintedByName.get(name)?.answer() ?? id
-      return byName.get(name)?.answer() ?? all.answer() ?? mint(content, part)
+        return queues?.byId.get(id)?.answer() ?? queues?.mintedByName.get(name)?.answer() ?? id
+      return queues?.byName.get(name)?.answer() ?? queues?.all.answer() ?? mint(content, part)
     },
   }
 }
+
+/** Each call waits in several queues, so that none of them has to be searched. */
+interface Queues {
+  readonly all: CallQueue
+  readonly byId: Map<string, CallQueue>
+  readonly byName: Map<string, CallQueue>
+  readonly mintedByName: Map<string, CallQueue>
+}
+
+const createQueues = (): Queues => ({
+  all: new CallQueue(),
+  byId: new Map(),
+  byName: new Map(),
+  mintedByName: new Map(),
+})
 
 /** Calls in order. One that was answered through another queue is passed over. */
 class CallQueue {

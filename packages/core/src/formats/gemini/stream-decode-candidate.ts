@@ -45,8 +45,8 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
   let loose: JsonObject | undefined
   const extra: JsonObject = {}
   /** Lists and objects in it that were made here. */
-  const merged = new WeakSet<object>()
-  const allowance = new CitationAllowance()
+  let merged: WeakSet<object> | undefined
+  let allowance: CitationAllowance | undefined
 
   function start(value: Part): number {
     out.push({ type: 'part-start', choice: index, part: next, value })
@@ -178,6 +178,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
   function cite(fields: JsonObject): void {
     if (fields.groundingMetadata === undefined && fields.citationMetadata === undefined) return
     const current = open?.type === 'text' ? open.part : undefined
+    allowance ??= new CitationAllowance()
     // In a stream all of the text so far is one part.
     const { of } = decodeSources(fields, () => (current === undefined ? undefined : text), allowance)
     for (const citations of of.values())
@@ -201,7 +202,10 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
       if (typeof fields.finishMessage === 'string') message = fields.finishMessage
       cite(fields)
       const rest = fieldsBeside(fields, candidateFields)
-      if (rest !== undefined) merge(extra, rest, merged)
+      if (rest !== undefined) {
+        merged ??= new WeakSet()
+        merge(extra, rest, merged)
+      }
       const [only] = parts
       plain = logprobs === undefined && rest === undefined && parts.length === 1 && isObject(only) && isPlain(only)
     },

@@ -98,6 +98,12 @@ describe('rerank', () => {
     expect(sent(set).documents).toEqual(['title: T\nyear: 2020\ntext: x', 'plain', 'text: only'])
   })
 
+  it('ranks a field once that is named twice', async () => {
+    const set = gatewayTo()
+    await set.post('/v1/rerank', { model: 'v', query: 'q', documents: [{ a: 'x' }], rank_fields: ['a', 'a'] })
+    expect(sent(set).documents).toEqual(['a: x'])
+  })
+
   it('is best first, and cut where the upstream did not', async () => {
     const data = [0.1, 0.9, 0.5].map((relevance_score, index) => ({ index, relevance_score }))
     const set = gatewayTo({ v: asJson({ data }) })

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest'
+import { asJson, completion, setUp } from '../../gateway.test-support.ts'
+import type { Json, JsonObject } from '../ir.ts'
+import { SchemaGraph } from './schema-graph.ts'
+
+const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index))
+
+/** Definitions of which each refers to the next one. */
+function chain(length: number, link: (reference: JsonObject) => JsonObject, last: JsonObject): JsonObject {
+  const $defs = Object.fromEntries(
+    list(length, (index): [string, JsonObject] => [
+      `d${index}`,
+      index === length - 1 ? last : link({ $ref: `#/$defs/d${index + 1}` }),
+    ]),
+  )
+  return { type: 'object', properties: { a: { $ref: '#/$defs/d0' } }, $defs }
+}
+
+const first: Json = { $ref: '#/$defs/d0' }
+const anyOf = (reference: JsonObject): JsonObject => ({ anyOf: [reference, { type: 'string' }] })
+
+describe('whether a schema admits null', () => {
+  it.each<[string, JsonObject, boolean]>([
+    ['through a chain of references', chain(50, (reference) => reference, { type: ['string', 'null'] }), true],
+    ['through alternatives within alternatives', chain(50, anyOf, { type: 'null' }), true],
+    ['where no alternative does', chain(50, anyOf, { type: 'number' }), false],
+    ['where references only lead to each other', chain(3, (reference) => reference, first as JsonObject), false],
+    ['where alternatives only lead to each other', chain(3, anyOf, { anyOf: [first] }), false],
+    ['where one of a circle does', chain(3, anyOf, { anyOf: [first, { type: 'null' }] }), true],
+    [
+      'where a type rules it out',
+      chain(3, (reference) => ({ type: 'string', anyOf: [reference] }), { type: 'null' }),
+      false,
+    ],
+  ])('is found %s', (_, root, expected) => {
+    expect(new SchemaGraph(root).admitsNull(first)).toBe(expected)
+  })
+
+  it('is found for each node of a circle, whichever is asked for first', () => {
+    const root: JsonObject = {
+      $defs: { A: anyOf({ $ref: '#/$defs/B' }), B: { anyOf: [{ $ref: '#/$defs/A' }, { type: 'null' }] } },
+    }
+    const asked = (names: string[]): boolean[] => {
+      const graph = new SchemaGraph(root)
+      return names.map((name) => graph.admitsNull({ $ref: `#/$defs/${name}` }))
+    }
+    expect([asked(['A', 'B']), asked(['B', 'A'])]).toEqual([
+      [true, true],
+      [true, true],
+    ])
+  })
+
+  it('is found without deep recursion for 30,000 references', () => {
+    const root = chain(30_000, anyOf, { type: 'null' })
+    const graph = new SchemaGraph(root)
+    expect(graph.admitsNull(first)).toBe(true)
+    expect(graph.isRecursive()).toBe(false)
+    expect(graph.areDisjoint([first, { $ref: '#/$defs/d1' }])).toBe(false)
+  })
+})
+
+describe('whether a schema is recursive', () => {
+  it.each<[string, JsonObject, boolean]>([
+    ['for a reference to the root', { properties: { a: { $ref: '#' } } }, true],
+    ['for definitions that refer to each other', chain(9, anyOf, { items: first }), true],
+    [
+      'for a reference to a property around it',
+      { properties: { a: { properties: { b: { $ref: '#/properties/a' } } } } },
+      true,
+    ],
+    [
+      'for one definition under two spellings',
+      { properties: { a: { $ref: '#/$defs/%41' } }, $defs: { A: { items: { $ref: '#/$defs/A' } } } },
+      true,
+    ],
+    ['for definitions that are used twice', { anyOf: [first, first], $defs: { d0: { type: 'string' } } }, false],
+    ['for definitions that nothing refers to', { $defs: { A: { $ref: '#/$defs/A' } } }, false],
+  ])('is found %s', (_, root, expected) => {
+    expect(new SchemaGraph(root).isRecursive()).toBe(expected)
+  })
+})
+
+describe('whether schemas are disjoint', () => {
+  it.each<[string, Json[], boolean]>([
+    ['by their types', [{ type: 'string' }, { type: 'number' }], true],
+    ['not for a number and an integer', [{ type: 'integer' }, { type: 'number' }], false],
+    ['by their values', [{ enum: ['a', 'b'] }, { const: 'c' }], true],
+    ['not for one schema that is referred to twice', [{ $ref: '#/$defs/A' }, { $ref: '#/$defs/%41' }], false],
+    [
+      'by a required property of which each lists other values',
+      ['x', 'y'].map((kind) => ({ required: ['kind'], properties: { kind: { const: kind } } })),
+      true,
+    ],
+    [
+      'not by a property that one does not require',
+      [{ required: ['kind'], properties: { kind: { const: 'x' } } }, { properties: { kind: { const: 'y' } } }],
+      false,
+    ],
+  ])('is found %s', (_, schemas, expected) => {
+    expect(new SchemaGraph({ $defs: { A: { type: 'string' } } }).areDisjoint(schemas)).toBe(expected)
+  })
+})
+
+/** The same two long lists, compared for each of many properties. */
+const wasteful: JsonObject = {
+  type: 'object',
+  properties: Object.fromEntries(
+    list(2000, (index) => [`p${index}`, { oneOf: [{ $ref: '#/$defs/A' }, { $ref: '#/$defs/B' }] }]),
+  ),
+  $defs: { A: { enum: list(2000, (index) => index) }, B: { enum: list(2000, (index) => `${index}`) } },
+}
+
+describe('a schema whose references take too many steps', () => {
+  it('spends a budget in proportion to its size, and ends in an error', () => {
+    const graph = new SchemaGraph(wasteful, '/tools/3')
+    const compareAll = (): void => {
+      for (let count = 0; count < 2000; count++) graph.areDisjoint([{ $ref: '#/$defs/A' }, { $ref: '#/$defs/B' }])
+    }
+    expect(compareAll).toThrow(
+      expect.objectContaining({ info: expect.objectContaining({ kind: 'invalid_request', param: 'tools.3' }) }),
+    )
+    expect(graph.steps).toBeLessThan(400_000)
+  })
+
+  it.each([
+    [
+      '/v1/responses',
+      { model: 'claude-x', input: 'hi', tools: [{ type: 'function', name: 'f', parameters: wasteful }] },
+      'tools.0',
+    ],
+    [
+      '/v1/messages',
+      {
+        model: 'real',
+        max_tokens: 9,
+        messages: [{ role: 'user', content: 'hi' }],
+        tools: [{ name: 'f', input_schema: wasteful, strict: true }],
+      },
+      'tools.0',
+    ],
+    [
+      '/v1/chat/completions',
+      {
+        model: 'claude-sonnet-4-5',
+        messages: [{ role: 'user', content: 'hi' }],
+        response_format: { type: 'json_schema', json_schema: { name: 'n', schema: wasteful, strict: true } },
+      },
+      'response_format',
+    ],
+  ])('is refused with a 400 that names the field: POST %s', async (path, body, field) => {
+    const { post, seen } = setUp({ a: asJson(completion), m: asJson({}) })
+    const response = await post(path, body, { 'anthropic-version': '2023-06-01' })
+    const text = await response.text()
+    expect({ status: response.status, sent: seen.length }).toEqual({ status: 400, sent: 0 })
+    expect(text).toContain(`${field}: the JSON Schema is too complex to be translated`)
+  })
+
+  it('passes where nobody has to translate it', async () => {
+    const { chat } = setUp({ a: asJson(completion) })
+    const tools = [{ type: 'function', function: { name: 'f', parameters: wasteful, strict: true } }]
+    expect((await chat({ tools })).status).toBe(200)
+  })
+})
