@@ -18,7 +18,7 @@ type Fate = 'sent' | 'refused'
 interface State {
   readonly name: string
   readonly config?: Partial<GatewayConfig<string>>
-  /** Who received the id in an earlier response. Default: nobody. */
+  /** The identity that received the id in an earlier response. Default: none. */
   readonly receivedBy?: 'alice' | 'bob' | 'nameless'
   /** What happens between that response and the request. */
   forget?(scene: Scene): void
@@ -26,6 +26,8 @@ interface State {
   readonly caller?: 'alice' | 'nameless'
   /** Another way to write the body, as JSON, where the reference stands under this name. */
   write?(text: string, name: string, id: string): string
+  /** The gateway rejects the caller before it looks for references: an identity needs an id. */
+  readonly unauthenticated?: true
   /** It is refused, but not for its owner. */
   readonly malformed?: true
   /** The configuration accepts the id. */
@@ -55,7 +57,7 @@ const states: readonly State[] = [
   { name: 'evicted', receivedBy: 'alice', forget: ({ clear }) => clear() },
   { name: 'expired', receivedBy: 'alice', forget: ({ pass }) => pass(25 * hour) },
   { name: 'after a restart', receivedBy: 'alice', forget: ({ restart }) => restart() },
-  { name: 'an identity without id', receivedBy: 'nameless', caller: 'nameless' },
+  { name: 'an identity without id', receivedBy: 'nameless', caller: 'nameless', unauthenticated: true },
   { name: 'store: false', receivedBy: 'alice', config: { responses: { store: false } } },
   {
     name: 'given twice',
@@ -241,7 +243,7 @@ export async function referenceMatrix(short: boolean): Promise<MatrixResult> {
           const written = state.write?.(JSON.stringify(body), leafOf(one), id) ?? JSON.stringify(body)
           const reply = await send(gateway, paths[scheme](model, stream), written, state.caller ?? 'alice')
           const text = await reply.text()
-          const wrong = complaintOf(fate, one, id, reply.status, text, calls, state.malformed)
+          const wrong = complaintOf(fate, one, id, reply.status, text, calls, state)
           if (wrong !== undefined)
             complaints.push(`${scheme} ${one.place.path} to ${upstream}, ${state.name}, stream ${stream}: ${wrong}`)
         }
@@ -271,13 +273,16 @@ function complaintOf(
   status: number,
   text: string,
   calls: readonly string[],
-  malformed = false,
+  { malformed, unauthenticated }: Pick<State, 'malformed' | 'unauthenticated'> = {},
 ): string | undefined {
   if (fate === 'sent')
     return status === 200 && calls.some((call) => call.includes(id)) ? undefined : `answered ${status}: ${text}`
   if (calls.length > 0) return `reached the upstream: ${calls[0]?.slice(0, 300)}`
+  if (unauthenticated === true) return status === 500 ? undefined : `answered ${status}`
   if (status !== 400) return `answered ${status}`
-  return malformed || text.includes(`references.${kind}`) ? undefined : `the error does not name the setting: ${text}`
+  return malformed === true || text.includes(`references.${kind}`)
+    ? undefined
+    : `the error does not name the setting: ${text}`
 }
 
 const operationPaths = {
@@ -289,7 +294,7 @@ const operationPaths = {
     `/v1beta/models/gemini-model:${path.startsWith('requests') ? 'batchEmbedContents' : 'embedContent'}`,
 } as const
 
-/** References in bodies of other operations: nobody owns any of them. */
+/** References in bodies of other operations: none of them has an owner. */
 async function operationsMatrix(): Promise<MatrixResult> {
   const complaints: string[] = []
   const calls: string[] = []
