@@ -213,7 +213,10 @@ export interface Limits {
   callbackMs?: number
   /** Milliseconds of silence towards the client until a heartbeat is sent. Default 14,000. */
   heartbeatMs?: number
-  /** Largest upstream JSON answer, and largest single stream event, in bytes. Default 64 MiB. */
+  /**
+   * Largest upstream JSON answer, and largest single stream event, in bytes. Default 64 MiB. The last event of a translated stream for
+   * a client of responses repeats the whole answer: there it bounds the answer.
+   */
   answerBytes?: number
   /** Milliseconds without a message from either side until a realtime session is closed (1001). Default 900,000. */
   realtimeIdleMs?: number

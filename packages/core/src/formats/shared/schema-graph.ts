@@ -22,12 +22,15 @@ export class SchemaGraph {
   readonly #at: string
   #budget = freeSteps
   #isMeasured = false
-  readonly #resolved = new Map<string, JsonObject | undefined>()
-  readonly #targets = new Map<JsonObject, JsonObject | undefined>()
-  readonly #admitsNull = new Map<JsonObject, boolean>()
-  readonly #kinds = new Map<JsonObject, readonly string[] | undefined>()
-  readonly #values = new Map<JsonObject, readonly string[] | undefined>()
-  readonly #required = new Map<JsonObject, ReadonlySet<Json>>()
+  // Made when first needed: most schemas have no references and no alternatives.
+  #resolved: Map<string, JsonObject | undefined> | undefined
+  #targets: Map<JsonObject, JsonObject | undefined> | undefined
+  #admitsNull: Map<JsonObject, boolean> | undefined
+  #kinds: Map<JsonObject, readonly string[] | undefined> | undefined
+  #values: Map<JsonObject, readonly string[] | undefined> | undefined
+  #disjoint: Map<string, boolean> | undefined
+  #numbers: Map<JsonObject, number> | undefined
+  #required: Map<JsonObject, ReadonlySet<Json>> | undefined
 
   /** @param at JSON Pointer to the schema in the client's request, for the error */
   constructor(root: JsonObject, at = '') {
@@ -49,6 +52,7 @@ export class SchemaGraph {
 
   /** Returns what a `$ref` refers to; undefined for a reference to elsewhere, or to nothing. */
   resolve(reference: string): JsonObject | undefined {
+    this.#resolved ??= new Map()
     return known(this.#resolved, reference, () => {
       this.spend(1)
       return resolve(reference, this.root)
@@ -79,8 +83,16 @@ export class SchemaGraph {
   admitsNull(schema: Json): boolean {
     const node = this.#target(schema)
     if (node === undefined) return false
-    if (!this.#admitsNull.has(node)) this.#settleNull(node)
-    return this.#admitsNull.get(node) === true
+    const answer = this.#admitsNull?.get(node)
+    if (answer !== undefined) return answer
+    const own = this.#ownAnswer(node)
+    if (typeof own !== 'boolean') return this.#settleNull(node, own)
+    // Only what is referred to is asked for again.
+    if (node !== schema) {
+      this.#admitsNull ??= new Map()
+      this.#admitsNull.set(node, own)
+    }
+    return own
   }
 
   /** Whether no value fits two of the schemas: then "one of" says the same as "any of". */
@@ -94,6 +106,17 @@ export class SchemaGraph {
     }
     // The same schema twice accepts the same values twice.
     if (new Set(nodes).size < nodes.length) return false
+    this.#disjoint ??= new Map()
+    const key = nodes.map((node) => this.#numberOf(node)).join()
+    let answer = this.#disjoint.get(key)
+    if (answer === undefined) {
+      answer = this.#compare(nodes)
+      this.#disjoint.set(key, answer)
+    }
+    return answer
+  }
+
+  #compare(nodes: readonly JsonObject[]): boolean {
     if (this.#areApart(nodes, (node) => this.#kindsOf(node))) return true
     if (this.#areApart(nodes, (node) => this.#valuesOf(node))) return true
     const [first] = nodes
@@ -101,6 +124,13 @@ export class SchemaGraph {
     for (const name of this.#requiredOf(first))
       if (typeof name === 'string' && this.#areApart(nodes, (node) => this.#valuesOfProperty(node, name))) return true
     return false
+  }
+
+  #numberOf(node: JsonObject): number {
+    this.#numbers ??= new Map()
+    const number = this.#numbers.get(node) ?? this.#numbers.size
+    this.#numbers.set(node, number)
+    return number
   }
 
   #successors(node: JsonObject): JsonObject[] {
@@ -114,7 +144,9 @@ export class SchemaGraph {
   /** The schema behind a reference that says nothing but that; undefined where references only lead to each other. */
   #target(schema: Json): JsonObject | undefined {
     let node = isObject(schema) ? schema : undefined
+    if (node === undefined || node.$ref === undefined) return node
     const passed = new Set<JsonObject>()
+    this.#targets ??= new Map()
     while (node !== undefined && typeof node.$ref === 'string' && !passed.has(node)) {
       this.spend(1)
       if (this.#targets.has(node)) {
@@ -133,32 +165,35 @@ export class SchemaGraph {
    * Answers `admitsNull` for a node and for all that it depends on. A node admits null if one of its choices does: the answer
    * spreads from those that do by themselves, against the direction of the references. The rest do not, circles included.
    */
-  #settleNull(start: JsonObject): void {
+  #settleNull(start: JsonObject, choices: readonly Json[]): boolean {
+    this.#admitsNull ??= new Map()
+    const answers = this.#admitsNull
     const dependents = new Map<JsonObject, JsonObject[]>([[start, []]])
     const admitting: JsonObject[] = []
     for (const node of dependents.keys()) {
-      const own = this.#ownAnswer(node)
+      const own = node === start ? choices : this.#ownAnswer(node)
       if (own === true) admitting.push(node)
       if (typeof own === 'boolean') continue
       for (const choice of own) {
         this.spend(1)
         const target = this.#target(choice)
         if (target === undefined) continue
-        const known = this.#admitsNull.get(target)
-        if (known === true) admitting.push(node)
-        if (known !== undefined) continue
+        const answer = answers.get(target)
+        if (answer === true) admitting.push(node)
+        if (answer !== undefined) continue
         const waiting = dependents.get(target)
         if (waiting === undefined) dependents.set(target, [node])
         else waiting.push(node)
       }
     }
-    for (const node of dependents.keys()) this.#admitsNull.set(node, false)
+    for (const node of dependents.keys()) answers.set(node, false)
     // The list grows while it is read.
     for (const node of admitting) {
-      if (this.#admitsNull.get(node) === true) continue
-      this.#admitsNull.set(node, true)
+      if (answers.get(node) === true) continue
+      answers.set(node, true)
       for (const dependent of dependents.get(node) ?? []) admitting.push(dependent)
     }
+    return answers.get(start) === true
   }
 
   /** Whether null is valid as far as the node itself says; its choices where they decide. */
@@ -188,6 +223,7 @@ export class SchemaGraph {
 
   /** The types that a schema names. An integer is a number, too. */
   #kindsOf(node: JsonObject): readonly string[] | undefined {
+    this.#kinds ??= new Map()
     return known(this.#kinds, node, () =>
       typesOf(node)?.flatMap((type) => (type === 'number' ? ['number', 'integer'] : [inWords(type)])),
     )
@@ -195,6 +231,7 @@ export class SchemaGraph {
 
   /** The values that a schema lists, as JSON. */
   #valuesOf(node: JsonObject): readonly string[] | undefined {
+    this.#values ??= new Map()
     return known(this.#values, node, () => listedValues(node)?.map((value) => JSON.stringify(value)))
   }
 
@@ -206,6 +243,7 @@ export class SchemaGraph {
   }
 
   #requiredOf(node: JsonObject): ReadonlySet<Json> {
+    this.#required ??= new Map()
     let names = this.#required.get(node)
     if (names === undefined) {
       names = new Set(Array.isArray(node.required) ? node.required : [])
