@@ -25,8 +25,8 @@ export interface Prepared {
   readonly body: string
   /** By the path that the upstream is called at. */
   readonly answer: (path: string) => Answer
-  /** Of what grows: the request's body or the answer's. */
-  readonly bytes: number
+  /** What grows: the request's body or the answer's. */
+  readonly grown: string | Uint8Array
 }
 
 export type Side = 'request' | 'answer' | 'stream' | 'error'
@@ -63,7 +63,7 @@ const spokenAt: readonly (readonly [RegExp, Spoken])[] = [
 
 /** What each upstream says where the request is what is attacked: made once, since it is always the same. */
 const usual = new Map<string, Answer>()
-export function usualAnswer(path: string, stream: boolean): Answer {
+function usualAnswer(path: string, stream: boolean): Answer {
   const key = `${path.replace(/.*(?=[/:])/, '')} ${stream}`
   let answer = usual.get(key)
   if (answer === undefined) {
@@ -163,7 +163,7 @@ function requestCases(
           headers: headersOf(client),
           body: text,
           answer: (called) => usualAnswer(called, stream),
-          bytes: Buffer.byteLength(text),
+          grown: text,
         }
       },
     })),
@@ -218,7 +218,7 @@ const caseOf = (
     return {
       ...ask,
       answer: (called) => (at.test(called) ? answer : usualAnswer(called, false)),
-      bytes: Buffer.byteLength(answer.body),
+      grown: answer.body,
     }
   },
 })
@@ -328,7 +328,7 @@ const uploadCases = (): Case[] =>
             headers: { 'content-type': `multipart/form-data; boundary=${formBoundary}` },
             body,
             answer: (called: string) => usualAnswer(called, false),
-            bytes: Buffer.byteLength(body),
+            grown: body,
           }
         },
       })),
@@ -354,7 +354,7 @@ export const plainCalls = (): readonly { readonly name: string; readonly one: Ca
             headers: headersOf(call.client),
             body,
             answer: (called: string) => usualAnswer(called, call.stream),
-            bytes: body.length,
+            grown: body,
           }
         },
       },

@@ -7,7 +7,7 @@ import { growingText, placesOf } from './places.ts'
 import { familyOf, sample } from './sample.ts'
 import { createSubject } from './subject.ts'
 import { generating } from './targets.ts'
-import { complaintOf, exponentOf, msPerMb, type Point } from './verdict.ts'
+import { complaintOf, countValues, exponentOf, msPerMb, type Point } from './verdict.ts'
 
 const cases = allCases()
 const all = [...cases.values()]
@@ -54,6 +54,14 @@ describe('the judge of costs', () => {
     const points = [1000, 1001, 1002].map((bytes, at) => ({ bytes, cost: 100 + 50 * at }))
     expect(complaintOf(points, { exponent: 1.3, msPerMb: 1e9, leastMs: 25 })).toBeUndefined()
     expect(msPerMb(points)).toBe(20_000)
+  })
+
+  test('counts a body of many small values as one of more bytes', () => {
+    const empties = `[${'{},'.repeat(99_999)}{}]`
+    const values = countValues(empties)
+    expect(values).toBe(100_000)
+    expect(countValues('{"a":"x, y, [\\" z","b":[1,{}]}')).toBe(4)
+    expect(msPerMb([{ bytes: empties.length, values, cost: 2000 }])).toBe(1000)
   })
 })
 
@@ -110,7 +118,7 @@ describe('the generator of attacks', () => {
       all
         .filter(({ kind }) => kind === 'list')
         .filter((_, at) => at % 500 === 0)
-        .map((one) => one.prepare(size).bytes / size),
+        .map((one) => Buffer.byteLength(one.prepare(size).grown) / size),
     )
     for (const share of sizes.flat()) expect(share).toBeGreaterThan(0.7)
   })

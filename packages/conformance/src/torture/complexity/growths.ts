@@ -6,7 +6,7 @@ import { shapeOf } from './places.ts'
 const mostValues = 330_000
 
 /** How the names of repeated elements relate to one another. */
-export const namings: Readonly<Record<string, (name: string, at: number) => string>> = {
+const namings: Readonly<Record<string, (name: string, at: number) => string>> = {
   'equal names': (name) => name,
   'distinct names': (name, at) => `${name}${at.toString(36)}`,
   // Letters that no provider allows in an id or a name: whatever replaces them, all become one.
@@ -54,14 +54,14 @@ function renamed(
 }
 
 /** Values and names in a piece of JSON, as `limits.values` counts them. */
-export function countValues(value: Json): number {
+function countValues(value: Json): number {
   if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + countValues(item), 1)
   if (!isObject(value)) return 1
   return Object.values(value).reduce((sum: number, member) => sum + 1 + countValues(member), 1)
 }
 
 /** As many pieces as fit, at least one. */
-export function repeat(bytes: number, values: number, piece: (at: number) => string, separator = ','): string {
+function repeat(bytes: number, values: number, piece: (at: number) => string, separator = ','): string {
   const pieces = [piece(0)]
   let size = pieces[0]?.length ?? 0
   for (let at = 1; size < bytes && at * values < mostValues; at++) {

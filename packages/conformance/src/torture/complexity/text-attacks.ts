@@ -18,13 +18,13 @@ const literal =
   /(?:[=(,:[!&|?{};]|return|=>)\s*\/((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])*)\/([dgimsuvy]*)/g
 
 /** A regular expression of the core's sources. */
-export interface FoundRegex {
+interface FoundRegex {
   readonly file: string
   readonly regex: RegExp
 }
 
 /** Every regular expression that the core's sources write. */
-export function sourceRegexes(): FoundRegex[] {
+function sourceRegexes(): FoundRegex[] {
   const folder = sourceFolder()
   const known = new Set<string>()
   return (readdirSync(folder, { recursive: true }) as string[])
@@ -52,7 +52,7 @@ const wildcard = /(?:\.|@@)(?:[*+]\??|\{[^}]*\})?/
  * Texts that begin as the expression does, again and again, and never go on as it does: its literal words, one by one and together
  * up to each place where it lets anything follow.
  */
-export function pumpsOf({ source }: RegExp): string[] {
+function pumpsOf({ source }: RegExp): string[] {
   const plain = source
     // The first of alternatives stands for all; classes stand for a letter of theirs.
     .replace(/\\[dD]/g, '1')

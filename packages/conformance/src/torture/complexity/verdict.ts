@@ -1,6 +1,8 @@
 /** What a call of one size cost. */
 export interface Point {
   readonly bytes: number
+  /** JSON values in them, where it is JSON. */
+  readonly values?: number
   /** CPU milliseconds, or steps of anything. */
   readonly cost: number
 }
@@ -29,11 +31,44 @@ export function exponentOf(points: readonly Point[]): number {
 }
 
 const megabyte = 1_000_000
+/** A value counts as so many bytes at least: a megabyte of `{}` is 333,000 objects, each of which is read, and answered, by itself. */
+const bytesOfValue = 20
+/** What is smaller counts as that, for its fixed costs. */
+const leastBytes = 10_000
 
-/** CPU milliseconds of the largest for each megabyte; what is smaller than 10 kB counts as that, for its fixed costs. */
+/** CPU milliseconds of the largest for each megabyte. */
 export function msPerMb(points: readonly Point[]): number {
-  const { bytes = 1, cost = 0 } = points.at(-1) ?? {}
-  return (cost / Math.max(bytes, 10_000)) * megabyte
+  const { bytes = 1, values = 0, cost = 0 } = points.at(-1) ?? {}
+  return (cost / Math.max(bytes, values * bytesOfValue, leastBytes)) * megabyte
+}
+
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const lineEnd = 0x0a
+const openings: ReadonlyMap<number, number> = new Map([
+  [0x5b, 0x5d],
+  [0x7b, 0x7d],
+])
+
+/** Members and elements in JSON, or in events of JSON. */
+export function countValues(body: string | Uint8Array): number {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  let values = 0
+  let inText = false
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    if (inText) {
+      if (byte === backslash) at++
+      else if (byte === quote || byte === lineEnd) inText = false
+    } else if (byte === quote) inText = true
+    else if (byte === comma) values++
+    else {
+      const closing = openings.get(byte)
+      if (closing !== undefined && bytes[at + 1] !== closing) values++
+    }
+  }
+  return values
 }
 
 /** What is wrong with these costs; undefined: nothing. */
