@@ -3,6 +3,7 @@ import {
   type FinishEvent,
   type Gateway,
   type GatewayConfig,
+  memoryResponseStore,
   type OpenAIOptions,
   openai,
   type Upstream,
@@ -70,6 +71,8 @@ export function world<U extends string>(
     auth: 'none',
     upstreams,
     models: { m: names } as unknown as GatewayConfig<U>['models'],
+    // The default store would log that it ends with the process.
+    responses: { store: memoryResponseStore() },
     logger: { warn: (...all) => logged.push(all), error: (...all) => logged.push(all) },
     plugins: [{ name: 'books', onFinish: (event) => void finished.push(event) }],
     fetch: (async (input: string, init: RequestInit) => {
