@@ -4,14 +4,14 @@ import { formats } from '../../fixtures.ts'
 import { parseJson } from '../../json.ts'
 import { allCases, plainCalls } from './cases.ts'
 import { growingText, placesOf } from './places.ts'
-import { familyOf, sample } from './sample.ts'
+import { familyOf, sample, shortShares } from './sample.ts'
 import { createSubject } from './subject.ts'
 import { generating } from './targets.ts'
 import { complaintOf, countValues, exponentOf, msPerMb, type Point } from './verdict.ts'
 
 const cases = allCases()
 const all = [...cases.values()]
-const sampled = sample(cases)
+const sampled = sample(cases, shortShares)
 
 /** Counted steps of a function of n, as the costs of n bytes each. */
 const counted = (steps: (n: number) => number, sizes: readonly number[] = [250_000, 500_000, 1_000_000]): Point[] =>

@@ -2,10 +2,11 @@ import type { Check } from '../check.ts'
 import { inParallel } from '../figures.ts'
 import { allCases, type Case } from './cases.ts'
 import { createMeasurer, type Measurer, type Report } from './measuring.ts'
-import { familyOf, representatives, sample } from './sample.ts'
+import { familyOf, fullShares, representatives, type Shares, sample, shortShares } from './sample.ts'
 import { bounds, complaintOf, exponentOf, msPerMb, type Point } from './verdict.ts'
 
 interface Form {
+  readonly shares: Shares
   /** Each attack is measured once at these sizes. */
   readonly screen: readonly [number, number]
   /** One attack of each family is measured once at this size: what grows slowly shows at large sizes alone. */
@@ -26,17 +27,19 @@ interface Form {
 const kb = 1000
 const forms = {
   full: {
+    shares: fullShares,
     screen: [32 * kb, 128 * kb],
     large: 2000 * kb,
-    share: { schemas: 1, others: 4 },
+    share: { schemas: 1, others: 8 },
     sizes: [1000 * kb, 2000 * kb, 4000 * kb],
     runs: 5,
     runMs: 200,
-    dearest: 40,
+    dearest: 20,
     mostOfFamily: 3,
     most: 400,
   },
   short: {
+    shares: shortShares,
     screen: [16 * kb, 64 * kb],
     large: 1000 * kb,
     share: { schemas: 4, others: 32 },
@@ -112,14 +115,21 @@ async function screen(
   return results.filter((result) => result !== undefined)
 }
 
+/** How often what falls short is measured with care before it counts: what the machine does is not there every time. */
+const rounds = 3
+
 /** Measures once more; and what fails again with care, least of several runs. */
 async function confirm(measurer: Measurer, { name, one }: Measured, form: Form, always: boolean): Promise<Measured> {
   const { sizes, runs, runMs } = form
   const first = await measurer.measure({ name, sizes, runs: 1, leastMs: 0 })
   if (!always && first.hung !== true && complaintOf(first.points) === undefined) return { name, one, report: first }
-  const second = await measurer.measure({ name, sizes, runs, leastMs: runMs })
-  const points = second.hung === true ? [] : least(second.points, first.points)
-  return { name, one, report: { ...second, points } }
+  let report = first
+  for (let round = 0; round < rounds && report.hung !== true; round++) {
+    const next = await measurer.measure({ name, sizes, runs, leastMs: runMs })
+    report = next.hung === true ? next : { ...next, points: least(next.points, report.points) }
+    if (report.hung !== true && complaintOf(report.points) === undefined) break
+  }
+  return { name, one, report }
 }
 
 /** The attacks that are measured with care: all that look dear, some of each family, and the dearest of the others. */
@@ -159,7 +169,7 @@ export const linearCost: Check = {
     if (target.own === undefined) return { skipped: 'costs are measured within a process of our own' }
     const form: Form = short ? forms.short : forms.full
     const cases = allCases()
-    const names = short ? sample(cases) : [...cases.keys()]
+    const names = sample(cases, form.shares)
     const measurers = Array.from({ length: processes }, () => createMeasurer(limitMs))
     try {
       const small = await screen(measurers, names, cases, form.screen, form.mostOfFamily)

@@ -7,19 +7,24 @@ function hash(text: string): number {
   return sum >>> 0
 }
 
-/** One of how many attacks of a kind the short form makes: schemas are where a few bytes cost the most. */
-const shares: Readonly<Record<string, number>> = { schema: 16, list: 24, form: 2, lines: 4 }
-const otherShare = 48
+/** One of how many attacks of a kind a form makes. */
+export interface Shares {
+  readonly [kind: string]: number
+  /** Of all other kinds. */
+  readonly others: number
+}
 
-/**
- * The attacks of the short form: always the same, a share of each kind, and at least one of each kind on each endpoint with each
- * upstream.
- */
-export function sample(cases: ReadonlyMap<string, Case>): string[] {
+/** Of schemas the most, since a few of their bytes cost the most. */
+export const shortShares: Shares = { schema: 16, list: 24, form: 2, lines: 4, others: 48 }
+/** Texts and maps are read once, by code that all of a kind meet. */
+export const fullShares: Shares = { text: 2, map: 2, others: 1 }
+
+/** The attacks of a form: always the same, a share of each kind, and at least one of each kind on each endpoint with each upstream. */
+export function sample(cases: ReadonlyMap<string, Case>, shares: Shares): string[] {
   const covered = new Set<string>()
   return [...cases].flatMap(([name, { endpoint, pair, side, kind }]) => {
     const stratum = `${endpoint} ${pair} ${side} ${kind}`
-    if (covered.has(stratum) && hash(name) % (shares[kind] ?? otherShare) !== 0) return []
+    if (covered.has(stratum) && hash(name) % (shares[kind] ?? shares.others) !== 0) return []
     covered.add(stratum)
     return [name]
   })

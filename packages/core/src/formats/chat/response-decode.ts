@@ -2,6 +2,7 @@ import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, Json, JsonObject, MediaPart, ModelResponse, Part, TextPart } from '../ir.ts'
 import { append } from '../shared/append.ts'
+import { checkChoiceCount } from '../shared/choice-limit.ts'
 import {
   drop,
   isObject,
@@ -36,6 +37,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
       'upstream_bad_response',
       'The upstream answered 200 with something that is no chat completion.',
     )
+  checkChoiceCount(body.choices.length)
   const fields = unread(body)
   for (const key of frameFields) drop(fields, key)
   drop(fields, 'choices')

@@ -1,6 +1,7 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent, Usage } from '../ir.ts'
+import { checkChoiceCount } from '../shared/choice-limit.ts'
 import { setOwn } from '../shared/own-members.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
@@ -101,6 +102,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       const index = typeof choice.index === 'number' ? choice.index : position
       let decoder = choices.get(index)
       if (decoder === undefined) {
+        checkChoiceCount(choices.size + 1)
         decoder = createChoiceDecoder(index, context)
         choices.set(index, decoder)
       }

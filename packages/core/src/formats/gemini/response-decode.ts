@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Json, JsonObject, ModelResponse, Part, TextPart } from '../ir.ts'
+import { checkChoiceCount } from '../shared/choice-limit.ts'
 import { drop, isObject, leftover, putBack, takeAny, takeObject, takeString, type Unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { decodeError } from './error.ts'
@@ -24,6 +25,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   const fields = respell(source)
   const usage = takeAny(fields, 'usageMetadata')
   const candidates = takeAny(fields, 'candidates')
+  if (Array.isArray(candidates)) checkChoiceCount(candidates.length)
   const response: ModelResponse = {
     id: takeString(fields, 'responseId') ?? '',
     model: takeString(fields, 'modelVersion') ?? '',

@@ -1,6 +1,7 @@
 import { statusOf } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
+import { checkChoiceCount } from '../shared/choice-limit.ts'
 import { setOwn } from '../shared/own-members.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
@@ -77,6 +78,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       const index = typeof candidate.index === 'number' ? candidate.index : position
       let decoder = candidates.get(index)
       if (decoder === undefined) {
+        checkChoiceCount(candidates.size + 1)
         decoder = createCandidateDecoder(index, context)
         candidates.set(index, decoder)
       }
