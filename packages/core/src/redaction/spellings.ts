@@ -13,7 +13,7 @@ export function spellingsOf(secret: string): Set<string> {
   const all = new Set([secret, once, lowerEscapes(once), twice, lowerEscapes(twice), hex, hex.toUpperCase()])
   // The digits depend on how many bytes stand before the secret (three cases), and the outer ones on its neighbours.
   for (const before of ['', 'a', 'aa']) {
-    const text = toBase64(encoder.encode(before + secret)).replace(/=+$/, '')
+    const text = toBase64(encoder.encode(before + secret)).replace(/={1,2}$/, '')
     const digits = before === '' ? [text, text.slice(0, -2)] : [text.slice(4, -2)]
     for (const own of digits) all.add(own).add(own.replaceAll('+', '-').replaceAll('/', '_'))
   }
