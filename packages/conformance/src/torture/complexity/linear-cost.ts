@@ -169,7 +169,9 @@ export const linearCost: Check = {
     if (target.own === undefined) return { skipped: 'costs are measured within a process of our own' }
     // It takes more than five minutes, and CI has three for all new rows: MODELGATE_COMPLEXITY=1 asks for it.
     if (short && process.env.MODELGATE_COMPLEXITY !== '1')
-      return { skipped: 'the short form takes more than five minutes: set MODELGATE_COMPLEXITY=1, or leave out --short' }
+      return {
+        skipped: 'the short form takes more than five minutes: set MODELGATE_COMPLEXITY=1, or leave out --short',
+      }
     const form: Form = short ? forms.short : forms.full
     const cases = allCases()
     const names = sample(cases, form.shares)
