@@ -1,8 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { extname, join, resolve } from 'node:path'
 import * as core from '@modelgate/core'
-import type { Jiti } from 'jiti'
 import { inFile } from '../errors.ts'
 import { nearest } from '../near.ts'
 import { shownPath } from '../shown-path.ts'
@@ -84,20 +82,13 @@ function withLine(message: string, text: string): string {
 }
 
 /**
- * Evaluates a file and its imports again on each call, TypeScript included: reloads depend on it. Imports of this package and of its
- * own packages resolve to the modules of the running program, so they need not be installed beside the file, and
- * `instanceof GatewayError` holds.
+ * Evaluates a file and its imports again on each call: reloads depend on it. Imports of this package and of its own packages resolve to
+ * the modules of the running program, so they need not be installed beside the file, and `instanceof GatewayError` holds.
  */
 async function importFile(path: string): Promise<unknown> {
-  const { createJiti } = await import('jiti')
+  const { evaluateModule } = await import('./evaluate-module.ts')
   const modules = await ownModules()
-  const jiti = createJiti(path, {
-    moduleCache: false,
-    fsCache: false,
-    virtualModules: modules,
-    interopDefault: true,
-  })
-  const found = await evaluate(jiti, path).catch((error: unknown) => {
+  const found = await evaluateModule(path, modules).catch((error: unknown) => {
     throw withMisspelledName(error, modules)
   })
   if (!isRecord(found)) return found
@@ -106,29 +97,6 @@ async function importFile(path: string): Promise<unknown> {
   const isEsModule = Object.hasOwn(found, '__esModule') || Object.prototype.toString.call(found) === '[object Module]'
   return isEsModule ? undefined : found
 }
-
-/**
- * Node caches ES modules for good. Synchronous evaluation compiles them to CommonJS instead, so each call reads them again, in every
- * extension; only top-level await needs the asynchronous way, whose imports of ES modules Node caches.
- */
-async function evaluate(jiti: Jiti, path: string): Promise<unknown> {
-  const { cache } = createRequire(path)
-  const before = new Set(Object.keys(cache))
-  try {
-    return jiti(path)
-  } catch (error) {
-    if (!usesTopLevelAwait(error)) throw error
-    // The extension makes jiti compile the file; it would let Node import it natively otherwise.
-    return await jiti.evalModule(readFileSync(path, 'utf8'), { filename: path, ext: '.mts', async: true })
-  } finally {
-    for (const file of Object.keys(cache)) if (!before.has(file) && !isInstalled(file)) delete cache[file]
-  }
-}
-
-const usesTopLevelAwait = (error: unknown): boolean =>
-  error instanceof Error && error.name === 'SyntaxError' && /\bawait\b/.test(error.message)
-
-const isInstalled = (file: string): boolean => /[\\/]node_modules[\\/]/.test(file)
 
 const ownModules = async (): Promise<Record<string, object>> => ({
   modelgate: { ...core, defineConfig },
