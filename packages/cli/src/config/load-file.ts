@@ -9,6 +9,7 @@ import { dataUpstreams } from './data-upstreams.ts'
 import { defineConfig } from './define-config.ts'
 import { expand } from './expand.ts'
 import { isRecord } from './is-record.ts'
+import { type ReportProblem, throwProblem } from './problem-list.ts'
 
 /** Names under which a configuration is found, in this order. */
 export const fileNames = ['ts', 'mts', 'js', 'mjs', 'cjs', 'json'].map((end) => `modelgate.config.${end}`)
@@ -24,13 +25,19 @@ export interface LoadedFile {
 /**
  * The configuration file that is named, or the one in the working directory. Undefined if there is none; throws an Error that names
  * the file.
+ *
+ * @param report receives problems that do not keep the rest of the file from being read
  */
-export async function loadFile(world: World, named?: string): Promise<LoadedFile | undefined> {
+export async function loadFile(
+  world: World,
+  named?: string,
+  report: ReportProblem = throwProblem,
+): Promise<LoadedFile | undefined> {
   const path = findFile(world.cwd, named)
   if (path === undefined) return undefined
   const name = shownPath(world.cwd, path)
   try {
-    const config = extname(path) === '.json' ? readJson(path, world) : await importFile(path)
+    const config = extname(path) === '.json' ? readJson(path, world, report) : await importFile(path)
     if (!isRecord(config))
       throw new Error(
         extname(path) === '.json'
@@ -53,7 +60,7 @@ export function findFile(cwd: string, named?: string): string | undefined {
   return path
 }
 
-function readJson(path: string, { env }: World): unknown {
+function readJson(path: string, { env }: World, report: ReportProblem): unknown {
   const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '')
   let data: unknown
   try {
@@ -63,8 +70,8 @@ function readJson(path: string, { env }: World): unknown {
   }
   if (!isRecord(data)) return data
   const { $schema: _, ...written } = data
-  const config = expand(written, env) as Record<string, unknown>
-  return config.upstreams === undefined ? config : { ...config, upstreams: dataUpstreams(config.upstreams) }
+  const config = expand(written, env, report) as Record<string, unknown>
+  return config.upstreams === undefined ? config : { ...config, upstreams: dataUpstreams(config.upstreams, report) }
 }
 
 /**
