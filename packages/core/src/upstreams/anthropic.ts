@@ -1,13 +1,11 @@
 import { cleanBaseURL } from './base-url.ts'
-import { credentials } from './credentials.ts'
+import { checkApiKey, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** Anthropic. `baseURL` defaults to `https://api.anthropic.com`, with or without `/v1`. */
-export function anthropic({
-  apiKey,
-  baseURL = 'https://api.anthropic.com',
-  headers = {},
-}: UpstreamOptions = {}): Upstream {
+export function anthropic(options: UpstreamOptions = {}): Upstream {
+  checkApiKey(options, 'anthropic')
+  const { apiKey, baseURL = 'https://api.anthropic.com', headers = {} } = options
   return {
     baseURL: cleanBaseURL(baseURL, '/v1'),
     formats: { messages: '/v1/messages' },
