@@ -1,5 +1,6 @@
 import { cleanBaseURL } from './base-url.ts'
 import { credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** Anthropic. `baseURL` defaults to `https://api.anthropic.com`, with or without `/v1`. */
@@ -7,6 +8,7 @@ export function anthropic({
   apiKey,
   baseURL = 'https://api.anthropic.com',
   headers = {},
+  modelRules,
 }: UpstreamOptions = {}): Upstream {
   return {
     baseURL: cleanBaseURL(baseURL, '/v1'),
@@ -15,5 +17,6 @@ export function anthropic({
     ...credentials(apiKey, (key) => ({ 'x-api-key': key }), { 'anthropic-version': '2023-06-01', ...headers }),
     passHeaders: ['anthropic-version', 'anthropic-beta'],
     quirks: {},
+    ...rulesOf(modelRules),
   }
 }

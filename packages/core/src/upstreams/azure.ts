@@ -3,6 +3,8 @@ import { bearerFrom, type TokenSource } from './access-token.ts'
 import { type AzureApi, type AzureFormat, azurePaths, azureServes } from './azure-paths.ts'
 import { cleanBaseURL } from './base-url.ts'
 import { credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
+import { openaiModels } from './openai-models.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What `azure` takes: an address by `resource` or `baseURL`, and a key or tokens. */
@@ -53,6 +55,7 @@ export function azure({
   api = apiVersion !== undefined && isDated(apiVersion) ? 'deployments' : 'v1',
   headers = {},
   formats = hasResponses(api, apiVersion) ? ['chat', 'responses'] : ['chat'],
+  modelRules,
 }: AzureOptions): Upstream {
   if (apiKey !== undefined && token !== undefined)
     throw new TypeError('azure: give either apiKey or token, not both: a call carries one credential')
@@ -80,6 +83,7 @@ export function azure({
     ...(token === undefined ? {} : { authorize: bearerFrom(token) }),
     passHeaders: messages ? ['anthropic-version', 'anthropic-beta'] : [],
     quirks: quirksOf(api, version),
+    ...rulesOf(modelRules, openaiModels),
   }
 }
 

@@ -1,5 +1,7 @@
 import { cleanBaseURL } from './base-url.ts'
 import { type AwsOptions, awsAccess, checkRegion } from './bedrock.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
+import { openaiModels } from './openai-models.ts'
 import type { Upstream } from './upstream.ts'
 
 /** What `bedrockMantle` takes. */
@@ -29,6 +31,7 @@ export function bedrockMantle({
   baseURL,
   headers,
   surface = 'v1',
+  modelRules,
 }: BedrockMantleOptions): Upstream {
   const { path, formats } = surfaces[surface]
   return {
@@ -37,5 +40,6 @@ export function bedrockMantle({
     ...awsAccess({ region, apiKey, credentials, headers }, 'bedrock-mantle'),
     passHeaders: [],
     quirks: {},
+    ...rulesOf(modelRules, openaiModels),
   }
 }

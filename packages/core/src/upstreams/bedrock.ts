@@ -5,6 +5,7 @@ import { isObject } from '../formats/shared/reader.ts'
 import { cleanBaseURL } from './base-url.ts'
 import { bearer, credentials as keysOf } from './credentials.ts'
 import { laterEvents } from './later-events.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { ApiKey, HostedCall, Hosting, Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What both upstreams of Amazon Bedrock take. */
@@ -49,6 +50,7 @@ export function bedrock({
   formats = ['messages', 'converse'],
   isClaude: given = (model) => model.includes('claude'),
   betas,
+  modelRules,
 }: BedrockOptions): Upstream {
   const isClaude = (model: string): boolean => {
     const answer: unknown = given(model)
@@ -70,6 +72,7 @@ export function bedrock({
     ...awsAccess({ region, apiKey, credentials, headers: { accept: '*/*', ...headers } }, 'bedrock'),
     passHeaders: [],
     quirks: {},
+    ...rulesOf(modelRules),
   }
 }
 

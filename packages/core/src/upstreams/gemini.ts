@@ -1,5 +1,6 @@
 import { cleanBaseURL } from './base-url.ts'
 import { credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 const models = '/v1beta/models'
@@ -9,6 +10,7 @@ export function gemini({
   apiKey,
   baseURL = 'https://generativelanguage.googleapis.com',
   headers = {},
+  modelRules,
 }: UpstreamOptions = {}): Upstream {
   return {
     baseURL: cleanBaseURL(baseURL, '/v1beta'),
@@ -25,5 +27,6 @@ export function gemini({
     ...credentials(apiKey, (key) => ({ 'x-goog-api-key': key }), headers),
     passHeaders: [],
     quirks: {},
+    ...rulesOf(modelRules),
   }
 }

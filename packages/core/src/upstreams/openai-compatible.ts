@@ -3,6 +3,7 @@ import type { Format } from '../formats/ir.ts'
 import type { OperationName } from '../operations/operation.ts'
 import { cleanBaseURL } from './base-url.ts'
 import { bearer, credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What `openaiCompatible` takes: what is known of the server, as data. */
@@ -64,6 +65,7 @@ export function openaiCompatible({
   operations = ['embeddings'],
   realtime = false,
   quirks = {},
+  modelRules,
 }: CompatibleOptions): Upstream {
   for (const format of formats)
     if (paths[format] === undefined)
@@ -83,5 +85,6 @@ export function openaiCompatible({
     ...credentials(apiKey, bearer, { ...(speaksMessages ? { 'anthropic-version': '2023-06-01' } : {}), ...headers }),
     passHeaders: speaksMessages ? ['anthropic-version', 'anthropic-beta'] : [],
     quirks: { maxTokensField: 'either', developerRole: 'either', ...quirks },
+    ...rulesOf(modelRules),
   }
 }

@@ -1,10 +1,12 @@
 import { cleanBaseURL } from './base-url.ts'
 import { bearer, credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
+import { openaiModels } from './openai-models.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What `openai` takes. */
 export interface OpenAIOptions extends UpstreamOptions {
-  /** Formats to speak with it, best first: the first is spoken to clients of other formats. Default `['chat', 'responses']`. */
+  /** Formats to speak with it, best first. Clients of other formats are translated to the first one that the model accepts the request in. Default `['chat', 'responses']`. */
   formats?: readonly ('chat' | 'responses')[]
 }
 
@@ -16,6 +18,7 @@ export function openai({
   baseURL = 'https://api.openai.com/v1',
   headers = {},
   formats = ['chat', 'responses'],
+  modelRules,
 }: OpenAIOptions = {}): Upstream {
   return {
     baseURL: cleanBaseURL(baseURL),
@@ -38,5 +41,6 @@ export function openai({
     ...credentials(apiKey, bearer, headers),
     passHeaders: [],
     quirks: {},
+    ...rulesOf(modelRules, openaiModels),
   }
 }

@@ -21,6 +21,7 @@ export function versioned(
     baseURL = facts.baseURL,
     headers,
     formats = facts.formats,
+    modelRules,
   }: FormatOptions<'chat' | 'messages' | 'responses'>,
 ): Upstream {
   const { formats: all = ['chat'], countTokens = [] } = facts
@@ -35,5 +36,6 @@ export function versioned(
     countTokens: countTokens.filter((format) => spoken.includes(format)),
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(headers === undefined ? {} : { headers }),
+    modelRules: [...(modelRules ?? []), ...(facts.modelRules ?? [])],
   })
 }
