@@ -70,7 +70,10 @@ export class AttemptsAllowed {
     const { identity, model, attempts } = this.#ledger
     const id = identity?.id ?? ''
     if (this.most === 0) return
-    if (error === undefined) return this.#memory.recover(id, model)
+    if (error === undefined) {
+      this.#memory.recover(id, model)
+      return
+    }
     const { kind, retryAfter = 0 } = error.info
     if (!isOverload(kind)) return
     const calls = this.#before + callsOf(attempts)
