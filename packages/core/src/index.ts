@@ -49,6 +49,7 @@ export type {
   Plugin,
   PluginRoute,
   RequestEvent,
+  SkippedTarget,
   Units,
   UpstreamEvent,
   UsageBasis,

@@ -2,6 +2,7 @@ import { errorOf, GatewayError } from '../errors.ts'
 import type { Codec, CodecContext } from '../formats/codec.ts'
 import type { CountCodec } from '../formats/count-codec.ts'
 import type { Format, JsonObject, ModelRequest, Report } from '../formats/ir.ts'
+import { readChecked } from '../formats/shared/read-checked.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
@@ -116,7 +117,8 @@ export function decodeInput({ codec, count, request }: CountRequest, upstream?: 
     now: () => Math.floor(Date.now() / 1000),
     ...(upstream === undefined ? {} : { upstream }),
   }
-  const decoded = codec.decodeRequest(body, context)
+  const isOwnFormat = upstream === undefined || upstream === codec.format
+  const decoded = readChecked(count, isOwnFormat, request.value, () => codec.decodeRequest(body, context))
   const { model, turns, tools, reasoning, output, extra } = decoded
   const input: ModelRequest = {
     model,
