@@ -154,7 +154,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const whole = await codec.whole()
         const { count } = whole
         if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
-        const given = await read(setup, found, count.validateRequest, inbound)
+        const given = await read(setup, found, count.checkRequest, inbound)
         ledger.model = String(given.value.model)
         const request = await setup.remembered(route, given, ledger.identity)
         const { transport, signal, release } = call
