@@ -1,6 +1,8 @@
+import type { Identity } from './config.ts'
 import type { WireCodec } from './formats/codec.ts'
 import type { Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
+import type { Plan } from './router.ts'
 
 /** Headers in which agents name their session. */
 const sessionHeaders = [
@@ -10,6 +12,32 @@ const sessionHeaders = [
   'session-id',
   'thread-id',
 ] as const
+
+/** How a call's targets and keys are chosen, so far as it should meet what earlier calls left behind. */
+export interface Stickiness {
+  readonly strategy: Plan['strategy']
+  /** Calls with the same text go to the same target and key. */
+  readonly affinity: string | undefined
+}
+
+/**
+ * A call that continues state which an upstream keeps for one of its keys goes where its caller's other such calls go, whatever the
+ * strategy, unless the configuration orders the targets. Other calls go by their prompt where the plan says so.
+ */
+export function stickinessOf(
+  codec: WireCodec | undefined,
+  strategy: Plan['strategy'],
+  body: JsonObject,
+  identity: Identity | null,
+  header: (name: string) => string | undefined,
+): Stickiness {
+  for (const field of codec?.heldState ?? none)
+    if (body[field] !== undefined && body[field] !== null)
+      return { strategy: strategy === 'order' ? strategy : 'sticky', affinity: `caller:${identity?.id ?? ''}` }
+  return { strategy, affinity: strategy === 'sticky' ? affinityOf(codec, body, header) : undefined }
+}
+
+const none: readonly string[] = []
 
 /** Of a prompt's beginning so many characters tell conversations apart; hashing more would be felt. */
 const prefixChars = 16_384

@@ -50,6 +50,7 @@ export type {
   Plugin,
   PluginRoute,
   RequestEvent,
+  SkippedTarget,
   Units,
   UpstreamEvent,
   UsageBasis,

@@ -124,6 +124,8 @@ export interface Quirks {
   readonly thinking?: 'adaptive' | 'budget' | 'none'
   /** The upstream takes system messages in the middle of a conversation (messages). Default: by the model's name, see the codec's table. */
   readonly systemTurns?: boolean
+  /** The upstream keeps threads (messages). Default false: a call with `thread` is refused, and Anthropic's SDK sends the whole conversation. */
+  readonly threads?: boolean
   /** `max_tokens` to send when the client named none and the format requires one (messages); reported. Default: by the model's name. */
   readonly defaultMaxTokens?: number
 }
@@ -217,6 +219,8 @@ export interface WireEdit {
   drop?: readonly string[]
   /** What the upstream will not do for all that, or does another way. */
   losses?: readonly Loss[]
+  /** The upstream keeps the response under its id, and the caller's later requests may refer to it. */
+  storesAnswer?: true
   /**
    * Usage is asked for where the client did not: what is there only for that is withheld, and this exact text, a mark the
    * wish leaves in the answer, is deleted from every event passed on (`,"usage":null`).
@@ -257,8 +261,8 @@ export interface UpstreamWireCodec {
 export interface WireCodec extends UpstreamWireCodec {
   readonly format: Format
   whole(): Codec | Promise<Codec>
-  /** The check of request bodies, as `Codec` has it: at once where it has been loaded. */
-  validation(): Codec['validateRequest'] | Promise<Codec['validateRequest']>
+  /** The codec's `checkRequest`: at once where it has been loaded. */
+  validation(): Codec['checkRequest'] | Promise<Codec['checkRequest']>
   encodeError(
     error: ErrorInfo,
     requestId: string,
@@ -274,7 +278,7 @@ export interface WireCodec extends UpstreamWireCodec {
   wireReady?(target: TargetTraits): Promise<unknown> | undefined
   /** Wire lane: the edit this body needs, if any, beside the model's name. */
   wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
-  tapStream(options: { withholdUsage: boolean; target: TargetTraits }): StreamTap
+  tapStream(options: { withholdUsage: boolean; target: TargetTraits; storesAnswer?: boolean }): StreamTap
 
   /**
    * What tells conversations apart, for calls that should meet the same prompt cache: fields that name a session or a cache,
@@ -282,6 +286,11 @@ export interface WireCodec extends UpstreamWireCodec {
    */
   readonly affinity?: { readonly keys: readonly string[]; readonly prefix: readonly string[]; readonly turns: string }
 
+  /**
+   * Top-level fields that have the upstream keep a conversation for the credential of the call: all such calls of one caller go to the same
+   * target and key, as far as the plan's order allows.
+   */
+  readonly heldState?: readonly string[]
   /** Top-level fields that, set to true, have the upstream go on after its response: what the call uses is then known only later. */
   readonly background?: readonly string[]
   readonly outputBound: OutputBound
@@ -312,8 +321,13 @@ export interface Codec extends UpstreamCodec, WireCodec {
   readonly format: Format
   whole(): Codec | Promise<Codec>
   /**
-   * Checks a request body from a client: required fields, types and the specification's bounds, in the provider's own
-   * wording. Unknown fields are kept. Returns the same object, throws GatewayError with `param` otherwise.
+   * Checks any request body from a client, whatever its target: what the gateway itself reads, and the specification's required
+   * fields and limits (docs/decisions/0031). Returns the same object, throws GatewayError with `param` otherwise.
+   */
+  checkRequest(body: Json): JsonObject
+  /**
+   * Checks a request body that is to be translated: in addition, the types and values that the decoder knows, in the provider's own
+   * wording. Unknown fields are kept. Returns and throws as `checkRequest` does.
    */
   validateRequest(body: Json): JsonObject
   decodeRequest(body: JsonObject, context: CodecContext): ModelRequest

@@ -2,6 +2,7 @@ import { GatewayError } from '../errors.ts'
 import type { Codec, UpstreamCodec } from '../formats/codec.ts'
 import type { UpstreamFormat } from '../formats/ir.ts'
 import { findModelRule } from '../formats/shared/model-rules.ts'
+import { readChecked } from '../formats/shared/read-checked.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
 import { redactorOf } from '../redaction/redactor.ts'
@@ -29,7 +30,9 @@ export function leastLoss(choice: LaneChoice, formats: readonly UpstreamFormat[]
       return Promise.all([client, upstream]).then(() => leastLoss(choice, formats))
     let lane: Lane
     try {
-      lane = translate(choice, client, upstream)
+      lane = readChecked(client, format === client.format, choice.request.value, () =>
+        translate(choice, client, upstream),
+      )
     } catch (error) {
       failure ??= error
       continue

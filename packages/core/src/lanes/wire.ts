@@ -8,6 +8,7 @@ import { slice } from '../json/source.ts'
 import { spliceJson } from '../json/splice.ts'
 import { createReport } from '../losses.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import { receivedIds } from '../references/received.ts'
 import { readAnswer } from './answer-body.ts'
 import type { Lane, WholeAnswer } from './lane.ts'
 import { passingStream } from './passing-stream.ts'
@@ -65,12 +66,17 @@ export function wireLane(
       put(answer, 'usage', usage)
       put(answer, 'units', units)
       put(answer, 'finish', finish)
-      put(answer, 'received', received)
+      const stored = edit?.storesAnswer === true ? receivedIds('responses', [value.id]) : undefined
+      put(answer, 'received', stored === undefined ? received : [...(received ?? []), ...stored])
       return answer
     },
     openStream: () =>
       passingStream({
-        tap: codec.tapStream({ withholdUsage: edit?.erase !== undefined, target }),
+        tap: codec.tapStream({
+          withholdUsage: edit?.erase !== undefined,
+          target,
+          storesAnswer: edit?.storesAnswer === true,
+        }),
         maxEventChars,
         redactor,
         says: codec.says,

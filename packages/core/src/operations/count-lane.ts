@@ -3,6 +3,7 @@ import type { Codec, CodecContext } from '../formats/codec.ts'
 import type { CountCodec } from '../formats/count-codec.ts'
 import type { Format, JsonObject, ModelRequest, Report } from '../formats/ir.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
+import { readChecked } from '../formats/shared/read-checked.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
@@ -119,7 +120,8 @@ export function decodeInput({ codec, count, request }: CountRequest, upstream?: 
     now: () => Math.floor(Date.now() / 1000),
     ...(upstream === undefined ? {} : { upstream }),
   }
-  const decoded = codec.decodeRequest(body, context)
+  const isOwnFormat = upstream === undefined || upstream === codec.format
+  const decoded = readChecked(count, isOwnFormat, request.value, () => codec.decodeRequest(body, context))
   const { model, turns, tools, reasoning, output, extra } = decoded
   const input: ModelRequest = {
     model,

@@ -3,7 +3,7 @@ import { ignore, typeNameOf } from '../callbacks.ts'
 import type { JsonObject } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
 import { cleanBaseURL } from './base-url.ts'
-import { bearer, credentials as keysOf } from './credentials.ts'
+import { bearer, checkApiKey, credentials as keysOf } from './credentials.ts'
 import { laterEvents } from './later-events.ts'
 import { modelRules as rulesOf } from './model-rules.ts'
 import type { ApiKey, HostedCall, Hosting, Upstream, UpstreamOptions } from './upstream.ts'
@@ -41,17 +41,19 @@ export interface BedrockOptions extends AwsOptions {
  *
  * @throws TypeError for a region that is none, and for both a key and credentials
  */
-export function bedrock({
-  region,
-  apiKey,
-  credentials,
-  baseURL,
-  headers = {},
-  formats = ['messages', 'converse'],
-  isClaude: given = (model) => model.includes('claude'),
-  betas,
-  modelRules,
-}: BedrockOptions): Upstream {
+export function bedrock(options: BedrockOptions): Upstream {
+  checkApiKey(options, 'bedrock')
+  const {
+    region,
+    apiKey,
+    credentials,
+    baseURL,
+    headers = {},
+    formats = ['messages', 'converse'],
+    isClaude: given = (model) => model.includes('claude'),
+    betas,
+    modelRules,
+  } = options
   const isClaude = (model: string): boolean => {
     const answer: unknown = given(model)
     if (typeof answer === 'boolean') return answer

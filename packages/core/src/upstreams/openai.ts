@@ -1,5 +1,5 @@
 import { cleanBaseURL } from './base-url.ts'
-import { bearer, credentials } from './credentials.ts'
+import { bearer, checkApiKey, credentials } from './credentials.ts'
 import { modelRules as rulesOf } from './model-rules.ts'
 import { openaiModels } from './openai-models.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
@@ -13,13 +13,15 @@ export interface OpenAIOptions extends UpstreamOptions {
 const paths = { chat: '/chat/completions', responses: '/responses' } as const
 
 /** OpenAI. `baseURL` defaults to `https://api.openai.com/v1`. */
-export function openai({
-  apiKey,
-  baseURL = 'https://api.openai.com/v1',
-  headers = {},
-  formats = ['chat', 'responses'],
-  modelRules,
-}: OpenAIOptions = {}): Upstream {
+export function openai(options: OpenAIOptions = {}): Upstream {
+  checkApiKey(options, 'openai')
+  const {
+    apiKey,
+    baseURL = 'https://api.openai.com/v1',
+    headers = {},
+    formats = ['chat', 'responses'],
+    modelRules,
+  } = options
   return {
     baseURL: cleanBaseURL(baseURL),
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),

@@ -108,8 +108,9 @@ export interface WeightedKey {
 /** What every upstream maker takes. */
 export interface UpstreamOptions {
   /**
-   * The provider's key, or several. They are sent to this upstream only, and appear in no error, header or log. Without one none is
-   * sent, as for a server of your own; a provider that wants one refuses the call, which is a 502 to the client (`upstream_auth`).
+   * The provider's key, or several. They are sent to this upstream only, and appear in no error, header or log. Leave it
+   * out for a server that needs none; a provider that needs one refuses the call, which is a 502 to the client (`upstream_auth`). A key
+   * that is present but `undefined` throws a TypeError: its environment variable is probably not set.
    */
   apiKey?: ApiKey | undefined
   /** Base address, where it is not the provider's own. */

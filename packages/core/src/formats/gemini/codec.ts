@@ -1,6 +1,6 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
-import { validateRequest } from './complaint.ts'
+import { checkRequest, validateRequest } from './complaint.ts'
 import { count } from './count.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
@@ -16,6 +16,7 @@ import { geminiWire } from './wire.ts'
 /** Google's generateContent, as the Gemini API and Vertex speak it. */
 export const geminiCodec: Codec = {
   ...geminiWire,
+  checkRequest,
   validateRequest,
   decodeRequest,
   encodeRequest,

@@ -10,7 +10,7 @@ import { tapResponse, tapStream, wireEdit } from './tap.ts'
 export const geminiWire: WireCodec = {
   format: 'gemini',
   whole: lazily(() => import('./codec.ts').then(({ geminiCodec }) => geminiCodec)),
-  validation: lazily(() => import('./complaint.ts').then(({ validateRequest }) => validateRequest)),
+  validation: lazily(() => import('./complaint.ts').then(({ checkRequest }) => checkRequest)),
   modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
   modelPrefix,
   noComments: true,

@@ -113,7 +113,9 @@ const aboutRequest: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
 export function errorBody(error: ErrorInfo): JsonObject {
   const own = error.raw?.format === 'messages' && aboutRequest.has(error.kind) ? error.raw.value : undefined
   const type = typeof own?.type === 'string' ? own.type : wire[error.kind].type
-  return { type: 'error', error: { ...own, type, message: own === undefined ? wording(error) : error.message } }
+  const body: JsonObject = { ...own, type, message: own === undefined ? wording(error) : error.message }
+  if (own === undefined && error.code === 'thread_not_found') body.details = { error_code: error.code }
+  return { type: 'error', error: body }
 }
 
 export function encodeError(error: ErrorInfo, requestId: string): { status: number; body: JsonObject } {
