@@ -3,7 +3,7 @@ import type OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
 import { formats } from './fixtures.ts'
 import { gatewayTo, requestTo } from './gateways.ts'
-import { objectOf } from './json.ts'
+import { type JsonObject, objectOf } from './json.ts'
 import { anthropicClient, openaiClient } from './sdk.ts'
 
 const hello = [{ role: 'user' as const, content: 'hello' }]
@@ -80,7 +80,7 @@ it("message_start has the input tokens that the upstream's first chunk tells", a
 
 it('message_start has the input tokens of a chat upstream that counts in every chunk', async () => {
   const { fake, anthropic } = behind('chat')
-  const chunk = (delta: object, finish: string | null) => ({
+  const chunk = (delta: JsonObject, finish: string | null): JsonObject => ({
     id: 'c1',
     object: 'chat.completion.chunk',
     created: 1,

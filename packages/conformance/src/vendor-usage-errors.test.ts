@@ -19,7 +19,7 @@ function behind(upstream: Format) {
     models: { '*': 'up' },
     fetch: fake.fetch,
     plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
-    responses: false,
+    responses: { store: false },
     logger: false,
   })
   const place = { origin: 'http://gateway.test', fetch: gateway.fetch, token: 'any' }

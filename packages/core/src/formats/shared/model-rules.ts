@@ -201,7 +201,7 @@ function fitTools(fitting: Fitting, format: UpstreamFormat): boolean {
 /** Takes a setting out of the request; a value beyond the default is reported. */
 function remove(fitting: Fitting, setting: ModelSetting, reason: string): void {
   const [group, field] = setting.split('.') as ['sampling' | 'output' | 'tools', string]
-  const settings: Readonly<Record<string, unknown>> | undefined = fitting.request[group]
+  const settings = fitting.request[group] as Readonly<Record<string, unknown>> | undefined
   if (settings === undefined || settings[field] === undefined) return
   const { [field]: value, ...rest } = settings
   fitting.request = { ...fitting.request, [group]: rest }
