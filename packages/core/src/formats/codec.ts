@@ -339,10 +339,11 @@ export interface Codec extends UpstreamCodec, WireCodec {
 
   /**
    * The model list (`GET /v1/models`) as this format's clients know it, and one entry of it. `query` asks for a page, in the
-   * format's own words; throws GatewayError `invalid_request` for one that there is not.
+   * format's own words; throws GatewayError `invalid_request` for one that there is not. `created`: seconds since 1970, for formats whose
+   * clients expect a time.
    */
-  encodeModelList(names: readonly string[], query?: URLSearchParams): JsonObject
-  encodeModel(name: string): JsonObject
+  encodeModelList(names: readonly string[], query?: URLSearchParams, created?: number): JsonObject
+  encodeModel(name: string, created?: number): JsonObject
 
   /** Effort words this format's clients may write; others are approximated. */
   readonly efforts: readonly Effort[]

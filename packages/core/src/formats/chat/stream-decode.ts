@@ -91,9 +91,14 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   function readChunk(chunk: JsonObject): void {
     noteTop(chunk)
     const list = Array.isArray(chunk.choices) ? chunk.choices : []
-    if (!started && list.length > 0) start(chunk)
-    if (chunk.error) {
+    const first = !started && list.length > 0
+    if (first) {
+      start(chunk)
+      // Clients of messages are told the input's tokens before the first block.
       readUsage(chunk, list)
+    }
+    if (chunk.error) {
+      if (!first) readUsage(chunk, list)
       fail(decodeError(200, chunk))
       return
     }
@@ -113,7 +118,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
         return
       }
     }
-    readUsage(chunk, list)
+    if (!first) readUsage(chunk, list)
   }
 
   function tellUsage(usage: Usage): void {

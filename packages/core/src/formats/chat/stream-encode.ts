@@ -30,7 +30,14 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       model: model || context.request.model,
       created: created || context.now(),
     }
-    const fields = { ...common, id: made.id, object: 'chat.completion.chunk', created: made.created, model: made.model }
+    const fields = {
+      system_fingerprint: null,
+      ...common,
+      id: made.id,
+      object: 'chat.completion.chunk',
+      created: made.created,
+      model: made.model,
+    }
     head = inOnePiece(JSON.stringify(fields).slice(0, -1), ',"choices":[')
     tail = withUsage ? '],"usage":null}' : ']}'
     frame = made

@@ -71,7 +71,12 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const list = Array.isArray(chunk.candidates) ? chunk.candidates : []
     const block = list.length === 0 && candidates.size === 0 && !blocked ? takeBlock(chunk) : undefined
     noteTop(chunk)
-    if (!started && (list.length > 0 || block !== undefined)) start(chunk)
+    const first = !started && (list.length > 0 || block !== undefined)
+    if (first) {
+      start(chunk)
+      // Clients of messages are told the input's tokens before the first block.
+      tellUsage(chunk.usageMetadata)
+    }
     for (let position = 0; position < list.length; position++) {
       const candidate = list[position]
       if (!isObject(candidate)) continue
@@ -89,7 +94,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       blocked = true
       out.push({ type: 'choice-end', choice: 0, finish: block.finish })
     }
-    tellUsage(chunk.usageMetadata)
+    if (!first) tellUsage(chunk.usageMetadata)
   }
 
   function tellUsage(metadata: Json | undefined): void {

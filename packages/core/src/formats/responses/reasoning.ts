@@ -78,6 +78,7 @@ function openForeign(part: ReasoningPart, { issuer, data }: Sealed): void {
 export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: string): JsonObject => ({
   id,
   type: 'reasoning',
+  status: 'completed',
   summary: [],
   encrypted_content: writeSeal(carriedSeal(call, seal), 'responses'),
 })

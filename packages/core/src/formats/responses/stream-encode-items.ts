@@ -9,7 +9,7 @@ import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { encodeCitation } from './citations.ts'
 import { sameMessage } from './input-decode.ts'
 import { callItem, contentPart, messageItem, reasoningItem, type Words } from './output-items.ts'
-import { carrierOf, joins } from './reasoning.ts'
+import { carrierOf, isOwn, joins } from './reasoning.ts'
 import type { Sender } from './stream-encode-output.ts'
 
 /** Writes one item, part by part. */
@@ -158,7 +158,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
   let open = false
   const count = { summary: 0, content: 0 }
   const { encrypted_content: _, content: _content, ...blank } = item
-  add({ ...blank, summary: [] })
+  add({ ...blank, ...('status' in blank ? { status: 'in_progress' } : {}), summary: [] })
 
   const raw = (): boolean => value.summary === false
   const place = (): JsonObject =>
@@ -213,9 +213,10 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
       })
       count[raw() ? 'content' : 'summary']++
     },
-    close() {
+    close(status) {
       this.end()
-      return { ...reasoningItem(parts, context), id }
+      const whole = reasoningItem(parts, context)
+      return { ...whole, id, ...('status' in whole && !isOwn(parts) ? { status } : {}) }
     },
   }
 }
