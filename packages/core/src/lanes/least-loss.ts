@@ -64,7 +64,7 @@ function weightOf({ report }: Lane): number {
 }
 
 function translate(
-  { request, target, limits, tellLosses, kept, references }: LaneChoice,
+  { request, client: clientQuirks, target, limits, tellLosses, kept, references }: LaneChoice,
   client: Codec,
   upstream: UpstreamCodec,
   edit?: Edit,
@@ -87,5 +87,6 @@ function translate(
       checkMedia(model, references)
     },
     ...(kept === undefined ? {} : { kept }),
+    clientQuirks,
   })
 }
