@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createXai } from '@ai-sdk/xai'
 import { GoogleGenAI } from '@google/genai'
 import { GoogleGenerativeAI } from '@google/generative-ai'
-import { createGateway, gemini, openai } from '@modelgate/core'
+import { createGateway, gemini, openai, vertex } from '@modelgate/core'
 import { nodeListener } from '@modelgate/node'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type JsonObject, listOf, objectOf } from './json.ts'
@@ -14,12 +14,15 @@ const silenceMs = 60
 let received: { readonly path: string; readonly body: JsonObject }[] = []
 /** What the upstream streams, one event after the other. */
 let script: readonly (JsonObject | '[DONE]')[] = []
+/** What it answers instead of a stream. */
+let answer: JsonObject | undefined
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, silenceMs))
 
 const provider = (async (url: string | URL, init: RequestInit) => {
   const body = objectOf(JSON.parse(Buffer.from(init.body as string | Uint8Array<ArrayBuffer>).toString()))
   received.push({ path: new URL(url).pathname, body })
+  if (answer !== undefined) return Response.json(answer)
   const events = script
   const encoder = new TextEncoder()
   const stream = new ReadableStream<Uint8Array>({
@@ -40,8 +43,14 @@ const gateway = createGateway({
   upstreams: {
     openai: openai({ apiKey: 'k', baseURL: 'http://openai.test/v1' }),
     google: gemini({ apiKey: 'k', baseURL: 'http://google.test' }),
+    cloud: vertex({ project: 'p', location: 'global', token: () => 't' }),
   },
-  models: { 'gpt-*': 'openai', 'gemini-*': 'google' },
+  models: {
+    'gpt-*': 'openai',
+    'gemini-*': 'google',
+    'text-embedding-005': 'cloud',
+    'text-embedding-004': { upstream: 'openai', model: 'text-embedding-3-small' },
+  },
   limits: { heartbeatMs: 10, holdMs: 5 },
   logger: false,
   fetch: provider,
@@ -57,6 +66,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 beforeEach(() => {
   received = []
+  answer = undefined
 })
 
 const chunk = (delta: JsonObject, finish: string | null = null): JsonObject => ({
@@ -77,7 +87,9 @@ const chatCall = [
   chunk({
     role: 'assistant',
     content: null,
-    tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } }],
+    tool_calls: [
+      { index: 0, id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } },
+    ],
   }),
   chunk({}, 'tool_calls'),
   '[DONE]' as const,
@@ -115,7 +127,8 @@ describe('@google/generative-ai, the SDK before @google/genai', () => {
     const { response } = await session.sendMessageStream('Weather in Oslo?')
     expect((await response).functionCalls()).toMatchObject([{ name: 'weather', args: { city: 'Oslo' } }])
     script = chatText
-    await (await session.sendMessageStream([{ functionResponse: { name: 'weather', response: { sky: 'clear' } } }])).response
+    await (await session.sendMessageStream([{ functionResponse: { name: 'weather', response: { sky: 'clear' } } }]))
+      .response
     const roles = listOf(received[1]?.body.messages).map((message) => objectOf(message).role)
     expect(roles).toEqual(['user', 'assistant', 'tool'])
     expect((await session.getHistory()).map(({ role }) => role)).toEqual(['user', 'model', 'function', 'model'])
@@ -139,7 +152,14 @@ const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
 const responsesText = [
   { type: 'response.created', sequence_number: 0, response },
   { type: 'response.output_item.added', sequence_number: 1, output_index: 0, item: { ...message, content: [] } },
-  { type: 'response.output_text.delta', sequence_number: 2, item_id: 'msg_1', output_index: 0, content_index: 0, delta: 'Good day' },
+  {
+    type: 'response.output_text.delta',
+    sequence_number: 2,
+    item_id: 'msg_1',
+    output_index: 0,
+    content_index: 0,
+    delta: 'Good day',
+  },
   { type: 'response.output_item.done', sequence_number: 3, output_index: 0, item: { ...message, content } },
   {
     type: 'response.completed',
@@ -163,4 +183,40 @@ test.each([
   }
   expect(errors).toEqual([])
   expect(text).toBe('Good day')
+})
+
+describe('text embeddings by `:predict`, as the SDK asks Vertex AI for them', () => {
+  const client = () => new GoogleGenAI({ vertexai: true, apiKey: 'me', httpOptions: { baseUrl: origin } })
+  const config = { taskType: 'RETRIEVAL_QUERY', outputDimensionality: 2 }
+  const contents = ['Good', 'day']
+
+  test('pass to Vertex AI', async () => {
+    const statistics = { token_count: 1, truncated: false }
+    answer = { predictions: contents.map((_, index) => ({ embeddings: { values: [index, 0.5], statistics } })) }
+    const { embeddings } = await client().models.embedContent({ model: 'text-embedding-005', contents, config })
+    expect(embeddings?.map(({ values }) => values)).toEqual([
+      [0, 0.5],
+      [1, 0.5],
+    ])
+    expect(received[0]?.path).toMatch(/text-embedding-005:predict$/)
+    expect(objectOf(received[0]?.body)).toMatchObject({
+      instances: contents.map((content) => ({ content, task_type: 'RETRIEVAL_QUERY' })),
+      parameters: { outputDimensionality: 2 },
+    })
+  })
+
+  test('are translated for other providers', async () => {
+    const data = contents.map((_, index) => ({ object: 'embedding', index, embedding: [index, 0.5] }))
+    answer = { object: 'list', data, model: 'm', usage: { prompt_tokens: 2, total_tokens: 2 } }
+    const { embeddings } = await client().models.embedContent({
+      model: 'text-embedding-004',
+      contents,
+      config: { outputDimensionality: 2 },
+    })
+    expect(embeddings?.map(({ values }) => values)).toEqual([
+      [0, 0.5],
+      [1, 0.5],
+    ])
+    expect(received[0]).toMatchObject({ path: '/v1/embeddings', body: { input: contents, dimensions: 2 } })
+  })
 })
