@@ -4,7 +4,11 @@ import { createXai } from '@ai-sdk/xai'
 import { GoogleGenAI } from '@google/genai'
 import { GoogleGenerativeAI } from '@google/generative-ai'
 import { createGateway, gemini, openai, vertex } from '@modelgate/core'
+import { expressMiddleware } from '@modelgate/express'
 import { nodeListener } from '@modelgate/node'
+import serverlessExpress from '@vendia/serverless-express'
+import express from 'express'
+import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type JsonObject, listOf, objectOf } from './json.ts'
 
@@ -220,3 +224,33 @@ describe('text embeddings by `:predict`, as the SDK asks Vertex AI for them', ()
     expect(received[0]).toMatchObject({ path: '/v1/embeddings', body: { input: contents, dimensions: 2 } })
   })
 })
+
+test('a stream through Express on Lambda (serverless-express) ends', async () => {
+  script = chatText
+  const lambda = serverlessExpress({ app: express().use(expressMiddleware(gateway)) })
+  const invoke = async (url: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    const { pathname: rawPath } = new URL(String(url))
+    const event = {
+      version: '2.0',
+      rawPath,
+      rawQueryString: '',
+      headers: Object.fromEntries(new Headers(init.headers)),
+      requestContext: { http: { method: init.method, path: rawPath, sourceIp: '127.0.0.1' } },
+      body: init.body,
+      isBase64Encoded: false,
+    }
+    const reply = (await lambda(event, {}, () => {})) as unknown as {
+      statusCode: number
+      headers: Record<string, string>
+      body: string
+      isBase64Encoded: boolean
+    }
+    const body = Buffer.from(reply.body, reply.isBase64Encoded ? 'base64' : 'utf8')
+    return new Response(body, { status: reply.statusCode, headers: reply.headers })
+  }
+  const client = new OpenAI({ apiKey: 'me', baseURL: 'http://lambda.test/v1', maxRetries: 0, fetch: invoke })
+  const request = { model: 'gpt-5', messages: [{ role: 'user' as const, content: 'Hello' }], stream: true as const }
+  let text = ''
+  for await (const part of await client.chat.completions.create(request)) text += part.choices[0]?.delta.content ?? ''
+  expect(text).toBe('Good day')
+}, 10_000)
