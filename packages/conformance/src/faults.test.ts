@@ -12,7 +12,6 @@ import {
 } from './faults-streams.ts'
 import { type Format, formats, simpleRequest } from './fixtures.ts'
 import { fetchOf, gatewayTo, requestTo, upstreamKey } from './gateways.ts'
-import { eventData } from './reading.ts'
 import { anthropicClient, askAs, googleClient, openaiClient } from './sdk.ts'
 import { onlyError } from './stream-checks.ts'
 
