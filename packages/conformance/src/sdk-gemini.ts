@@ -109,7 +109,7 @@ export const googleCases: readonly Case[] = [
     const { text, last } = await ask(setting, { contents: '[[say:Hello — wörld 🙂]]' })
     expect(text).toBe('Hello — wörld 🙂')
     expect(last.candidates?.[0]).toMatchObject({ finishReason: 'STOP', content: { role: 'model' } })
-    expect(last.modelVersion).toBe('demo')
+    expect(last.modelVersion).toBe(setting.answeredAs)
     expect(last.responseId).not.toBe('')
     const { promptTokenCount = 0, candidatesTokenCount = 0, totalTokenCount } = last.usageMetadata ?? {}
     expect(promptTokenCount).toBeGreaterThan(0)
@@ -150,11 +150,11 @@ export const googleCases: readonly Case[] = [
   },
   {
     name: 'the renamed model, and a name with a slash',
-    async run({ google, fake }) {
+    async run({ google, fake, answeredAs }) {
       for (const [model, upstream] of [
         ['renamed', 'upstream-name'],
         ['org/model-2', 'org/model-2'],
-        ['models/demo', 'demo'],
+        ['models/demo', answeredAs],
       ] as const) {
         await google.models.generateContent({ model, contents: 'hello' })
         expect(fake.requests.at(-1)?.model).toBe(upstream)

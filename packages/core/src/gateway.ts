@@ -1,3 +1,4 @@
+import { isOverload } from './attempts-allowed.ts'
 import { authenticate } from './auth.ts'
 import { boundedTransport } from './bounded-transport.ts'
 import { observe } from './callbacks.ts'
@@ -107,9 +108,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       const reply = errorReply(error, codec, requestId)
       if (ledger.upstream !== undefined) Object.assign(reply.headers, callHeaders(ledger))
       else if (ledger.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(ledger))
-      // Each retry of the client would be as many calls upstream again.
+      // Each retry of the client would be as many calls upstream again. Retries of an overload are bounded in another way.
       const [first, ...others] = ledger.attempts
-      if (ledger.spent === true || others.length > 0 || first?.resent === true)
+      if ((ledger.spent === true || others.length > 0 || first?.resent === true) && !isOverload(error.info.kind))
         reply.headers['x-should-retry'] = 'false'
       if (ledger.model !== '' || ledger.announced === true)
         settle(

@@ -7,6 +7,7 @@ import { monotonicNow } from './clock.ts'
 import type { Identity, Limits, Logger, OnLoss, TargetLimits } from './config.ts'
 import type { Codec, UpstreamWireCodec, WireCodec } from './formats/codec.ts'
 import type { Health, Ticket } from './health/health.ts'
+import type { OverloadMemory } from './health/overload-memory.ts'
 import { hedged, type Launched } from './hedge.ts'
 import type { Inbound } from './inbound.ts'
 import type { Lane } from './lanes/lane.ts'
@@ -32,6 +33,7 @@ import type { Hosting } from './upstreams/upstream.ts'
 export interface Shared {
   readonly router: Router
   readonly health: Health
+  readonly overloads: OverloadMemory
   readonly onLoss: OnLoss
   readonly plugins: readonly Plugin[]
   readonly limits: Required<Limits>
@@ -132,7 +134,10 @@ export async function tryTargets<P extends Prepared>(
     const started = launch(call, current, affinity, search)
     if (plan.hedgeMs === undefined) {
       const result = await started.done
-      if (!('error' in result)) return answeredBy(started, result)
+      if (!('error' in result)) {
+        search.answered()
+        return answeredBy(started, result)
+      }
       warnOfRefusal(call, current, result)
       current = await search.after(current, result)
       continue
@@ -151,6 +156,7 @@ export async function tryTargets<P extends Prepared>(
     for (const { step: tried, failure } of failed) warnOfRefusal(call, tried, failure)
     if (answered !== undefined) {
       const { launched, result } = answered
+      search.answered()
       enterBooks(ledger, launched.step.candidate.target, launched.step.prepared)
       return answeredBy(launched, result)
     }

@@ -24,7 +24,8 @@ export const fault = (message: string, param: string | undefined, code?: string)
 export const missing = (param: string): WireError =>
   fault(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter')
 
-const quoted = (words: readonly string[]): string =>
+/** A list of values as OpenAI writes it. */
+export const quoted = (words: readonly string[]): string =>
   words.map((word, index) => (index > 0 && index === words.length - 1 ? `and '${word}'` : `'${word}'`)).join(', ')
 
 export const badValue = (value: Json | undefined, supported: readonly string[], param: string): WireError =>

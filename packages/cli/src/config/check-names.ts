@@ -2,6 +2,7 @@ import { didYouMean } from '../near.ts'
 import { kindOf } from './data-upstreams.ts'
 import type { ModelgateConfig } from './define-config.ts'
 import { isRecord } from './is-record.ts'
+import { type ReportProblem, throwProblem } from './problem-list.ts'
 
 /** Every field of a configuration, with what it holds; `code` cannot be written in JSON, `any` is looked at elsewhere. */
 const fields = {
@@ -47,14 +48,14 @@ const kinds: Readonly<Record<(typeof fields)[keyof typeof fields], { fits(value:
   },
 }
 
-/** A misspelled setting would silently be none. Throws an Error that says what there is. */
-export function checkNames(config: Readonly<Record<string, unknown>>): void {
+/** Reports names of settings that do not exist, and values of the wrong kind: a misspelled setting would silently have no effect. */
+export function checkNames(config: Readonly<Record<string, unknown>>, report: ReportProblem = throwProblem): void {
   for (const name of Object.keys(config))
-    if (!Object.hasOwn(fields, name)) throw new Error(`${name} is no setting${didYouMean(name, Object.keys(fields))}`)
+    if (!Object.hasOwn(fields, name)) report(`${name} is no setting${didYouMean(name, Object.keys(fields))}`)
   for (const [name, kind] of Object.entries(fields)) {
     const value = config[name]
     if (value === undefined) continue
     const { fits, wish } = kinds[kind]
-    if (!fits(value)) throw new Error(`${name} is ${kindOf(value)}: write ${wish}`)
+    if (!fits(value)) report(`${name} is ${kindOf(value)}: write ${wish}`)
   }
 }

@@ -2,7 +2,7 @@ import http from 'node:http'
 import { createGateway, type Gateway } from '@modelgate/core'
 import { drain, nodeListener, nodeUpgrade } from '@modelgate/node'
 import { type Flags, readSettings, type Settings } from '../config/settings.ts'
-import { codeOf, inFile, messageOf } from '../errors.ts'
+import { codeOf, inFile, problemsOf } from '../errors.ts'
 import type { World } from '../world.ts'
 import { banner } from './banner.ts'
 
@@ -45,7 +45,7 @@ export async function serve(world: World, flags: Flags): Promise<Serving> {
         ['The configuration was read again and is in force.', ...notes.map((note) => `Note: ${note}.`)].join('\n'),
       )
     } catch (error) {
-      world.err(`modelgate: the old configuration stays: ${messageOf(error)}`)
+      for (const problem of problemsOf(error)) world.err(`modelgate: the old configuration stays: ${problem}`)
     }
   }
   return {

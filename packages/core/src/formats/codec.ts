@@ -18,6 +18,7 @@ import type {
 } from './ir.ts'
 import type { AnswerPointers } from './shared/answer-pointers.ts'
 import type { ModelPlaces } from './shared/model-places.ts'
+import type { ModelRule } from './shared/model-rules.ts'
 import type { IsShown } from './shared/usage-report.ts'
 
 /** One server-sent event. `data` is the joined data lines; `event` its name, where it has one. */
@@ -51,6 +52,8 @@ export interface TargetTraits {
   readonly model: string
   /** Departures of an upstream from the format it speaks. */
   readonly quirks: Quirks
+  /** What the model accepts, where that is known. */
+  readonly modelRule?: ModelRule | undefined
 }
 
 /**

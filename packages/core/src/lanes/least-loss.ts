@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import type { Codec, UpstreamCodec } from '../formats/codec.ts'
 import type { UpstreamFormat } from '../formats/ir.ts'
+import { findModelRule } from '../formats/shared/model-rules.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
 import { redactorOf } from '../redaction/redactor.ts'
@@ -55,10 +56,10 @@ const noChat = (): GatewayError =>
     param: 'model',
   })
 
-/** One fatal loss outweighs any number of others; notes weigh nothing. */
-function weightOf({ report }: Lane): number {
-  let weight = 0
-  for (const { severity } of report.losses) weight += severity === 'fatal' ? 1e6 : severity === 'warn' ? 1 : 0
+/** One fatal loss outweighs a restricted format, and this any number of warnings; notes weigh nothing. */
+function weightOf({ report, restricted }: Lane): number {
+  let weight = restricted === true ? 1e6 : 0
+  for (const { severity } of report.losses) weight += severity === 'fatal' ? 1e9 : severity === 'warn' ? 1 : 0
   return weight
 }
 
@@ -73,7 +74,7 @@ function translate(
     client,
     upstream,
     request,
-    target: { model, quirks: place.quirks },
+    target: { model, quirks: place.quirks, modelRule: findModelRule(place.modelRules, model) },
     newId,
     now: () => Math.floor(Date.now() / 1000),
     maxEventChars: limits.answerBytes,

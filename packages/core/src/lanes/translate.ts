@@ -2,6 +2,7 @@ import { GatewayError } from '../errors.ts'
 import type { ClientQuirks, Codec, ExchangeContext, SseEvent, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
 import type { ErrorInfo, ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
 import { boundFrame } from '../formats/shared/bounded-frame.ts'
+import { fitToModel } from '../formats/shared/model-rules.ts'
 import { translateParam } from '../formats/shared/param.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
 import { nestsDeeper } from '../json/scan.ts'
@@ -52,11 +53,15 @@ export function translateLane(translation: Translation): Lane {
   translation.edit?.(model)
   // Encoders name a lost field by where it stood in the client's body: its own table, and what the decoder noted beyond.
   model.at = placesOf(model, client)
-  const body = JSON.stringify(upstream.encodeRequest(model, context))
+  // A request in the upstream's own format is between its client and the provider.
+  const rule = client.format === upstream.format ? undefined : translation.target.modelRule
+  const fitted = fitToModel(model, rule, upstream.format, report)
+  const body = JSON.stringify(upstream.encodeRequest(fitted.request, context))
   return {
     kind: 'translate',
     upstreamFormat: upstream.format,
     body,
+    restricted: fitted.restricted,
     report,
     answer(bytes) {
       if (nestsDeeper(decoder.decode(bytes), translation.maxDepth)) throw tooDeep()

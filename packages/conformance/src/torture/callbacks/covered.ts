@@ -137,9 +137,10 @@ export const covered = {
     authorize: ['authorize of an upstream'],
     passHeaders: data,
     quirks: data,
+    modelRules: data,
   } satisfies Covered<Upstream>,
-  UpstreamOptions: { apiKey: data, baseURL: data, headers: data } satisfies Covered<UpstreamOptions>,
-  AwsOptions: { region: data, apiKey: data, credentials: ['credentials of AWS'] } satisfies Covered<
+  UpstreamOptions: { apiKey: data, baseURL: data, headers: data, modelRules: data } satisfies Covered<UpstreamOptions>,
+  AwsOptions: { region: data, apiKey: data, credentials: ['credentials of AWS'], modelRules: data } satisfies Covered<
     Omit<AwsOptions, 'baseURL' | 'headers'>
   >,
   BedrockOptions: {
@@ -155,6 +156,7 @@ export const covered = {
     keyFile: data,
     credentials: data,
     apiVersion: data,
+    modelRules: data,
   } satisfies Covered<Omit<VertexOptions, 'baseURL' | 'headers'>>,
   NodeOptions: { transport: ['transport'] } satisfies Covered<NodeOptions>,
   MediaFetcherOptions: {

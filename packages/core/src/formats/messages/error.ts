@@ -13,7 +13,6 @@ const kindOfType: Readonly<Record<string, ErrorKind>> = {
   conflict_error: 'conflict',
   request_too_large: 'request_too_large',
   rate_limit_error: 'rate_limited',
-  api_error: 'upstream_error',
   overloaded_error: 'overloaded',
   timeout_error: 'upstream_timeout',
 }
@@ -52,6 +51,7 @@ const tooLong =
 
 function classify(status: number, type: Json | undefined, message: string): ErrorKind {
   const byType = typeof type === 'string' && Object.hasOwn(kindOfType, type) ? kindOfType[type] : undefined
+  // `api_error` says less than a status: proxies write it under any.
   const kind = byType ?? kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid_request' : 'upstream_error')
   if (kind === 'invalid_request') {
     if (tooLong.test(message)) return 'context_length_exceeded'
