@@ -130,6 +130,12 @@ export interface Quirks {
   readonly defaultMaxTokens?: number
 }
 
+/** Where a client departs from what its format's other clients accept. */
+export interface ClientQuirks {
+  /** An empty text in an answer makes the client forget the whole turn (gemini). Chunks without a part do not. */
+  readonly spoiledByEmptyText?: boolean
+}
+
 /** Where what a model says stands: keys, at any depth, of texts, reasoning, the arguments of calls. */
 export interface Says {
   /** In a whole answer. */
@@ -152,6 +158,7 @@ export interface OutputBound {
 /** The client's request as the answer's encoder and decoder need it: what was asked decides what is shown. */
 export interface ExchangeContext extends CodecContext {
   readonly request: ModelRequest
+  readonly client?: ClientQuirks | undefined
   /** Characters that an event of the client's stream may have. Default: any number. */
   readonly maxEventChars?: number
 }
@@ -278,7 +285,14 @@ export interface WireCodec extends UpstreamWireCodec {
   wireReady?(target: TargetTraits): Promise<unknown> | undefined
   /** Wire lane: the edit this body needs, if any, beside the model's name. */
   wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
-  tapStream(options: { withholdUsage: boolean; target: TargetTraits; storesAnswer?: boolean }): StreamTap
+  tapStream(options: {
+    withholdUsage: boolean
+    target: TargetTraits
+    storesAnswer?: boolean
+    client?: ClientQuirks | undefined
+  }): StreamTap
+  /** Recognizes clients that need answers in another form, by their headers. Absent: there are none. */
+  clientQuirks?(header: (name: string) => string | undefined): ClientQuirks | undefined
 
   /**
    * What tells conversations apart, for calls that should meet the same prompt cache: fields that name a session or a cache,

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts'
-import type { Codec, ExchangeContext, SseEvent, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
+import type { ClientQuirks, Codec, ExchangeContext, SseEvent, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
 import type { ErrorInfo, ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
 import { boundFrame } from '../formats/shared/bounded-frame.ts'
 import { fitToModel } from '../formats/shared/model-rules.ts'
@@ -19,6 +19,7 @@ import type { RequestBody } from './wire.ts'
 export interface Translation {
   readonly client: Codec
   readonly upstream: UpstreamCodec
+  readonly clientQuirks?: ClientQuirks | undefined
   readonly request: RequestBody
   readonly target: TargetTraits
   readonly newId: (prefix: string) => string
@@ -90,12 +91,12 @@ function openContext({ upstream, target, newId, now, kept }: Translation, report
 
 /** The same for its answer. */
 function openExchange(
-  { upstream, target, newId, now, kept, maxEventChars }: Translation,
+  { upstream, target, newId, now, kept, maxEventChars, clientQuirks: client }: Translation,
   request: ModelRequest,
   asked: Report,
 ): ExchangeContext & { readonly target: TargetTraits } {
   const report = answerSide(asked, upstream.answerPointers)
-  const context = { report, newId, now, upstream: upstream.format, target, request, maxEventChars }
+  const context = { report, newId, now, upstream: upstream.format, target, request, maxEventChars, client }
   return kept === undefined ? context : { ...context, kept }
 }
 

@@ -1,5 +1,5 @@
 import { errorOf } from '../errors.ts'
-import type { ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
+import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import type { JsonObject } from '../formats/ir.ts'
 import { put } from '../formats/shared/strict.ts'
 import { editJson } from '../json/edit.ts'
@@ -48,6 +48,7 @@ export function wireLane(
   target: TargetTraits,
   maxEventChars: number,
   redactor: Redactor,
+  client?: ClientQuirks | undefined,
 ): Lane {
   const fields = fieldsOf(request)
   const edit = codec.wireEdit(fields, target)
@@ -76,6 +77,7 @@ export function wireLane(
           withholdUsage: edit?.erase !== undefined,
           target,
           storesAnswer: edit?.storesAnswer === true,
+          client,
         }),
         maxEventChars,
         redactor,

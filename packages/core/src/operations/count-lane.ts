@@ -3,7 +3,6 @@ import type { Codec, CodecContext } from '../formats/codec.ts'
 import type { CountCodec } from '../formats/count-codec.ts'
 import type { Format, JsonObject, ModelRequest, Report } from '../formats/ir.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
-import { readChecked } from '../formats/shared/read-checked.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
@@ -111,6 +110,8 @@ function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, t
 
 /** What is to be counted, without what only says how to answer: nobody should be told of losses there. */
 export function decodeInput({ codec, count, request }: CountRequest, upstream?: Format) {
+  // Until here only what every request needs has been checked (docs/decisions/0031).
+  count.validateRequest(request.value)
   const { body, at } = count.toGeneration(request.value)
   const bound = codec.fieldPointers['sampling.maxTokens']
   const report = reportWithin(at, request.value, bound)
@@ -120,8 +121,7 @@ export function decodeInput({ codec, count, request }: CountRequest, upstream?: 
     now: () => Math.floor(Date.now() / 1000),
     ...(upstream === undefined ? {} : { upstream }),
   }
-  const isOwnFormat = upstream === undefined || upstream === codec.format
-  const decoded = readChecked(count, isOwnFormat, request.value, () => codec.decodeRequest(body, context))
+  const decoded = codec.decodeRequest(body, context)
   const { model, turns, tools, reasoning, output, extra } = decoded
   const input: ModelRequest = {
     model,

@@ -160,7 +160,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       return [errorEvent(truncated)]
     },
     heartbeat() {
-      return over ? [] : [heartbeatEvent(frame)]
+      return over ? [] : [heartbeatEvent(frame, context.client)]
     },
   }
 }

@@ -7,7 +7,7 @@ import { inWords } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { encodeEnvelope, responseId, withOwn } from './envelope.ts'
-import { doneEvent, errorEvents, keepalive, truncated } from './event.ts'
+import { comment, doneEvent, errorEvents, truncated } from './event.ts'
 import { type Ending, encodeFinish } from './finish.ts'
 import { brokenEnding, countOrNothing, reportExplanation, reportSequence } from './response-encode.ts'
 import { createOutput } from './stream-encode-output.ts'
@@ -186,9 +186,9 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     },
     heartbeat() {
       if (over) return []
-      // Clients want the response's own first event before any other, and idle timers count no comments.
+      // Some idle timers count events only, and the response's own first event is one that every client takes.
       if (response === undefined) start('', '', 0)
-      else out.push(keepalive(number++))
+      else out.push(comment)
       return drain()
     },
   }
