@@ -6,7 +6,7 @@ export type Awaitable<T> = T | Promise<T>
 
 /**
  * Where tokens and their counts are kept. `memoryStorage()`, `folderStorage(path)` and `redisStorage({ client })` make one.
- * Methods that cannot reach what they keep throw StorageAwayError, within a time that a request can wait (100 ms by default).
+ * Methods that cannot reach what they keep throw StorageAwayError, those that calls need within a time that a request can wait.
  */
 export interface Storage {
   readonly tokens: TokenStore
