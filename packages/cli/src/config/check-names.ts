@@ -11,7 +11,7 @@ const fields = {
   auth: 'any',
   token: 'text',
   data: 'text',
-  redis: 'text',
+  redis: 'address',
   tokens: 'code',
   prices: 'place',
   ledger: 'place',
@@ -40,6 +40,10 @@ const kinds: Readonly<Record<(typeof fields)[keyof typeof fields], { fits(value:
   any: { fits: () => true, wish: '' },
   text: { fits: (value) => typeof value === 'string', wish: 'a text' },
   object: { fits: isRecord, wish: 'an object' },
+  address: {
+    fits: (value) => typeof value === 'string' || isRecord(value),
+    wish: 'an address in quotes, or an object',
+  },
   place: { fits: (value) => typeof value === 'string' || isRecord(value), wish: 'a path in quotes, or an object' },
   switch: { fits: (value) => typeof value === 'boolean' || isRecord(value), wish: 'true, false or an object' },
   code: {

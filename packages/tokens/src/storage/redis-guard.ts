@@ -126,7 +126,8 @@ export function createGuard(settings: GuardSettings): Guard {
           reject(awayError(reason, cause))
         }
         // An answer may be there already, unread, when this process was busy for long: it is read before the immediate.
-        const late = (): void => giveUp(`no answer within ${limitMs} ms${lastFailure === '' ? '' : ` (${lastFailure})`}`)
+        const late = (): void =>
+          giveUp(`no answer within ${limitMs} ms${lastFailure === '' ? '' : ` (${lastFailure})`}`)
         const deadline = setTimeout(() => setImmediate(late), limitMs)
         let lastFailure = ''
         const guarded: Command = async (key, args) => {

@@ -175,7 +175,9 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
         expect(await untilBack(storage, 5000)).toBeLessThan(1200)
         expect((await enter(storage, requests))?.callId).toBeDefined()
         expect(told[0]).toMatch(/^modelgate: Redis is unavailable \(.+\): tokens cannot be looked up/)
-        expect(told).toContainEqual(expect.stringMatching(/^modelgate: Redis is available again after \d+ ms; \d+ operations failed meanwhile$/))
+        expect(told).toContainEqual(
+          expect.stringMatching(/^modelgate: Redis is available again after \d+ ms; \d+ operations failed meanwhile$/),
+        )
       },
     )
 

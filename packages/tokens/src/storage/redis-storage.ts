@@ -106,7 +106,9 @@ export function redisStorage(options: RedisStorageOptions): Storage {
         await guard.run(processes.leave).catch(() => undefined)
       }
       if (meters.waiting() > 0) {
-        warn(`modelgate: settlements that could not be written to Redis before the end, and are not counted: ${meters.waiting()}`)
+        warn(
+          `modelgate: settlements that could not be written to Redis before the end, and are not counted: ${meters.waiting()}`,
+        )
       }
       guard.close()
     },
