@@ -11,6 +11,11 @@ export type Awaitable<T> = T | Promise<T>
 export interface Storage {
   readonly tokens: TokenStore
   readonly meters: MeterStore
+  /**
+   * Called when a gateway starts with it. Throws what would fail every call, such as a damaged file, and logs what needs attention.
+   * Default: nothing is checked.
+   */
+  check?(): void
   /** Writes what is not written yet, and lets go of files and timers. Connections that were handed in stay open. */
   close(): Promise<void>
 }
