@@ -17,6 +17,7 @@ const fields = {
   ledger: 'place',
   upstreams: 'object',
   models: 'object',
+  listedModels: 'any',
   console: 'switch',
   otel: 'switch',
   onLoss: 'any',

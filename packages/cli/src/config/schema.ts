@@ -184,6 +184,11 @@ export const configSchema: Schema = {
         ],
       },
     },
+    listedModels: {
+      type: 'array',
+      items: { type: 'string', minLength: 1 },
+      description: 'Names that model lists show in addition: some of those that names with a `*` match.',
+    },
     console: {
       description: 'The home page and the Playground.',
       anyOf: [
