@@ -3,6 +3,7 @@ import type { WireCodec } from './formats/codec.ts'
 import type { ErrorKind } from './formats/ir.ts'
 import { wireCodecOf } from './formats/wire.ts'
 import type { Reply } from './inbound.ts'
+import { stringifyExact } from './json/exact-number.ts'
 import type { Ledger } from './settle.ts'
 
 /** Seconds told to clients that may retry when nobody knows better: several clients do not retry without a number. */
@@ -84,7 +85,7 @@ export function errorReply(error: GatewayError, codec: WireCodec, requestId: str
       ...(error.allowance === undefined ? {} : codec.encodeAllowance(error.allowance, Date.now())),
       ...error.headers,
     },
-    body: JSON.stringify(body),
+    body: stringifyExact(body),
   }
 }
 

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type {
   Json,
   JsonObject,
@@ -91,7 +92,7 @@ function decodeToolUse(block: Unread): ToolCallPart | undefined {
 
 /** A call's input as text. A few servers send the text itself. */
 export const writeInput = (input: Json | undefined): string =>
-  typeof input === 'string' ? input : JSON.stringify(input ?? {})
+  typeof input === 'string' ? input : stringifyExact(input ?? {})
 
 function decodeToolResult(block: Unread, at: string): ToolResultPart | undefined {
   const callId = takeString(block, 'tool_use_id')

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, SseEvent } from '../codec.ts'
 import type { Delta, JsonObject, Part, Sealed } from '../ir.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
@@ -24,7 +25,7 @@ export interface BlockWriter {
 /** Where each kind of delta holds its text. */
 const pieces = { text_delta: 'text', thinking_delta: 'thinking', input_json_delta: 'partial_json' } as const
 
-export const sse = (data: JsonObject & { type: string }): SseEvent => ({ event: data.type, data: JSON.stringify(data) })
+export const sse = (data: JsonObject & { type: string }): SseEvent => ({ event: data.type, data: stringifyExact(data) })
 
 export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter {
   let index = 0
@@ -79,7 +80,7 @@ function takeApart(block: JsonObject): { start: JsonObject; deltas: JsonObject[]
   if (typeof type === 'string' && type.endsWith('tool_use')) {
     const { input } = block
     // Input that broke off in the middle is text still.
-    const partial_json = typeof input === 'string' ? input : isEmpty(input) ? '' : JSON.stringify(input)
+    const partial_json = typeof input === 'string' ? input : isEmpty(input) ? '' : stringifyExact(input)
     return { start: { ...block, input: {} }, deltas: [{ type: 'input_json_delta', partial_json }] }
   }
   return { start: block, deltas: [] }

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, ModelRequest, Part, ToolCallPart } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
@@ -134,7 +135,7 @@ function inputText(fields: Unread, key: string): string {
   if (text !== undefined) return text
   const value = fields[key]
   drop(fields, key)
-  return value === undefined ? '' : JSON.stringify(value)
+  return value === undefined ? '' : stringifyExact(value)
 }
 
 /** A tool search that the client runs is a call like any other; what it was is kept, for its own format. */
@@ -144,7 +145,7 @@ const decodeSearch = (item: JsonObject, at: string): ToolCallPart => ({
   type: 'tool-call',
   id: String(item.call_id),
   name: searchName,
-  input: typeof item.arguments === 'string' ? item.arguments : JSON.stringify(item.arguments ?? {}),
+  input: typeof item.arguments === 'string' ? item.arguments : stringifyExact(item.arguments ?? {}),
   extra: { responses: { native: item } },
   at,
 })

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { Json, JsonObject, Part, Tool, ToolResultPart, Turn } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { attachCallSeals } from '../shared/call-seals.ts'
@@ -192,7 +193,7 @@ export const isWords = (part: Part): part is Part & { type: 'text' | 'refusal' }
 
 /** Whether two neighbouring parts stand in one message. */
 export const sameMessage = (a: Part, b: Part): boolean =>
-  messageOf(a) === messageOf(b) || JSON.stringify(messageOf(a)) === JSON.stringify(messageOf(b))
+  messageOf(a) === messageOf(b) || stringifyExact(messageOf(a)) === stringifyExact(messageOf(b))
 export const messageOf = (part: Part): JsonObject | undefined => {
   const message = part.extra?.responses?.messageItem
   return isObject(message) ? message : undefined

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Json, JsonObject, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
 import { append } from '../shared/append.ts'
@@ -83,7 +84,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
     if (more === '' && tokens.length === 0) return
     if (value.type === 'refusal') sender.sendText('response.refusal.delta', `${head}${quoted(more)}}`)
     else {
-      const tail = tokens === none ? noLogprobs : `,"logprobs":${JSON.stringify(tokens)}}`
+      const tail = tokens === none ? noLogprobs : `,"logprobs":${stringifyExact(tokens)}}`
       sender.sendText('response.output_text.delta', head + quoted(more) + tail)
     }
   }
@@ -132,7 +133,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
       const part = contentPart({ ...bare, text: whole } as Words, context)
       if (value.type === 'text') {
         Object.assign(part, { annotations, logprobs })
-        const tail = `,"logprobs":${JSON.stringify(logprobs)}}`
+        const tail = `,"logprobs":${stringifyExact(logprobs)}}`
         sender.sendText('response.output_text.done', `${placed()}"text":${quoted(whole)}${tail}`)
       } else sender.sendText('response.refusal.done', `${placed()}"refusal":${quoted(whole)}}`)
       sender.send('response.content_part.done', { ...place(), part })
