@@ -9,6 +9,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../ir.ts'
+import { takeCallSeal } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, dropNulls, isObject, leftover, takeBoolean, takeString, type Unread, unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
@@ -87,7 +88,9 @@ function decodeToolUse(block: Unread): ToolCallPart | undefined {
   if (id === undefined || name === undefined) return undefined
   const { input } = block
   drop(block, 'input')
-  return { type: 'tool-call', id, name, input: writeInput(input) }
+  const part: ToolCallPart = { type: 'tool-call', id, name, input: writeInput(input) }
+  put(part, 'seal', takeCallSeal(block, 'messages'))
+  return part
 }
 
 /** A call's input as text. A few servers send the text itself. */
