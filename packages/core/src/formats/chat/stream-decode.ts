@@ -1,4 +1,5 @@
 import { statusOf } from '../../errors.ts'
+import { parseExact, stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { checkChoiceCount } from '../shared/choice-limit.ts'
@@ -80,7 +81,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     let fresh: JsonObject | undefined
     for (const [key, value] of Object.entries(beside)) {
       const known = Object.hasOwn(top, key) ? top[key] : undefined
-      if (value === known || (typeof value === 'object' && JSON.stringify(value) === JSON.stringify(known))) continue
+      if (value === known || (typeof value === 'object' && stringifyExact(value) === stringifyExact(known))) continue
       fresh ??= {}
       setOwn(fresh, key, value)
       setOwn(top, key, value)
@@ -161,7 +162,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       }
       let chunk: unknown
       try {
-        chunk = JSON.parse(data)
+        chunk = parseExact(data)
       } catch {
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
         return drain()

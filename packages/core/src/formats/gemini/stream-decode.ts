@@ -1,4 +1,5 @@
 import { statusOf } from '../../errors.ts'
+import { parseExact, stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
 import { checkChoiceCount } from '../shared/choice-limit.ts'
@@ -59,7 +60,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const fresh: JsonObject = {}
     for (const key of Object.keys(rest)) {
       const value = rest[key] as Json
-      if (Object.hasOwn(top, key) && JSON.stringify(value) === JSON.stringify(top[key])) continue
+      if (Object.hasOwn(top, key) && stringifyExact(value) === stringifyExact(top[key])) continue
       setOwn(fresh, key, value)
       setOwn(top, key, value)
     }
@@ -124,7 +125,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       plain = undefined
       let parsed: unknown
       try {
-        parsed = JSON.parse(data)
+        parsed = parseExact(data)
       } catch {
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
         return drain()

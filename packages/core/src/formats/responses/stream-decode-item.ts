@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Json, JsonObject, Part, ReasoningPart } from '../ir.ts'
 import { GrowingText } from '../shared/growing-text.ts'
@@ -165,7 +166,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     else if (type === 'function_call' || type === 'custom_tool_call') {
       const text = type === 'function_call' ? item.arguments : item.input
       begin('input', 'input')
-      whole('input', 'input', typeof text === 'string' || text == null ? (text ?? '') : JSON.stringify(text))
+      whole('input', 'input', typeof text === 'string' || text == null ? (text ?? '') : stringifyExact(text))
     } else for (const part of partsOf(item)) writer.end(writer.start(unplaced(part)))
     close()
   }
