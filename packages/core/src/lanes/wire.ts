@@ -70,7 +70,7 @@ export function wireLane(
     },
     openStream: () =>
       passingStream({
-        tap: codec.tapStream({ withholdUsage: edit?.erase !== undefined, target }),
+        tap: codec.tapStream({ withholdUsage: edit?.erase !== undefined, target, asked: fields }),
         maxEventChars,
         redactor,
         says: codec.says,
