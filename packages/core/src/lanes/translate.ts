@@ -185,10 +185,10 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
         read(event)
       }
     },
-    end() {
+    end(complete) {
       mayHold = true
       for (const event of decoder.end()) read(event)
-      pass(decode.end())
+      pass(decode.end(complete))
       ready += encodeAllSse(encode.end())
     },
     take() {

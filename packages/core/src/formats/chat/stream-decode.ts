@@ -27,8 +27,8 @@ const readFields: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Chunks in, events out. `[DONE]` ends the stream; so does the end of input where the upstream is known to leave it out
- * and every choice has said how it finished. Any other end is an error.
+ * Chunks in, events out. `[DONE]` ends the stream. The end of input ends it where every choice has said how it finished, if the body
+ * was complete, or if the upstream is known to leave `[DONE]` out. Any other end is an error.
  */
 export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
   const choices = new Map<number, ChoiceDecoder>()
@@ -176,10 +176,12 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no chunk of an answer.')
       return drain()
     },
-    end() {
+    end(complete) {
       if (over) return []
       const finished = choices.size > 0 && [...choices.values()].every((choice) => choice.finished)
-      if (context.target.quirks.doneOptional && finished) finish()
+      const wanted = context.request.sampling?.choices ?? 1
+      const ended = context.target.quirks.doneOptional === true || (complete === true && choices.size >= wanted)
+      if (ended && finished) finish()
       else failWith('upstream_truncated', 'The upstream ended its stream before the answer was complete.')
       over = true
       return drain()
