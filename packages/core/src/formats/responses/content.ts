@@ -3,6 +3,7 @@ import type { Json, JsonObject, Part, TextPart } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, leftover, takeArray, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
+import { shapeOf } from '../shared/shape.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { decodeAnnotations, encodeCitation } from './citations.ts'
 import { decodeMedia, encodeMedia, partName } from './media.ts'
@@ -51,6 +52,9 @@ export function substance(fields: Unread): JsonObject | undefined {
   }
   return leftover(fields)
 }
+
+/** What arrives of log probabilities: those of an output text stand in it as they came. */
+export const logprobsShape = shapeOf({ content: true, refusal: true })
 
 export function reportCache(part: Part, context: CodecContext): void {
   if (part.cache !== undefined)

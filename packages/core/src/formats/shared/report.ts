@@ -53,16 +53,29 @@ export const isHarmless = (field: string): boolean => harmless.has(field)
 
 /** Fields that only hold further fields: what is lost is named one level deeper. */
 const groups = new Set([
+  'citationsContent',
+  'content',
+  'delta',
+  'entry',
+  'fileData',
+  'functionCall',
   'functionCallingConfig',
   'generationConfig',
+  'image',
+  'incomplete_details',
+  'inlineData',
   'message',
   'output_config',
   'reasoning',
+  'reasoningContent',
   'response_format',
+  'source',
   'text',
   'thinking',
   'thinkingConfig',
   'toolConfig',
+  'toolUse',
+  'url_citation',
 ])
 
 /**
@@ -84,6 +97,29 @@ export function ownExtra(
   return extra[own]
 }
 
+/** Reports what only other formats say of a citation, in one note: its kind and its place are seldom missed. */
+export function reportCitation(
+  extra: Extra | undefined,
+  own: UpstreamFormat,
+  at: string,
+  can: string,
+  report: Report,
+): void {
+  for (const owner of Object.keys(extra ?? {}) as UpstreamFormat[])
+    if (owner !== own)
+      report.add(loss(at, `${can}; left out: ${namesIn(extra?.[owner]).join(', ')}`, 'approximated', 'note'))
+}
+
+/** The names of an object's members, and of theirs. */
+function namesIn(value: Json | undefined): string[] {
+  if (Array.isArray(value)) return value.flatMap(namesIn)
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const names = namesIn(inner)
+    return names.length === 0 ? [key] : names.map((name) => `${key}.${name}`)
+  })
+}
+
 /** How a codec keeps where a lowered tool came from: its names arrive without that. */
 const isCarried = (key: string, value: Json | undefined): boolean =>
   (key === 'namespace' && typeof value !== 'string') || (key === 'loaded' && value === true)
@@ -92,17 +128,39 @@ function reportForeign(fields: JsonObject, at: string, report: Report): void {
   for (const key of Object.keys(fields)) {
     const value = fields[key]
     if (groups.has(key) && isObject(value)) {
-      reportForeign(value, pointer(at, key), report)
+      // An entry's own fields stand on the part itself.
+      reportForeign(value, key === 'entry' ? at : pointer(at, key), report)
       continue
     }
-    if (isCarried(key, value)) continue
-    report.add({
-      path: key === 'native' ? at : pointer(at, key),
-      kind: 'unsupported',
-      severity: harmless.has(key) ? 'note' : 'warn',
-      detail: `${key} has no counterpart in the upstream's format`,
-    })
+    if (!isCarried(key, value)) reportField(key, at, report, value)
   }
+}
+
+/** The most names of inner fields that a report gives. */
+const mostNames = 8
+
+/** Reports a field of the object at `at` that only its sender's format knows. `value`: what it holds, to name that, too. */
+export function reportField(key: string, at: string, report: Report, value?: Json): void {
+  const inner = namesIn(value).slice(0, mostNames)
+  report.add({
+    path: key === 'native' ? at : pointer(at, key),
+    kind: 'unsupported',
+    severity: harmless.has(key) ? 'note' : 'warn',
+    detail: `${key}${inner.length === 0 ? '' : ` (${inner.join(', ')})`} has no counterpart in the other format`,
+  })
+}
+
+/**
+ * Reports what a stream's event says that another format has no form for: fields of the answer under their own names, an event with a
+ * type, which stands nowhere in a whole answer, under its type.
+ *
+ * @param client the format that has no form for it
+ */
+export function reportNativeEvent(value: JsonObject, client: Codec['format'], report: Report): void {
+  const { type } = value
+  if (typeof type === 'string' && type !== '')
+    report.add(loss(pointer('', type), `the event ${type} has no form in ${client}`, 'unsupported', 'note'))
+  else for (const key of Object.keys(value)) reportField(key, '', report)
 }
 
 /** Where an IR field stood in the client's body: what the decoder noted, else the client's format's own table. */
