@@ -45,7 +45,7 @@ const LF = 10
 /** Decodes the client's request to the IR and encodes it for the upstream, and the answer the other way round. */
 export function translateLane(translation: Translation): Lane {
   const { client, upstream, request } = translation
-  const report = createReport(request.value)
+  const report = createReport(request.value, client.defaults)
   const context = openContext(translation, report)
   const model = client.decodeRequest(request.value, context)
   translation.edit?.(model)

@@ -10,7 +10,7 @@ import { reportUnknown, shapesOf } from '../shared/shape.ts'
 import { TextMould } from '../shared/text-mould.ts'
 import { substance } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
-import { decodeFinish } from './finish.ts'
+import { decodeFinish, reportOwnBound } from './finish.ts'
 import { endingFields, frameFields } from './response.ts'
 import { type BlockDecoder, createPartWriter, openBlock } from './stream-block-decode.ts'
 import { decodeTier, decodeUsage, mergeUsage } from './usage.ts'
@@ -120,6 +120,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
         break
       case 'message_stop':
         closeAll()
+        reportOwnBound(finish, context)
         out.push({
           type: 'choice-end',
           choice: 0,

@@ -1,5 +1,6 @@
 import type { Codec } from '../codec.ts'
 import type { Extra, Json, JsonObject, Loss, ModelRequest, Report, UpstreamFormat } from '../ir.ts'
+import { setOwn } from './own-members.ts'
 import { pointer } from './pointer.ts'
 import { isObject } from './reader.ts'
 
@@ -78,9 +79,21 @@ const groups = new Set([
   'url_citation',
 ])
 
+/** Fields that formats of one vendor write in the same words, and in the same place: each takes them from the other. */
+const sharedFields: { readonly [field: string]: readonly UpstreamFormat[] } = {
+  prompt_cache_breakpoint: ['chat', 'responses'],
+  prompt_cache_options: ['chat', 'responses'],
+  prompt_cache_retention: ['chat', 'responses'],
+}
+
+const isShared = (field: string, owner: UpstreamFormat, own: UpstreamFormat): boolean => {
+  const formats = Object.hasOwn(sharedFields, field) ? sharedFields[field] : undefined
+  return formats?.includes(owner) === true && formats.includes(own)
+}
+
 /**
- * Reports every field of `extra` that another format owns: nobody else can read it. Returns the own part, to be written
- * back, or undefined. `at` is where the node stood in its sender's body.
+ * Reports every field of `extra` that another format owns: nobody else can read it, unless the format shares the field. Returns the own
+ * part and what is shared, to be written, or undefined. `at` is where the node stood in its sender's body.
  */
 export function ownExtra(
   extra: Extra | undefined,
@@ -89,12 +102,19 @@ export function ownExtra(
   report: Report,
 ): JsonObject | undefined {
   if (extra === undefined) return undefined
+  let taken = extra[own]
   for (const owner of Object.keys(extra) as UpstreamFormat[]) {
     const fields = extra[owner]
     if (owner === own || fields === undefined) continue
-    reportForeign(fields, at, report)
+    const foreign: JsonObject = {}
+    for (const key of Object.keys(fields)) {
+      const value = fields[key] as Json
+      if (isShared(key, owner, own)) taken = { ...taken, [key]: value }
+      else setOwn(foreign, key, value)
+    }
+    reportForeign(foreign, at, report)
   }
-  return extra[own]
+  return taken
 }
 
 /** Reports what only other formats say of a citation, in one note: its kind and its place are seldom missed. */
