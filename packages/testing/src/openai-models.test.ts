@@ -33,7 +33,8 @@ const refusals: readonly (readonly [path: string, body: JsonObject, param: strin
   ['/v1/responses', { model: 'gpt-4.1', include: ['reasoning.encrypted_content'] }, 'include'],
 ]
 
-it.each(refusals)('%s refuses %j, as OpenAI does', async (path, body, param, status = 400) => {
+const cases = refusals.map(([path, body, param, status = 400]) => ({ path, body, param, status }))
+it.each(cases)('$path refuses $body, as OpenAI does', async ({ path, body, param, status }) => {
   expect(await ask(path, body)).toMatchObject({ status, error: { param, type: 'invalid_request_error' } })
 })
 

@@ -17,6 +17,7 @@ import type {
   Usage,
 } from './ir.ts'
 import type { AnswerPointers } from './shared/answer-pointers.ts'
+import type { RequestDefaults } from './shared/defaults.ts'
 import type { ModelPlaces } from './shared/model-places.ts'
 import type { ModelRule } from './shared/model-rules.ts'
 import type { IsShown } from './shared/usage-report.ts'
@@ -378,4 +379,6 @@ export interface Codec extends UpstreamCodec, WireCodec {
   readonly efforts: readonly Effort[]
   /** What becomes of each feature of requests and answers in this format. Documents and routes are made of it. */
   readonly carries: Carries
+  /** Documented defaults of this format's requests. A value that stands on its default is never a loss. */
+  readonly defaults: RequestDefaults
 }

@@ -50,7 +50,7 @@ const LF = 10
 export function translateLane(translation: Translation): Lane {
   const { client, upstream, request } = translation
   const value = exactValue(request)
-  const report = createReport(value)
+  const report = createReport(value, client.defaults)
   const context = openContext(translation, report)
   const model = client.decodeRequest(value, context)
   translation.edit?.(model)

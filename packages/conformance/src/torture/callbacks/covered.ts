@@ -64,6 +64,7 @@ export const covered = {
     spool: ['spool'],
     media: { see: 'MediaPolicy' },
     basePath: data,
+    listedModels: data,
     fetch: ['fetch', "fetch's body"],
     logger: { see: 'Logger' },
   } satisfies Covered<GatewayConfig>,
@@ -193,6 +194,7 @@ export const covered = {
   Storage: {
     tokens: { see: 'TokenStore' },
     meters: { see: 'MeterStore' },
+    check: { not: 'called at start: what it throws is thrown to the host' },
     close: { not: 'called by `tokens.close`, whose caller waits for it' },
   } satisfies Covered<Storage>,
   TokenStore: {

@@ -8,7 +8,7 @@ import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { type RunningUsage, TextMould } from '../shared/text-mould.ts'
 import { decodeError } from './error.ts'
-import { frameFields } from './response-decode.ts'
+import { choicesIn, frameFields } from './response-decode.ts'
 import { type ChoiceDecoder, createChoiceDecoder } from './stream-decode-choice.ts'
 import { decodeUsage, groqUsage, lastChoiceUsage } from './usage.ts'
 
@@ -91,7 +91,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   function readChunk(chunk: JsonObject): void {
     noteTop(chunk)
-    const list = Array.isArray(chunk.choices) ? chunk.choices : []
+    const list = Array.isArray(chunk.choices) ? choicesIn(chunk.choices, context.report) : []
     const first = !started && list.length > 0
     if (first) {
       start(chunk)
@@ -104,7 +104,6 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       return
     }
     for (const [position, choice] of list.entries()) {
-      if (!isObject(choice)) continue
       const index = typeof choice.index === 'number' ? choice.index : position
       let decoder = choices.get(index)
       if (decoder === undefined) {

@@ -3,13 +3,12 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, JsonObject, ModelResponse, Part } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { isObject } from '../shared/reader.ts'
-import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { encodeTier } from './fields.ts'
 import { encodeFinish } from './finish.ts'
 import { encodeSources } from './grounding.ts'
-import { encodeLogprobs } from './logprobs.ts'
+import { writeLogprobs } from './logprobs.ts'
 import { type EncodeScope, encodeParts } from './parts-encode.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -72,8 +71,7 @@ function encodeCandidate(choice: Choice, index: number, context: ExchangeContext
     ...own,
   }
   encodeSources(citedIn(parts, wire), out, context)
-  reportRefusalLogprobs(logprobs, index, context.report)
-  put(out, 'logprobsResult', encodeLogprobs(logprobs))
+  put(out, 'logprobsResult', writeLogprobs(logprobs, index, context.report))
   return out
 }
 

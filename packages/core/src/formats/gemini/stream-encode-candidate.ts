@@ -5,12 +5,11 @@ import { append } from '../shared/append.ts'
 import { GrowingText } from '../shared/growing-text.ts'
 import { quoted } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
-import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { ownExtra } from '../shared/report.ts'
 import { put } from '../shared/strict.ts'
 import { reportCache } from './cache.ts'
 import { encodeSources } from './grounding.ts'
-import { encodeLogprobs } from './logprobs.ts'
+import { writeLogprobs } from './logprobs.ts'
 import { type EncodeScope, encodePart } from './parts-encode.ts'
 import { clientScope, encodeEnding, reportUnkept } from './response-encode.ts'
 import { encodeResult } from './tool-result.ts'
@@ -54,8 +53,7 @@ export function createCandidateEncoder(
     const { value } = part
     part.text.add(text)
     if (text === '' && (logprobs === undefined || withoutEmptyText)) return
-    const result = logprobs === undefined ? undefined : encodeLogprobs(logprobs)
-    if (logprobs !== undefined) reportRefusalLogprobs(logprobs, index, context.report)
+    const result = logprobs === undefined ? undefined : writeLogprobs(logprobs, index, context.report)
     if (value.type === 'text' || value.type === 'refusal') {
       const bare = part.fresh ? encodePart({ ...value, text }, scope) : undefined
       send(bare === undefined ? `{"text":${quoted(text)}}` : stringifyExact(bare), result)
@@ -150,7 +148,7 @@ export function createCandidateEncoder(
           return
         case 'media':
           part.text.add(delta.data)
-          ownExtra(delta.extra, 'gemini', '', context.report)
+          ownExtra(delta.extra, 'gemini', part.value.at ?? '', context.report)
           return
         default:
           delta satisfies never
@@ -178,8 +176,7 @@ export function createCandidateEncoder(
       }
       const several = cited.length > 1
       encodeSources(several ? joined(cited) : cited, candidate, context)
-      reportRefusalLogprobs(logprobs, index, context.report)
-      put(candidate, 'logprobsResult', encodeLogprobs(logprobs))
+      put(candidate, 'logprobsResult', writeLogprobs(logprobs, index, context.report))
       return { candidate }
     },
   }

@@ -17,6 +17,8 @@ const encode = (...events: ModelEvent[]): JsonObject[] =>
   run(geminiCodec.encodeStream(testContext()), events).map(({ data }) => JSON.parse(data))
 const last = chunk([{ text: '' }], { finishReason: 'STOP' })
 
+const parts = '/candidates/0/content/parts'
+
 describe('a stream from upstream', () => {
   test('has no answer in what a field of an odd name holds', () => {
     const odd = JSON.stringify({ odd_name: last }).replace('odd_name', '__proto__')
@@ -51,11 +53,11 @@ describe('a stream from upstream', () => {
       ),
     ).toEqual([
       { type: 'response-start', id: 'r', model: 'm', created: 0 },
-      { type: 'part-start', choice: 0, part: 0, value: { type: 'reasoning', text: '' } },
+      { type: 'part-start', choice: 0, part: 0, value: { type: 'reasoning', text: '', at: `${parts}/0` } },
       { type: 'part-delta', choice: 0, part: 0, delta: { type: 'reasoning', text: 'hm' } },
       { type: 'part-delta', choice: 0, part: 0, delta: { type: 'reasoning', text: 'm' } },
       { type: 'part-end', choice: 0, part: 0 },
-      { type: 'part-start', choice: 0, part: 1, value: { type: 'text', text: '' } },
+      { type: 'part-start', choice: 0, part: 1, value: { type: 'text', text: '', at: `${parts}/1` } },
       { type: 'part-delta', choice: 0, part: 1, delta: { type: 'text', text: 'a' } },
       { type: 'part-delta', choice: 0, part: 1, delta: { type: 'text', text: 'b' } },
       { type: 'part-end', choice: 0, part: 1 },
@@ -63,7 +65,14 @@ describe('a stream from upstream', () => {
         type: 'part-start',
         choice: 0,
         part: 2,
-        value: { type: 'tool-call', id: 'x', name: 'f', input: '', seal: { issuer: 'gemini', data: 'S' } },
+        value: {
+          type: 'tool-call',
+          id: 'x',
+          name: 'f',
+          input: '',
+          seal: { issuer: 'gemini', data: 'S' },
+          at: `${parts}/2`,
+        },
       },
       { type: 'part-delta', choice: 0, part: 2, delta: { type: 'input', text: '{"a":1}' } },
       { type: 'part-end', choice: 0, part: 2 },

@@ -1,6 +1,7 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
 import { count } from './count.ts'
+import { defaults } from './defaults.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
@@ -31,4 +32,5 @@ export const messagesCodec: Codec = {
   usageBeside,
   efforts,
   carries,
+  defaults,
 }

@@ -2,6 +2,7 @@ import { encodeModel, encodeModelList } from '../chat/model-list.ts'
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
 import { count } from './count.ts'
+import { defaults } from './defaults.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -32,4 +33,5 @@ export const responsesCodec: Codec = {
   usageBeside,
   efforts,
   carries,
+  defaults,
 }

@@ -6,9 +6,10 @@ import { callSealFields } from '../shared/call-seals.ts'
 import { GrowingText } from '../shared/growing-text.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { quoted } from '../shared/json-text.ts'
+import { reportLogprobs } from '../shared/logprobs-report.ts'
 import { isObject } from '../shared/reader.ts'
-import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { encodeCitation } from './citations.ts'
+import { logprobsShape } from './content.ts'
 import { sameMessage } from './input-decode.ts'
 import { callItem, contentPart, messageItem, reasoningItem, type Words } from './output-items.ts'
 import { carrierOf, expectsReasoning, isOwn, joins } from './reasoning.ts'
@@ -92,7 +93,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
 
   function tokensOf(probable: Json): readonly Json[] {
     const tokens = isObject(probable) && Array.isArray(probable.content) ? probable.content : none
-    reportRefusalLogprobs(probable, 0, context.report)
+    reportLogprobs(probable, logprobsShape, 0, context.report)
     append(logprobs, tokens)
     return tokens
   }

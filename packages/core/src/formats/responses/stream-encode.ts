@@ -4,8 +4,7 @@ import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, Finish, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
-import { inWords } from '../shared/reader.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { encodeEnvelope, responseId, withOwn } from './envelope.ts'
 import { comment, doneEvent, errorEvents, truncated } from './event.ts'
@@ -152,10 +151,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         if (event.format === 'responses') {
           start('', '', 0)
           output.progress(event.value)
-        } else
-          context.report.add(
-            loss('', `${inWords(event.value.type ?? 'an event')} has no form in responses`, 'unsupported', 'note'),
-          )
+        } else reportNativeEvent(event.value, 'responses', context.report)
         return
       case 'error':
         fail(event.error)
