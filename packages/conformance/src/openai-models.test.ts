@@ -121,6 +121,7 @@ describe('requests to OpenAI', () => {
     const messages = [{ role: 'user' as const, content: 'hello' }]
     const ask = (model: string, effort?: 'low') =>
       anthropic.messages.create({
+        ...{ temperature: 0.5 }, // older SDKs have it in their types
         model,
         max_tokens: 1000,
         messages,

@@ -127,7 +127,12 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   async function answer(found: Match, codec: WireCodec, call: Call): Promise<Reply> {
     const { setup, inbound, ledger } = call
     const { config, shared } = setup
-    const { route, params, allow } = found
+    const { route, params, allow, actions } = found
+    if (actions !== undefined)
+      throw new GatewayError(
+        'not_found',
+        `Unknown method in the path ${inbound.path.slice(0, 200)}. A model has these methods: ${actions.join(', ')}.`,
+      )
     if (allow !== undefined)
       throw new GatewayError('method_not_allowed', `${inbound.method} is not allowed on this path: use ${allow}.`, {
         headers: { allow },
@@ -280,7 +285,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       const inbound = toInbound(requestOf(input, init))
       const setup = current
       const found = setup.match(inbound.method, inbound.path)
-      if (found?.route.operation !== 'generate' || found.allow !== undefined)
+      if (found?.route.operation !== 'generate' || found.allow !== undefined || found.actions !== undefined)
         throw new GatewayError(
           'not_found',
           `${inbound.method} ${inbound.path} is no generation: there is nothing to explain.`,

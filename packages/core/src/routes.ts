@@ -190,6 +190,8 @@ export interface Match {
   readonly params: Readonly<Record<string, string>>
   /** Set where the path is known but the method is not: the answer is 405 with this `allow`. */
   readonly allow?: string
+  /** Set where the path asks for an action that the model has not (`:foo`): the answer is 404 and names those it has. */
+  readonly actions?: readonly string[]
 }
 
 const versions = ['/v1/v1/', '/v1/v1beta/', '/v1/v2/']
@@ -224,6 +226,10 @@ export function createMatcher(table: readonly Route[]): (method: string, path: s
   // An action behind the name is no part of the name.
   open.sort((a, b) => b.suffix.length - a.suffix.length)
 
+  /** What can be done with a model whose path begins so. */
+  const actionsOf = (path: string): typeof open =>
+    open.filter(({ prefix, suffix }) => suffix.startsWith(':') && path.startsWith(prefix))
+
   return (method, path) => {
     const clean = normalizePath(path)
     let candidates = exact.get(clean)
@@ -245,9 +251,15 @@ export function createMatcher(table: readonly Route[]): (method: string, path: s
     // A path without its version belongs to the gateway for its own method only: the host may well have a /messages page.
     const known = candidates[0] as Route
     if (!clean.startsWith('/v1') || known.handle !== undefined) return null
+    const actions = known.operation === 'get-model' && action.test(clean) ? actionsOf(clean) : []
+    const [some] = actions
+    if (some !== undefined) return { route: some.route, params, actions: actions.map(({ suffix }) => suffix) }
     return { route: known, params, allow: candidates.map((candidate) => candidate.method).join(', ') }
   }
 }
+
+/** An action behind a model's name. A tag (`qwen3:8b`) has digits. */
+const action = /:[A-Za-z]+$/
 
 function decode(segment: string): string {
   try {

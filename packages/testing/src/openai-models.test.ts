@@ -45,5 +45,5 @@ it.each([
   ['/v1/responses', { model: 'gpt-6-astra', tools: flatTools, reasoning: { effort: 'max' } }],
   ['/v1/responses', { model: 'some-model', temperature: 0.2, reasoning: { effort: 'low' } }],
 ] satisfies [string, JsonObject][])('%s accepts %j', async (path, body) => {
-  expect(await ask(path, body)).toEqual({ status: 200, error: undefined })
+  expect(await ask(String(path), body as JsonObject)).toEqual({ status: 200, error: undefined })
 })

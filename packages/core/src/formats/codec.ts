@@ -30,7 +30,8 @@ export interface SseEvent {
 /** A stream as a pure machine: events in, events out, no clock and no I/O. `end` is called once, at the end of input. */
 export interface Machine<In, Out> {
   push(input: In): Out[]
-  end(): Out[]
+  /** @param complete see AnswerStream */
+  end(complete?: boolean): Out[]
 }
 
 /** What a codec may ask of its surroundings. */
@@ -101,7 +102,10 @@ export interface Quirks {
    * the system's before all others. Default false.
    */
   readonly alternatingRoles?: boolean
-  /** The upstream ends its streams without `[DONE]` once every choice has its finish reason (chat). Default false. */
+  /**
+   * The upstream ends its streams without `[DONE]` once every choice has its finish reason (chat). Default false: such a stream ends
+   * well only if the end of its body is marked.
+   */
   readonly doneOptional?: boolean
   /** The upstream reads `cache_control` on messages, parts and tools (chat). Default false: cache hints are reported as notes. */
   readonly cacheControl?: boolean
@@ -180,6 +184,17 @@ export interface ResponseTap {
   error?: ErrorInfo
 }
 
+/** What a tap is made for. */
+export interface TapOptions {
+  readonly withholdUsage: boolean
+  readonly target: TargetTraits
+  /** The request's top-level fields. */
+  readonly asked?: JsonObject
+  /** The edit of the request says that the provider keeps the answer: later requests name it. */
+  readonly storesAnswer?: boolean
+  readonly client?: ClientQuirks | undefined
+}
+
 /** Watches a stream of the codec's own format pass by on the wire lane. Cheap, and never alters the bytes by itself. */
 export interface StreamTap {
   /**
@@ -208,8 +223,13 @@ export interface StreamTap {
   readonly finish: string | undefined
   /** See ResponseTap. */
   readonly received?: readonly Received[] | undefined
-  /** The input is over: formats without a terminal event of their own decide now whether the stream has `ended`. */
-  end?(): void
+  /**
+   * The input is over: formats without a terminal event of their own, or whose upstreams leave it out, decide now whether the stream
+   * has `ended`.
+   *
+   * @param complete see AnswerStream
+   */
+  end?(complete?: boolean): void
   /** As for StreamEncoder: heartbeat and error in the stream's own terms (its id, its model). */
   heartbeat(): SseEvent[]
   fail(error: ErrorInfo): SseEvent[]
@@ -285,12 +305,7 @@ export interface WireCodec extends UpstreamWireCodec {
   wireReady?(target: TargetTraits): Promise<unknown> | undefined
   /** Wire lane: the edit this body needs, if any, beside the model's name. */
   wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
-  tapStream(options: {
-    withholdUsage: boolean
-    target: TargetTraits
-    storesAnswer?: boolean
-    client?: ClientQuirks | undefined
-  }): StreamTap
+  tapStream(options: TapOptions): StreamTap
   /** Recognizes clients that need answers in another form, by their headers. Absent: there are none. */
   clientQuirks?(header: (name: string) => string | undefined): ClientQuirks | undefined
 
@@ -353,10 +368,11 @@ export interface Codec extends UpstreamCodec, WireCodec {
 
   /**
    * The model list (`GET /v1/models`) as this format's clients know it, and one entry of it. `query` asks for a page, in the
-   * format's own words; throws GatewayError `invalid_request` for one that there is not.
+   * format's own words; throws GatewayError `invalid_request` for one that there is not. `created`: seconds since 1970, for formats whose
+   * clients expect a time.
    */
-  encodeModelList(names: readonly string[], query?: URLSearchParams): JsonObject
-  encodeModel(name: string): JsonObject
+  encodeModelList(names: readonly string[], query?: URLSearchParams, created?: number): JsonObject
+  encodeModel(name: string, created?: number): JsonObject
 
   /** Effort words this format's clients may write; others are approximated. */
   readonly efforts: readonly Effort[]

@@ -76,6 +76,7 @@ export function wireLane(
         tap: codec.tapStream({
           withholdUsage: edit?.erase !== undefined,
           target,
+          asked: fields,
           storesAnswer: edit?.storesAnswer === true,
           client,
         }),

@@ -6,8 +6,10 @@ import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
+import { stringifyExact } from '../json/exact-number.ts'
 import { scanJson } from '../json/scan.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
+import { exactValue } from '../lanes/exact-body.ts'
 import type { Lane } from '../lanes/lane.ts'
 import { type RequestBody, setModel } from '../lanes/wire.ts'
 import { createReport } from '../losses.ts'
@@ -99,7 +101,7 @@ function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, t
   return {
     kind: 'translate',
     upstreamFormat: upstream.format,
-    body: JSON.stringify(theirs.fromGeneration(body, model)),
+    body: stringifyExact(theirs.fromGeneration(body, model)),
     report,
     answer: (bytes) => ({
       body: JSON.stringify(asked.count.write(readCount(upstream, theirs, bytes, redactorOf(place)).count)),
@@ -112,9 +114,10 @@ function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, t
 export function decodeInput({ codec, count, request }: CountRequest, upstream?: Format) {
   // Until here only what every request needs has been checked (docs/decisions/0031).
   count.validateRequest(request.value)
-  const { body, at } = count.toGeneration(request.value)
+  const value = exactValue(request)
+  const { body, at } = count.toGeneration(value)
   const bound = codec.fieldPointers['sampling.maxTokens']
-  const report = reportWithin(at, request.value, bound)
+  const report = reportWithin(at, value, bound)
   const context: CodecContext = {
     report,
     newId,

@@ -118,6 +118,7 @@ export const covered = {
   TransportResponse: {
     status: data,
     resent: data,
+    delimited: data,
     header: ['transport.header'],
     bytes: ['transport.bytes'],
     stream: ['transport.stream'],
@@ -140,8 +141,8 @@ export const covered = {
     modelRules: data,
   } satisfies Covered<Upstream>,
   UpstreamOptions: { apiKey: data, baseURL: data, headers: data, modelRules: data } satisfies Covered<UpstreamOptions>,
-  AwsOptions: { region: data, apiKey: data, credentials: ['credentials of AWS'], modelRules: data } satisfies Covered<
-    Omit<AwsOptions, 'baseURL' | 'headers'>
+  AwsOptions: { region: data, apiKey: data, credentials: ['credentials of AWS'] } satisfies Covered<
+    Omit<AwsOptions, 'baseURL' | 'headers' | 'modelRules'>
   >,
   BedrockOptions: {
     formats: data,
@@ -156,8 +157,7 @@ export const covered = {
     keyFile: data,
     credentials: data,
     apiVersion: data,
-    modelRules: data,
-  } satisfies Covered<Omit<VertexOptions, 'baseURL' | 'headers'>>,
+  } satisfies Covered<Omit<VertexOptions, 'baseURL' | 'headers' | 'modelRules'>>,
   NodeOptions: { transport: ['transport'] } satisfies Covered<NodeOptions>,
   MediaFetcherOptions: {
     hosts: data,

@@ -1,10 +1,11 @@
 import { statusOf } from '../../errors.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ClientQuirks, SseEvent } from '../codec.ts'
 import type { ErrorInfo, JsonObject } from '../ir.ts'
 import { errorObject } from './error.ts'
 
 /** A stream's error event: nothing follows it. */
-export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: JSON.stringify({ error: errorObject(error) }) })
+export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: stringifyExact({ error: errorObject(error) }) })
 
 export const truncated: ErrorInfo = {
   kind: 'upstream_truncated',
@@ -28,5 +29,5 @@ export const heartbeatEvent = (frame: Frame | undefined, client?: ClientQuirks):
       ? {}
       : { candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] }
   if (frame !== undefined) Object.assign(chunk, { modelVersion: frame.model, responseId: frame.id })
-  return { data: JSON.stringify(chunk) }
+  return { data: stringifyExact(chunk) }
 }

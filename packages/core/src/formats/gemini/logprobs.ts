@@ -1,3 +1,4 @@
+import { isNumber } from '../../json/exact-number.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 
@@ -17,10 +18,10 @@ function decodeToken(candidate: JsonObject): JsonObject {
   const token = typeof candidate.token === 'string' ? candidate.token : ''
   const out: JsonObject = {
     token,
-    logprob: typeof candidate.logProbability === 'number' ? candidate.logProbability : 0,
+    logprob: isNumber(candidate.logProbability) ? (candidate.logProbability as number) : 0,
     bytes: [...new TextEncoder().encode(token)],
   }
-  if (typeof candidate.tokenId === 'number') out.token_id = candidate.tokenId
+  if (isNumber(candidate.tokenId)) out.token_id = candidate.tokenId as number
   return out
 }
 
@@ -37,7 +38,7 @@ export function encodeLogprobs(logprobs: Json | undefined): JsonObject | undefin
 
 function encodeToken(token: JsonObject): JsonObject {
   const out: JsonObject = { token: token.token ?? '', logProbability: token.logprob ?? 0 }
-  if (typeof token.token_id === 'number') out.tokenId = token.token_id
+  if (isNumber(token.token_id)) out.tokenId = token.token_id as number
   return out
 }
 

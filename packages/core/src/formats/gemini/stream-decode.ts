@@ -1,4 +1,5 @@
 import { statusOf } from '../../errors.ts'
+import { parseExact, stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
 import { checkChoiceCount } from '../shared/choice-limit.ts'
@@ -59,7 +60,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const fresh: JsonObject = {}
     for (const key of Object.keys(rest)) {
       const value = rest[key] as Json
-      if (Object.hasOwn(top, key) && JSON.stringify(value) === JSON.stringify(top[key])) continue
+      if (Object.hasOwn(top, key) && stringifyExact(value) === stringifyExact(top[key])) continue
       setOwn(fresh, key, value)
       setOwn(top, key, value)
     }
@@ -71,7 +72,12 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const list = Array.isArray(chunk.candidates) ? chunk.candidates : []
     const block = list.length === 0 && candidates.size === 0 && !blocked ? takeBlock(chunk) : undefined
     noteTop(chunk)
-    if (!started && (list.length > 0 || block !== undefined)) start(chunk)
+    const first = !started && (list.length > 0 || block !== undefined)
+    if (first) {
+      start(chunk)
+      // Clients of messages are told the input's tokens before the first block.
+      tellUsage(chunk.usageMetadata)
+    }
     for (let position = 0; position < list.length; position++) {
       const candidate = list[position]
       if (!isObject(candidate)) continue
@@ -89,7 +95,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       blocked = true
       out.push({ type: 'choice-end', choice: 0, finish: block.finish })
     }
-    tellUsage(chunk.usageMetadata)
+    if (!first) tellUsage(chunk.usageMetadata)
   }
 
   function tellUsage(metadata: Json | undefined): void {
@@ -119,7 +125,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       plain = undefined
       let parsed: unknown
       try {
-        parsed = JSON.parse(data)
+        parsed = parseExact(data)
       } catch {
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
         return drain()

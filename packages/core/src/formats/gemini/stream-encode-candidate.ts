@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Extra, Finish, Json, JsonObject, MediaPart, Part, Sealed } from '../ir.ts'
 import { append } from '../shared/append.ts'
@@ -57,12 +58,12 @@ export function createCandidateEncoder(
     if (logprobs !== undefined) reportRefusalLogprobs(logprobs, index, context.report)
     if (value.type === 'text' || value.type === 'refusal') {
       const bare = part.fresh ? encodePart({ ...value, text }, scope) : undefined
-      send(bare === undefined ? `{"text":${quoted(text)}}` : JSON.stringify(bare), result)
+      send(bare === undefined ? `{"text":${quoted(text)}}` : stringifyExact(bare), result)
       part.fresh = false
     } else if (value.type === 'reasoning') {
       if (part.fresh) {
         const { seal: _, ...bare } = value
-        send(JSON.stringify(encodePart({ ...bare, text }, scope) ?? { text }), result)
+        send(stringifyExact(encodePart({ ...bare, text }, scope) ?? { text }), result)
       } else send(`{"text":${quoted(text)},"thought":true}`, result)
       part.fresh = false
     }
@@ -83,7 +84,7 @@ export function createCandidateEncoder(
         : encodePart(value, scope)
     if (encoded === undefined) return
     if (withoutEmptyText && encoded.text === '') reportUnkept(encoded, context)
-    else send(JSON.stringify(encoded), undefined)
+    else send(stringifyExact(encoded), undefined)
   }
 
   function close(number: number, part: OpenPart): void {

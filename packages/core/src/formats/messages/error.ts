@@ -1,6 +1,6 @@
 import { statusOf } from '../../errors.ts'
 import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
-import { kindOfStatus } from '../shared/kind-of-status.ts'
+import { innerStatus, kindOfStatus } from '../shared/kind-of-status.ts'
 import { isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 
@@ -26,7 +26,8 @@ export function decodeError(status: number, given: Json): ErrorInfo {
   const body = Array.isArray(given) && isObject(given[0]) ? given[0] : given
   const error = isObject(body) && isObject(body.error) ? body.error : isObject(body) ? body : {}
   const message = readMessage(body, error) ?? `The upstream answered ${status} without saying why.`
-  const kind = classify(status, isObject(body) ? error.type : undefined, message)
+  const real = status >= 400 ? status : (innerStatus(error) ?? status)
+  const kind = classify(real, isObject(body) ? error.type : undefined, message)
   const info: ErrorInfo = { kind, status: statusOf[kind], message }
   if (kind === 'invalid_request') put(info, 'param', paramOf(message))
   const details = isObject(error.details) ? error.details.error_code : undefined

@@ -1,4 +1,5 @@
 import { statusOf } from '../../errors.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { SseEvent } from '../codec.ts'
 import type { ErrorInfo, JsonObject } from '../ir.ts'
 import { errorObject, failureObject } from './error.ts'
@@ -6,7 +7,7 @@ import { errorObject, failureObject } from './error.ts'
 /** Every event names itself twice: for readers of the stream's `event` lines, and for those of its data. */
 const namedEvent = (type: string, number: number, fields: JsonObject): SseEvent => ({
   event: type,
-  data: JSON.stringify({ type, sequence_number: number, ...fields }),
+  data: stringifyExact({ type, sequence_number: number, ...fields }),
 })
 
 /** Follows a good ending. Its servers disagree whether it must be there; no client minds it. */

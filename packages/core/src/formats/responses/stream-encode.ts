@@ -1,4 +1,5 @@
 import { statusOf } from '../../errors.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, Finish, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
@@ -38,7 +39,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     }
     out.push({ event: type, data: `${head}${number++},${fields}` })
   }
-  const send = (type: string, fields: JsonObject): void => sendText(type, JSON.stringify(fields).slice(1))
+  const send = (type: string, fields: JsonObject): void => sendText(type, stringifyExact(fields).slice(1))
   const output = createOutput(context, { send, sendText })
 
   function start(id: string, model: string, created: number, settings?: JsonObject): JsonObject {
@@ -49,7 +50,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       createdAt: created || context.now(),
     }
     response = encodeEnvelope(frame, settings, context)
-    const fields = JSON.stringify({ response }).slice(1)
+    const fields = stringifyExact({ response }).slice(1)
     sendText('response.created', fields)
     sendText('response.in_progress', fields)
     return response

@@ -1,7 +1,7 @@
 import { nestsDeeper } from '../../json/scan.ts'
 import type { Units } from '../../plugin.ts'
 import { type Received, receivedIds } from '../../references/received.ts'
-import type { MutableTap, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../codec.ts'
+import type { MutableTap, ResponseTap, SseEvent, StreamTap, TapOptions } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
@@ -70,7 +70,7 @@ const varying: ReadonlySet<string> = new Set([
 ])
 
 /** Parses the events that begin and end a stream; of all others only the name is read. */
-export function tapStream(_options: { withholdUsage: boolean; target: TargetTraits }): StreamTap {
+export function tapStream(_options: TapOptions): StreamTap {
   /** The first event, unread until it is needed. */
   let first: string | undefined
   /** The last event, for its number. */
