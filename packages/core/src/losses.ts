@@ -110,7 +110,7 @@ function groupNotes(losses: readonly Loss[]): readonly { readonly first: Loss; r
 }
 
 /** A structured-field string holds printable ASCII only; anything else is percent-encoded, as in a URI fragment pointer. */
-function sfString(text: string): string {
+export function sfString(text: string): string {
   let out = '"'
   for (const char of text) {
     if (char === '"' || char === '\\') out += `\\${char}`

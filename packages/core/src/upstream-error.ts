@@ -3,6 +3,7 @@ import type { UpstreamWireCodec } from './formats/codec.ts'
 import type { ErrorInfo, ErrorKind, Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
 import { put } from './formats/shared/strict.ts'
+import { parseExact, stringifyExact } from './json/exact-number.ts'
 import { redactorOf } from './redaction/redactor.ts'
 import type { TransportResponse } from './transport.ts'
 import type { Upstream } from './upstreams/upstream.ts'
@@ -88,7 +89,7 @@ export function redactInfo(info: ErrorInfo, upstream: Upstream): ErrorInfo {
     const written = jsonOf(raw.value)
     const told = written === undefined ? undefined : redactor.json(written, 'error')
     same &&= told === written && told !== undefined
-    if (told !== undefined) clean.raw = { format: raw.format, value: JSON.parse(told) as JsonObject }
+    if (told !== undefined) clean.raw = { format: raw.format, value: parseExact(told) as JsonObject }
   }
   return same ? info : clean
 }
@@ -96,7 +97,7 @@ export function redactInfo(info: ErrorInfo, upstream: Upstream): ErrorInfo {
 /** Undefined for what nests too deep to be written. */
 function jsonOf(value: JsonObject): string | undefined {
   try {
-    return JSON.stringify(value)
+    return stringifyExact(value)
   } catch {
     return undefined
   }
@@ -152,7 +153,7 @@ const codeOf = (error: unknown): string | undefined => {
 
 function parseLoose(text: string): Json {
   try {
-    return JSON.parse(text) as Json
+    return parseExact(text) as Json
   } catch {
     return text
   }

@@ -6,7 +6,9 @@ import { wireCodecOf } from '../formats/wire.ts'
 import { generation } from '../generate.ts'
 import { newId } from '../ids.ts'
 import type { Reply } from '../inbound.ts'
+import { stringifyExact } from '../json/exact-number.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
+import { exactValue } from '../lanes/exact-body.ts'
 import type { AnswerStream } from '../lanes/lane.ts'
 import { leastLoss } from '../lanes/least-loss.ts'
 import { passingStream } from '../lanes/passing-stream.ts'
@@ -70,7 +72,7 @@ function prepare(call: OperationCall, target: ResolvedTarget, policy: OnLoss): P
     const lane =
       writer === dialect
         ? wire(call, target, { body: jsonBody(call, target) })
-        : translation(call, request.value, writer, target)
+        : translation(call, exactValue(request), writer, target)
     return { lane, url, codec }
   }
   const lane =
@@ -182,7 +184,7 @@ function translation(
   const streams = asEvents !== undefined && tapStream !== undefined
   return {
     kind: 'translate',
-    body: JSON.stringify(sent),
+    body: stringifyExact(sent),
     report,
     // Another dialect's field of another name would lead the client astray in its own body.
     paramOf: (param) => (Object.hasOwn(value, param.split(/[.[]/, 1)[0] ?? '') ? param : undefined),
@@ -192,7 +194,7 @@ function translation(
       const units = operation.unitsOf?.(answer)
       return {
         ...(dialect.encodeBody?.(answer, exchange) ?? {
-          body: JSON.stringify(dialect.encodeAnswer?.(answer, exchange)),
+          body: stringifyExact(dialect.encodeAnswer?.(answer, exchange)),
         }),
         ...(usage === undefined ? {} : { usage }),
         ...(units === undefined ? {} : { units }),

@@ -10,12 +10,13 @@ import { encodeResponse } from './response-encode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { usageBeside } from './usage.ts'
-import { validateRequest } from './validate.ts'
+import { checkRequest, validateRequest } from './validate.ts'
 import { chatWire } from './wire.ts'
 
 /** OpenAI's chat completions, as OpenAI and a dozen compatible vendors speak them. */
 export const chatCodec: Codec = {
   ...chatWire,
+  checkRequest,
   validateRequest,
   decodeRequest,
   encodeRequest,

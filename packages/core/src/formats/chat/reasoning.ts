@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { Json, JsonObject, ReasoningPart, Report, Sealed } from '../ir.ts'
 import { innerObject } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
@@ -65,7 +66,7 @@ function decodeDetail(detail: JsonObject, at: string | undefined): ReasoningPart
   if (part.seal?.issuer === 'chat')
     part.seal = {
       issuer: 'chat',
-      data: JSON.stringify({ [part.redacted ? 'data' : 'signature']: part.seal.data, ...(type && { type }), ...rest }),
+      data: stringifyExact({ [part.redacted ? 'data' : 'signature']: part.seal.data, ...(type && { type }), ...rest }),
     }
   else part.extra = { chat: rest }
   return part
@@ -108,7 +109,7 @@ export const joinReasoning = (parts: readonly ReasoningPart[]): string =>
 export function decodeCallSeal(content: JsonObject): Sealed {
   const { seal, ...others } = content
   if (typeof seal === 'string' && leftover(others) === undefined) return readSeal(seal, 'chat')
-  return { issuer: 'chat', data: JSON.stringify(content) }
+  return { issuer: 'chat', data: stringifyExact(content) }
 }
 
 export const encodeCallSeal = (seal: Sealed): JsonObject =>

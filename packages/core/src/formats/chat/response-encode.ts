@@ -24,6 +24,8 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   const { id, model, created, choices, usage, serviceTier, extra, ...rest } = response
   rest satisfies Nothing
   const out: JsonObject = {
+    // Some SDKs reject an answer without it.
+    system_fingerprint: null,
     ...ownExtra(extra, 'chat', '', context.report),
     id: id || context.newId('chatcmpl-'),
     object: 'chat.completion',

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Json, JsonObject, Sealed, ToolCallPart } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
@@ -199,7 +200,7 @@ function beginsCall(fragment: JsonObject): boolean {
 
 /** Arguments as text; a few servers send them as an object, whole. */
 const inputText = (value: Json | undefined): string =>
-  typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value)
+  typeof value === 'string' ? value : value === undefined || value === null ? '' : stringifyExact(value)
 
 /** Whether the arguments are a JSON object. The text as a whole is parsed once, when its last brace has come. */
 function isWhole(call: Call): boolean {

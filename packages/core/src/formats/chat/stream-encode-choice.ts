@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type {
   Citation,
@@ -80,10 +81,10 @@ export function createChoiceEncoder(
   const head = inOnePiece('{"index":', JSON.stringify(index), ',"delta":')
   /** `delta`: as JSON. */
   const piece = (delta: string, logprobs: Json | undefined): void => {
-    const end = logprobs === undefined ? plainEnd : `,"logprobs":${JSON.stringify(logprobs)},"finish_reason":null}`
+    const end = logprobs === undefined ? plainEnd : `,"logprobs":${stringifyExact(logprobs)},"finish_reason":null}`
     send(head + delta + end)
   }
-  const chunk = (delta: JsonObject): void => piece(JSON.stringify(delta), undefined)
+  const chunk = (delta: JsonObject): void => piece(stringifyExact(delta), undefined)
 
   /** The first chunk names the role; an answer that begins with a call says so in the same chunk. */
   function introduce(first?: JsonObject): void {
@@ -316,7 +317,7 @@ export function createChoiceEncoder(
         finish_reason: encodeFinish(finish, held, functions),
       }
       put(last, 'stop_reason', sequence)
-      send(JSON.stringify(last))
+      send(stringifyExact(last))
       return undefined
     },
   }

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from '../ir.ts'
 import { append } from '../shared/append.ts'
@@ -157,7 +158,7 @@ function decodeInput(inner: Unread, key: string): string {
   if (text !== undefined) return text
   const value = inner[key]
   drop(inner, key)
-  return value === undefined ? '' : JSON.stringify(value)
+  return value === undefined ? '' : stringifyExact(value)
 }
 
 function decodeToolMessage(

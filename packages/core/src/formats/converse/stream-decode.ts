@@ -2,7 +2,7 @@ import { streamException } from '../../aws/exceptions.ts'
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent } from '../codec.ts'
 import type { ErrorInfo, Finish, Json, JsonObject, ModelEvent } from '../ir.ts'
-import { parseObject } from '../shared/json-text.ts'
+import { parseObjectExact } from '../shared/json-text.ts'
 import { assignOwn } from '../shared/own-members.ts'
 import { isObject } from '../shared/reader.ts'
 import { reportUnknown, shapesOf } from '../shared/shape.ts'
@@ -117,7 +117,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     push({ event: type, data }) {
       if (over) return []
       out = []
-      const event = parseObject(data)
+      const event = parseObjectExact(data)
       if (event === undefined || type === undefined)
         failBadly('The upstream sent a stream event that is not a JSON object with a name.')
       else read(type, event)

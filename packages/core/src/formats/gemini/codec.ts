@@ -1,6 +1,6 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
-import { validateRequest } from './complaint.ts'
+import { checkRequest, validateRequest } from './complaint.ts'
 import { count } from './count.ts'
 import { defaults } from './defaults.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
@@ -17,6 +17,7 @@ import { geminiWire } from './wire.ts'
 /** Google's generateContent, as the Gemini API and Vertex speak it. */
 export const geminiCodec: Codec = {
   ...geminiWire,
+  checkRequest,
   validateRequest,
   decodeRequest,
   encodeRequest,

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Citation, Json, JsonObject } from '../ir.ts'
 import { drop, isObject, leftover, putBack, takeArray, takeNumber, takeString, unread } from '../shared/reader.ts'
@@ -267,7 +268,7 @@ function addSupport(
   segments: Map<string, JsonObject>,
   supports: Json[],
 ): void {
-  const key = JSON.stringify([segment, beside])
+  const key = stringifyExact([segment, beside])
   let support = segments.get(key)
   if (support === undefined) {
     support = {
@@ -285,10 +286,14 @@ function addSupport(
 }
 
 /** Two chunks of the same key are the same source. */
-const keyOf = (chunk: Json): string =>
-  JSON.stringify(chunk, (_, value) =>
-    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
-  )
+const keyOf = (chunk: Json): string => stringifyExact(sorted(chunk))
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(members.map(([key, item]) => [key, sorted(item)]))
+}
 
 function encodeChunk(url: string | undefined, title: string | undefined, kind: JsonObject): JsonObject | undefined {
   const [name = 'web'] = Object.keys(kind)

@@ -1,3 +1,4 @@
+import { isNumber } from '../../json/exact-number.ts'
 import type { Json, JsonObject, Report } from '../ir.ts'
 import { reportLogprobs } from '../shared/logprobs-report.ts'
 import { pointer } from '../shared/pointer.ts'
@@ -59,10 +60,10 @@ function decodeToken(candidate: JsonObject): JsonObject {
   const text = typeof candidate.token === 'string' ? candidate.token : ''
   const out: JsonObject = {
     token: text,
-    logprob: typeof candidate.logProbability === 'number' ? candidate.logProbability : 0,
+    logprob: isNumber(candidate.logProbability) ? (candidate.logProbability as number) : 0,
     bytes: [...encoder.encode(text)],
   }
-  if (typeof candidate.tokenId === 'number') out.token_id = candidate.tokenId
+  if (isNumber(candidate.tokenId)) out.token_id = candidate.tokenId as number
   return out
 }
 
@@ -79,7 +80,7 @@ function encodeLogprobs(logprobs: Json | undefined): JsonObject | undefined {
 
 function encodeToken({ token: text = '', logprob = 0, token_id: id }: JsonObject): JsonObject {
   const out: JsonObject = { token: text, logProbability: logprob }
-  if (typeof id === 'number') out.tokenId = id
+  if (isNumber(id)) out.tokenId = id as number
   return out
 }
 

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { Json, JsonObject, ModelRequest, Part, ReasoningPart, TextPart, ToolCallPart } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, leftover, putBack, takeObject, takeString, type Unread } from '../shared/reader.ts'
@@ -87,8 +88,8 @@ function decodeCall(fields: Unread, at: string, index: number, scope: PartScope)
   const part: ToolCallPart = { type: 'tool-call', id, name, input: '', at }
   if (args !== undefined && isCustomTool(name, scope.request)) {
     part.custom = true
-    part.input = customInput(JSON.stringify(args))
-  } else if (args !== undefined) part.input = JSON.stringify(args)
+    part.input = customInput(stringifyExact(args))
+  } else if (args !== undefined) part.input = stringifyExact(args)
   const signature = takeString(fields, 'thoughtSignature')
   if (signature !== undefined && signature !== '') put(part, 'seal', readSignature(signature))
   const rest = leftover(inner)

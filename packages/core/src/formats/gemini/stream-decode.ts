@@ -1,4 +1,5 @@
 import { statusOf } from '../../errors.ts'
+import { parseExact, stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
 import { checkChoiceCount } from '../shared/choice-limit.ts'
@@ -61,7 +62,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const fresh: JsonObject = {}
     for (const key of Object.keys(rest)) {
       const value = rest[key] as Json
-      if (Object.hasOwn(top, key) && JSON.stringify(value) === JSON.stringify(top[key])) continue
+      if (Object.hasOwn(top, key) && stringifyExact(value) === stringifyExact(top[key])) continue
       setOwn(fresh, key, value)
       setOwn(top, key, value)
     }
@@ -73,7 +74,12 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const list = Array.isArray(chunk.candidates) ? candidatesIn(chunk.candidates, context.report) : []
     const block = list.length === 0 && candidates.size === 0 && !blocked ? takeBlock(chunk) : undefined
     noteTop(chunk)
-    if (!started && (list.length > 0 || block !== undefined)) start(chunk)
+    const first = !started && (list.length > 0 || block !== undefined)
+    if (first) {
+      start(chunk)
+      // Clients of messages are told the input's tokens before the first block.
+      tellUsage(chunk.usageMetadata)
+    }
     for (let position = 0; position < list.length; position++) {
       const candidate = list[position] as JsonObject
       const index = typeof candidate.index === 'number' ? candidate.index : position
@@ -93,7 +99,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const { usageMetadata: metadata } = chunk
     const beside = isObject(metadata) ? fieldsBeside(metadata, usageNames) : undefined
     if (beside !== undefined) otherUsage = { ...otherUsage, ...beside }
-    tellUsage(metadata)
+    if (!first) tellUsage(metadata)
   }
 
   function tellUsage(metadata: Json | undefined): void {
@@ -125,7 +131,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       plain = undefined
       let parsed: unknown
       try {
-        parsed = JSON.parse(data)
+        parsed = parseExact(data)
       } catch {
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
         return drain()

@@ -1,4 +1,5 @@
 import { statusOf } from '../../errors.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
@@ -38,7 +39,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
 
   function takeBeside(): string {
     if (beside === undefined) return ''
-    const text = `,${JSON.stringify(beside).slice(1, -1)}`
+    const text = `,${stringifyExact(beside).slice(1, -1)}`
     beside = undefined
     return text
   }
@@ -46,7 +47,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   /** One part of one candidate as a chunk. Index and part come as JSON. */
   function send(index: string, part: string, logprobs: JsonObject | undefined): void {
     if (frame === undefined) start('', '')
-    const result = logprobs === undefined ? '' : `,"logprobsResult":${JSON.stringify(logprobs)}`
+    const result = logprobs === undefined ? '' : `,"logprobsResult":${stringifyExact(logprobs)}`
     out.push({
       data: `{"candidates":[{"content":{"parts":[${part}],"role":"model"},"index":${index}${result}}${tail}${beside === undefined ? '' : takeBeside()}}`,
     })
@@ -130,7 +131,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     else chunk.candidates = endings
     const metadata = counted()
     if (metadata !== undefined) chunk.usageMetadata = metadata
-    out.push({ data: JSON.stringify({ ...chunk, modelVersion: model, responseId: id }) })
+    out.push({ data: stringifyExact({ ...chunk, modelVersion: model, responseId: id }) })
   }
 
   const drain = (): SseEvent[] => {
@@ -151,7 +152,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       return [errorEvent(truncated)]
     },
     heartbeat() {
-      return over ? [] : [heartbeatEvent(frame)]
+      return over ? [] : [heartbeatEvent(frame, context.client)]
     },
   }
 }

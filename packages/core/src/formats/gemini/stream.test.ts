@@ -280,6 +280,20 @@ describe('a stream to a client', () => {
     expect(events.map(({ type }) => type)).toEqual(['response-start', 'choice-end', 'response-end'])
   })
 
+  test('for the SDK before that holds no empty text, not even around a signature: it would forget the whole answer', () => {
+    const client = geminiCodec.clientQuirks?.((name) => (name === 'x-goog-api-client' ? 'genai-js/0.24.1' : undefined))
+    const losses: string[] = []
+    const report = { losses: [], add: ({ detail }: { detail: string }) => void losses.push(detail) }
+    const encoder = geminiCodec.encodeStream({ ...testContext(), client, report })
+    const thought: Part = { type: 'reasoning', text: 'hm', seal: { issuer: 'gemini', data: 'sig' } }
+    const events: ModelEvent[] = [start, ...part(thought), ...part({ type: 'text', text: 'a' }), ...end]
+    const chunks = events.flatMap((event) => [...encoder.heartbeat(), ...encoder.push(event)])
+    expect(chunks.map(({ data }) => data).filter((data) => data.includes('"text":""'))).toEqual([])
+    expect(JSON.parse(chunks.at(-1)?.data ?? '').candidates).toEqual([{ finishReason: 'STOP', index: 0 }])
+    expect(losses).toContain("the client's SDK keeps no signatures of thoughts")
+    expect(geminiCodec.clientQuirks?.(() => 'google-genai-sdk/2.32.0 gl-node/v22')).toBeUndefined()
+  })
+
   test('never holds a chunk without a part: Google’s SDK would forget the whole answer', () => {
     const encoder = geminiCodec.encodeStream(testContext())
     const events: ModelEvent[] = [start, ...part({ type: 'text', text: '' }, { type: 'text', text: 'a' }), ...end]

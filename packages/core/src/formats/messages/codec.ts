@@ -10,12 +10,13 @@ import { decodeResponse, encodeResponse } from './response.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { usageBeside } from './usage.ts'
-import { validateRequest } from './validate.ts'
+import { checkRequest, validateRequest } from './validate.ts'
 import { messagesWire } from './wire.ts'
 
 /** Anthropic Messages. */
 export const messagesCodec: Codec = {
   ...messagesWire,
+  checkRequest,
   validateRequest,
   decodeRequest,
   encodeRequest,

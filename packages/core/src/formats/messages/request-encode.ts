@@ -10,6 +10,7 @@ import { fieldPointers, toolNames } from './fields.ts'
 import { defaultMaxTokens, type ModelTraits, modelTraits } from './models.ts'
 import { lowerOutputSchema } from './structured.ts'
 import { encodeThinking } from './thinking.ts'
+import { hasThread, threadRefused } from './thread.ts'
 import { createToolIds } from './tool-ids.ts'
 import { encodeTools } from './tools.ts'
 
@@ -46,6 +47,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   const tell: Tell = (field, detail, ...kind) => report.add(loss(fieldPointer(field, at, undefined), detail, ...kind))
 
   const own = ownExtra(extra, 'messages', '', report)
+  if (own !== undefined && hasThread(own) && target.quirks.threads !== true) throw threadRefused()
   const { newId, now } = context
   const blocks: BlockContext = { report, newId, now, upstream: 'messages', ids: createToolIds(turns) }
   const conversation = encodeConversation(turns, traits, blocks)

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent } from '../codec.ts'
 import type { ErrorInfo, Finish, Json, JsonObject, ModelEvent } from '../ir.ts'
-import { parseObject } from '../shared/json-text.ts'
+import { parseObjectExact } from '../shared/json-text.ts'
 import { assignOwn } from '../shared/own-members.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, fieldsBeside, isObject, takeString, type Unread, unread } from '../shared/reader.ts'
@@ -171,7 +171,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       // Some servers keep a stream alive with no more than a name.
       if (source.data === '' && source.event !== 'error') return []
       out = []
-      const event = parseObject(source.data)
+      const event = parseObjectExact(source.data)
       if (event === undefined) failBadly('The upstream sent a stream event that is not a JSON object.')
       else {
         read(event, source.event)

@@ -1,8 +1,9 @@
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
+import { nativeToolName } from '../shared/native-name.ts'
 import { offeredTools } from '../shared/offered-tools.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, inWords, isObject, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, isObject, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { customSchema } from '../shared/tool-input.ts'
@@ -164,7 +165,7 @@ function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: Co
       rest satisfies Nothing
       ownExtra(extra, 'messages', at, report)
       if (format === 'messages') return [value]
-      report.add(loss(at, `the tool '${inWords(value.name ?? value.type)}' has no counterpart in messages`))
+      report.add(loss(at, `the tool '${nativeToolName(value)}' has no counterpart in messages`))
       return []
     }
     default:

@@ -11,12 +11,13 @@ import { encodeResponse } from './response-encode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { usageBeside } from './usage.ts'
-import { validateRequest } from './validate.ts'
+import { checkRequest, validateRequest } from './validate.ts'
 import { responsesWire } from './wire.ts'
 
 /** OpenAI's Responses, as OpenAI, xAI and the Open Responses servers speak them; without state of its own. */
 export const responsesCodec: Codec = {
   ...responsesWire,
+  checkRequest,
   validateRequest,
   decodeRequest,
   encodeRequest,

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Finish, Json, JsonObject, ModelResponse, Part, ReasoningPart } from '../ir.ts'
+import { callSealFields, reportLostSeal } from '../shared/call-seals.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { reportLogprobs } from '../shared/logprobs-report.ts'
 import { isObject } from '../shared/reader.ts'
@@ -11,7 +12,7 @@ import { encodeEnvelope, responseId } from './envelope.ts'
 import { encodeFinish, heldBy } from './finish.ts'
 import { isWords, sameMessage } from './input-decode.ts'
 import { callItem, contentPart, messageItem, otherItem, reasoningItem, type Words } from './output-items.ts'
-import { carrierOf, joins } from './reasoning.ts'
+import { carrierOf, expectsReasoning, isLoneSeal, joins } from './reasoning.ts'
 import { encodeUsage, noUsage } from './usage.ts'
 
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
@@ -109,8 +110,15 @@ function encodeItems(parts: readonly Part[], context: ExchangeContext): JsonObje
     words = []
     thoughts = []
   }
+  const reasons = expectsReasoning(context.request)
+  // An image is drawn on only with the seal behind it.
+  const keepsSeals = reasons || parts.some(({ type }) => type === 'media')
   for (const part of parts) {
     reportCache(part, context)
+    if (!keepsSeals && isLoneSeal(part)) {
+      reportLostSeal(part.at ?? '', context)
+      continue
+    }
     const lastWord = words.at(-1)
     const lastThought = thoughts.at(-1)
     if (isWords(part)) {
@@ -123,9 +131,9 @@ function encodeItems(parts: readonly Part[], context: ExchangeContext): JsonObje
       flush()
       if (part.type === 'tool-call') {
         const item = callItem(part, part.input, context)
-        if (part.seal !== undefined)
+        if (part.seal !== undefined && reasons)
           items.push(carrierOf({ id: String(item.call_id) }, part.seal, context.newId('rs_')))
-        items.push(item)
+        items.push(part.seal === undefined || reasons ? item : { ...item, ...callSealFields(part.seal, 'responses') })
       } else {
         const item = otherItem(part, context)
         if (item !== undefined) items.push(item)

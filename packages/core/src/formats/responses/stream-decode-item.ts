@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Json, JsonObject, Part, ReasoningPart } from '../ir.ts'
 import { GrowingText } from '../shared/growing-text.ts'
@@ -166,8 +167,24 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     }
   }
 
-  const contentOf = (item: JsonObject): [JsonObject, string][] =>
-    contentIn(item.content, at, report).map((part, position) => [part, `content ${position}`])
+  /**
+   * The keys of a whole item's entries, by their position. Bedrock Mantle's events number entries beyond the end of the item's list
+   * (`content_index` 1 for `content[0]`): then their order says which entry is which.
+   */
+  function keysOf(list: 'summary' | 'content', count: number): (position: number) => string {
+    const streamed: number[] = []
+    for (const key of entries.keys()) if (key.startsWith(list)) streamed.push(Number(key.slice(list.length + 1)))
+    streamed.sort((a, b) => a - b)
+    const last = streamed.at(-1) ?? -1
+    if (last < count) return (position) => `${list} ${position}`
+    // An entry that was not streamed gets a number of its own.
+    return (position) => `${list} ${streamed[position] ?? last + 1 + position}`
+  }
+
+  function contentOf(item: JsonObject): [JsonObject, string][] {
+    const keys = keysOf('content', listOf(item.content).length)
+    return contentIn(item.content, at, report).map((part, position) => [part, keys(position)])
+  }
   const isKnownAt = (part: JsonObject, key: string): boolean => reportPart(part, placeOf(key), report)
 
   /** Reports annotations and log probabilities of a text that had ended before they came. */
@@ -204,15 +221,17 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     else if (type === 'function_call' || type === 'custom_tool_call') {
       const text = type === 'function_call' ? item.arguments : item.input
       begin('input', 'input')
-      whole('input', 'input', typeof text === 'string' || text == null ? (text ?? '') : JSON.stringify(text))
+      whole('input', 'input', typeof text === 'string' || text == null ? (text ?? '') : stringifyExact(text))
     } else for (const part of partsOf(item)) writer.end(writer.start(part))
     close()
   }
 
   function doneReasoning(item: JsonObject): void {
-    for (const list of ['summary', 'content'])
+    for (const list of ['summary', 'content'] as const) {
+      const keys = keysOf(list, listOf(item[list]).length)
       for (const [position, entry] of listOf(item[list]).entries())
-        if (isObject(entry)) whole(`${list} ${position}`, 'reasoning', entry.text)
+        if (isObject(entry)) whole(keys(position), 'reasoning', entry.text)
+    }
     const last = partsOf(item).findLast((part): part is ReasoningPart => part.type === 'reasoning')
     const [first] = open
     if (first === undefined && entries.size === 0) {

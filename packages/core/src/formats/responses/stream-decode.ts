@@ -1,4 +1,5 @@
 import { statusOf } from '../../errors.ts'
+import { parseExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
@@ -199,7 +200,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       if (data === '' || data === '[DONE]') return []
       let value: unknown
       try {
-        value = JSON.parse(data)
+        value = parseExact(data)
       } catch {
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
         return drain()

@@ -1,5 +1,6 @@
 import type { Codec } from '../codec.ts'
 import type { Extra, Json, JsonObject, Loss, ModelRequest, Report, UpstreamFormat } from '../ir.ts'
+import { areReferences } from './found-tools.ts'
 import { setOwn } from './own-members.ts'
 import { pointer } from './pointer.ts'
 import { isObject } from './reader.ts'
@@ -140,9 +141,11 @@ function namesIn(value: Json | undefined): string[] {
   })
 }
 
-/** How a codec keeps where a lowered tool came from: its names arrive without that. */
+/** How a codec keeps where a lowered tool came from, or the blocks that a text names: their names arrive without that. */
 const isCarried = (key: string, value: Json | undefined): boolean =>
-  (key === 'namespace' && typeof value !== 'string') || (key === 'loaded' && value === true)
+  (key === 'references' && areReferences(value)) ||
+  (key === 'namespace' && typeof value !== 'string') ||
+  (key === 'loaded' && value === true)
 
 function reportForeign(fields: JsonObject, at: string, report: Report): void {
   for (const key of Object.keys(fields)) {

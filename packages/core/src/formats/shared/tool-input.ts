@@ -1,5 +1,5 @@
 import type { JsonObject, ModelRequest, Report, Tool, ToolCallPart } from '../ir.ts'
-import { innerJson, keepsNumbers, parseJson } from './json-text.ts'
+import { innerJson, parseJson } from './json-text.ts'
 import { inWords, isObject } from './reader.ts'
 import { loss } from './report.ts'
 import { reportUnknown, shapeOf } from './shape.ts'
@@ -19,10 +19,6 @@ export function inputObject(
   if (custom) return { [customProperty]: input }
   if (input.trim() === '') return {}
   const value = innerJson(input)
-  if (value !== undefined && !keepsNumbers(input, value)) {
-    const detail = `a number in the input of the call of '${name}' is too long to be kept exactly`
-    report.add(loss(at, detail, 'approximated'))
-  }
   if (isObject(value)) return value
   report.add(loss(at, `the input of the call of '${name}' is no JSON object; it is wrapped in one`, 'approximated'))
   return value === undefined ? { invalid_json: input } : { value }
