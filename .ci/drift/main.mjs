@@ -30,18 +30,18 @@ function install() {
   return work
 }
 
-/** Tries names through all pairs of formats, in the gateway's own test setting; returns them with what became of each. */
+/** Sends names through all pairs of formats, in the gateway's own test setting; returns them with what became of each. */
 function probe(names) {
   const [asked, told] = [join(work, 'names.json'), join(work, 'outcomes.json')]
   writeFileSync(asked, JSON.stringify(names))
-  run(
-    'npx',
-    ['vitest', 'run', '--config', 'vitest.workspace.ts', '--project', 'conformance', 'packages/conformance/src/drift'],
-    {
-      cwd: root,
-      env: { ...process.env, DRIFT_NAMES: asked, DRIFT_OUTCOMES: told },
-    },
-  )
+  const project = ['--config', 'vitest.workspace.ts', '--project', 'conformance', 'packages/conformance/src/drift']
+  const { status } = spawnSync('npx', ['vitest', 'run', ...project], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, DRIFT_NAMES: asked, DRIFT_OUTCOMES: told },
+  })
+  // A name that is refused or changed in its own format, or causes an exception, is a failed test above.
+  if (status !== 0) process.exitCode = 1
   return JSON.parse(readFileSync(told, 'utf8'))
 }
 

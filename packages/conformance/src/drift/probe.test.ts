@@ -45,13 +45,16 @@ it('names of SDKs pass in their own format, and cause no exception in any pair',
   expect(problems).toEqual([])
 })
 
-it('new names are kept, translated or reported as the list of names says, or better', async () => {
-  for (const sample of samples) {
-    const key = `${sample.format} ${sample.side} ${sample.name}`
-    const { outcome } = await probe(sample)
-    const wanted = listed.get(key) ?? 'a name of the list'
-    expect(rising.indexOf(outcome), `${key}: ${outcome}, listed as ${wanted}`).toBeGreaterThanOrEqual(
-      rising.indexOf(wanted),
-    )
-  }
-})
+it.skipIf(asked !== undefined)(
+  'new names are kept, translated or reported as the list of names says, or better',
+  async () => {
+    for (const sample of samples) {
+      const key = `${sample.format} ${sample.side} ${sample.name}`
+      const { outcome } = await probe(sample)
+      const wanted = listed.get(key) ?? 'a name of the list'
+      expect(rising.indexOf(outcome), `${key}: ${outcome}, listed as ${wanted}`).toBeGreaterThanOrEqual(
+        rising.indexOf(wanted),
+      )
+    }
+  },
+)
