@@ -57,8 +57,9 @@ export type Level = 'minimal' | 'low' | 'medium' | 'high'
 /** `auto` and `default` are both what happens without the field. */
 const tiers: Readonly<Record<string, string>> = { standard: 'default', flex: 'flex', priority: 'priority' }
 export const decodeTier = (tier: string): string => tiers[tier.toLowerCase()] ?? tier
+/** OpenAI's and Anthropic's fast lane has the name of the next faster one here. */
 export const encodeTier = (tier: string): string | undefined =>
-  Object.keys(tiers).find((word) => tiers[word] === tier || word === tier)
+  tier === 'fast' ? 'priority' : Object.keys(tiers).find((word) => tiers[word] === tier || word === tier)
 
 /** What Google takes as the name of a function. */
 export const toolNames: NameRule = {

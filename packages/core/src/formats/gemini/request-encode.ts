@@ -161,4 +161,13 @@ function encodeServiceTier(tier: string, out: JsonObject, request: ModelRequest,
   const word = encodeTier(tier)
   if (word === undefined) refuse('serviceTier', `there is no service tier '${tier}' here`, 'warn', request, context)
   else out.serviceTier = word
+  if (tier === 'fast')
+    context.report.add(
+      loss(
+        fieldPointer('serviceTier', request.at, undefined),
+        "the tier 'fast' is sent as 'priority'",
+        'approximated',
+        'note',
+      ),
+    )
 }

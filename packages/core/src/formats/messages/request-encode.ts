@@ -236,5 +236,6 @@ function encodeUser(user: ModelRequest['user'], out: JsonObject, tell: Tell): vo
 function encodeTier(tier: string, out: JsonObject, tell: Tell): void {
   if (tier === 'auto') out.service_tier = 'auto'
   else if (tier === 'default') out.service_tier = 'standard_only'
+  else if (tier === 'fast') out.speed = 'fast'
   else tell('serviceTier', `messages has no service tier '${tier.slice(0, 40)}'`)
 }

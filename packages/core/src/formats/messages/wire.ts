@@ -27,6 +27,12 @@ export const messagesWire: WireCodec = {
     names: [...routerPlaces.names, ...toolPlaces.names],
     chooses: routerPlaces.chooses,
     // Tools may be added in the middle of a conversation.
-    alike: { ...routerPlaces.alike, ...toolPlaces.alike, 'messages[].content[].tool.definition': 'tools' },
+    alike: {
+      ...routerPlaces.alike,
+      ...toolPlaces.alike,
+      'messages[].content[].tool.definition': 'tools',
+      // What a compaction has kept of such changes.
+      'messages[].content[].tool_changes[].tool.definition': 'tools',
+    },
   }),
 }
