@@ -11,6 +11,7 @@ import { createSaid } from '../said.ts'
 import { createSseDecoder } from '../sse/decode.ts'
 import { encodeAllSse, encodeText } from '../sse/encode.ts'
 import { readAnswer } from './answer-body.ts'
+import { checkAnswer } from './check-answer.ts'
 import type { Edit } from './inline-media.ts'
 import type { AnswerStream, Lane, StreamState } from './lane.ts'
 import type { RequestBody } from './wire.ts'
@@ -60,7 +61,9 @@ export function translateLane(translation: Translation): Lane {
     answer(bytes) {
       if (nestsDeeper(decoder.decode(bytes), translation.maxDepth)) throw tooDeep()
       const exchange = openExchange(translation, model, report)
-      const response = upstream.decodeResponse(readAnswer(bytes, translation.redactor).value, exchange)
+      const { value } = readAnswer(bytes, translation.redactor)
+      checkAnswer(value, upstream)
+      const response = upstream.decodeResponse(value, exchange)
       const finish = response.choices[0]?.finish.reason
       const body = JSON.stringify(client.encodeResponse(response, exchange))
       reportUsage(response.usage, upstream, client, exchange.report)

@@ -7,6 +7,7 @@ import { put } from '../shared/strict.ts'
 import { decodeError } from './error.ts'
 import { decodeBlock, decodeFinish, holdsCall } from './finish.ts'
 import { decodeSources } from './grounding.ts'
+import { isAnswer } from './is-answer.ts'
 import { decodeLogprobs } from './logprobs.ts'
 import { decodePart, type PartScope } from './parts-decode.ts'
 import { respell } from './spelling.ts'
@@ -51,9 +52,6 @@ function toThrow(body: JsonObject): GatewayError {
   const { kind, message, ...details } = decodeError(200, body)
   return new GatewayError(kind, message, details)
 }
-
-const answerKeys = ['candidates', 'promptFeedback', 'prompt_feedback', 'usageMetadata', 'usage_metadata'] as const
-export const isAnswer = (body: JsonObject): boolean => answerKeys.some((key) => body[key] !== undefined)
 
 /** No candidate: the prompt was blocked, or the upstream said nothing at all. */
 function unanswered(fields: Unread): Choice {

@@ -3,6 +3,7 @@ import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { decodeError, encodeError } from './error.ts'
+import { isAnswer } from './is-answer.ts'
 import { modelPrefix } from './model-prefix.ts'
 import { tapResponse, tapStream, wireEdit } from './tap.ts'
 
@@ -17,6 +18,7 @@ export const geminiWire: WireCodec = {
   decodeError,
   encodeError,
   wireEdit,
+  isAnswer,
   tapResponse,
   tapStream,
   affinity: {

@@ -15,6 +15,7 @@ export const messagesWire: WireCodec = {
   encodeError,
   // Usage always comes: nothing to ask for.
   wireEdit: () => undefined,
+  isAnswer: ({ content }) => Array.isArray(content),
   tapResponse,
   tapStream,
   affinity: { keys: ['metadata.user_id'], prefix: ['tools', 'system'], turns: 'messages' },

@@ -52,6 +52,7 @@ export const vertex: EmbeddingsDialect = {
     }
   },
 
+  isAnswer: ({ predictions }) => Array.isArray(predictions),
   tapAnswer: () => ({}),
 }
 
@@ -101,5 +102,6 @@ export const vertexContent: EmbeddingsDialect = {
     }
   },
 
+  isAnswer: ({ embedding }) => isObject(embedding),
   tapAnswer: () => ({}),
 }
