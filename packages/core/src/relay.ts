@@ -8,6 +8,7 @@ import { clientStalled, fellSilent, noAnswer, tookTooLong } from './late.ts'
 import type { Pump, Pumped, PumpWaiter } from './pump.ts'
 import type { Signal } from './signal.ts'
 import { holdsCommentsOnly } from './sse/comments.ts'
+import { unreadableResponse } from './transport-failure.ts'
 import { UnreadTimer } from './unread-timer.ts'
 
 export interface RelayTimes {
@@ -43,11 +44,12 @@ export const lastWordsMs = 1000
 export const truncated = (cause?: unknown): GatewayError =>
   cause instanceof GatewayError
     ? cause
-    : new GatewayError(
+    : (unreadableResponse(cause) ??
+      new GatewayError(
         'upstream_truncated',
         'The upstream closed the connection before the answer was complete.',
         cause === undefined ? {} : { cause },
-      )
+      ))
 
 /** A stream that ended before its first real event: an empty one, or something else than events. */
 const nothingSaid = (): GatewayError =>

@@ -64,7 +64,7 @@ export interface Prepared {
   readonly lane: Omit<Lane, 'upstreamFormat'> & Partial<Pick<Lane, 'upstreamFormat'>>
   readonly url: string
   /** Reads the upstream's errors. */
-  readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'tapResponse'>
+  readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'isAnswer'>
   readonly hosting?: Hosting | undefined
   /** It asks for no answer of the model: the target's wishes for the body are not meant. */
   readonly asIs?: boolean

@@ -269,6 +269,8 @@ export interface UpstreamWireCodec {
    * answer's headers, where there are any: some vendors name the error there.
    */
   decodeError(status: number, body: Json, header?: (name: string) => string | undefined): ErrorInfo
+  /** Whether a JSON body under a good status holds an answer of this format, or an error in its place. */
+  isAnswer(body: JsonObject): boolean
   /** Usage, finish word and error of a whole answer. May fail; nothing depends on it but accounting, and errors under a good status. */
   tapResponse(body: JsonObject): ResponseTap
   /**

@@ -13,6 +13,7 @@ import { createSaid } from '../said.ts'
 import { createSseDecoder } from '../sse/decode.ts'
 import { encodeAllSse, encodeText } from '../sse/encode.ts'
 import { readExactAnswer } from './answer-body.ts'
+import { checkAnswer } from './check-answer.ts'
 import { exactValue } from './exact-body.ts'
 import type { Edit } from './inline-media.ts'
 import type { AnswerStream, Lane, StreamState } from './lane.ts'
@@ -69,7 +70,9 @@ export function translateLane(translation: Translation): Lane {
     answer(bytes) {
       if (nestsDeeper(decoder.decode(bytes), translation.maxDepth)) throw tooDeep()
       const exchange = openExchange(translation, model, report)
-      const response = upstream.decodeResponse(readExactAnswer(bytes, translation.redactor), exchange)
+      const value = readExactAnswer(bytes, translation.redactor)
+      checkAnswer(value, upstream)
+      const response = upstream.decodeResponse(value, exchange)
       const finish = response.choices[0]?.finish.reason
       const body = stringifyExact(client.encodeResponse(response, exchange))
       reportUsage(response.usage, upstream, client, exchange.report)

@@ -10,6 +10,7 @@ import { createReport } from '../losses.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { receivedIds } from '../references/received.ts'
 import { readAnswer } from './answer-body.ts'
+import { checkAnswer } from './check-answer.ts'
 import type { Lane, WholeAnswer } from './lane.ts'
 import { passingStream } from './passing-stream.ts'
 
@@ -61,6 +62,7 @@ export function wireLane(
     report,
     answer(bytes) {
       const { value, body } = readAnswer(bytes, redactor)
+      checkAnswer(value, codec)
       const { error, usage, units, finish, received } = tapQuietly(codec, value)
       if (error !== undefined) throw errorOf(error)
       const answer: { -readonly [K in keyof WholeAnswer]: WholeAnswer[K] } = { body }

@@ -8,6 +8,7 @@ import { newId } from '../ids.ts'
 import type { Reply } from '../inbound.ts'
 import { stringifyExact } from '../json/exact-number.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
+import { type AnswerCheck, checkAnswer } from '../lanes/check-answer.ts'
 import { exactValue } from '../lanes/exact-body.ts'
 import type { AnswerStream } from '../lanes/lane.ts'
 import { leastLoss } from '../lanes/least-loss.ts'
@@ -95,6 +96,7 @@ function wire(
 ): OperationLane {
   const read = (bytes: Uint8Array) => {
     const { value, body } = readAnswer(bytes, redactorOf(upstream))
+    checkAnswer(value, checkOf(dialect))
     const { error, ...tapped } = quietly(dialect, value)
     if (error !== undefined) throw errorOf(error)
     return { value, body, tapped }
@@ -153,6 +155,11 @@ function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject
   return tapStream(asked)
 }
 
+const checkOf = ({ errors, isAnswer }: Dialect<unknown, unknown>): AnswerCheck => ({
+  decodeError: wireCodecOf(errors).decodeError,
+  isAnswer,
+})
+
 /** Accounting must never break an answer that the client could read. */
 function quietly(dialect: Dialect<unknown, unknown>, body: JsonObject): ReturnType<typeof dialect.tapAnswer> {
   try {
@@ -176,6 +183,7 @@ function translation(
   const exchange = { ...context, report: answerSide(report), request: asked }
   const read = (bytes: Uint8Array): unknown => {
     const { value: body } = readAnswer(bytes, redactorOf(upstream))
+    checkAnswer(body, checkOf(writer))
     const { error } = quietly(writer, body)
     if (error !== undefined) throw errorOf(error)
     return writer.decodeAnswer?.(body, exchange)

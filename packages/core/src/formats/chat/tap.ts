@@ -157,7 +157,8 @@ export function tapStream(options: TapOptions): StreamTap {
         // The client would take it at its word; and behind it nobody would hear of the error.
         return tap.ended
       }
-      if (data === '') return true
+      // Clients parse the data of every event.
+      if (data === '') return false
       checkWhole(data)
       if (tap.received === undefined && startsObject(data, '"audio"'))
         tap.received = receivedIds('responses', [audioId.exec(data.slice(0, audioStart))?.[1]])

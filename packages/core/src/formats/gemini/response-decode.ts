@@ -10,6 +10,7 @@ import { put } from '../shared/strict.ts'
 import { decodeError } from './error.ts'
 import { decodeBlock, decodeFinish, holdsCall } from './finish.ts'
 import { decodeSources } from './grounding.ts'
+import { isAnswer } from './is-answer.ts'
 import { readLogprobs } from './logprobs.ts'
 import { decodePart, type PartScope } from './parts-decode.ts'
 import { respell, respelled } from './spelling.ts'
@@ -69,9 +70,6 @@ function toThrow(body: JsonObject): GatewayError {
   const { kind, message, ...details } = decodeError(200, body)
   return new GatewayError(kind, message, details)
 }
-
-const answerKeys = ['candidates', 'promptFeedback', 'prompt_feedback', 'usageMetadata', 'usage_metadata'] as const
-export const isAnswer = (body: JsonObject): boolean => answerKeys.some((key) => body[key] !== undefined)
 
 /** No candidate: the prompt was blocked, or the upstream said nothing at all. */
 function unanswered(fields: Unread): Choice {

@@ -123,7 +123,9 @@ export function tapStream({ client }: TapOptions): StreamTap {
     push(event) {
       plain = false
       recall()
-      if (event.event === ':' || event.data === '') return true
+      if (event.event === ':') return true
+      // Clients parse the data of every event.
+      if (event.data === '') return false
       checkWhole(event.data)
       look(event)
       // An error that clients would read past is to be told again.

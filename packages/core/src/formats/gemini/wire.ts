@@ -4,6 +4,7 @@ import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { clientQuirks } from './clients.ts'
 import { decodeError, encodeError } from './error.ts'
+import { isAnswer } from './is-answer.ts'
 import { modelPrefix } from './model-prefix.ts'
 import { tapResponse, tapStream, wireEdit } from './tap.ts'
 
@@ -18,6 +19,7 @@ export const geminiWire: WireCodec = {
   decodeError,
   encodeError,
   wireEdit,
+  isAnswer,
   tapResponse,
   tapStream,
   clientQuirks,

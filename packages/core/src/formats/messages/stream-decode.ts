@@ -15,6 +15,18 @@ import { endingFields, frameFields } from './response.ts'
 import { type BlockDecoder, createPartWriter, openBlock } from './stream-block-decode.ts'
 import { decodeTier, decodeUsage, mergeUsage } from './usage.ts'
 
+/** Events that belong to a message: none of them comes before its start. */
+const ofMessage: ReadonlySet<string> = new Set([
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+])
+
+/** A stream of nothing but unknown events must not fill the memory. */
+const maxEarly = 64
+
 /** Reads a stream of messages. Only `message_stop` ends it well. */
 export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelEvent> {
   let out: ModelEvent[] = []
@@ -24,6 +36,8 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   let finish: Finish = { reason: 'other' }
   const ending: JsonObject = {}
   const open = new Map<Json, BlockDecoder>()
+  /** Events of unknown types before the message: they say nothing about it. */
+  const early: JsonObject[] = []
   const mould = new TextMould(nothing)
   /** The block that grew last. */
   let growing: BlockDecoder | undefined
@@ -60,6 +74,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     out.push(event)
     tellUsage(message.usage)
     started = true
+    for (const value of early.splice(0)) out.push({ type: 'native', format: 'messages', value })
   }
 
   function keepEnding(fields: Unread): void {
@@ -92,7 +107,9 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       return
     }
     if (!started) {
-      failBadly('The upstream began its stream with something that is no message_start.')
+      if (typeof type !== 'string' || ofMessage.has(type) || early.length === maxEarly)
+        failBadly('The upstream began its stream with something that is no message_start.')
+      else early.push(event)
       return
     }
     const index = event.index ?? null

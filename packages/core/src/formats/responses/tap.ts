@@ -119,7 +119,9 @@ export function tapStream(_options: TapOptions): StreamTap {
       const { data } = event
       tap.plain = false
       // Behind its `error` event an answer can only have failed.
-      if (event.event === ':' || data === '' || data === '[DONE]') return announced === undefined
+      // Clients parse the data of every event.
+      if (data === '' && event.event !== ':') return false
+      if (event.event === ':' || data === '[DONE]') return announced === undefined
       checkWhole(data)
       const type = typeWithError(event)
       if (announced !== undefined && type !== 'response.failed') return false

@@ -47,6 +47,7 @@ export const openai: Dialect<never, never> = {
   name: 'openai',
   errors: 'chat',
   validate: validateRequest,
+  isAnswer: ({ choices }) => Array.isArray(choices) && choices.length > 0,
   tapAnswer: tapResponse,
   tapStream: tap,
 }

@@ -93,6 +93,7 @@ export const vertex: EmbeddingsDialect = {
     }
   },
 
+  isAnswer: ({ predictions }) => Array.isArray(predictions),
   tapAnswer({ predictions }) {
     const found = (Array.isArray(predictions) ? predictions : []).map((item) =>
       isObject(item) && isObject(item.embeddings) ? item.embeddings : {},
@@ -148,5 +149,6 @@ export const vertexContent: EmbeddingsDialect = {
     }
   },
 
+  isAnswer: ({ embedding }) => isObject(embedding),
   tapAnswer: () => ({}),
 }
