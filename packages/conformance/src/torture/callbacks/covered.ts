@@ -51,6 +51,7 @@ export const covered = {
     auth: ['auth'],
     upstreams: { see: 'Upstream' },
     models: { see: 'RoutePlan' },
+    listedModels: data,
     onLoss: data,
     explain: ['explain'],
     tokenizer: ['tokenizer'],
@@ -191,6 +192,7 @@ export const covered = {
   Storage: {
     tokens: { see: 'TokenStore' },
     meters: { see: 'MeterStore' },
+    check: { not: 'called when a gateway starts, which fails with what it throws' },
     close: { not: 'called by `tokens.close`, whose caller waits for it' },
   } satisfies Covered<Storage>,
   TokenStore: {
