@@ -26,6 +26,7 @@ export const messagesCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
+  sealsInCallIds: true,
   answerPointers,
   usageBeside,
   efforts,

@@ -27,6 +27,7 @@ export const responsesCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
+  sealsInCallIds: true,
   answerPointers,
   usageBeside,
   efforts,
