@@ -20,10 +20,28 @@ export const messageOf = (error: unknown): string =>
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
+/** Several problems of one configuration, a line for each. */
+export class ConfigurationError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[], options?: ErrorOptions) {
+    super(problems.join('\n'), options)
+    this.problems = problems
+  }
+}
+
+/** Each problem that an error reports, in one line. The errors of `createGateway` have several, too. */
+export function problemsOf(error: unknown): readonly string[] {
+  const problems: unknown = error instanceof Error && 'problems' in error ? error.problems : undefined
+  return Array.isArray(problems) ? problems.map(String) : [messageOf(error)]
+}
+
 /** The same error, under the name of the file that it is about. */
 export function inFile(file: string | undefined, error: unknown): unknown {
-  const message = messageOf(error)
-  return file === undefined || message.startsWith(`${file}:`)
-    ? error
-    : new Error(`${file}: ${message}`, { cause: error })
+  const problems = problemsOf(error)
+  if (file === undefined || problems.every((problem) => problem.startsWith(`${file}:`))) return error
+  return new ConfigurationError(
+    problems.map((problem) => (problem.startsWith(`${file}:`) ? problem : `${file}: ${problem}`)),
+    { cause: error },
+  )
 }

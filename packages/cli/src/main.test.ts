@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables, as configurations name them
 import { expect, it } from 'vitest'
 import manifest from '../package.json' with { type: 'json' }
 import { createWorld } from './world.test-support.ts'
@@ -79,6 +80,55 @@ it.each([
   expect(world.complained()).toContain(`modelgate: modelgate.config.mjs: ${words}`)
 })
 
+it('reports all problems of a configuration file at once, a line for each', async () => {
+  const world = createWorld({
+    'modelgate.config.json': JSON.stringify({
+      prot: 1,
+      console: 'yes',
+      upstreams: {
+        one: { provider: 'openai', apiKey: '${NO_KEY}', baseUrl: 'x', formats: ['chats'] },
+        two: { provider: 'opnai' },
+        three: { provider: 'groq', baseURL: '${NO_URL}' },
+      },
+      models: { a: 'four', b: { upstream: 'one', weight: -1 }, c: 'two' },
+      limits: { bodyBytes: 0 },
+    }),
+  })
+  expect(await world.run('start', '--port', 'x')).toBe(1)
+  const lines = world.complained().trimEnd().split('\n')
+  const file = 'modelgate: modelgate.config.json: '
+  expect(lines).toEqual([
+    expect.stringContaining(`${file}upstreams.one.apiKey takes NO_KEY from the environment`),
+    expect.stringContaining(`${file}upstreams.three.baseURL takes NO_URL from the environment`),
+    expect.stringContaining(`${file}upstreams.one.baseUrl is nothing that 'openai' takes`),
+    expect.stringContaining(`${file}upstreams.one.formats is a list: write`),
+    expect.stringContaining(`${file}upstreams.two.provider is 'opnai'`),
+    expect.stringContaining(`${file}prot is no setting: did you mean 'port'?`),
+    expect.stringContaining(`${file}console is a string`),
+    expect.stringContaining(`${file}models['a'] names the upstream 'four'`),
+    expect.stringContaining(`${file}models['b'].weight is -1`),
+    expect.stringContaining(`${file}limits.bodyBytes is 0`),
+    "modelgate: --port is 'x': set it to a number from 0 to 65535",
+  ])
+})
+
+it('reports all problems that the gateway finds, and names an API key that is undefined', async () => {
+  const world = createWorld({
+    'modelgate.config.mjs': `import { openai } from 'modelgate'
+      export default { upstreams: { a: openai({ apiKey: 'k' }) }, models: { x: 'b' }, retry: { attempts: 0 } }`,
+    'undefined.mjs': `import { openai } from 'modelgate'
+      export default { upstreams: { a: openai({ apiKey: process.env.NO_SUCH_KEY }) }, models: { x: 'a' } }`,
+  })
+  expect(await world.run('start', '--port', '0')).toBe(1)
+  expect(world.complained()).toMatch(
+    /^modelgate: modelgate\.config\.mjs: models\['x'\] names .*\nmodelgate: modelgate\.config\.mjs: retry\.attempts is 0.*\n$/,
+  )
+  expect(await world.run('start', '--port', '0', '--config', 'undefined.mjs')).toBe(1)
+  expect(world.complained()).toContain(
+    'modelgate: undefined.mjs: openai: apiKey is undefined. The environment variable that it is read from is probably not set',
+  )
+})
+
 it('tokens are issued where the configuration has them', async () => {
   const world = createWorld({ 'modelgate.config.json': '{ "data": "kept" }' })
   expect(await world.run('tokens', 'issue', '--name', 'laptop', '--json')).toBe(0)
@@ -86,6 +136,36 @@ it('tokens are issued where the configuration has them', async () => {
   const other = createWorld({}, { MODELGATE_DATA: `${world.cwd}/kept` })
   expect(await other.run('tokens', 'show', id)).toBe(0)
   expect(other.said()).toMatch(/^Name +laptop$/m)
+})
+
+it('reports the cause of a failure of the store, not what clients are told', async () => {
+  const world = createWorld()
+  const issue = ['tokens', 'issue', '--data', 'd', '--requests-per-minute', '60', '--json']
+  expect(await world.run(...issue)).toBe(0)
+  const { id } = JSON.parse(world.said())
+  world.write('d/meters.db', 'x'.repeat(5000))
+  expect(await world.run('tokens', 'usage', id, '--data', 'd')).toBe(1)
+  const meters = /^modelgate: \S+meters\.db is not a database\. Restore it from a backup, or move it away.*\n$/
+  expect(world.complained()).toMatch(meters)
+  world.write('d/tokens.db', 'x'.repeat(5000))
+  expect(await world.run('tokens', 'list', '--data', 'd')).toBe(1)
+  expect(world.complained()).toContain('tokens.db is not a database. Restore it from a backup')
+})
+
+it('does not start with a damaged file of counts', async () => {
+  const world = createWorld({}, { MODELGATE_DATA: 'd' })
+  expect(await world.run('tokens', 'issue')).toBe(0)
+  world.write('d/meters.db', 'x'.repeat(5000))
+  expect(await world.run('start', '--port', '0')).toBe(1)
+  expect(world.complained()).toMatch(/^modelgate: \S+meters\.db is not a database\./)
+})
+
+it('warns that tokens.db is empty', async () => {
+  const world = createWorld({}, { MODELGATE_DATA: 'd' })
+  expect(await world.run('tokens', 'issue')).toBe(0)
+  world.write('d/tokens.db', '')
+  expect(await world.run('tokens', 'list')).toBe(0)
+  expect(world.complained()).toContain('tokens.db is empty, so no token is known')
 })
 
 it('shows the limits and budgets of a token as text', async () => {

@@ -1,20 +1,20 @@
 import { version } from '../package.json'
 import { commands, overview } from './commands.ts'
-import { messageOf, UsageError } from './errors.ts'
+import { problemsOf, UsageError } from './errors.ts'
 import { didYouMean } from './near.ts'
 import type { World } from './world.ts'
 
 /**
  * Runs the command of a command line.
  *
- * @returns the exit code, or undefined for a server that goes on serving. Never rejects: what is wrong is said in one line.
+ * @returns the exit code, or undefined for a server that goes on serving. Never rejects: each problem is printed in one line.
  */
 export async function main(args: string[], world: World): Promise<number | undefined> {
   try {
     return await run(args, world)
   } catch (error) {
     const wrong = error instanceof UsageError
-    world.err(`modelgate: ${messageOf(error)}`)
+    for (const problem of problemsOf(error)) world.err(`modelgate: ${problem}`)
     if (wrong) world.err(`${world.command} ${error.topic === '' ? '' : `${error.topic} `}--help tells what can be said`)
     return wrong ? 2 : 1
   }

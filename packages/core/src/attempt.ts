@@ -203,7 +203,7 @@ export class Attempt {
 
   async #openStream(): Promise<AttemptResult> {
     const { prepared, holdMs, target } = this.#options
-    const pump = createPump(laterStream(() => this.#firstOfStream()))
+    const pump: Pump = createPump(laterStream(() => this.#firstOfStream(pump)))
     const stream = prepared.lane.openStream()
     try {
       await prime(pump, stream, holdMs)
@@ -238,7 +238,7 @@ export class Attempt {
     return { abort: () => canceller.abort(), times, onFirst: () => answeredNow(log, ticket, startedAt, true) }
   }
 
-  async #firstOfStream(): Promise<AsyncIterable<Uint8Array>> {
+  async #firstOfStream(pump: Pump): Promise<AsyncIterable<Uint8Array>> {
     let response: TransportResponse
     try {
       response = await this.#send()
@@ -249,6 +249,7 @@ export class Attempt {
     this.#doing = cutOff
     const refused = this.#receive(response)
     if (refused !== undefined) throw await refused
+    pump.delimited = response.delimited === true
     const type = contentTypeOf(response)
     const { toEvents } = this.#options.prepared.hosting ?? {}
     if (type.includes('event-stream') || !/json|html|^audio\//.test(type))

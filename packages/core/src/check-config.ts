@@ -1,9 +1,12 @@
 import { quietly } from './callbacks.ts'
 import { checkBreaker, checkModels, checkPolicy, checkRetry } from './check-models.ts'
 import type { GatewayConfig, Limits, Logger } from './config.ts'
+import { type ReportProblem, reportAllProblems } from './config-problems.ts'
 import type { Format } from './formats/ir.ts'
 import { hasCodec } from './formats/wire.ts'
 import { mostMediaBytes } from './media.ts'
+import { referencePolicy } from './references/policy.ts'
+import { isNamed } from './route-names.ts'
 import { routes } from './routes.ts'
 
 export const defaultLimits: Required<Limits> = {
@@ -42,60 +45,93 @@ const countedFormats: ReadonlySet<Format> = new Set(
   routes.filter(({ operation }) => operation === 'count-tokens').map(({ format }) => format),
 )
 
-/** Looks at a configuration once, at the start. Throws a TypeError whose message says what to write instead. */
+/** Checks a configuration once, at the start. Throws one TypeError with all its problems and what to write instead. */
 export function checkConfig(config: GatewayConfig): void {
-  const { auth, upstreams, health, onLoss, explain, tokenizer, limits = {}, basePath, spool, media } = config
+  const isEmpty = Object.keys(config.upstreams ?? {}).length === 0
+  reportAllProblems(
+    (report) => checkAuth(config, report),
+    (report) => checkUpstreams(config, report),
+    (report) => {
+      if (!isEmpty) checkModels(config, report)
+    },
+    (report) => checkListedModels(config, report),
+    (report) => checkRetry(config.retry, 'retry', report),
+    (report) => checkBreaker(config.breaker, report),
+    (report) => checkPolicy(config.onLoss, 'onLoss', report),
+    (report) => checkOptions(config, report),
+    (report) => checkLimits(config.limits, report),
+    () => {
+      referencePolicy(config.references)
+    },
+  )
+}
+
+function checkAuth({ auth }: GatewayConfig, report: ReportProblem): void {
   if (auth !== 'none' && typeof auth !== 'function')
-    throw new TypeError(
-      "auth is required: give a function (credential) => identity | null, or the word 'none' to let every call in",
-    )
+    report("auth is required: give a function (credential) => identity | null, or the word 'none' to let every call in")
+}
+
+function checkUpstreams({ upstreams }: GatewayConfig, report: ReportProblem): void {
   const names = Object.keys(upstreams ?? {})
-  if (names.length === 0)
-    throw new TypeError('upstreams is empty: name at least one, as in { openai: openai({ apiKey }) }')
+  if (names.length === 0) report('upstreams is empty: name at least one, as in { openai: openai({ apiKey }) }')
   for (const name of names) {
     const formats = Object.keys(upstreams[name]?.formats ?? {}) as Format[]
     const offers = formats.length + Object.keys(upstreams[name]?.operations ?? {}).length
     if (offers === 0 || !formats.every(hasCodec))
-      throw new TypeError(
+      report(
         `upstreams.${name} is no upstream: make it with openai(), anthropic(), gemini(), openaiCompatible() or another of the kind`,
       )
-  }
-  for (const name of names)
     for (const format of Object.keys(upstreams[name]?.countTokens ?? {}) as Format[])
       if (!countedFormats.has(format))
-        throw new TypeError(
+        report(
           `upstreams.${name}.countTokens names the format '${format}', which has no endpoint for counting tokens: leave it out`,
         )
-  checkModels(config)
-  checkRetry(config.retry, 'retry')
-  checkBreaker(config.breaker)
+  }
+}
+
+function checkListedModels({ listedModels, models }: GatewayConfig, report: ReportProblem): void {
+  if (listedModels === undefined) return
+  if (!Array.isArray(listedModels)) {
+    report("listedModels is no list: write names of models, as in ['gpt-5', 'gpt-5-mini']")
+    return
+  }
+  for (const name of listedModels as readonly unknown[])
+    if (typeof name !== 'string' || name === '' || name.includes('*'))
+      report(`listedModels holds ${JSON.stringify(name)}: write the name of a model, without a star`)
+    else if (!isNamed(name, Object.keys(models ?? {})))
+      report(`listedModels holds '${name}', which no route of models matches: add a route for it, or leave it out`)
+}
+
+function checkOptions(config: GatewayConfig, report: ReportProblem): void {
+  const { health, explain, tokenizer, basePath, spool, media } = config
   if (health !== undefined && (typeof health.read !== 'function' || typeof health.write !== 'function'))
-    throw new TypeError('health is no HealthState: give an object with read(id) and write(id, rest)')
-  checkPolicy(onLoss, 'onLoss')
+    report('health is no HealthState: give an object with read(id) and write(id, rest)')
   if (explain !== undefined && typeof explain !== 'boolean' && typeof explain !== 'function')
-    throw new TypeError('explain is neither a boolean nor a function (identity) => boolean')
+    report('explain is neither a boolean nor a function (identity) => boolean')
   if (spool !== undefined && typeof spool !== 'function')
-    throw new TypeError('spool is not a function () => Spool: give one such as fileSpool of @modelgate/node')
-  if (tokenizer !== undefined && typeof tokenizer !== 'function')
-    throw new TypeError('tokenizer is not a function (text) => number')
+    report('spool is not a function () => Spool: give one such as fileSpool of @modelgate/node')
+  if (tokenizer !== undefined && typeof tokenizer !== 'function') report('tokenizer is not a function (text) => number')
   if (media !== undefined && (typeof media.allows !== 'function' || typeof media.fetch !== 'function'))
-    throw new TypeError('media is no MediaPolicy: make one with mediaFetcher({ hosts: [...] })')
+    report('media is no MediaPolicy: make one with mediaFetcher({ hosts: [...] })')
   for (const [name, most] of [
     ['maxCount', Number.MAX_SAFE_INTEGER],
     ['maxTotalBytes', mostMediaBytes],
   ] as const) {
     const value = media?.[name]
     if (value !== undefined && !(typeof value === 'number' && value > 0 && value <= most))
-      throw new TypeError(`media.${name} is ${String(value)}: write a number from 1 to ${most}`)
-  }
-  for (const [name, value] of Object.entries(limits)) {
-    if (!Object.hasOwn(defaultLimits, name))
-      throw new TypeError(`limits.${name} is unknown: the limits are ${Object.keys(defaultLimits).join(', ')}`)
-    if (value !== undefined && !(typeof value === 'number' && value > 0))
-      throw new TypeError(`limits.${name} is ${String(value)}: write a number greater than 0`)
+      report(`media.${name} is ${String(value)}: write a number from 1 to ${most}`)
   }
   if (basePath !== undefined && !(basePath.startsWith('/') && !basePath.endsWith('/')))
-    throw new TypeError(`basePath is '${basePath}': start it with a slash and end it without one, as in '/ai'`)
+    report(`basePath is '${basePath}': start it with a slash and end it without one, as in '/ai'`)
+}
+
+function checkLimits(limits: Limits = {}, report: ReportProblem): void {
+  for (const [name, value] of Object.entries(limits)) {
+    if (!Object.hasOwn(defaultLimits, name))
+      report(`limits.${name} is unknown: the limits are ${Object.keys(defaultLimits).join(', ')}`)
+    else if (value !== undefined && !(typeof value === 'number' && value > 0))
+      report(`limits.${name} is ${String(value)}: write a number greater than 0`)
+  }
 }
 
 const silent: Logger = { warn() {}, error() {} }

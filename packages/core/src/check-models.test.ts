@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { checkBreaker, checkModels, checkPolicy, checkRetry } from './check-models.ts'
 import type { BreakerConfig, GatewayConfig, RetryConfig } from './config.ts'
+import { type ReportProblem, reportAllProblems } from './config-problems.ts'
 import { openaiCompatible } from './upstreams/openai-compatible.ts'
 
 const upstream = openaiCompatible({ baseURL: 'http://up.test/v1' })
 const check = (models: unknown): void =>
-  checkModels({ models: models as GatewayConfig['models'], upstreams: { a: upstream, b: upstream } })
-const thrown = (call: () => void): unknown => {
+  reportAllProblems((report) =>
+    checkModels({ models: models as GatewayConfig['models'], upstreams: { a: upstream, b: upstream } }, report),
+  )
+const thrown = (call: (report: ReportProblem) => void): unknown => {
   try {
-    call()
+    reportAllProblems(call)
   } catch (error) {
     return error instanceof TypeError ? error.message : error
   }
@@ -159,7 +162,9 @@ describe('retry', () => {
         `retry.${name} is ${value}: write a number from 0`,
       ]),
     ),
-  ])('%o', (retry, message) => expect(thrown(() => checkRetry(retry as RetryConfig, 'retry'))).toBe(message))
+  ])('%o', (retry, message) =>
+    expect(thrown((report) => checkRetry(retry as RetryConfig, 'retry', report))).toBe(message),
+  )
 })
 
 describe('breaker', () => {
@@ -179,7 +184,9 @@ describe('breaker', () => {
     [{ failureRate: 50 }, 'breaker.failureRate is 50: write a share, from 0 to 1'],
     [{ window: 1.5 }, 'breaker.window is 1.5: write a whole number of calls'],
     [{ window: 1 / 0 }, 'breaker.window is Infinity: write a whole number of calls'],
-  ])('%o', (breaker, message) => expect(thrown(() => checkBreaker(breaker as BreakerConfig))).toBe(message))
+  ])('%o', (breaker, message) =>
+    expect(thrown((report) => checkBreaker(breaker as BreakerConfig, report))).toBe(message),
+  )
 })
 
 it.each([
@@ -187,4 +194,6 @@ it.each([
   [undefined, undefined],
   ['fail', "x is 'fail': write 'ignore', 'warn' or 'reject'"],
   [null, "x is 'null': write 'ignore', 'warn' or 'reject'"],
-])('a policy for losses: %s', (policy, message) => expect(thrown(() => checkPolicy(policy, 'x'))).toBe(message))
+])('a policy for losses: %s', (policy, message) =>
+  expect(thrown((report) => checkPolicy(policy, 'x', report))).toBe(message),
+)

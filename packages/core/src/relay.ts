@@ -71,7 +71,7 @@ export async function prime(pump: Pump, stream: AnswerStream, holdMs: number): P
     const item = await pump.next(left)
     if (item === 'tick') return
     if (item === 'end') {
-      stream.end()
+      stream.end(pump.delimited)
       if (stream.state.ended) return
       const { error } = stream.state
       throw error === undefined || error.kind === 'upstream_truncated' ? nothingSaid() : errorOf(error)
@@ -224,7 +224,7 @@ export function relay(
   const take = (item: Pumped): IteratorResult<Uint8Array> | undefined => {
     if (item === 'tick') return silence()
     if (item === 'end') {
-      stream.end()
+      stream.end(pump.delimited)
       return stream.state.ended || stream.state.error !== undefined ? undefined : fail(truncated(), stream.take())
     }
     if (!holdsCommentsOnly(item)) lastIn = now

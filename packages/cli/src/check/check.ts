@@ -3,7 +3,7 @@ import { flag, noWords, readArgs, text, textOf } from '../args.ts'
 import { isKeyless } from '../config/keyless.ts'
 import { readSettings, type Settings } from '../config/settings.ts'
 import { targetsOf } from '../config/targets.ts'
-import { inFile, messageOf, UsageError } from '../errors.ts'
+import { inFile, problemsOf, UsageError } from '../errors.ts'
 import { nearest } from '../near.ts'
 import type { World } from '../world.ts'
 import { type Answer, askUpstream } from './ask.ts'
@@ -46,7 +46,7 @@ async function reportOf(world: World, config: string | undefined, timeoutMs: num
   try {
     settings = await readSettings(world, { config }, 'nothing')
   } catch (error) {
-    return { ok: false, config: config ?? '', error: messageOf(error), upstreams: [], warnings: [] }
+    return { ok: false, config: config ?? '', error: problemsOf(error).join('\n'), upstreams: [], warnings: [] }
   }
   const where = settings.file ?? 'the environment'
   try {
@@ -54,7 +54,8 @@ async function reportOf(world: World, config: string | undefined, timeoutMs: num
     await createGateway({ ...settings.gateway, plugins: [] }).close()
     return await asked(settings, where, timeoutMs)
   } catch (error) {
-    return { ok: false, config: where, error: messageOf(inFile(settings.file, error)), upstreams: [], warnings: [] }
+    const problems = problemsOf(inFile(settings.file, error))
+    return { ok: false, config: where, error: problems.join('\n'), upstreams: [], warnings: [] }
   } finally {
     await settings.kept.close()
   }

@@ -18,14 +18,18 @@ export interface Access {
   readonly notes: readonly string[]
 }
 
+/** Throws an Error for an `auth` that is none. */
+export function checkAuth({ auth }: ModelgateConfig): void {
+  if (auth !== undefined && auth !== 'none' && typeof auth !== 'function')
+    throw new Error("auth is neither a function nor 'none': write (credential) => identity | null, or leave it out")
+}
+
 /**
  * Who is let in: the token of MODELGATE_TOKEN or of the file, whom the file's `auth` knows, and those that were issued, where these
  * are kept. With none of them, a token that is made for this run.
  */
 export function accessOf(config: ModelgateConfig, places: Places, { env }: World, kept: Kept): Access {
   const { auth } = config
-  if (auth !== undefined && auth !== 'none' && typeof auth !== 'function')
-    throw new Error("auth is neither a function nor 'none': write (credential) => identity | null, or leave it out")
   const set = env.MODELGATE_TOKEN || config.token || undefined
   if (auth === 'none') {
     const idle = set === undefined ? '' : ', and the token that is set does nothing'

@@ -2,6 +2,7 @@ import { didYouMean } from '../near.ts'
 import { kindOf } from './data-upstreams.ts'
 import type { ModelgateConfig } from './define-config.ts'
 import { isRecord } from './is-record.ts'
+import { type ReportProblem, throwProblem } from './problem-list.ts'
 
 /** Every field of a configuration, with what it holds; `code` cannot be written in JSON, `any` is looked at elsewhere. */
 const fields = {
@@ -10,12 +11,13 @@ const fields = {
   auth: 'any',
   token: 'text',
   data: 'text',
-  redis: 'text',
+  redis: 'address',
   tokens: 'code',
   prices: 'place',
   ledger: 'place',
   upstreams: 'object',
   models: 'object',
+  listedModels: 'any',
   console: 'switch',
   otel: 'switch',
   onLoss: 'any',
@@ -39,6 +41,10 @@ const kinds: Readonly<Record<(typeof fields)[keyof typeof fields], { fits(value:
   any: { fits: () => true, wish: '' },
   text: { fits: (value) => typeof value === 'string', wish: 'a text' },
   object: { fits: isRecord, wish: 'an object' },
+  address: {
+    fits: (value) => typeof value === 'string' || isRecord(value),
+    wish: 'an address in quotes, or an object',
+  },
   place: { fits: (value) => typeof value === 'string' || isRecord(value), wish: 'a path in quotes, or an object' },
   switch: { fits: (value) => typeof value === 'boolean' || isRecord(value), wish: 'true, false or an object' },
   code: {
@@ -47,14 +53,14 @@ const kinds: Readonly<Record<(typeof fields)[keyof typeof fields], { fits(value:
   },
 }
 
-/** A misspelled setting would silently be none. Throws an Error that says what there is. */
-export function checkNames(config: Readonly<Record<string, unknown>>): void {
+/** Reports names of settings that do not exist, and values of the wrong kind: a misspelled setting would silently have no effect. */
+export function checkNames(config: Readonly<Record<string, unknown>>, report: ReportProblem = throwProblem): void {
   for (const name of Object.keys(config))
-    if (!Object.hasOwn(fields, name)) throw new Error(`${name} is no setting${didYouMean(name, Object.keys(fields))}`)
+    if (!Object.hasOwn(fields, name)) report(`${name} is no setting${didYouMean(name, Object.keys(fields))}`)
   for (const [name, kind] of Object.entries(fields)) {
     const value = config[name]
     if (value === undefined) continue
     const { fits, wish } = kinds[kind]
-    if (!fits(value)) throw new Error(`${name} is ${kindOf(value)}: write ${wish}`)
+    if (!fits(value)) report(`${name} is ${kindOf(value)}: write ${wish}`)
   }
 }

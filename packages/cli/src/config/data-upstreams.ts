@@ -1,62 +1,69 @@
-import type { Upstream } from '@modelgate/core'
+import { openaiCompatible, type Upstream } from '@modelgate/core'
 import { messageOf } from '../errors.ts'
 import { didYouMean } from '../near.ts'
 import { isRecord } from './is-record.ts'
 import { commonOptions, type Maker, makers, type OptionKind } from './makers.ts'
+import { type ReportProblem, throwProblem } from './problem-list.ts'
 
 /**
- * Makes the upstreams that a JSON file describes: `{ "claude": { "provider": "anthropic", "apiKey": "…" } }`. Throws an Error
- * that names the place and what to write there.
+ * Makes the upstreams that a JSON file describes: `{ "claude": { "provider": "anthropic", "apiKey": "…" } }`.
+ *
+ * @param report receives each problem: the place and what to write there
  */
-export function dataUpstreams(upstreams: unknown): Record<string, Upstream> {
-  if (!isRecord(upstreams)) throw new Error(`upstreams is ${kindOf(upstreams)}: write an object of upstreams by name`)
+export function dataUpstreams(upstreams: unknown, report: ReportProblem = throwProblem): Record<string, Upstream> {
+  if (!isRecord(upstreams)) {
+    report(`upstreams is ${kindOf(upstreams)}: write an object of upstreams by name`)
+    return {}
+  }
   return Object.fromEntries(
-    Object.entries(upstreams).map(([name, data]) => [name, dataUpstream(data, `upstreams.${name}`)]),
+    Object.entries(upstreams).map(([name, data]) => [name, dataUpstream(data, `upstreams.${name}`, report)]),
   )
 }
 
-function dataUpstream(data: unknown, where: string): Upstream {
-  if (!isRecord(data)) throw new Error(`${where} is ${kindOf(data)}: write { "provider": "openai", "apiKey": "…" }`)
+/** Stands for an upstream whose problems were reported, so that models which name it are no further problem. */
+const standIn = openaiCompatible({ baseURL: 'http://localhost' })
+
+function dataUpstream(data: unknown, where: string, report: ReportProblem): Upstream {
+  const failed = (message: string): Upstream => {
+    report(message)
+    return standIn
+  }
+  if (!isRecord(data)) return failed(`${where} is ${kindOf(data)}: write { "provider": "openai", "apiKey": "…" }`)
   const { provider, quirks, ...options } = data
   const names = Object.keys(makers)
-  if (provider === undefined) throw new Error(`${where} has no provider: write one of ${names.join(', ')}`)
+  if (provider === undefined) return failed(`${where} has no provider: write one of ${names.join(', ')}`)
   const maker = typeof provider === 'string' && Object.hasOwn(makers, provider) ? makers[provider] : undefined
   if (maker === undefined)
-    throw new Error(`${where}.provider is ${shown(provider)}${didYouMean(String(provider), names)}`)
-  checkOptions(maker, String(provider), options, where)
-  if (quirks !== undefined) checkKind('object', quirks, `${where}.quirks`)
-  const made = make(maker, options, where)
-  return isRecord(quirks) ? { ...made, quirks: { ...made.quirks, ...quirks } } : made
-}
-
-/** What a maker itself does not like, under the place it is about. */
-function make({ make }: Maker, options: Record<string, unknown>, where: string): Upstream {
+    return failed(`${where}.provider is ${shown(provider)}${didYouMean(String(provider), names)}`)
+  const problems = checkOptions(maker, String(provider), options, where)
+  if (quirks !== undefined) problems.push(...checkKind('object', quirks, `${where}.quirks`))
+  for (const problem of problems) report(problem)
+  if (problems.length > 0) return standIn
   try {
-    return make(options as never)
+    const made = maker.make(options as never)
+    return isRecord(quirks) ? { ...made, quirks: { ...made.quirks, ...quirks } } : made
   } catch (error) {
-    throw new Error(`${where}: ${messageOf(error)}`, { cause: error })
+    return failed(`${where}: ${messageOf(error)}`)
   }
 }
 
-function checkOptions(maker: Maker, provider: string, options: Record<string, unknown>, where: string): void {
+function checkOptions(maker: Maker, provider: string, options: Record<string, unknown>, where: string): string[] {
   const known: Readonly<Record<string, OptionKind>> = { ...commonOptions, ...maker.options }
-  for (const [name, value] of Object.entries(options)) {
+  const wrong = Object.entries(options).flatMap(([name, value]) => {
     const kind = Object.hasOwn(known, name) ? known[name] : undefined
-    if (kind === undefined)
-      throw new Error(
-        `${where}.${name} is nothing that '${provider}' takes${didYouMean(name, ['provider', ...Object.keys(known)])}`,
-      )
-    checkKind(kind, value, `${where}.${name}`)
-  }
-  for (const name of maker.needs ?? [])
-    if (options[name] === undefined) throw new Error(`${where} has no ${name}: '${provider}' needs one`)
+    return kind === undefined
+      ? [`${where}.${name} is nothing that '${provider}' takes${didYouMean(name, ['provider', ...Object.keys(known)])}`]
+      : checkKind(kind, value, `${where}.${name}`)
+  })
+  const missing = (maker.needs ?? []).filter((name) => options[name] === undefined)
+  return [...wrong, ...missing.map((name) => `${where} has no ${name}: '${provider}' needs one`)]
 }
 
-function checkKind(kind: OptionKind, value: unknown, where: string): void {
+function checkKind(kind: OptionKind, value: unknown, where: string): string[] {
   const wish = wishOf(kind, value)
-  if (wish !== undefined) throw new Error(`${where} is ${kindOf(value)}: write ${wish}`)
-  if (kind === 'keys' && (value === '' || (Array.isArray(value) && value.includes(''))))
-    throw new Error(`${where} is empty: is the variable set that it comes from?`)
+  if (wish !== undefined) return [`${where} is ${kindOf(value)}: write ${wish}`]
+  const isEmpty = kind === 'keys' && (value === '' || (Array.isArray(value) && value.includes('')))
+  return isEmpty ? [`${where} is empty: is the variable set that it comes from?`] : []
 }
 
 /** What to write in its place; undefined if it is right as it is. */
@@ -66,6 +73,7 @@ function wishOf(kind: OptionKind, value: unknown): string | undefined {
   if (kind === 'texts') return Array.isArray(value) && value.every(isText) ? undefined : 'a list of texts'
   if (kind === 'flag') return typeof value === 'boolean' ? undefined : 'true or false'
   if (kind === 'object') return isRecord(value) ? undefined : 'an object'
+  if (kind === 'objects') return Array.isArray(value) && value.every(isRecord) ? undefined : 'a list of objects'
   if (kind === 'keys')
     return isText(value) || (Array.isArray(value) && value.every((one) => isText(one) || isRecord(one)))
       ? undefined

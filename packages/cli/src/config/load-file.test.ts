@@ -100,6 +100,55 @@ describe('a file', () => {
       expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
     })
 
+    it.each(
+      ['ts', 'mts', 'mjs', ...(type === 'module' ? ['js'] : [])].flatMap((end) =>
+        ['ts', 'mjs', 'cjs', 'js', 'json'].map((imported) => [end, imported] as const),
+      ),
+    )(
+      'a changed file that a .%s configuration with top-level await imports as .%s is read again',
+      async (end, imported) => {
+        const isCommonJs = imported === 'cjs' || (imported === 'js' && type !== 'module')
+        const other = (port: number): string =>
+          imported === 'json'
+            ? `{ "port": ${port} }`
+            : `${isCommonJs ? 'module.exports =' : 'export default'} { port: ${port} }\n`
+        const world = createWorld({
+          [`modelgate.config.${end}`]: `import data from './port.${imported}'\nawait Promise.resolve()\nexport default { ...data }\n`,
+          [`port.${imported}`]: other(1),
+          ...(type === undefined ? {} : { 'package.json': JSON.stringify({ type }) }),
+        })
+        expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
+        world.write(`port.${imported}`, other(2))
+        expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
+      },
+    )
+
+    it.each([
+      ['an imported module awaits', `import port from './a.mjs'\n`, `import port from './b.mjs'\nawait 0\n`],
+      ['an import is dynamic', `const { default: port } = await import('./a.mjs')\n`, `import port from './b.mjs'\n`],
+      [
+        'two dynamic imports share a module',
+        `const [{ default: port }] = await Promise.all([import('./a.mjs'), import('./b.mjs')])\n`,
+        `import 'modelgate'\nimport port from './b.mjs'\n`,
+      ],
+      [
+        'imports go round in a circle',
+        `import port from './a.mjs'\nexport const zero = 0\n`,
+        `import './modelgate.config.mjs'\nimport port from './b.mjs'\nawait 0\n`,
+      ],
+    ])('nested modules are read again where %s', async (_, first, second) => {
+      const deepest = (port: number): string => `import { openai } from 'modelgate'\nexport default openai && ${port}\n`
+      const world = createWorld({
+        'modelgate.config.mjs': `${first}export default { port }\n`,
+        'a.mjs': `${second}export default port\n`,
+        'b.mjs': deepest(1),
+        ...(type === undefined ? {} : { 'package.json': JSON.stringify({ type }) }),
+      })
+      expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
+      world.write('b.mjs', deepest(2))
+      expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
+    })
+
     it.each(['ts', 'mts', 'mjs'])('a .%s file with top-level await is read again', async (end) => {
       const text = (port: number): string => `const port = await Promise.resolve(${port})\nexport default { port }\n`
       const world = createWorld({ [`modelgate.config.${end}`]: text(1) })
@@ -107,6 +156,16 @@ describe('a file', () => {
       world.write(`modelgate.config.${end}`, text(2))
       expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
     })
+  })
+
+  it('evaluates a module with top-level await once, though two others import it', async () => {
+    const world = createWorld({
+      'modelgate.config.mjs': `import a from './a.mjs'\nimport b from './b.mjs'\nexport default { port: a === b ? 1 : 2 }\n`,
+      'a.mjs': `export { default } from './shared.mjs'\n`,
+      'b.mjs': `export { default } from './shared.mjs'\n`,
+      'shared.mjs': `await 0\nexport default {}\n`,
+    })
+    expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
   })
 
   it('may be a promise, and in another folder', async () => {

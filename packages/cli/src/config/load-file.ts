@@ -1,8 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { extname, join, resolve } from 'node:path'
 import * as core from '@modelgate/core'
-import type { Jiti } from 'jiti'
 import { inFile } from '../errors.ts'
 import { nearest } from '../near.ts'
 import { shownPath } from '../shown-path.ts'
@@ -11,6 +9,7 @@ import { dataUpstreams } from './data-upstreams.ts'
 import { defineConfig } from './define-config.ts'
 import { expand } from './expand.ts'
 import { isRecord } from './is-record.ts'
+import { type ReportProblem, throwProblem } from './problem-list.ts'
 
 /** Names under which a configuration is found, in this order. */
 export const fileNames = ['ts', 'mts', 'js', 'mjs', 'cjs', 'json'].map((end) => `modelgate.config.${end}`)
@@ -26,13 +25,19 @@ export interface LoadedFile {
 /**
  * The configuration file that is named, or the one in the working directory. Undefined if there is none; throws an Error that names
  * the file.
+ *
+ * @param report receives problems that do not keep the rest of the file from being read
  */
-export async function loadFile(world: World, named?: string): Promise<LoadedFile | undefined> {
+export async function loadFile(
+  world: World,
+  named?: string,
+  report: ReportProblem = throwProblem,
+): Promise<LoadedFile | undefined> {
   const path = findFile(world.cwd, named)
   if (path === undefined) return undefined
   const name = shownPath(world.cwd, path)
   try {
-    const config = extname(path) === '.json' ? readJson(path, world) : await importFile(path)
+    const config = extname(path) === '.json' ? readJson(path, world, report) : await importFile(path)
     if (!isRecord(config))
       throw new Error(
         extname(path) === '.json'
@@ -55,7 +60,7 @@ export function findFile(cwd: string, named?: string): string | undefined {
   return path
 }
 
-function readJson(path: string, { env }: World): unknown {
+function readJson(path: string, { env }: World, report: ReportProblem): unknown {
   const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '')
   let data: unknown
   try {
@@ -65,8 +70,8 @@ function readJson(path: string, { env }: World): unknown {
   }
   if (!isRecord(data)) return data
   const { $schema: _, ...written } = data
-  const config = expand(written, env) as Record<string, unknown>
-  return config.upstreams === undefined ? config : { ...config, upstreams: dataUpstreams(config.upstreams) }
+  const config = expand(written, env, report) as Record<string, unknown>
+  return config.upstreams === undefined ? config : { ...config, upstreams: dataUpstreams(config.upstreams, report) }
 }
 
 /**
@@ -84,20 +89,13 @@ function withLine(message: string, text: string): string {
 }
 
 /**
- * Evaluates a file and its imports again on each call, TypeScript included: reloads depend on it. Imports of this package and of its
- * own packages resolve to the modules of the running program, so they need not be installed beside the file, and
- * `instanceof GatewayError` holds.
+ * Evaluates a file and its imports again on each call: reloads depend on it. Imports of this package and of its own packages resolve to
+ * the modules of the running program, so they need not be installed beside the file, and `instanceof GatewayError` holds.
  */
 async function importFile(path: string): Promise<unknown> {
-  const { createJiti } = await import('jiti')
+  const { evaluateModule } = await import('./evaluate-module.ts')
   const modules = await ownModules()
-  const jiti = createJiti(path, {
-    moduleCache: false,
-    fsCache: false,
-    virtualModules: modules,
-    interopDefault: true,
-  })
-  const found = await evaluate(jiti, path).catch((error: unknown) => {
+  const found = await evaluateModule(path, modules).catch((error: unknown) => {
     throw withMisspelledName(error, modules)
   })
   if (!isRecord(found)) return found
@@ -106,29 +104,6 @@ async function importFile(path: string): Promise<unknown> {
   const isEsModule = Object.hasOwn(found, '__esModule') || Object.prototype.toString.call(found) === '[object Module]'
   return isEsModule ? undefined : found
 }
-
-/**
- * Node caches ES modules for good. Synchronous evaluation compiles them to CommonJS instead, so each call reads them again, in every
- * extension; only top-level await needs the asynchronous way, whose imports of ES modules Node caches.
- */
-async function evaluate(jiti: Jiti, path: string): Promise<unknown> {
-  const { cache } = createRequire(path)
-  const before = new Set(Object.keys(cache))
-  try {
-    return jiti(path)
-  } catch (error) {
-    if (!usesTopLevelAwait(error)) throw error
-    // The extension makes jiti compile the file; it would let Node import it natively otherwise.
-    return await jiti.evalModule(readFileSync(path, 'utf8'), { filename: path, ext: '.mts', async: true })
-  } finally {
-    for (const file of Object.keys(cache)) if (!before.has(file) && !isInstalled(file)) delete cache[file]
-  }
-}
-
-const usesTopLevelAwait = (error: unknown): boolean =>
-  error instanceof Error && error.name === 'SyntaxError' && /\bawait\b/.test(error.message)
-
-const isInstalled = (file: string): boolean => /[\\/]node_modules[\\/]/.test(file)
 
 const ownModules = async (): Promise<Record<string, object>> => ({
   modelgate: { ...core, defineConfig },

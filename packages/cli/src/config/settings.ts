@@ -1,9 +1,9 @@
 import type { ConsoleOptions } from '@modelgate/console'
-import type { GatewayConfig, ModelRoute, Plugin, Upstream } from '@modelgate/core'
+import { createGateway, type GatewayConfig, type ModelRoute, type Plugin, type Upstream } from '@modelgate/core'
 import { inFile, OutsideError } from '../errors.ts'
 import { shownPath } from '../shown-path.ts'
 import type { Env, World } from '../world.ts'
-import { type Access, accessOf, issueCommand } from './access.ts'
+import { type Access, accessOf, checkAuth, issueCommand } from './access.ts'
 import { addressOf, type Flags } from './address.ts'
 
 export type { Flags } from './address.ts'
@@ -15,7 +15,9 @@ import { envUpstreams } from './env-providers.ts'
 import { type Kept, openKept, saidOf } from './kept.ts'
 import { isKeyless } from './keyless.ts'
 import { type LoadedFile, loadFile } from './load-file.ts'
-import { hostOf, type Places, placesOf } from './open-tokens.ts'
+import { type Places, placesOf } from './open-tokens.ts'
+import { ProblemList } from './problem-list.ts'
+import { hostOf } from './redis-settings.ts'
 
 /** What the server is to do, from flags, environment and file. */
 export interface Settings extends Omit<Access, 'auth'> {
@@ -44,12 +46,38 @@ export interface Settings extends Omit<Access, 'auth'> {
  */
 export async function readSettings(world: World, flags: Flags, kept?: Kept | 'nothing'): Promise<Settings> {
   const hasEnvFile = readEnvFile(world)
-  const file = await loadFile(world, flags.config)
+  const problems = new ProblemList()
+  const file = await loadFile(world, flags.config, problems.report)
+  const places = await checkFile(world, flags, file, problems)
   try {
-    return await settingsOf(world, flags, file, hasEnvFile, kept)
+    return await settingsOf(world, flags, file, hasEnvFile, places, kept)
   } catch (error) {
     throw error instanceof OutsideError ? error : inFile(file?.name, error)
   }
+}
+
+/** Checks everything that can be checked before anything is opened. Throws one error with all problems. */
+async function checkFile(
+  world: World,
+  flags: Flags,
+  file: LoadedFile | undefined,
+  problems: ProblemList,
+): Promise<Places> {
+  const config = (file?.config ?? {}) as ModelgateConfig
+  checkNames(file?.config ?? {}, problems.report)
+  problems.attempt(() => addressOf(flags, world.env, config))
+  const places = problems.attempt(() => placesOf(world, file))
+  problems.attempt(() => checkAuth(config))
+  problems.attempt(() => checkPlugins(config))
+  if (problems.isEmpty && places !== undefined) return places
+  // The gateway's own checks come later otherwise: then they also see the upstreams of the environment and of the demo.
+  if (config.upstreams !== undefined) {
+    const { upstreams, models = {} } = config
+    const checked = { ...gatewayPart(config), auth: 'none', upstreams, models, plugins: [], logger: false } as const
+    const gateway = problems.attempt(() => createGateway(checked))
+    await gateway?.close()
+  }
+  throw problems.toError(file?.name)
 }
 
 async function settingsOf(
@@ -57,14 +85,15 @@ async function settingsOf(
   flags: Flags,
   file: LoadedFile | undefined,
   hasEnvFile: boolean,
+  wanted: Places,
   before: Kept | 'nothing' | undefined,
 ): Promise<Settings> {
-  checkNames(file?.config ?? {})
   const config = (file?.config ?? {}) as ModelgateConfig
   const address = addressOf(flags, world.env, config)
-  const wanted = placesOf(world, file)
   const isRunning = before !== undefined && before !== 'nothing'
-  const kept = isRunning ? before : openKept(before === 'nothing' ? inMemory(wanted) : wanted, world)
+  const kept = isRunning
+    ? before
+    : openKept(before === 'nothing' ? inMemory(wanted) : wanted, world, config.logger ?? console)
   // What is open stays open, and with it who is let in.
   const places = isRunning ? kept.places : wanted
   try {
@@ -79,7 +108,7 @@ async function settingsOf(
       ...access,
       ...address,
       ...origin,
-      gateway: { ...gatewayPart(config), auth, upstreams, models, plugins },
+      gateway: { ...gatewayPart(config), ...responsesPart(config, auth, kept), auth, upstreams, models, plugins },
       issueCommand: issueCommand(places, world, flags),
       file: file?.name,
       pages,
@@ -114,6 +143,16 @@ const serverFields: ReadonlySet<string> = new Set<keyof ModelgateConfig>([
   'otel',
 ])
 
+/** Servers that share a Redis find each other's stored responses. Callers without authentication have none. */
+const responsesPart = (
+  { responses }: ModelgateConfig,
+  auth: GatewayConfig['auth'],
+  { tokens }: Kept,
+): Pick<GatewayConfig, 'responses'> =>
+  tokens.responses === undefined || auth === 'none' || responses?.store !== undefined
+    ? {}
+    : { responses: { ...responses, store: tokens.responses } }
+
 /** What the gateway itself takes. */
 const gatewayPart = (config: ModelgateConfig): Partial<GatewayConfig> =>
   Object.fromEntries(Object.entries(config).filter(([name]) => !serverFields.has(name)))
@@ -141,9 +180,12 @@ async function upstreamsOf(
   return { upstreams, models: demo.models, keyNames: {}, demo: true, notes: [...found.notes, ...idle] }
 }
 
+function checkPlugins({ plugins = [] }: ModelgateConfig): void {
+  if (!Array.isArray(plugins)) throw new Error('plugins is no list: write [plugin, …]')
+}
+
 async function pluginsOf(config: ModelgateConfig, kept: Kept) {
   const { console: pages = true, otel = false, plugins = [] } = config
-  if (!Array.isArray(plugins)) throw new Error('plugins is no list: write [plugin, …]')
   const own: Plugin[] = [kept.tokens.tokens.plugin, ...plugins]
   if (otel !== false) own.push((await import('@modelgate/otel')).otel(otel === true ? {} : otel))
   const options: ConsoleOptions = typeof pages === 'boolean' ? {} : pages
@@ -164,7 +206,7 @@ function factsOf(
     ['Configuration', [file?.name ?? 'the environment', ...(hasEnvFile ? ['.env'] : [])].join(', ')],
     ...(tokens === undefined ? [] : [['Issued tokens', 'of the configuration'] as const]),
     ...(data === undefined ? [] : [['Issued tokens', place(data)] as const]),
-    ...(redis === undefined ? [] : [['Issued tokens', `Redis at ${hostOf(redis)}`] as const]),
+    ...(redis === undefined ? [] : [['Issued tokens', `Redis at ${hostOf(redis.url)}`] as const]),
     ...(prices === undefined ? [] : [['Prices', given(prices)] as const]),
     ...(ledger === undefined ? [] : [['Ledger', given(ledger)] as const]),
     ...(otel === undefined || otel === false ? [] : [['OpenTelemetry', 'on'] as const]),

@@ -1,8 +1,9 @@
 import http from 'node:http'
 import { createGateway, type Gateway } from '@modelgate/core'
 import { drain, nodeListener, nodeUpgrade } from '@modelgate/node'
+import { StorageAwayError } from '@modelgate/tokens'
 import { type Flags, readSettings, type Settings } from '../config/settings.ts'
-import { codeOf, inFile, messageOf } from '../errors.ts'
+import { codeOf, inFile, problemsOf } from '../errors.ts'
 import type { World } from '../world.ts'
 import { banner } from './banner.ts'
 
@@ -45,7 +46,7 @@ export async function serve(world: World, flags: Flags): Promise<Serving> {
         ['The configuration was read again and is in force.', ...notes.map((note) => `Note: ${note}.`)].join('\n'),
       )
     } catch (error) {
-      world.err(`modelgate: the old configuration stays: ${messageOf(error)}`)
+      for (const problem of problemsOf(error)) world.err(`modelgate: the old configuration stays: ${problem}`)
     }
   }
   return {
@@ -66,7 +67,8 @@ function aboutFile<T>({ file }: Settings, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw inFile(file, error)
+    // A damaged folder of tokens is named by its own message.
+    throw error instanceof StorageAwayError ? error : inFile(file, error)
   }
 }
 

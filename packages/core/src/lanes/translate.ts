@@ -1,7 +1,8 @@
 import { GatewayError } from '../errors.ts'
-import type { Codec, ExchangeContext, SseEvent, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
+import type { ClientQuirks, Codec, ExchangeContext, SseEvent, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
 import type { ErrorInfo, ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
 import { boundFrame } from '../formats/shared/bounded-frame.ts'
+import { fitToModel } from '../formats/shared/model-rules.ts'
 import { translateParam } from '../formats/shared/param.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
 import { stringifyExact } from '../json/exact-number.ts'
@@ -21,6 +22,7 @@ import type { RequestBody } from './wire.ts'
 export interface Translation {
   readonly client: Codec
   readonly upstream: UpstreamCodec
+  readonly clientQuirks?: ClientQuirks | undefined
   readonly request: RequestBody
   readonly target: TargetTraits
   readonly newId: (prefix: string) => string
@@ -49,18 +51,22 @@ const LF = 10
 export function translateLane(translation: Translation): Lane {
   const { client, upstream, request } = translation
   const value = exactValue(request)
-  const report = createReport(value)
+  const report = createReport(value, client.defaults)
   const context = openContext(translation, report)
   const model = client.decodeRequest(value, context)
   unsealCallIds(model.turns)
   translation.edit?.(model)
   // Encoders name a lost field by where it stood in the client's body: its own table, and what the decoder noted beyond.
   model.at = placesOf(model, client)
-  const body = stringifyExact(upstream.encodeRequest(model, context))
+  // A request in the upstream's own format is between its client and the provider.
+  const rule = client.format === upstream.format ? undefined : translation.target.modelRule
+  const fitted = fitToModel(model, rule, upstream.format, report)
+  const body = stringifyExact(upstream.encodeRequest(fitted.request, context))
   return {
     kind: 'translate',
     upstreamFormat: upstream.format,
     body,
+    restricted: fitted.restricted,
     report,
     answer(bytes) {
       if (nestsDeeper(decoder.decode(bytes), translation.maxDepth)) throw tooDeep()
@@ -91,12 +97,12 @@ function openContext({ upstream, target, newId, now, kept }: Translation, report
 
 /** The same for its answer. */
 function openExchange(
-  { upstream, target, newId, now, kept, maxEventChars }: Translation,
+  { upstream, target, newId, now, kept, maxEventChars, clientQuirks: client }: Translation,
   request: ModelRequest,
   asked: Report,
 ): ExchangeContext & { readonly target: TargetTraits } {
   const report = answerSide(asked, upstream.answerPointers)
-  const context = { report, newId, now, upstream: upstream.format, target, request, maxEventChars }
+  const context = { report, newId, now, upstream: upstream.format, target, request, maxEventChars, client }
   return kept === undefined ? context : { ...context, kept }
 }
 
@@ -184,10 +190,10 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
         read(event)
       }
     },
-    end() {
+    end(complete) {
       mayHold = true
       for (const event of decoder.end()) read(event)
-      pass(decode.end())
+      pass(decode.end(complete))
       ready += encodeAllSse(encode.end())
     },
     take() {

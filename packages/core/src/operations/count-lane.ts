@@ -2,6 +2,7 @@ import { errorOf, GatewayError } from '../errors.ts'
 import type { Codec, CodecContext } from '../formats/codec.ts'
 import type { CountCodec } from '../formats/count-codec.ts'
 import type { Format, JsonObject, ModelRequest, Report } from '../formats/ir.ts'
+import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
@@ -95,7 +96,9 @@ function renamed(count: CountCodec, request: RequestBody, model: string): Reques
 function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, target: ResolvedTarget): Lane {
   const { model, upstream: place } = target
   const { input, report, context } = decodeInput(asked, upstream.format)
-  const body = upstream.encodeRequest(input, { ...context, target: { model, quirks: place.quirks } })
+  const modelRule = asked.codec.format === upstream.format ? undefined : findModelRule(place.modelRules, model)
+  const { request } = fitToModel(input, modelRule, upstream.format, report)
+  const body = upstream.encodeRequest(request, { ...context, target: { model, quirks: place.quirks, modelRule } })
   return {
     kind: 'translate',
     upstreamFormat: upstream.format,
@@ -110,6 +113,8 @@ function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, t
 
 /** What is to be counted, without what only says how to answer: nobody should be told of losses there. */
 export function decodeInput({ codec, count, request }: CountRequest, upstream?: Format) {
+  // Until here only what every request needs has been checked (docs/decisions/0031).
+  count.validateRequest(request.value)
   const value = exactValue(request)
   const { body, at } = count.toGeneration(value)
   const bound = codec.fieldPointers['sampling.maxTokens']

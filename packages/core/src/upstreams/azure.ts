@@ -2,7 +2,9 @@ import type { Quirks } from '../formats/codec.ts'
 import { bearerFrom, type TokenSource } from './access-token.ts'
 import { type AzureApi, type AzureFormat, azurePaths, azureServes } from './azure-paths.ts'
 import { cleanBaseURL } from './base-url.ts'
-import { credentials } from './credentials.ts'
+import { checkApiKey, credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
+import { openaiModels } from './openai-models.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What `azure` takes: an address by `resource` or `baseURL`, and a key or tokens. */
@@ -44,16 +46,19 @@ const defaultVersions: { readonly [A in AzureApi]?: string } = {
  * Azure OpenAI and Azure AI Foundry. A model is called by its deployment's name there: `{ upstream: 'azure', model:
  * 'my-deployment' }`. Throws a TypeError for options that contradict each other or leave the address or the credential open.
  */
-export function azure({
-  apiKey,
-  token,
-  resource,
-  baseURL,
-  apiVersion,
-  api = apiVersion !== undefined && isDated(apiVersion) ? 'deployments' : 'v1',
-  headers = {},
-  formats = hasResponses(api, apiVersion) ? ['chat', 'responses'] : ['chat'],
-}: AzureOptions): Upstream {
+export function azure(options: AzureOptions): Upstream {
+  checkApiKey(options, 'azure')
+  const {
+    apiKey,
+    token,
+    resource,
+    baseURL,
+    apiVersion,
+    api = apiVersion !== undefined && isDated(apiVersion) ? 'deployments' : 'v1',
+    headers = {},
+    formats = hasResponses(api, apiVersion) ? ['chat', 'responses'] : ['chat'],
+    modelRules,
+  } = options
   if (apiKey !== undefined && token !== undefined)
     throw new TypeError('azure: give either apiKey or token, not both: a call carries one credential')
   if (resource !== undefined && apiKey === undefined && token === undefined && Object.keys(headers).length === 0)
@@ -80,6 +85,7 @@ export function azure({
     ...(token === undefined ? {} : { authorize: bearerFrom(token) }),
     passHeaders: messages ? ['anthropic-version', 'anthropic-beta'] : [],
     quirks: quirksOf(api, version),
+    ...rulesOf(modelRules, openaiModels),
   }
 }
 

@@ -1,5 +1,8 @@
 import { cleanBaseURL } from './base-url.ts'
 import { type AwsOptions, awsAccess, checkRegion } from './bedrock.ts'
+import { checkApiKey } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
+import { openaiModels } from './openai-models.ts'
 import type { Upstream } from './upstream.ts'
 
 /** What `bedrockMantle` takes. */
@@ -22,14 +25,9 @@ const surfaces = {
  *
  * @throws TypeError for a region that is none, and for both a key and credentials
  */
-export function bedrockMantle({
-  region,
-  apiKey,
-  credentials,
-  baseURL,
-  headers,
-  surface = 'v1',
-}: BedrockMantleOptions): Upstream {
+export function bedrockMantle(options: BedrockMantleOptions): Upstream {
+  checkApiKey(options, 'bedrockMantle')
+  const { region, apiKey, credentials, baseURL, headers, surface = 'v1', modelRules } = options
   const { path, formats } = surfaces[surface]
   return {
     baseURL: cleanBaseURL(baseURL ?? `https://bedrock-mantle.${checkRegion(region)}.api.aws${path}`),
@@ -37,5 +35,6 @@ export function bedrockMantle({
     ...awsAccess({ region, apiKey, credentials, headers }, 'bedrock-mantle'),
     passHeaders: [],
     quirks: {},
+    ...rulesOf(modelRules, openaiModels),
   }
 }

@@ -3,8 +3,9 @@ import { ignore, typeNameOf } from '../callbacks.ts'
 import type { JsonObject } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
 import { cleanBaseURL } from './base-url.ts'
-import { bearer, credentials as keysOf } from './credentials.ts'
+import { bearer, checkApiKey, credentials as keysOf } from './credentials.ts'
 import { laterEvents } from './later-events.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { ApiKey, HostedCall, Hosting, Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What both upstreams of Amazon Bedrock take. */
@@ -40,16 +41,19 @@ export interface BedrockOptions extends AwsOptions {
  *
  * @throws TypeError for a region that is none, and for both a key and credentials
  */
-export function bedrock({
-  region,
-  apiKey,
-  credentials,
-  baseURL,
-  headers = {},
-  formats = ['messages', 'converse'],
-  isClaude: given = (model) => model.includes('claude'),
-  betas,
-}: BedrockOptions): Upstream {
+export function bedrock(options: BedrockOptions): Upstream {
+  checkApiKey(options, 'bedrock')
+  const {
+    region,
+    apiKey,
+    credentials,
+    baseURL,
+    headers = {},
+    formats = ['messages', 'converse'],
+    isClaude: given = (model) => model.includes('claude'),
+    betas,
+    modelRules,
+  } = options
   const isClaude = (model: string): boolean => {
     const answer: unknown = given(model)
     if (typeof answer === 'boolean') return answer
@@ -70,6 +74,7 @@ export function bedrock({
     ...awsAccess({ region, apiKey, credentials, headers: { accept: '*/*', ...headers } }, 'bedrock'),
     passHeaders: [],
     quirks: {},
+    ...rulesOf(modelRules),
   }
 }
 

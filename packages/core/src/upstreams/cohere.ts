@@ -1,13 +1,16 @@
 import { cleanBaseURL } from './base-url.ts'
 import { allBut, usualFields } from './chat-fields.ts'
-import { bearer, credentials } from './credentials.ts'
+import { bearer, checkApiKey, credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
  * Cohere: embeddings, rerank and transcriptions, and chat by its compatible endpoint. `baseURL` defaults to
  * `https://api.cohere.com`, with or without `/v2`.
  */
-export function cohere({ apiKey, baseURL = 'https://api.cohere.com', headers = {} }: UpstreamOptions = {}): Upstream {
+export function cohere(options: UpstreamOptions = {}): Upstream {
+  checkApiKey(options, 'cohere')
+  const { apiKey, baseURL = 'https://api.cohere.com', headers = {}, modelRules } = options
   return {
     baseURL: cleanBaseURL(baseURL, '/v2'),
     formats: { chat: '/compatibility/v1/chat/completions' },
@@ -18,6 +21,7 @@ export function cohere({ apiKey, baseURL = 'https://api.cohere.com', headers = {
     },
     ...credentials(apiKey, bearer, headers),
     passHeaders: [],
+    ...rulesOf(modelRules),
     quirks: {
       maxTokensField: 'max_tokens',
       developerRole: 'developer',

@@ -26,5 +26,18 @@ export function credentials(
   return only !== undefined && keys.length === 1 ? { headers: { ...only.headers, ...headers } } : { headers, keys }
 }
 
+/**
+ * Rejects an `apiKey` that is present but undefined, as an environment variable is that is not set: each call would fail later. An absent
+ * one means that the server needs no key.
+ *
+ * @param upstream what the message names: the provider factory, or the server
+ */
+export function checkApiKey(options: { readonly apiKey?: ApiKey | undefined }, upstream: string): void {
+  if (!Object.hasOwn(options, 'apiKey') || (options.apiKey !== undefined && options.apiKey !== null)) return
+  throw new TypeError(
+    `${upstream}: apiKey is ${String(options.apiKey)}. The environment variable that it is read from is probably not set: set it, or leave apiKey out where the upstream needs no key`,
+  )
+}
+
 /** `Authorization: Bearer …`, as most providers have it. */
 export const bearer = (key: string): Readonly<Record<string, string>> => ({ authorization: `Bearer ${key}` })

@@ -1,15 +1,14 @@
 import { cleanBaseURL } from './base-url.ts'
-import { credentials } from './credentials.ts'
+import { checkApiKey, credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 const models = '/v1beta/models'
 
 /** Google's Gemini API. `baseURL` defaults to `https://generativelanguage.googleapis.com`, with or without `/v1beta`. */
-export function gemini({
-  apiKey,
-  baseURL = 'https://generativelanguage.googleapis.com',
-  headers = {},
-}: UpstreamOptions = {}): Upstream {
+export function gemini(options: UpstreamOptions = {}): Upstream {
+  checkApiKey(options, 'gemini')
+  const { apiKey, baseURL = 'https://generativelanguage.googleapis.com', headers = {}, modelRules } = options
   return {
     baseURL: cleanBaseURL(baseURL, '/v1beta'),
     formats: { gemini: '/v1beta/models' },
@@ -25,5 +24,6 @@ export function gemini({
     ...credentials(apiKey, (key) => ({ 'x-goog-api-key': key }), headers),
     passHeaders: [],
     quirks: {},
+    ...rulesOf(modelRules),
   }
 }

@@ -1,9 +1,11 @@
 import { cleanBaseURL } from './base-url.ts'
-import { bearer, credentials } from './credentials.ts'
+import { bearer, checkApiKey, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** Jina: embeddings and rerank, no chat. `baseURL` defaults to `https://api.jina.ai/v1`. */
-export function jina({ apiKey, baseURL = 'https://api.jina.ai/v1', headers = {} }: UpstreamOptions = {}): Upstream {
+export function jina(options: UpstreamOptions = {}): Upstream {
+  checkApiKey(options, 'jina')
+  const { apiKey, baseURL = 'https://api.jina.ai/v1', headers = {} } = options
   return {
     baseURL: cleanBaseURL(baseURL),
     formats: {},

@@ -2,7 +2,8 @@ import type { Quirks } from '../formats/codec.ts'
 import type { Format } from '../formats/ir.ts'
 import type { OperationName } from '../operations/operation.ts'
 import { cleanBaseURL } from './base-url.ts'
-import { bearer, credentials } from './credentials.ts'
+import { bearer, checkApiKey, credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What `openaiCompatible` takes: what is known of the server, as data. */
@@ -55,16 +56,19 @@ const countPaths = { messages: '/messages/count_tokens', responses: '/responses/
  * Any server that speaks OpenAI's chat completions (or Anthropic's messages). For many there is a maker of their own, which
  * knows their address and quirks.
  */
-export function openaiCompatible({
-  apiKey,
-  baseURL,
-  headers = {},
-  formats = ['chat'],
-  countTokens = [],
-  operations = ['embeddings'],
-  realtime = false,
-  quirks = {},
-}: CompatibleOptions): Upstream {
+export function openaiCompatible(options: CompatibleOptions): Upstream {
+  checkApiKey(options, 'openaiCompatible')
+  const {
+    apiKey,
+    baseURL,
+    headers = {},
+    formats = ['chat'],
+    countTokens = [],
+    operations = ['embeddings'],
+    realtime = false,
+    quirks = {},
+    modelRules,
+  } = options
   for (const format of formats)
     if (paths[format] === undefined)
       throw new TypeError(`formats holds '${String(format)}': write 'chat', 'messages' or 'responses'`)
@@ -83,5 +87,6 @@ export function openaiCompatible({
     ...credentials(apiKey, bearer, { ...(speaksMessages ? { 'anthropic-version': '2023-06-01' } : {}), ...headers }),
     passHeaders: speaksMessages ? ['anthropic-version', 'anthropic-beta'] : [],
     quirks: { maxTokensField: 'either', developerRole: 'either', ...quirks },
+    ...rulesOf(modelRules),
   }
 }

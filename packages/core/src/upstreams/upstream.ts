@@ -1,5 +1,6 @@
 import type { Quirks } from '../formats/codec.ts'
 import type { Format, JsonObject, UpstreamFormat } from '../formats/ir.ts'
+import type { ModelRule } from '../formats/shared/model-rules.ts'
 import type { OperationName } from '../operations/operation.ts'
 
 /** Where calls can go: a provider, as data. `openai()`, `anthropic()` and their kin make one. */
@@ -46,6 +47,8 @@ export interface Upstream {
   /** Client headers passed on, by lower-case name. Everything else stays here. */
   readonly passHeaders: readonly string[]
   readonly quirks: Quirks
+  /** What its models accept: the first rule that matches a model's name applies to translated requests. Default: everything. */
+  readonly modelRules?: readonly ModelRule[]
 }
 
 /** One of several credentials of an upstream. */
@@ -105,12 +108,18 @@ export interface WeightedKey {
 /** What every upstream maker takes. */
 export interface UpstreamOptions {
   /**
-   * The provider's key, or several. They are sent to this upstream only, and appear in no error, header or log. Without one none is
-   * sent, as for a server of your own; a provider that wants one refuses the call, which is a 502 to the client (`upstream_auth`).
+   * The provider's key, or several. They are sent to this upstream only, and appear in no error, header or log. Leave it
+   * out for a server that needs none; a provider that needs one refuses the call, which is a 502 to the client (`upstream_auth`). A key
+   * that is present but `undefined` throws a TypeError: its environment variable is probably not set.
    */
   apiKey?: ApiKey | undefined
   /** Base address, where it is not the provider's own. */
   baseURL?: string | undefined
   /** Further headers of every call. */
   headers?: Record<string, string>
+  /**
+   * What models accept, where that differs from the provider's documentation or a deployment has a name of its own:
+   * `[{ model: 'my-deployment', like: 'gpt-5.4' }]`. These rules come before the built-in ones.
+   */
+  modelRules?: readonly ModelRule[]
 }

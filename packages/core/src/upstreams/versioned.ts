@@ -1,4 +1,5 @@
 import { cleanBaseURL } from './base-url.ts'
+import { checkApiKey } from './credentials.ts'
 import { type CompatibleOptions, openaiCompatible } from './openai-compatible.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
@@ -16,13 +17,10 @@ export interface FormatOptions<F extends string> extends UpstreamOptions {
  */
 export function versioned(
   facts: CompatibleOptions,
-  {
-    apiKey,
-    baseURL = facts.baseURL,
-    headers,
-    formats = facts.formats,
-  }: FormatOptions<'chat' | 'messages' | 'responses'>,
+  options: FormatOptions<'chat' | 'messages' | 'responses'>,
 ): Upstream {
+  checkApiKey(options, `the upstream at ${facts.baseURL}`)
+  const { apiKey, baseURL = facts.baseURL, headers, formats = facts.formats, modelRules } = options
   const { formats: all = ['chat'], countTokens = [] } = facts
   const spoken = formats ?? all
   for (const format of spoken)
@@ -35,5 +33,6 @@ export function versioned(
     countTokens: countTokens.filter((format) => spoken.includes(format)),
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(headers === undefined ? {} : { headers }),
+    modelRules: [...(modelRules ?? []), ...(facts.modelRules ?? [])],
   })
 }

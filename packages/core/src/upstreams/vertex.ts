@@ -1,6 +1,7 @@
 import { bearerFrom, type TokenSource } from './access-token.ts'
 import { cleanBaseURL } from './base-url.ts'
-import { credentials } from './credentials.ts'
+import { checkApiKey, credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { ApiKey, Upstream, UpstreamOptions } from './upstream.ts'
 import { type GoogleCredentials, googleHeaders } from './vertex-credentials.ts'
 import { vertexHosting, vertexServes } from './vertex-hosting.ts'
@@ -31,17 +32,20 @@ const isName = (text: string): boolean => /^[a-z0-9][a-z0-9.:_-]*$/i.test(text)
  * (`meta/llama-4-…`). Without apiKey, token, keyFile and credentials, google-auth-library finds the application default
  * credentials; it is an optional peer, to be installed. Throws a TypeError for options that contradict each other.
  */
-export function vertex({
-  project,
-  location = 'global',
-  apiKey,
-  token,
-  keyFile,
-  credentials: given,
-  baseURL,
-  headers = {},
-  apiVersion = 'v1',
-}: VertexOptions): Upstream {
+export function vertex(options: VertexOptions): Upstream {
+  checkApiKey(options, 'vertex')
+  const {
+    project,
+    location = 'global',
+    apiKey,
+    token,
+    keyFile,
+    credentials: given,
+    baseURL,
+    headers = {},
+    apiVersion = 'v1',
+    modelRules,
+  } = options
   const ways = Object.entries({ apiKey, token, keyFile, credentials: given }).filter(([, way]) => way !== undefined)
   if (ways.length > 1)
     throw new TypeError(
@@ -80,6 +84,7 @@ export function vertex({
     // The version stands in the body.
     passHeaders: ['anthropic-beta'],
     quirks: { maxTokensField: 'max_tokens', developerRole: 'system' },
+    ...rulesOf(modelRules),
   }
 }
 

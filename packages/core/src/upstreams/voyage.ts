@@ -1,13 +1,11 @@
 import { cleanBaseURL } from './base-url.ts'
-import { bearer, credentials } from './credentials.ts'
+import { bearer, checkApiKey, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** Voyage AI: embeddings and rerank, no chat. `baseURL` defaults to `https://api.voyageai.com/v1`. */
-export function voyage({
-  apiKey,
-  baseURL = 'https://api.voyageai.com/v1',
-  headers = {},
-}: UpstreamOptions = {}): Upstream {
+export function voyage(options: UpstreamOptions = {}): Upstream {
+  checkApiKey(options, 'voyage')
+  const { apiKey, baseURL = 'https://api.voyageai.com/v1', headers = {} } = options
   return {
     baseURL: cleanBaseURL(baseURL),
     formats: {},

@@ -19,10 +19,13 @@ const suites = [
   'streams',
 ]
 
+/** Loading and reloading of configuration files depends on how each Node loads modules. */
+const configurationTests = 'packages/cli/src/config/load-file.test.ts'
+
 /** What this repository's own tests of servers say on another Node. */
 export const tests: Check = {
   name: 'tests',
-  promise: `this repository's tests, run by the Node in question: ${suites.join(', ')}`,
+  promise: `this repository's tests, run by the Node in question: ${suites.join(', ')}, and reloads of the command's configuration`,
   async run({ pin, program, root }) {
     if (pin.program !== 'on-node.js') return { without: 'vitest' }
     const folder = mkdtempSync(join(tmpdir(), 'modelgate-tests-'))
@@ -36,7 +39,10 @@ export const tests: Check = {
         'vitest.workspace.ts',
         '--project',
         'conformance',
+        '--project',
+        'unit',
         ...files,
+        configurationTests,
       ]
       const child = spawn(program, [join(root, 'node_modules/vitest/vitest.mjs'), ...arguments_], {
         cwd: root,

@@ -64,6 +64,7 @@ export const covered = {
     spool: ['spool'],
     media: { see: 'MediaPolicy' },
     basePath: data,
+    listedModels: data,
     fetch: ['fetch', "fetch's body"],
     logger: { see: 'Logger' },
   } satisfies Covered<GatewayConfig>,
@@ -118,6 +119,7 @@ export const covered = {
   TransportResponse: {
     status: data,
     resent: data,
+    delimited: data,
     header: ['transport.header'],
     bytes: ['transport.bytes'],
     stream: ['transport.stream'],
@@ -137,10 +139,11 @@ export const covered = {
     authorize: ['authorize of an upstream'],
     passHeaders: data,
     quirks: data,
+    modelRules: data,
   } satisfies Covered<Upstream>,
-  UpstreamOptions: { apiKey: data, baseURL: data, headers: data } satisfies Covered<UpstreamOptions>,
+  UpstreamOptions: { apiKey: data, baseURL: data, headers: data, modelRules: data } satisfies Covered<UpstreamOptions>,
   AwsOptions: { region: data, apiKey: data, credentials: ['credentials of AWS'] } satisfies Covered<
-    Omit<AwsOptions, 'baseURL' | 'headers'>
+    Omit<AwsOptions, 'baseURL' | 'headers' | 'modelRules'>
   >,
   BedrockOptions: {
     formats: data,
@@ -155,7 +158,7 @@ export const covered = {
     keyFile: data,
     credentials: data,
     apiVersion: data,
-  } satisfies Covered<Omit<VertexOptions, 'baseURL' | 'headers'>>,
+  } satisfies Covered<Omit<VertexOptions, 'baseURL' | 'headers' | 'modelRules'>>,
   NodeOptions: { transport: ['transport'] } satisfies Covered<NodeOptions>,
   MediaFetcherOptions: {
     hosts: data,
@@ -191,6 +194,7 @@ export const covered = {
   Storage: {
     tokens: { see: 'TokenStore' },
     meters: { see: 'MeterStore' },
+    check: { not: 'called at start: what it throws is thrown to the host' },
     close: { not: 'called by `tokens.close`, whose caller waits for it' },
   } satisfies Covered<Storage>,
   TokenStore: {

@@ -34,5 +34,6 @@ export const heartbeatEvent = ({ id, model, created }: Frame): SseEvent => ({
     created,
     model,
     choices: [{ index: 0, delta: {}, finish_reason: null }],
+    system_fingerprint: null,
   } satisfies JsonObject),
 })

@@ -142,7 +142,12 @@ export function createChoiceEncoder(
     if (functions) {
       part.muted = calls > 0
       if (part.muted)
-        context.report.add(loss('', `the call of '${call.name}' was left out: functions allow one call an answer`))
+        context.report.add(
+          loss(
+            call.at ?? `/choices/${index}`,
+            `the call of '${call.name}' was left out: functions allow one call an answer`,
+          ),
+        )
       else introduce({ function_call: frame.function ?? null })
     } else introduce({ tool_calls: [{ index: calls, ...frame }] })
     part.index = calls++
@@ -249,7 +254,10 @@ export function createChoiceEncoder(
                 { index: part.index, function: { arguments: '' }, extra_content: encodeCallSeal(delta.seal) },
               ],
             })
-          else context.report.add(loss('', 'a seal on this part has no place in chat', 'unsupported', 'note'))
+          else
+            context.report.add(
+              loss(value.at ?? `/choices/${index}`, 'a seal on this part has no place in chat', 'unsupported', 'note'),
+            )
           return
         case 'citation':
           part.citations.push(delta.citation)
@@ -257,7 +265,7 @@ export function createChoiceEncoder(
         case 'media': {
           part.text += delta.data
           if (value.type !== 'media' || value.kind !== 'audio') return
-          const own = ownExtra(delta.extra, 'chat', '', context.report)
+          const own = ownExtra(delta.extra, 'chat', value.at ?? '', context.report)
           chunk({ audio: { ...own, ...(delta.data === '' ? {} : { data: delta.data }) } })
           return
         }

@@ -206,7 +206,7 @@ function decodeContentPart(source: JsonObject, at: string, into: Part[], { upstr
   const cache = decodeCache(fields)
   if (type === 'thinking') {
     const { thinking, closed: _closed, ...others } = fields
-    if (Array.isArray(thinking) && leftover(others) === undefined) {
+    if (Array.isArray(thinking) && thinking.every(isThinkingText) && leftover(others) === undefined) {
       into.push({ type: 'reasoning', text: thinkingText(thinking), at })
       return
     }
@@ -234,6 +234,12 @@ function decodeText(type: 'text' | 'refusal', fields: Unread, at: string, into: 
   if (reasoning) into.push({ type: 'reasoning', text: reasoning, at: pointer(at, 'reasoning_content') })
   return { type, text, at } satisfies TextPart | Part
 }
+
+/** Whether an entry of `thinking` is a text and nothing else. */
+export const isThinkingText = (entry: Json): boolean =>
+  isObject(entry) &&
+  typeof entry.text === 'string' &&
+  Object.keys(entry).every((key) => key === 'type' || key === 'text')
 
 /** Mistral's `thinking` part: a list of texts. */
 export const thinkingText = (thinking: readonly Json[]): string =>

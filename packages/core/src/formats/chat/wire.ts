@@ -9,7 +9,7 @@ import { tapResponse, tapStream, wireEdit, wireReady } from './tap.ts'
 export const chatWire: WireCodec = {
   format: 'chat',
   whole: lazily(() => import('./codec.ts').then(({ chatCodec }) => chatCodec)),
-  validation: lazily(() => import('./validate.ts').then(({ validateRequest }) => validateRequest)),
+  validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
   wireReady,

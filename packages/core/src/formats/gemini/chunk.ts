@@ -1,6 +1,6 @@
 import { statusOf } from '../../errors.ts'
 import { stringifyExact } from '../../json/exact-number.ts'
-import type { SseEvent } from '../codec.ts'
+import type { ClientQuirks, SseEvent } from '../codec.ts'
 import type { ErrorInfo, JsonObject } from '../ir.ts'
 import { errorObject } from './error.ts'
 
@@ -21,10 +21,13 @@ export interface Frame {
 
 /**
  * Keeps a stream alive: a chunk whose text is empty. Comments are no way, Gemini CLI breaks on them; nor are chunks without
- * a part, Google's SDK drops the whole answer from a chat's history for one of those.
+ * a part, Google's SDK drops the whole answer from a chat's history for one of those; its older SDK does for the empty text.
  */
-export const heartbeatEvent = (frame: Frame | undefined): SseEvent => {
-  const chunk: JsonObject = { candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] }
+export const heartbeatEvent = (frame: Frame | undefined, client?: ClientQuirks): SseEvent => {
+  const chunk: JsonObject =
+    client?.spoiledByEmptyText === true
+      ? {}
+      : { candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] }
   if (frame !== undefined) Object.assign(chunk, { modelVersion: frame.model, responseId: frame.id })
   return { data: stringifyExact(chunk) }
 }

@@ -2,7 +2,7 @@ import { stringifyExact } from '../../json/exact-number.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Citation, Json, JsonObject } from '../ir.ts'
 import { drop, isObject, leftover, putBack, takeArray, takeNumber, takeString, unread } from '../shared/reader.ts'
-import { loss } from '../shared/report.ts'
+import { loss, reportCitation } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { TextOffsets } from './text-offsets.ts'
 
@@ -219,11 +219,8 @@ export function encodeSources(
     for (const citation of citations) {
       const { url, title, text: quote, start, end, extra, ...rest } = citation
       rest satisfies Nothing
-      const { gemini: own, ...foreign } = extra ?? {}
-      if (Object.keys(foreign).length > 0)
-        context.report.add(
-          loss(at, 'a citation here has an address, a title, a text and a place', 'approximated', 'note'),
-        )
+      const own = extra?.gemini
+      reportCitation(extra, 'gemini', at, 'a citation here has an address, a title, a text and a place', context.report)
       const range: JsonObject = {}
       if (start !== undefined && start > 0) range.startIndex = offsets.byteAt(start)
       if (end !== undefined) range.endIndex = offsets.byteAt(end)

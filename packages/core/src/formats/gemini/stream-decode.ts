@@ -9,10 +9,10 @@ import { put } from '../shared/strict.ts'
 import { type RunningUsage, TextMould } from '../shared/text-mould.ts'
 import { truncated } from './chunk.ts'
 import { decodeError } from './error.ts'
-import { isAnswer, takeBlock } from './response-decode.ts'
+import { candidatesIn, isAnswer, takeBlock } from './response-decode.ts'
 import { respelled } from './spelling.ts'
 import { type CandidateDecoder, createCandidateDecoder } from './stream-decode-candidate.ts'
-import { decodeUsage, tierIn } from './usage.ts'
+import { decodeUsage, tierIn, usageNames } from './usage.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 
@@ -30,6 +30,8 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let started = false
   let blocked = false
   let over = false
+  /** What chunks say of the usage under names that are not known. The last chunk need not repeat it. */
+  let otherUsage: JsonObject | undefined
   const mould = new TextMould(nothing, running)
   /** The candidate read last, where it came alone and held nothing but one text. */
   let plain: CandidateDecoder | undefined
@@ -69,13 +71,17 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   function readChunk(source: JsonObject): void {
     const chunk = respelled(source)
-    const list = Array.isArray(chunk.candidates) ? chunk.candidates : []
+    const list = Array.isArray(chunk.candidates) ? candidatesIn(chunk.candidates, context.report) : []
     const block = list.length === 0 && candidates.size === 0 && !blocked ? takeBlock(chunk) : undefined
     noteTop(chunk)
-    if (!started && (list.length > 0 || block !== undefined)) start(chunk)
+    const first = !started && (list.length > 0 || block !== undefined)
+    if (first) {
+      start(chunk)
+      // Clients of messages are told the input's tokens before the first block.
+      tellUsage(chunk.usageMetadata)
+    }
     for (let position = 0; position < list.length; position++) {
-      const candidate = list[position]
-      if (!isObject(candidate)) continue
+      const candidate = list[position] as JsonObject
       const index = typeof candidate.index === 'number' ? candidate.index : position
       let decoder = candidates.get(index)
       if (decoder === undefined) {
@@ -90,11 +96,16 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       blocked = true
       out.push({ type: 'choice-end', choice: 0, finish: block.finish })
     }
-    tellUsage(chunk.usageMetadata)
+    const { usageMetadata: metadata } = chunk
+    const beside = isObject(metadata) ? fieldsBeside(metadata, usageNames) : undefined
+    if (beside !== undefined) otherUsage = { ...otherUsage, ...beside }
+    if (!first) tellUsage(metadata)
   }
 
   function tellUsage(metadata: Json | undefined): void {
-    const usage = decodeUsage(metadata)
+    const usage = decodeUsage(
+      otherUsage !== undefined && isObject(metadata) ? { ...otherUsage, ...metadata } : metadata,
+    )
     if (usage !== undefined) out.push({ type: 'usage', usage })
   }
 

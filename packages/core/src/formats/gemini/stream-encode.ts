@@ -4,8 +4,7 @@ import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { assignOwn } from '../shared/own-members.ts'
-import { inWords } from '../shared/reader.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { ownExtra, reportNativeEvent } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { errorEvent, type Frame, heartbeatEvent, truncated } from './chunk.ts'
 import { withTier } from './response-encode.ts'
@@ -108,15 +107,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
             beside ??= {}
             assignOwn(beside, event.value)
           }
-        } else
-          context.report.add(
-            loss(
-              '',
-              `${inWords(event.value.type ?? 'an event')} has no form in generateContent`,
-              'unsupported',
-              'note',
-            ),
-          )
+        } else reportNativeEvent(event.value, 'gemini', context.report)
         return
       case 'error':
         fail(event.error)
@@ -161,7 +152,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       return [errorEvent(truncated)]
     },
     heartbeat() {
-      return over ? [] : [heartbeatEvent(frame)]
+      return over ? [] : [heartbeatEvent(frame, context.client)]
     },
   }
 }

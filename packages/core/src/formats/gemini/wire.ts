@@ -2,6 +2,7 @@ import { lazily } from '../../lazily.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
+import { clientQuirks } from './clients.ts'
 import { decodeError, encodeError } from './error.ts'
 import { modelPrefix } from './model-prefix.ts'
 import { tapResponse, tapStream, wireEdit } from './tap.ts'
@@ -10,7 +11,7 @@ import { tapResponse, tapStream, wireEdit } from './tap.ts'
 export const geminiWire: WireCodec = {
   format: 'gemini',
   whole: lazily(() => import('./codec.ts').then(({ geminiCodec }) => geminiCodec)),
-  validation: lazily(() => import('./complaint.ts').then(({ validateRequest }) => validateRequest)),
+  validation: lazily(() => import('./complaint.ts').then(({ checkRequest }) => checkRequest)),
   modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
   modelPrefix,
   noComments: true,
@@ -19,6 +20,7 @@ export const geminiWire: WireCodec = {
   wireEdit,
   tapResponse,
   tapStream,
+  clientQuirks,
   affinity: {
     keys: ['cachedContent'],
     prefix: ['tools', 'systemInstruction', 'system_instruction'],

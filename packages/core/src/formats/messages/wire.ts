@@ -4,19 +4,20 @@ import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts
 import { encodeAllowance } from './allowance.ts'
 import { decodeError, encodeError } from './error.ts'
 import { tapResponse, tapStream } from './tap.ts'
+import { wireEdit } from './thread.ts'
 import { unitsIn } from './usage-decode.ts'
 
 /** The part of Anthropic Messages that every call needs. */
 export const messagesWire: WireCodec = {
   format: 'messages',
   whole: lazily(() => import('./codec.ts').then(({ messagesCodec }) => messagesCodec)),
-  validation: lazily(() => import('./validate.ts').then(({ validateRequest }) => validateRequest)),
+  validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
-  // Usage always comes: nothing to ask for.
-  wireEdit: () => undefined,
+  wireEdit,
   tapResponse,
   tapStream,
+  heldState: ['thread'],
   affinity: { keys: ['metadata.user_id'], prefix: ['tools', 'system'], turns: 'messages' },
   says: { answer: ['text', 'thinking', 'input'], event: ['text', 'thinking', 'partial_json'], mark: '_delta"' },
   unitsIn,

@@ -13,11 +13,11 @@ const namedEvent = (type: string, number: number, fields: JsonObject): SseEvent 
 /** Follows a good ending. Its servers disagree whether it must be there; no client minds it. */
 export const doneEvent: SseEvent = { data: '[DONE]' }
 
-/** Keeps a stream alive that has not begun. */
+/**
+ * Keeps a stream alive. OpenAI's own `keepalive` event fails in clients that validate event types (@ai-sdk/xai), and a second
+ * `response.in_progress` makes OpenAI's SDK forget the output so far.
+ */
 export const comment: SseEvent = { event: ':', data: 'keep-alive' }
-
-/** The one event that all clients take at any time, and that resets their idle timers. */
-export const keepalive = (number: number): SseEvent => namedEvent('keepalive', number, {})
 
 /**
  * A stream that broke says so twice. Some clients throw at `error` and swallow `response.failed`, others know only the

@@ -50,10 +50,12 @@ export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
   return parts
 }
 
+const entryTypes: readonly string[] = ['summary_text', 'reasoning_text', 'text', 'summary', 'content']
+
 function entries(list: readonly Json[] | undefined, at: string, summary: boolean): ReasoningPart[] {
   return (list ?? []).filter(isObject).map((entry, index) => {
     const fields = unread(entry)
-    drop(fields, 'type')
+    if (typeof entry.type !== 'string' || entryTypes.includes(entry.type)) drop(fields, 'type')
     const part: ReasoningPart = {
       type: 'reasoning',
       text: takeString(fields, 'text') ?? '',
@@ -93,6 +95,7 @@ export const isLoneSeal = (part: Part): part is ReasoningPart =>
 export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: string): JsonObject => ({
   id,
   type: 'reasoning',
+  status: 'completed',
   summary: [],
   encrypted_content: writeSeal(carriedSeal(call, seal), 'responses'),
 })

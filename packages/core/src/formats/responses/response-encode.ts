@@ -3,11 +3,11 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Finish, Json, JsonObject, ModelResponse, Part, ReasoningPart } from '../ir.ts'
 import { callSealFields, reportLostSeal } from '../shared/call-seals.ts'
 import { reportEnding } from '../shared/ending.ts'
+import { reportLogprobs } from '../shared/logprobs-report.ts'
 import { isObject } from '../shared/reader.ts'
-import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
-import { reportCache } from './content.ts'
+import { logprobsShape, reportCache } from './content.ts'
 import { encodeEnvelope, responseId } from './envelope.ts'
 import { encodeFinish, heldBy } from './finish.ts'
 import { isWords, sameMessage } from './input-decode.ts'
@@ -146,7 +146,7 @@ function encodeItems(parts: readonly Part[], context: ExchangeContext): JsonObje
 
 /** Log probabilities go to the texts they belong to, token by token. */
 function putLogprobs(output: readonly JsonObject[], logprobs: Json | undefined, context: ExchangeContext): void {
-  reportRefusalLogprobs(logprobs, 0, context.report)
+  reportLogprobs(logprobs, logprobsShape, 0, context.report)
   const tokens = isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : []
   if (tokens.length === 0) return
   const texts = output.flatMap((item) =>

@@ -6,12 +6,13 @@ import { callSealFields } from '../shared/call-seals.ts'
 import { GrowingText } from '../shared/growing-text.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { quoted } from '../shared/json-text.ts'
+import { reportLogprobs } from '../shared/logprobs-report.ts'
 import { isObject } from '../shared/reader.ts'
-import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { encodeCitation } from './citations.ts'
+import { logprobsShape } from './content.ts'
 import { sameMessage } from './input-decode.ts'
 import { callItem, contentPart, messageItem, reasoningItem, type Words } from './output-items.ts'
-import { carrierOf, expectsReasoning, joins } from './reasoning.ts'
+import { carrierOf, expectsReasoning, isOwn, joins } from './reasoning.ts'
 import type { Sender } from './stream-encode-output.ts'
 
 /** Writes one item, part by part. */
@@ -92,7 +93,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
 
   function tokensOf(probable: Json): readonly Json[] {
     const tokens = isObject(probable) && Array.isArray(probable.content) ? probable.content : none
-    reportRefusalLogprobs(probable, 0, context.report)
+    reportLogprobs(probable, logprobsShape, 0, context.report)
     append(logprobs, tokens)
     return tokens
   }
@@ -160,7 +161,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
   let open = false
   const count = { summary: 0, content: 0 }
   const { encrypted_content: _, content: _content, ...blank } = item
-  add({ ...blank, summary: [] })
+  add({ ...blank, ...('status' in blank ? { status: 'in_progress' } : {}), summary: [] })
 
   const raw = (): boolean => value.summary === false
   const place = (): JsonObject =>
@@ -215,9 +216,10 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
       })
       count[raw() ? 'content' : 'summary']++
     },
-    close() {
+    close(status) {
       this.end()
-      return { ...reasoningItem(parts, context), id }
+      const whole = reasoningItem(parts, context)
+      return { ...whole, id, ...('status' in whole && !isOwn(parts) ? { status } : {}) }
     },
   }
 }

@@ -142,8 +142,22 @@ function mergeOnly(schema: JsonObject): JsonObject {
   if (schema.allOf === undefined) return schema
   const { allOf, ...rest } = schema
   const [only, second] = Array.isArray(allOf) ? allOf : []
-  if (!isObject(only) || second !== undefined) return schema
+  if (!isObject(only) || second !== undefined || speakOfEachOther(only, rest)) return schema
   return Object.keys(rest).every((key) => hints.has(key) || only[key] === undefined) ? { ...only, ...rest } : schema
+}
+
+/** Keywords that mean something else once another of their group stands in the same schema. */
+const groups: readonly (readonly string[])[] = [
+  ['additionalProperties', 'properties', 'patternProperties'],
+  ['items', 'prefixItems', 'additionalItems'],
+  ['contains', 'minContains', 'maxContains'],
+  ['if', 'then', 'else'],
+]
+
+function speakOfEachOther(inner: JsonObject, outer: JsonObject): boolean {
+  if (inner.unevaluatedProperties !== undefined || inner.unevaluatedItems !== undefined) return true
+  const has = (schema: JsonObject, group: readonly string[]): boolean => group.some((key) => schema[key] !== undefined)
+  return groups.some((group) => has(inner, group) && has(outer, group))
 }
 
 /** For integers "more than 0" is "from 1". */

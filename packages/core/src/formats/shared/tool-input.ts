@@ -2,6 +2,7 @@ import type { JsonObject, ModelRequest, Report, Tool, ToolCallPart } from '../ir
 import { innerJson, parseJson } from './json-text.ts'
 import { inWords, isObject } from './reader.ts'
 import { loss } from './report.ts'
+import { reportUnknown, shapeOf } from './shape.ts'
 import { findTool } from './tool-names.ts'
 
 /** The one property of the function that stands for a custom (free text) tool. */
@@ -38,6 +39,7 @@ export function customSchema(tool: Tool & { type: 'custom' }, report: Report): J
   const { name, grammar, at = '' } = tool
   const told = grammar === undefined ? '' : '; its grammar is only told, not enforced'
   report.add(loss(at, `the free-text tool '${name}' is offered as a function with one text${told}`, 'approximated'))
+  if (grammar !== undefined) reportUnknown(grammar, grammarShape, at, report)
   return {
     type: 'object',
     properties: { [customProperty]: { type: 'string', description: describeText(grammar) } },
@@ -45,6 +47,8 @@ export function customSchema(tool: Tool & { type: 'custom' }, report: Report): J
     additionalProperties: false,
   }
 }
+
+const grammarShape = shapeOf({ syntax: true, definition: true })
 
 function describeText(grammar: JsonObject | undefined): string {
   if (grammar === undefined) return 'The whole input, as raw text.'
