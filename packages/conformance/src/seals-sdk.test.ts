@@ -1,22 +1,25 @@
 import Anthropic from '@anthropic-ai/sdk'
-import { createGateway, gemini } from '@modelgate/core'
+import { anthropic as anthropicUpstream, createGateway, gemini, openai as openaiUpstream } from '@modelgate/core'
 import OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
 
 // Gemini signs its calls and wants the signature back. The SDKs send back what they were given.
 
+/** Longer than an id may be, as most are. */
 const signature = 'c2lnbmF0dXJlIG9mIGEgY2FsbCB0aGF0IGlzIGxvbmdlciB0aGFuIGFueSBpZA=='
-const parts = {
-  call: [{ functionCall: { name: 'weather', args: { city: 'Oslo' } }, thoughtSignature: signature }],
-  text: [{ text: 'Rain.' }, { text: '', thoughtSignature: signature }],
-}
+/** The shortest that recorded calls have. */
+const shortSignature = 'c2lnbmF0dXJlIG9mIGEgY2FsbCB0aGF0IGZpdHMgaW4='
 
 interface Sent {
   contents: { parts: { functionCall?: object; thoughtSignature?: string }[] }[]
 }
 
 /** A gateway to a Gemini upstream that calls a tool, and says what the weather is once it knows. */
-function setUp() {
+function setUp(thoughtSignature = signature) {
+  const parts = {
+    call: [{ functionCall: { name: 'weather', args: { city: 'Oslo' } }, thoughtSignature }],
+    text: [{ text: 'Rain.' }, { text: '', thoughtSignature }],
+  }
   const sent: Sent[] = []
   const gateway = createGateway({
     auth: () => ({ id: 'me' }),
@@ -152,5 +155,76 @@ describe.each([false, true])('the OpenAI SDK with a Gemini model, streamed: %s',
     const { openai } = setUp()
     const { output } = await ask(openai, { tools, include: ['reasoning.encrypted_content'] })
     expect(output.map(({ type }) => type)).toEqual(['reasoning', 'function_call'])
+  })
+})
+
+describe.each([false, true])('runTools of the OpenAI SDK with a Gemini model, streamed: %s', (stream) => {
+  async function run(client: OpenAI): Promise<string | null> {
+    const body = {
+      model,
+      messages: [{ role: 'user' as const, content: 'What is the weather?' }],
+      tools: [
+        {
+          type: 'function' as const,
+          function: {
+            name: 'weather',
+            parameters: { type: 'object', properties: { city: { type: 'string' } } },
+            parse: JSON.parse,
+            function: async () => 'Rain.',
+          },
+        },
+      ],
+    }
+    return stream
+      ? client.chat.completions.runTools({ ...body, stream: true } as never).finalContent()
+      : client.chat.completions.runTools(body as never).finalContent()
+  }
+
+  it('sends a signature back that fits in the id of the call', async () => {
+    const { openai, sent } = setUp(shortSignature)
+    expect(await run(openai)).toBe('Rain.')
+    expect(returned(sent)).toEqual([shortSignature])
+  })
+
+  it('finishes without a signature that does not fit, which it drops', async () => {
+    const { openai, sent } = setUp()
+    expect(await run(openai)).toBe('Rain.')
+    expect(sent.length).toBe(2)
+  })
+})
+
+describe('a call with a signature in its id', () => {
+  it('has an id of at most 64 characters, and reaches other upstreams and the same format without the signature', async () => {
+    const { openai } = setUp(shortSignature)
+    const question = { role: 'user', content: 'What is the weather?' } as const
+    const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }] as const
+    const answer = await openai.chat.completions.create({ model, messages: [question], tools: [...tools] })
+    const message = answer.choices[0]?.message
+    const id = message?.tool_calls?.[0]?.id ?? ''
+    expect(id).toContain(shortSignature)
+    expect(id.length).toBeLessThanOrEqual(64)
+    const bodies: string[] = []
+    for (const upstream of [openaiUpstream, anthropicUpstream] as const) {
+      const gateway = createGateway({
+        auth: () => ({ id: 'me' }),
+        upstreams: { other: upstream({ apiKey: 'upstream-key', baseURL: 'http://other.test' }) },
+        models: { '*': 'other' },
+        logger: { warn: () => {}, error: () => {} },
+        fetch: (async (_url: string, init: RequestInit) => {
+          bodies.push(typeof init.body === 'string' ? init.body : new TextDecoder().decode(init.body as Uint8Array))
+          return Response.json({ error: { message: 'enough' } }, { status: 400 })
+        }) as typeof fetch,
+      })
+      const body = JSON.stringify({
+        model: 'm',
+        messages: [question, message, { role: 'tool', tool_call_id: id, content: 'Rain.' }],
+      })
+      const headers = { authorization: 'Bearer key', 'content-type': 'application/json' }
+      await gateway.fetch(new Request('http://gateway.test/v1/chat/completions', { method: 'POST', headers, body }))
+    }
+    expect(bodies.length).toBe(2)
+    for (const body of bodies) expect(body).not.toContain(shortSignature)
+    const [chat] = bodies.map((body) => JSON.parse(body))
+    expect(chat.messages[1].tool_calls[0].id).toBe(chat.messages[2].tool_call_id)
   })
 })

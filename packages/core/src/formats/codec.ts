@@ -342,6 +342,8 @@ export interface UpstreamCodec extends UpstreamWireCodec {
   decodeStream(context: ExchangeContext & { readonly target: TargetTraits }): Machine<SseEvent, ModelEvent>
   /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
   readonly fieldPointers: { readonly [irField: string]: string }
+  /** Many clients of the format send back no field of a call that a seal could stand in: one that fits stands in the call's id. */
+  readonly sealsInCallIds?: boolean
   /** The same for an answer. */
   readonly answerPointers: AnswerPointers
   /** JSON Pointers, within a usage object of this format, to what it says beyond the totals and the features that are shown. */

@@ -13,6 +13,7 @@ import { createSaid } from '../said.ts'
 import { createSseDecoder } from '../sse/decode.ts'
 import { encodeAllSse, encodeText } from '../sse/encode.ts'
 import { readExactAnswer } from './answer-body.ts'
+import { sealCallIds, sealInId, unsealCallIds } from './call-id-seals.ts'
 import { checkAnswer } from './check-answer.ts'
 import { exactValue } from './exact-body.ts'
 import type { Edit } from './inline-media.ts'
@@ -54,6 +55,7 @@ export function translateLane(translation: Translation): Lane {
   const report = createReport(value, client.defaults)
   const context = openContext(translation, report)
   const model = client.decodeRequest(value, context)
+  unsealCallIds(model.turns)
   translation.edit?.(model)
   // Encoders name a lost field by where it stood in the client's body: its own table, and what the decoder noted beyond.
   model.at = placesOf(model, client)
@@ -72,7 +74,8 @@ export function translateLane(translation: Translation): Lane {
       const exchange = openExchange(translation, model, report)
       const value = readExactAnswer(bytes, translation.redactor)
       checkAnswer(value, upstream)
-      const response = upstream.decodeResponse(value, exchange)
+      const decoded = upstream.decodeResponse(value, exchange)
+      const response = client.sealsInCallIds ? sealCallIds(decoded, client.format) : decoded
       const finish = response.choices[0]?.finish.reason
       const body = stringifyExact(client.encodeResponse(response, exchange))
       reportUsage(response.usage, upstream, client, exchange.report)
@@ -166,7 +169,9 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
           ? { type: 'error', error: clean(raw.error) }
           : raw.type === 'response-start'
             ? boundFrame(raw, exchange.report)
-            : raw
+            : raw.type === 'part-start' && raw.value.type === 'tool-call' && client.sealsInCallIds
+              ? { ...raw, value: sealInId(raw.value, client.format) }
+              : raw
       note(event)
       const out = encodeAllSse(encode.push(event))
       if (event.type === 'response-end') reportUsage(state.usage, upstream, client, exchange.report)

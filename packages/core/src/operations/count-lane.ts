@@ -9,6 +9,7 @@ import { newId } from '../ids.ts'
 import { stringifyExact } from '../json/exact-number.ts'
 import { scanJson } from '../json/scan.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
+import { unsealCallIds } from '../lanes/call-id-seals.ts'
 import { exactValue } from '../lanes/exact-body.ts'
 import type { Lane } from '../lanes/lane.ts'
 import { type RequestBody, setModel } from '../lanes/wire.ts'
@@ -125,6 +126,7 @@ export function decodeInput({ codec, count, request }: CountRequest, upstream?: 
     ...(upstream === undefined ? {} : { upstream }),
   }
   const decoded = codec.decodeRequest(body, context)
+  unsealCallIds(decoded.turns)
   const { model, turns, tools, reasoning, output, extra } = decoded
   const input: ModelRequest = {
     model,

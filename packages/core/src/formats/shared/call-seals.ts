@@ -20,19 +20,30 @@ export const carriedSeal = (call: Pick<ToolCallPart, 'id'>, { issuer, data }: Se
 })
 
 /**
- * Clients that did not ask for reasoning read the first block of an answer as text or a call. For them a call's seal stands in
- * a field of the call itself, the one that chat has for it. SDKs that send calls back as they came keep it.
+ * A call's seal in a field of the call itself: the one in which Google's own endpoint for chat has its signatures, because some
+ * SDKs send back that one and no other. In messages and responses it is for clients that did not ask for reasoning: they
+ * read the first block of an answer as text or a call.
  */
-export const callSealFields = (seal: Sealed, format: Format): { extra_content: JsonObject } => ({
-  extra_content: { seal: writeSeal(seal, format) },
-})
+export function callSealFields(seal: Sealed, format: Format): { extra_content: JsonObject } {
+  const text = writeSeal(seal, format)
+  // A bare one in Google's field would be read as one of an upstream that speaks chat.
+  return { extra_content: seal.issuer === format ? { seal: text } : { google: { thought_signature: text } } }
+}
+
+/** The seal in such a field; undefined for what was not written here. */
+export function foreignSealIn(content: JsonObject, format: Format): Sealed | undefined {
+  const { google, seal = isObject(google) ? google.thought_signature : undefined } = content
+  if (typeof seal !== 'string' || Object.keys(content).length > 1) return undefined
+  const read = readSeal(seal, format)
+  return content.seal === undefined && read.issuer === format ? undefined : read
+}
 
 /** Takes such a seal off a call. What else may stand in that field stays. */
 export function takeCallSeal(fields: Unread, format: Format): Sealed | undefined {
   const content = fields.extra_content
-  if (!isObject(content) || typeof content.seal !== 'string' || Object.keys(content).length > 1) return undefined
-  drop(fields, 'extra_content')
-  return readSeal(content.seal, format)
+  const seal = isObject(content) ? foreignSealIn(content, format) : undefined
+  if (seal !== undefined) drop(fields, 'extra_content')
+  return seal
 }
 
 export const reportLostSeal = (at: string, context: CodecContext): void =>
