@@ -98,7 +98,7 @@ describe.skipIf(!present)('recorded messages answers', () => {
   test('come back from the IR as they were', () => {
     expect(answers.length).toBeGreaterThan(340)
     for (const { path, body } of answers) {
-      const context = contextFor()
+      const context = contextFor({ sampling: { maxTokens: 100 } })
       const back = messagesCodec.encodeResponse(messagesCodec.decodeResponse(structuredClone(body), context), context)
       expect(withoutNothing(back), path).toEqual(withoutNothing(body))
       expect(context.report.losses, path).toEqual([])
