@@ -250,7 +250,7 @@ export const messagesFields: readonly Field[] = [
   {
     name: 'a tool reference',
     give: loop({}, { content: [{ type: 'tool_reference', tool_name: 'x' }] }),
-    lost: '/messages/2/content/0/content/0',
+    arrives: { '/messages/2/content': 'Tools found, ready to be called: x' },
   },
   {
     name: 'thinking with its signature',

@@ -14,7 +14,8 @@ import {
   type Verdict,
   verdictOf,
 } from './injection.ts'
-import { answersOf, requestsOf, streamsOf } from './injection-samples.ts'
+import { answersOf, requestsOf } from './injection-samples.ts'
+import { streamsOf } from './injection-streams.ts'
 import { type Json, type JsonObject, listOf, objectOf, textOf } from './json.ts'
 import { askingFor } from './openapi-answer-journeys.ts'
 

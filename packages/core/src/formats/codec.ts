@@ -131,7 +131,7 @@ export interface Quirks {
   readonly systemTurns?: boolean
   /** The upstream keeps threads (messages). Default false: a call with `thread` is refused, and Anthropic's SDK sends the whole conversation. */
   readonly threads?: boolean
-  /** `max_tokens` to send when the client named none and the format requires one (messages); reported. Default: by the model's name. */
+  /** `max_tokens` to send when the client named none and the format requires one (messages); reported if an answer ends at it. Default: by the model's name. */
   readonly defaultMaxTokens?: number
 }
 

@@ -64,7 +64,7 @@ const itemShapes = shapesOf({
 })
 
 /** Whether the items of this type are told piece by piece, so that their end may bring something too late. */
-export const isToldInPieces = (type: string): boolean => itemShapes.has(type)
+const isToldInPieces = (type: string): boolean => itemShapes.has(type)
 
 /**
  * Reports what an item says in the end that no part of it could take along.

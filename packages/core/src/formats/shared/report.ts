@@ -141,15 +141,18 @@ function namesIn(value: Json | undefined): string[] {
   })
 }
 
-/** How a codec keeps where a lowered tool came from, or the blocks that a text names: their names arrive without that. */
+/** How a codec keeps where a lowered tool came from: its name arrives without that. */
 const isCarried = (key: string, value: Json | undefined): boolean =>
-  (key === 'references' && areReferences(value)) ||
-  (key === 'namespace' && typeof value !== 'string') ||
-  (key === 'loaded' && value === true)
+  (key === 'namespace' && typeof value !== 'string') || (key === 'loaded' && value === true)
 
 function reportForeign(fields: JsonObject, at: string, report: Report): void {
   for (const key of Object.keys(fields)) {
     const value = fields[key]
+    if (key === 'references' && areReferences(value)) {
+      // Their names arrive in the text.
+      for (const { type: _type, tool_name: _name, ...beside } of value) reportForeign(beside, at, report)
+      continue
+    }
     if (groups.has(key) && isObject(value)) {
       // An entry's own fields stand on the part itself.
       reportForeign(value, key === 'entry' ? at : pointer(at, key), report)
