@@ -127,11 +127,17 @@ function joinReferences(parts: Part[]): Part[] {
       continue
     }
     blocks.push(part.value)
+    const { type: _type, tool_name: _name, ...beside } = part.value
+    const cache = decodeCache(beside)
+    const rest = substance(beside)
     const next = parts[index + 1]
-    if (next !== undefined && isReference(next)) continue
+    // What else a block says belongs to its own text.
+    if (next !== undefined && isReference(next) && cache === undefined && rest === undefined) continue
     const text = describeFound(blocks.map(({ tool_name }) => String(tool_name)))
-    const first = parts[index + 1 - blocks.length]
-    joined.push({ type: 'text', text, extra: { messages: { references: blocks } }, at: first?.at ?? '' })
+    const found: TextPart = { type: 'text', text, extra: { messages: { ...rest, references: blocks } } }
+    put(found, 'at', (rest === undefined ? parts[index + 1 - blocks.length] : part)?.at)
+    put(found, 'cache', cache)
+    joined.push(found)
     blocks = []
   }
   return joined

@@ -13,7 +13,7 @@ export function parseJson(text: string): Json | undefined {
 }
 
 /** The value a text holds, its numbers exact: for what is written again. Undefined for a text that is no JSON. */
-export function parseJsonExact(text: string): Json | undefined {
+function parseJsonExact(text: string): Json | undefined {
   try {
     return parseExact(text) as Json
   } catch {
