@@ -56,8 +56,9 @@ function worstGrowth(pattern: RegExp): { readonly growth: number; readonly text:
   let worst = { growth: 0, text: '' }
   for (const attack of attacksOn(options)) {
     const steps = (size: number): number => searchSteps(options, attack(size), pattern.global)
-    const few = steps(100)
-    const growth = few === Number.POSITIVE_INFINITY ? few : steps(400) / Math.max(1000, few)
+    // The search recurses for each repetition of a group: twice this size overflows the stack before the code is compiled.
+    const few = steps(50)
+    const growth = few === Number.POSITIVE_INFINITY ? few : steps(200) / Math.max(1000, few)
     if (growth > worst.growth) worst = { growth, text: attack(3) }
   }
   return worst

@@ -169,9 +169,9 @@ describe('for people', () => {
     [['issue', '--nam', 'x'], 2, '--nam'],
     [['issue', 'laptop'], 2, "'laptop'"],
     [['revoke'], 2, 'needs the id'],
-    [['issue', '--per', 'year'], 1, "--per is 'year'"],
-    [['issue', '--concurrent', 'many'], 1, "--concurrent is 'many'"],
-    [['issue', '--expires', 'soon'], 1, 'expiresAt'],
+    [['issue', '--per', 'year'], 2, "--per is 'year'"],
+    [['issue', '--concurrent', 'many'], 2, "--concurrent is 'many'"],
+    [['issue', '--expires', 'soon'], 2, "--expires is 'soon'"],
     [['list'], 1, 'no such folder'],
   ] as const)('%j ends with %i and says why', (args, code, words) => {
     const { stderr, stdout, status } = command([...args])

@@ -94,9 +94,14 @@ describe.each(clients)('%s, with the SDK’s own retries', (name, ask) => {
     }
   })
 
-  test('also where the retry budget is used up', async () => {
-    const w = world({ a: failing(503) }, { breaker: false, retry: { budgetFloor: 0, budgetRatio: 0 } })
-    await clocked(ask(fetchOf(w.gateway)).catch(() => undefined))
-    expect(w.calls).toHaveLength(1)
+  test('where the retry budget is used up, an overload leaves the retries to the SDK', async () => {
+    for (const [status, calls] of [
+      [503, 3],
+      [500, 1],
+    ] as const) {
+      const w = world({ a: failing(status) }, { breaker: false, retry: { budgetFloor: 0, budgetRatio: 0 } })
+      await clocked(ask(fetchOf(w.gateway)).catch(() => undefined))
+      expect(w.calls).toHaveLength(calls)
+    }
   })
 })

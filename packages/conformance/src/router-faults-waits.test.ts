@@ -183,11 +183,11 @@ describe('the retry budget', () => {
     if (breaker === false) expect(retries).toBeGreaterThanOrEqual(calls * 0.15)
   })
 
-  test('of a few calls is three, and those that get none say so', async () => {
+  test('of a few calls is three, and clients retry overloads beyond it by themselves', async () => {
     const w = world({ a: failing(503) }, { breaker: false })
     const answers = await clocked(Promise.all(Array.from({ length: 5 }, () => w.chat())))
     expect(w.calls).toHaveLength(8)
-    for (const { headers } of answers) expect(headers.get('x-should-retry')).toBe('false')
+    for (const { headers } of answers) expect(headers.has('x-should-retry')).toBe(false)
   })
 
   test('comes back with time', async () => {

@@ -74,7 +74,12 @@ const kindOf = (error: { [key: string]: unknown }): unknown => objectOf(objectOf
 export const anthropicCases: readonly Case[] = [
   ...inBothModes('text', async (setting, ask) => {
     const message = await ask(setting, { ...base, messages: say('[[say:Hello — wörld 🙂]]') })
-    expect(message).toMatchObject({ type: 'message', role: 'assistant', model: 'demo', stop_reason: 'end_turn' })
+    expect(message).toMatchObject({
+      type: 'message',
+      role: 'assistant',
+      model: setting.answeredAs,
+      stop_reason: 'end_turn',
+    })
     expect(message.content).toMatchObject([{ type: 'text', text: 'Hello — wörld 🙂' }])
     expect(message.usage.input_tokens).toBeGreaterThan(0)
     expect(message.usage.output_tokens).toBeGreaterThan(0)

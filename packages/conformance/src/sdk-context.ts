@@ -25,6 +25,8 @@ export const clientToken = 'client-token-93b1f2c4'
 export interface Setting {
   readonly upstream: Format
   readonly fake: FakeProvider
+  /** The name under which the model `demo` answers. */
+  readonly answeredAs: string
   readonly origin: string
   readonly fetch: typeof fetch
   readonly openai: OpenAI
@@ -38,7 +40,11 @@ export interface Setting {
   close(): Promise<void>
 }
 
-export async function createSetting(server: ServerKind, upstream: Format): Promise<Setting> {
+/**
+ * @param upstreamModel the upstream's name for the models that cases call. Default: their own. The name of a real model makes the
+ * fake provider enforce what that model refuses.
+ */
+export async function createSetting(server: ServerKind, upstream: Format, upstreamModel?: string): Promise<Setting> {
   const fake = createFakeProvider({ apiKey: upstreamKey, chatReasoning: 'reasoning_content' })
   const provider = await listen(fake)
   const finished: FinishEvent[] = []
@@ -46,7 +52,7 @@ export async function createSetting(server: ServerKind, upstream: Format): Promi
     auth: (token) => (token === clientToken ? { id: 'client' } : null),
     upstreams: { up: upstreamOf(upstream, provider.origin) },
     models: {
-      demo: 'up',
+      demo: upstreamModel === undefined ? 'up' : { upstream: 'up', model: upstreamModel },
       'org/model-2': 'up',
       renamed: { upstream: 'up', model: 'upstream-name' },
       // Calls of such a model have no ids where its own format leaves them out.
@@ -65,6 +71,7 @@ export async function createSetting(server: ServerKind, upstream: Format): Promi
   return {
     upstream,
     fake,
+    answeredAs: upstreamModel ?? 'demo',
     origin: running.origin,
     fetch: running.fetch ?? fetch,
     openai: openaiClient(place),

@@ -59,7 +59,7 @@ export const openaiCases: readonly Case[] = [
     const completion = await ask(setting, { model: 'demo', messages: say('[[say:Hello — wörld 🙂]]') })
     expect(completion.choices[0]?.message).toMatchObject({ role: 'assistant', content: 'Hello — wörld 🙂' })
     expect(completion.choices[0]?.finish_reason).toBe('stop')
-    expect(completion.model).toBe('demo')
+    expect(completion.model).toBe(setting.answeredAs)
     const { prompt_tokens, completion_tokens, total_tokens } = completion.usage as OpenAI.CompletionUsage
     expect(prompt_tokens).toBeGreaterThan(0)
     expect(completion_tokens).toBeGreaterThan(0)

@@ -50,7 +50,7 @@ const withResults = (first: Item[], response: Response): Item[] => [
 export const responsesCases: readonly Case[] = [
   ...inBothModes('text', async (setting, ask) => {
     const response = await ask(setting, { ...base, input: '[[say:Hello — wörld 🙂]]' })
-    expect(response).toMatchObject({ object: 'response', status: 'completed', model: 'demo', error: null })
+    expect(response).toMatchObject({ object: 'response', status: 'completed', model: setting.answeredAs, error: null })
     expect(response.output_text).toBe('Hello — wörld 🙂')
     expect(response.output.map(({ type }) => type)).toEqual(['message'])
     const { input_tokens = 0, output_tokens = 0, total_tokens } = response.usage ?? {}

@@ -6,6 +6,9 @@ import { mediaCases } from './sdk-media.ts'
 import { thinkingCases } from './sdk-thinking.ts'
 import { parsingServers, servers } from './servers.ts'
 
+/** OpenAI's current models: one of each way to refuse. */
+const currentModels = ['gpt-6-astra', 'gpt-6-sol', 'gpt-5.6-terra', 'gpt-5.4', 'gpt-5.2-codex', 'o3']
+
 /** What no server has a hand in is shown over a socket and without one. */
 const rareOn = new Set(['node:http', 'in process'])
 const all = [...servers, ...parsingServers]
@@ -33,4 +36,21 @@ export function runSuite(name: string, client: Format, own: readonly Case[]): ()
       })
     })
   return () => `sdk: ${name}: ${passed} cases passed, ${all.length} servers × ${upstreams.length} formats`
+}
+
+/** The same cases against OpenAI's current models, with a fake provider that refuses what each of them refuses. */
+export function runCurrentModels(name: string, client: Format, own: readonly Case[]): void {
+  const cases = [...own, ...thinkingCases(client), ...endingCases(client), ...mediaCases(client)]
+  const [server] = all.filter(({ name }) => name === 'in process')
+  if (server === undefined) throw new Error('no server in process')
+  describe.each(currentModels)(`${name}, upstream responses of OpenAI, model %s`, (model) => {
+    let setting: Setting
+    beforeAll(async () => {
+      setting = await createSetting(server, 'responses', model)
+    })
+    afterAll(() => setting.close())
+    afterEach(() => setting.fake.reset())
+
+    test.each(cases)('$name', ({ run }) => run(setting))
+  })
 }

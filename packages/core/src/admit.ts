@@ -146,5 +146,6 @@ function largestAt(body: JsonObject, paths: readonly string[]): number | undefin
 function numberAt(body: JsonObject, path: string): number | undefined {
   let at: Json | undefined = body
   for (const name of path.split('.')) at = isObject(at) ? at[name] : undefined
-  return typeof at === 'number' ? at : undefined
+  // Nothing else checks it, and a negative number must not reserve a negative amount.
+  return typeof at === 'number' ? Math.max(0, at) : undefined
 }

@@ -1,6 +1,8 @@
+import type { Identity, Strategy } from './config.ts'
 import type { WireCodec } from './formats/codec.ts'
 import type { Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
+import type { Inbound } from './inbound.ts'
 
 /** Headers in which agents name their session. */
 const sessionHeaders = [
@@ -10,6 +12,33 @@ const sessionHeaders = [
   'session-id',
   'thread-id',
 ] as const
+
+const none: readonly string[] = []
+
+/** Whether a call goes on from state that an upstream keeps for one of its keys. */
+export function continuesState(codec: WireCodec | undefined, body: JsonObject): boolean {
+  for (const field of codec?.heldState ?? none) if (body[field] !== undefined && body[field] !== null) return true
+  return false
+}
+
+/** Calls that continue state go where their caller's other such calls go, whatever the strategy, unless the configuration orders the targets. */
+export const strategyFor = (strategy: Strategy, continues: boolean): Strategy =>
+  continues && strategy !== 'order' ? 'sticky' : strategy
+
+/** What a call has in common with others that should go to the same target and key; undefined where that does not matter. */
+export const affinityFor = (
+  codec: WireCodec | undefined,
+  strategy: Strategy,
+  continues: boolean,
+  body: JsonObject,
+  identity: Identity | null,
+  inbound: Pick<Inbound, 'header'>,
+): string | undefined =>
+  continues
+    ? `caller:${identity?.id ?? ''}`
+    : strategy === 'sticky'
+      ? affinityOf(codec, body, (name) => inbound.header(name))
+      : undefined
 
 /** Of a prompt's beginning so many characters tell conversations apart; hashing more would be felt. */
 const prefixChars = 16_384

@@ -1,4 +1,4 @@
-import { affinityOf } from './affinity.ts'
+import { affinityFor, continuesState, strategyFor } from './affinity.ts'
 import { arrange } from './arrange.ts'
 import { headersTo } from './call-headers.ts'
 import type { Identity, OnLoss } from './config.ts'
@@ -78,11 +78,12 @@ export async function explain(call: ExplainCall): Promise<Explanation> {
   const traits = traitsOf({ codec: await codec.whole(), request, inbound, ledger: ledgerOf(call) })
   const meant = (target: ResolvedTarget): boolean => isMeant(target, () => traits, shared.logger)
   const { latencies } = shared.health
-  const affinity =
-    plan.strategy === 'sticky' ? affinityOf(codec, request.value, (name) => inbound.header(name)) : undefined
+  const continues = continuesState(codec, request.value)
+  const strategy = strategyFor(plan.strategy, continues)
+  const affinity = affinityFor(codec, strategy, continues, request.value, identity, inbound)
   const by = { latencies: { expect: latencies.look, look: latencies.look }, stream, affinity }
   const explained: ExplainedTarget[] = []
-  for (const group of arrange(plan.targets.filter(meant), plan.strategy, by)) {
+  for (const group of arrange(plan.targets.filter(meant), strategy, by)) {
     const told: ExplainedTarget[] = []
     for (const target of group)
       told.push(await explainTarget(call, target, policyFor(asked, target.onLoss ?? shared.onLoss, identity)))

@@ -1,3 +1,4 @@
+import { isOverload } from './attempts-allowed.ts'
 import { authenticate } from './auth.ts'
 import { boundedTransport } from './bounded-transport.ts'
 import { observe } from './callbacks.ts'
@@ -15,6 +16,7 @@ import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import { fieldsOf, type RequestBody } from './lanes/wire.ts'
 import { operationAnswerer, operationOf } from './operations/load.ts'
+import type { OperationName } from './operations/operation.ts'
 import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
 import type { Plugin } from './plugin.ts'
 import { preload } from './preload.ts'
@@ -22,6 +24,7 @@ import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { schemeOf } from './references/notice.ts'
 import { lastWordsMs } from './relay.ts'
 import { admissionHeaders, callHeaders, errorReply, idHeaders, isStream, json, notCached } from './reply.ts'
+import { anyBody, checkEarly, routeFor } from './route-by-body.ts'
 import { codecFor } from './route-codec.ts'
 import type { Match, Route } from './routes.ts'
 import { RunningCalls } from './running.ts'
@@ -105,9 +108,9 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       const reply = errorReply(error, codec, requestId)
       if (ledger.upstream !== undefined) Object.assign(reply.headers, callHeaders(ledger))
       else if (ledger.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(ledger))
-      // Each retry of the client would be as many calls upstream again.
+      // Each retry of the client would be as many calls upstream again. Retries of an overload are bounded in another way.
       const [first, ...others] = ledger.attempts
-      if (ledger.spent === true || others.length > 0 || first?.resent === true)
+      if ((ledger.spent === true || others.length > 0 || first?.resent === true) && !isOverload(error.info.kind))
         reply.headers['x-should-retry'] = 'false'
       if (ledger.model !== '' || ledger.announced === true)
         settle(
@@ -124,7 +127,12 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   async function answer(found: Match, codec: WireCodec, call: Call): Promise<Reply> {
     const { setup, inbound, ledger } = call
     const { config, shared } = setup
-    const { route, params, allow } = found
+    const { route, params, allow, actions } = found
+    if (actions !== undefined)
+      throw new GatewayError(
+        'not_found',
+        `Unknown method in the path ${inbound.path.slice(0, 200)}. A model has these methods: ${actions.join(', ')}.`,
+      )
     if (allow !== undefined)
       throw new GatewayError('method_not_allowed', `${inbound.method} is not allowed on this path: use ${allow}.`, {
         headers: { allow },
@@ -153,7 +161,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         const whole = await codec.whole()
         const { count } = whole
         if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
-        const given = await read(setup, found, count.validateRequest, inbound)
+        const given = await read(setup, found, count.checkRequest, inbound)
         ledger.model = String(given.value.model)
         const request = await setup.remembered(route, given, ledger.identity)
         const { transport, signal, release } = call
@@ -218,21 +226,24 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         // Who asks for an explanation must not be billed for a call.
         if (asksToExplain(inbound))
           throw new GatewayError('invalid_request', 'modelgate=explain: only chat generation can be explained.')
-        const operation = operationOf(route.operation)
+        const early = route.byInstance === undefined ? undefined : await read(setup, found, anyBody, inbound)
+        const asked = early === undefined ? route : routeFor(route, early.value)
+        ledger.operation = asked.operation
+        const operation = operationOf(asked.operation as OperationName)
         const answerer = operationAnswerer()
         const answerOperation = answerer instanceof Promise ? await answerer : answerer
-        const readJson = (validate: Codec['validateRequest']) => {
-          const reading = read(setup, found, validate, inbound)
-          if (schemeOf(route) === undefined) return reading
+        const readJson = (validate: Codec['checkRequest']): Promise<RequestBody> => {
+          const reading = early === undefined ? read(setup, found, validate, inbound) : checkEarly(early, validate)
+          if (schemeOf(asked) === undefined) return reading
           return reading.then(async (request) => {
-            await setup.checkReferences(route, request, ledger.identity)
+            await setup.checkReferences(asked, request, ledger.identity)
             return request
           })
         }
         return await answerOperation(
           { ...call, shared },
           operation instanceof Promise ? await operation : operation,
-          route.dialect,
+          asked.dialect,
           readJson,
         )
       }
@@ -274,7 +285,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       const inbound = toInbound(requestOf(input, init))
       const setup = current
       const found = setup.match(inbound.method, inbound.path)
-      if (found?.route.operation !== 'generate' || found.allow !== undefined)
+      if (found?.route.operation !== 'generate' || found.allow !== undefined || found.actions !== undefined)
         throw new GatewayError(
           'not_found',
           `${inbound.method} ${inbound.path} is no generation: there is nothing to explain.`,

@@ -24,6 +24,7 @@ export type { Tokenizer } from './estimate-tokenizer.ts'
 export type { ExplainedRequest, ExplainedTarget, Explanation } from './explain.ts'
 export type { Quirks } from './formats/codec.ts'
 export type { ErrorInfo, ErrorKind, Format, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
+export type { FormatRule, ModelRule, ModelSetting } from './formats/shared/model-rules.ts'
 export { createGateway } from './gateway.ts'
 export type { ExplainOptions, Gateway } from './gateway-types.ts'
 export { type HealthState, memoryHealthState, type Rest, type RestReason } from './health/state.ts'
@@ -49,6 +50,7 @@ export type {
   Plugin,
   PluginRoute,
   RequestEvent,
+  SkippedTarget,
   Units,
   UpstreamEvent,
   UsageBasis,

@@ -59,6 +59,11 @@ describe('a caller who may use some models only', () => {
       `{${messages},"tools":[{"type":"advisor_20260301","name":"advisor","model":"dear"}]}`,
       'tools[0].model',
     ],
+    [
+      '/v1/messages',
+      `{"model":"listed","max_tokens":9,"messages":[{"role":"user","content":[{"type":"compaction","tool_changes":[{"type":"tool_addition","tool":{"type":"tool_definition","definition":{"type":"advisor_20260301","name":"advisor","model":"dear"}}}]}]}]}`,
+      'messages[0].content[0].tool_changes[0].tool.definition.model',
+    ],
     ['/v1/messages', `{${messages},"fallbacks":[{"model":"dear"}]}`, 'fallbacks[0].model'],
     ['/v1/embeddings', '{"model":"listed","input":"hi","models":["dear"]}', 'models'],
     ['/v1/images/generations', '{"model":"listed","prompt":"a cat","svg":{"model":"dear"}}', 'svg.model'],

@@ -21,7 +21,8 @@ import { outlinedBody } from './outlined-body.ts'
 const encoder = new TextEncoder()
 const prose = 'All work and no play makes a gateway dull. '.repeat(5)
 
-const outlined = (body: Json | string, { validateRequest }: Pick<Codec, 'validateRequest'>): RequestBody | undefined =>
+type Check = Pick<Codec, 'validateRequest'>
+const outlined = (body: Json | string, { validateRequest }: Check): RequestBody | undefined =>
   outlinedBody(encoder.encode(typeof body === 'string' ? body : JSON.stringify(body)), {
     maxDepth: 128,
     maxValues: 10_000,
@@ -32,7 +33,7 @@ const outlined = (body: Json | string, { validateRequest }: Pick<Codec, 'validat
     passes: () => true,
   })
 
-function accepts({ validateRequest }: Codec, body: Json): boolean {
+function accepts({ validateRequest }: Check, body: Json): boolean {
   try {
     validateRequest(body)
     return true
@@ -67,7 +68,12 @@ const isOurs: Readonly<Record<Format, (url: string) => boolean>> = {
 }
 const indexed = { chat: 'openai-chat', messages: 'anthropic-messages', responses: 'openai-responses', gemini: 'gemini' }
 
-describe.each(codecs)('a large request in outline: $format', (codec) => {
+const checks = codecs.flatMap(({ format, checkRequest, validateRequest }) => [
+  { format, by: 'checkRequest', validateRequest: checkRequest },
+  { format, by: 'validateRequest', validateRequest },
+])
+
+describe.each(checks)('a large request in outline: $format, $by', (codec) => {
   const { format } = codec
   const sample = samples[format]
 

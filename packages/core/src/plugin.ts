@@ -79,6 +79,8 @@ export interface FinishEvent {
   readonly losses: readonly Loss[]
   /** Calls made upstream, in the order in which they began. */
   readonly attempts: readonly Attempt[]
+  /** Targets that could not be given the request, in the order in which they were considered. Absent: none. */
+  readonly skipped?: readonly SkippedTarget[]
   /** Set where tokens were counted without a provider: what made the estimate. */
   readonly estimate?: EstimatedBy
   /** When the call arrived, in milliseconds since 1970. */
@@ -90,6 +92,17 @@ export interface FinishEvent {
   /** What went wrong, in process terms; never sent to the client. */
   readonly error?: unknown
 }
+
+/** A target that was not called, because the request cannot be written for it or would lose more than allowed. */
+export interface SkippedTarget {
+  readonly upstream: string
+  readonly model: string
+  /** Why, in the words that the client would get if no other target took the call. */
+  readonly reason: string
+  /** The field that the target cannot take, in dots; absent where no single field is the reason. */
+  readonly param?: string
+}
+
 /** One call upstream. */
 export interface Attempt {
   readonly upstream: string

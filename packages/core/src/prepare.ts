@@ -30,26 +30,32 @@ export interface Preparer<P extends Prepared> {
 export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Prepare<P>): Preparer<P> {
   const { shared, inbound, ledger } = call
   const asked = askedPolicy(inbound)
+  const skip = (candidate: Candidate<P>, error: GatewayError): undefined => {
+    const { upstreamName: upstream, model } = candidate.target
+    const { message: reason, param } = error.info
+    preparer.failure ??= error
+    candidate.out = true
+    // An upstream without the endpoint is none of the operation's targets.
+    if (error.info.kind === 'not_implemented') return undefined
+    ledger.skipped ??= []
+    ledger.skipped.push({ upstream, model, reason, ...(param === undefined ? {} : { param }) })
+    return undefined
+  }
   const give = (candidate: Candidate<P>, made: P): P | undefined => {
     const prepared = dressed(candidate.target, made, call)
     const { losses } = prepared.lane.report
     const refused = refusal(losses, candidate.policy)
     if (refused !== undefined) {
-      preparer.failure ??= refused
-      candidate.out = true
       // The books tell what would have been lost, if nobody takes the call.
       if (ledger.attempts.length === 0) ledger.losses = losses
-      return undefined
+      return skip(candidate, refused)
     }
     candidate.prepared = prepared
     candidate.lossless = losses.every(({ severity }) => severity === 'note')
     return prepared
   }
-  const giveUp = (candidate: Candidate<P>, error: unknown): undefined => {
-    // A request that cannot be written for this target; another target's may.
-    preparer.failure ??= untranslatable(error)
-    candidate.out = true
-  }
+  // A request that cannot be written for this target; another target's may.
+  const giveUp = (candidate: Candidate<P>, error: unknown): undefined => skip(candidate, untranslatable(error))
   const preparer: Preparer<P> = (candidate) => {
     if (candidate.prepared !== undefined) return candidate.prepared
     const { target } = candidate

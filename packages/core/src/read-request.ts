@@ -168,7 +168,8 @@ let lastDate: string | undefined
 export function checkRequiredHeader(inbound: Inbound, required: RequiredHeader): void {
   const [first] = required.names
   const name = required.names.find((candidate) => inbound.header(candidate) !== undefined)
-  if (name === undefined) throw new GatewayError('invalid_request', `${first}: header is required`, { param: first })
+  if (name === undefined)
+    throw new GatewayError('invalid_request', `${required.names.join(' or ')}: header is required`, { param: first })
   const value = inbound.header(name) ?? ''
   // Nearly all clients send the same.
   if (value === lastDate) return

@@ -3,6 +3,9 @@ import type { WireCodec } from './formats/codec.ts'
 import type { ErrorKind } from './formats/ir.ts'
 import { wireCodecOf } from './formats/wire.ts'
 import type { Reply } from './inbound.ts'
+import { stringifyExact } from './json/exact-number.ts'
+import { sfString } from './losses.ts'
+import type { SkippedTarget } from './plugin.ts'
 import type { Ledger } from './settle.ts'
 
 /** Seconds told to clients that may retry when nobody knows better: several clients do not retry without a number. */
@@ -27,13 +30,14 @@ export const notCached = { 'cache-control': 'no-store' } as const
  * that let it in want told.
  */
 export function callHeaders(ledger: Ledger): Record<string, string> {
-  const { requestId, upstream, upstreamModel, attempts, admissions } = ledger
-  if (upstream === undefined || upstreamModel === undefined || admissions !== undefined) {
+  const { requestId, upstream, upstreamModel, attempts, admissions, skipped } = ledger
+  if (upstream === undefined || upstreamModel === undefined || admissions !== undefined || skipped !== undefined) {
     const headers = idHeaders(requestId)
     if (admissions !== undefined) Object.assign(headers, admissionHeaders(ledger))
     if (upstream !== undefined) headers['modelgate-upstream'] = headerText(upstream)
     if (upstreamModel !== undefined) headers['modelgate-model'] = headerText(upstreamModel)
     headers['modelgate-attempts'] = String(attempts.length)
+    if (skipped !== undefined) headers['modelgate-skipped'] = skippedHeader(skipped)
     return headers
   }
   return {
@@ -44,6 +48,19 @@ export function callHeaders(ledger: Ledger): Record<string, string> {
     'modelgate-model': headerText(upstreamModel),
     'modelgate-attempts': String(attempts.length),
   }
+}
+
+/** Targets named in the header. The rest is counted. */
+const mostSkipped = 10
+
+/** A structured-field list (RFC 9651): `"claude";model="claude-opus-5";param="reasoning_effort"`. */
+function skippedHeader(skipped: readonly SkippedTarget[]): string {
+  const items = skipped.slice(0, mostSkipped).map(({ upstream, model, param }) => {
+    const named = `${sfString(upstream)};model=${sfString(model)}`
+    return param === undefined ? named : `${named};param=${sfString(param.slice(0, 200))}`
+  })
+  if (skipped.length > mostSkipped) items.push(`"...";more=${skipped.length - mostSkipped}`)
+  return items.join(', ')
 }
 
 /** What those that let a call in want told, in the words of the client's format. */
@@ -84,7 +101,7 @@ export function errorReply(error: GatewayError, codec: WireCodec, requestId: str
       ...(error.allowance === undefined ? {} : codec.encodeAllowance(error.allowance, Date.now())),
       ...error.headers,
     },
-    body: JSON.stringify(body),
+    body: stringifyExact(body),
   }
 }
 

@@ -38,8 +38,17 @@ export interface Route {
   readonly dialect?: string
   /** Another dialect for clients that send this header: three families share one path for their model lists. */
   readonly formatByHeader?: { readonly [header: string]: Format }
-  /** Answered without its version prefix too, for clients whose base URL lacks it. */
+  /**
+   * Answered without its version prefix too, for clients whose base URL lacks it. Not for `GET /models` and the like: the host may have a
+   * page there.
+   */
   readonly bare?: boolean
+  /** Another operation of the same path, for bodies whose first instance has one of the members. */
+  readonly byInstance?: {
+    readonly members: readonly string[]
+    readonly operation: OperationName
+    readonly dialect: string
+  }
   /** The credential may stand in the query, as `?key=`. */
   readonly queryKey?: boolean
   /** The credential may stand among the WebSocket subprotocols. */
@@ -77,7 +86,12 @@ const modelActions = (prefix: string): readonly Route[] =>
       { path: `${prefix}/{model}:countTokens`, operation: 'count-tokens' },
       { path: `${prefix}/{model}:embedContent`, operation: 'embeddings', dialect: 'gemini' },
       { path: `${prefix}/{model}:batchEmbedContents`, operation: 'embeddings', dialect: 'gemini-batch' },
-      { path: `${prefix}/{model}:predict`, operation: 'images', dialect: 'imagen' },
+      {
+        path: `${prefix}/{model}:predict`,
+        operation: 'images',
+        dialect: 'imagen',
+        byInstance: { members: ['content', 'text', 'image', 'video'], operation: 'embeddings', dialect: 'vertex' },
+      },
     ] as const
   ).map((route) => ({ method: 'POST', format: 'gemini', queryKey: true, ...route }))
 
@@ -141,6 +155,7 @@ export const routes: readonly Route[] = [
     operation: 'realtime-sessions',
     format: 'chat',
     dialect: 'client-secrets',
+    bare: true,
   },
   {
     method: 'POST',
@@ -148,6 +163,7 @@ export const routes: readonly Route[] = [
     operation: 'realtime-sessions',
     format: 'chat',
     dialect: 'sessions',
+    bare: true,
   },
   { method: 'GET', path: '/v1/realtime', operation: 'realtime', format: 'chat', protocolKey: true },
   { method: 'GET', path: '/v1/models', operation: 'list-models', format: 'chat', formatByHeader: listDialects },
@@ -174,6 +190,8 @@ export interface Match {
   readonly params: Readonly<Record<string, string>>
   /** Set where the path is known but the method is not: the answer is 405 with this `allow`. */
   readonly allow?: string
+  /** Set where the path asks for an action that the model has not (`:foo`): the answer is 404 and names those it has. */
+  readonly actions?: readonly string[]
 }
 
 const versions = ['/v1/v1/', '/v1/v1beta/', '/v1/v2/']
@@ -208,6 +226,10 @@ export function createMatcher(table: readonly Route[]): (method: string, path: s
   // An action behind the name is no part of the name.
   open.sort((a, b) => b.suffix.length - a.suffix.length)
 
+  /** What can be done with a model whose path begins so. */
+  const actionsOf = (path: string): typeof open =>
+    open.filter(({ prefix, suffix }) => suffix.startsWith(':') && path.startsWith(prefix))
+
   return (method, path) => {
     const clean = normalizePath(path)
     let candidates = exact.get(clean)
@@ -229,9 +251,15 @@ export function createMatcher(table: readonly Route[]): (method: string, path: s
     // A path without its version belongs to the gateway for its own method only: the host may well have a /messages page.
     const known = candidates[0] as Route
     if (!clean.startsWith('/v1') || known.handle !== undefined) return null
+    const actions = known.operation === 'get-model' && action.test(clean) ? actionsOf(clean) : []
+    const [some] = actions
+    if (some !== undefined) return { route: some.route, params, actions: actions.map(({ suffix }) => suffix) }
     return { route: known, params, allow: candidates.map((candidate) => candidate.method).join(', ') }
   }
 }
+
+/** An action behind a model's name. A tag (`qwen3:8b`) has digits. */
+const action = /:[A-Za-z]+$/
 
 function decode(segment: string): string {
   try {

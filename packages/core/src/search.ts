@@ -1,9 +1,9 @@
 import type { AttemptFailure, AttemptLog } from './attempt.ts'
+import { AttemptsAllowed, callsOf, isOverload } from './attempts-allowed.ts'
 import { monotonicNow } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import type { Standing } from './health/health.ts'
 import { isCallable, resting } from './health/resting.ts'
-import type { Inbound } from './inbound.ts'
 import { type Candidate, createPreparer, type Preparer } from './prepare.ts'
 import { backoffMs } from './retry.ts'
 import type { Plan, ResolvedTarget } from './router.ts'
@@ -32,7 +32,7 @@ export class Search<P extends Prepared> {
   readonly #groups: readonly (readonly Candidate<P>[])[]
   readonly #prepare: Preparer<P>
   readonly #options: SearchOptions
-  readonly #allowed: number
+  readonly #allowed: AttemptsAllowed
   #failure: GatewayError | undefined
 
   constructor(
@@ -47,20 +47,19 @@ export class Search<P extends Prepared> {
     this.#groups = groups
     this.#prepare = createPreparer(call, prepare)
     this.#options = options
-    this.#allowed = attemptsAllowed(plan.retry.attempts, call.inbound)
+    this.#allowed = new AttemptsAllowed(plan.retry.attempts, call.inbound, call.ledger, call.shared.overloads)
     this.holdUntil = monotonicNow() + call.shared.limits.holdMs
   }
 
   /** Calls upstream that may still be made. */
   left(): number {
-    const { attempts } = this.#call.ledger
-    let left = this.#allowed - attempts.length
-    for (const { resent } of attempts) if (resent === true) left--
-    return left
+    return this.#allowed.most - callsOf(this.#call.ledger.attempts)
   }
 
   /** The call's first attempt. Where nobody is to be called just now, a short wait may help. */
   first(): Step<P> | undefined | Promise<Step<P> | undefined> {
+    this.#failure = this.#allowed.refusal()
+    if (this.#failure !== undefined) return undefined
     const ready = this.fresh()
     if (ready instanceof Promise) return ready.then((late) => (late === undefined ? this.#limited() : this.step(late)))
     return ready === undefined ? this.#limited() : this.step(ready)
@@ -80,9 +79,16 @@ export class Search<P extends Prepared> {
     return await this.#next(step.candidate, failed)
   }
 
-  /** Why the call found no answer. */
+  /** Ends the search with the error for the client. */
   failure(): GatewayError {
-    return this.#failure ?? this.#nobodyToCall()
+    const error = this.#failure ?? this.#nobodyToCall()
+    if (this.#failure !== undefined) this.#allowed.end(error)
+    return error
+  }
+
+  /** Ends the search with an answer. */
+  answered(): void {
+    this.#allowed.end()
   }
 
   step(candidate: Candidate<P>, reason: AttemptLog['reason'] = 'first', waitMs = 0): Step<P> {
@@ -162,6 +168,8 @@ export class Search<P extends Prepared> {
       candidate.readyAt = monotonicNow() + pause()
     else candidate.out = true
     const other = await this.fresh()
+    // After an overload the client retries by itself: its retry needs a call, too.
+    const reserved = isOverload(error.info.kind) ? this.#allowed.reserved : 0
     const worthIt = (): boolean =>
       isCallable(this.#standing(target)) && health.takeRetry(target, retry, ledger.identity)
     // Every target that is still fresh gets its chance before the attempts are used up.
@@ -169,12 +177,13 @@ export class Search<P extends Prepared> {
       !candidate.out &&
       stated === undefined &&
       other !== undefined &&
-      this.left() > this.#freshCount() &&
+      this.left() > this.#freshCount() + reserved &&
       this.#mayWait(candidate.readyAt - monotonicNow()) &&
       worthIt()
     )
       return this.step(candidate, 'retry', Math.max(0, candidate.readyAt - monotonicNow()))
     if (other !== undefined) return this.step(other, 'fallback')
+    if (this.left() <= reserved) return undefined
     const called = this.#all().filter(({ calls, out }) => calls > 0 && !out)
     for (const tried of called.sort((a, b) => a.readyAt - b.readyAt)) {
       const standing = this.#standing(tried.target)
@@ -206,12 +215,6 @@ export class Search<P extends Prepared> {
 }
 
 const otherKeyHelps: ReadonlySet<string> = new Set(['rate_limited', 'quota_exceeded', 'upstream_auth'])
-
-/** SDKs say how often they have tried already: what they did is taken off what we may do. */
-function attemptsAllowed(attempts: number, inbound: Inbound): number {
-  const count = Number(inbound.header('x-stainless-retry-count') ?? 0)
-  return Number.isInteger(count) && count > 0 ? Math.max(1, attempts - count) : attempts
-}
 
 /** An upstream names fields as it was sent them, which may not be as the client wrote them. */
 function inClientTerms(error: GatewayError, { paramOf }: Prepared['lane']): GatewayError {

@@ -4,7 +4,7 @@ import type { EstimatedBy } from './estimate.ts'
 import type { OutputBound, Says } from './formats/codec.ts'
 import type { Format, JsonObject, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
 import { put } from './formats/shared/strict.ts'
-import type { Admission, Attempt, Cost, ExpectedUse, FinishEvent, Plugin, Units } from './plugin.ts'
+import type { Admission, Attempt, Cost, ExpectedUse, FinishEvent, Plugin, SkippedTarget, Units } from './plugin.ts'
 import { isAbandoned, takenBy, unitsOf } from './taken.ts'
 import { isThenable } from './thenable.ts'
 
@@ -19,7 +19,7 @@ export interface Counted {
 /** What is known of a call while it runs; `settle` turns it into the one FinishEvent. */
 export interface Ledger {
   readonly requestId: string
-  readonly operation: string
+  operation: string
   readonly format: Format
   /** By the clock that never goes back. */
   readonly startedAt: number
@@ -38,6 +38,8 @@ export interface Ledger {
   estimate?: EstimatedBy | undefined
   firstEventAt?: number | undefined
   readonly attempts: Attempt[]
+  /** Targets that could not be given the request. */
+  skipped?: SkippedTarget[] | undefined
   finish?: string | undefined
   /** How it is counted in tokens, where it is. */
   counted?: Counted | undefined
@@ -81,6 +83,7 @@ export const openBooks = (requestId: string, operation: string, format: Format):
   estimate: undefined,
   firstEventAt: undefined,
   attempts: [],
+  skipped: undefined,
   finish: undefined,
   counted: undefined,
   expected: undefined,
@@ -123,6 +126,7 @@ export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[
   put(event, 'upstreamModel', ledger.upstreamModel)
   put(event, 'upstreamFormat', ledger.upstreamFormat)
   put(event, 'lane', ledger.lane)
+  put(event, 'skipped', ledger.skipped)
   put(event, 'finish', ledger.finish)
   const taken = takenBy(ledger, ending.outcome)
   put(event, 'usage', taken?.usage)

@@ -2,6 +2,7 @@ import { boundedTransport } from './bounded-transport.ts'
 import { checkConfig, limitsOf, loggerOf } from './check-config.ts'
 import type { GatewayConfig, Identity } from './config.ts'
 import { createHealth, stillThere } from './health/health.ts'
+import { createOverloadMemory } from './health/overload-memory.ts'
 import type { RequestBody } from './lanes/wire.ts'
 import { lazily } from './lazily.ts'
 import { pluginsOf, routesOf } from './plugins.ts'
@@ -68,6 +69,7 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
       before && stillThere(before.shared.health, before.config.upstreams, config.upstreams),
       logger,
     ),
+    overloads: before?.shared.overloads ?? createOverloadMemory(),
     onLoss: config.onLoss ?? 'warn',
     plugins: pluginsOf(config),
     limits,

@@ -1,5 +1,5 @@
 import { letIn } from './admit.ts'
-import { affinityOf } from './affinity.ts'
+import { affinityFor, continuesState, strategyFor } from './affinity.ts'
 import { arrange } from './arrange.ts'
 import { Attempt, type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult } from './attempt.ts'
 import { longestMs } from './check-config.ts'
@@ -7,6 +7,7 @@ import { monotonicNow } from './clock.ts'
 import type { Identity, Limits, Logger, OnLoss, TargetLimits } from './config.ts'
 import type { Codec, UpstreamWireCodec, WireCodec } from './formats/codec.ts'
 import type { Health, Ticket } from './health/health.ts'
+import type { OverloadMemory } from './health/overload-memory.ts'
 import { hedged, type Launched } from './hedge.ts'
 import type { Inbound } from './inbound.ts'
 import type { Lane } from './lanes/lane.ts'
@@ -32,6 +33,7 @@ import type { Hosting } from './upstreams/upstream.ts'
 export interface Shared {
   readonly router: Router
   readonly health: Health
+  readonly overloads: OverloadMemory
   readonly onLoss: OnLoss
   readonly plugins: readonly Plugin[]
   readonly limits: Required<Limits>
@@ -62,7 +64,7 @@ export interface Prepared {
   readonly lane: Omit<Lane, 'upstreamFormat'> & Partial<Pick<Lane, 'upstreamFormat'>>
   readonly url: string
   /** Reads the upstream's errors. */
-  readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'tapResponse'>
+  readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'isAnswer'>
   readonly hosting?: Hosting | undefined
   /** It asks for no answer of the model: the target's wishes for the body are not meant. */
   readonly asIs?: boolean
@@ -108,13 +110,13 @@ export async function tryTargets<P extends Prepared>(
   const admitted = letIn(call, plan.targets)
   // Not awaited needlessly: counting in this process is done at once.
   if (admitted !== undefined) await admitted
-  const affinity =
-    plan.strategy === 'sticky'
-      ? affinityOf(call.codec, fieldsOf(call.request), (name) => inbound.header(name))
-      : undefined
+  const fields = fieldsOf(call.request)
+  const continues = continuesState(call.codec, fields)
+  const strategy = strategyFor(plan.strategy, continues)
+  const affinity = affinityFor(call.codec, strategy, continues, fields, ledger.identity, inbound)
   // A target's `when` is told at once what the request uses.
   const whole = plan.conditional ? call.codec?.whole() : undefined
-  const groups = candidatesOf<P>(call, plan, affinity, whole instanceof Promise ? await whole : whole)
+  const groups = candidatesOf<P>(call, plan, strategy, affinity, whole instanceof Promise ? await whole : whole)
   const search = new Search(call, plan, groups, prepare, { preferLossless, again })
   const first = search.first()
   // Not awaited needlessly: most requests are made ready at once.
@@ -132,7 +134,10 @@ export async function tryTargets<P extends Prepared>(
     const started = launch(call, current, affinity, search)
     if (plan.hedgeMs === undefined) {
       const result = await started.done
-      if (!('error' in result)) return answeredBy(started, result)
+      if (!('error' in result)) {
+        search.answered()
+        return answeredBy(started, result)
+      }
       warnOfRefusal(call, current, result)
       current = await search.after(current, result)
       continue
@@ -151,6 +156,7 @@ export async function tryTargets<P extends Prepared>(
     for (const { step: tried, failure } of failed) warnOfRefusal(call, tried, failure)
     if (answered !== undefined) {
       const { launched, result } = answered
+      search.answered()
       enterBooks(ledger, launched.step.candidate.target, launched.step.prepared)
       return answeredBy(launched, result)
     }
@@ -167,6 +173,7 @@ export async function tryTargets<P extends Prepared>(
 function candidatesOf<P extends Prepared>(
   call: TargetCall,
   plan: Plan,
+  strategy: Plan['strategy'],
   affinity: string | undefined,
   codec: Codec | undefined,
 ): readonly (readonly Candidate<P>[])[] {
@@ -174,7 +181,7 @@ function candidatesOf<P extends Prepared>(
   const [sole] = meant
   if (sole !== undefined && meant.length === 1) return [[candidateOf(sole)]]
   const { latencies } = call.shared.health
-  return arrange(meant, plan.strategy, { latencies, stream: call.ledger.stream, affinity }).map((group) =>
+  return arrange(meant, strategy, { latencies, stream: call.ledger.stream, affinity }).map((group) =>
     group.map((target) => candidateOf<P>(target)),
   )
 }

@@ -33,14 +33,21 @@ export function traitsOf({ codec, request, inbound, ledger }: Asked): RequestTra
     header: (name) => inbound.header(name),
     uses(feature) {
       if (feature === 'stream') return stream
-      used ??= codec === undefined ? new Set() : featuresOf(decode(codec, request))
+      used ??= codec === undefined ? new Set() : featuresIn(codec, request)
       return used.has(feature)
     },
   }
 }
 
-const decode = (codec: Codec, { value }: RequestBody): ModelRequest =>
-  codec.decodeRequest(value, { report: createReport(value), newId, now: () => Math.floor(Date.now() / 1000) })
+/** A body of which little has been checked yet. What the decoder cannot read uses nothing that a target could be chosen by. */
+function featuresIn(codec: Codec, { value }: RequestBody): ReadonlySet<Feature> {
+  try {
+    const context = { report: createReport(value), newId, now: () => Math.floor(Date.now() / 1000) }
+    return featuresOf(codec.decodeRequest(value, context))
+  } catch {
+    return new Set()
+  }
+}
 
 function featuresOf({ turns, tools, output, reasoning }: ModelRequest): ReadonlySet<Feature> {
   const used = new Set<Feature>()

@@ -1,6 +1,7 @@
 import type { WireError } from './errors.ts'
 import { isObject, listOf, objectOf, stringOf } from './json.ts'
 import { type Bound, badType, badValue, checkNumbers, efforts, fault, missing } from './openai-faults.ts'
+import { checkChatModel } from './openai-models.ts'
 import { checkStrict } from './openai-strict.ts'
 import type { JsonObject } from './types.ts'
 
@@ -32,7 +33,13 @@ export function checkChat(body: JsonObject): WireError | undefined {
   if (typeof body.model !== 'string' || body.model === '') return fault('you must provide a model parameter', undefined)
   const stranger = Object.keys(body).find((key) => !known.has(key))
   if (stranger !== undefined) return fault(`Unknown parameter: '${stranger}'.`, stranger, 'unknown_parameter')
-  return checkNumbers(body, bounds) ?? checkFields(body) ?? checkTools(body) ?? checkConversation(body)
+  return (
+    checkNumbers(body, bounds) ??
+    checkFields(body) ??
+    checkTools(body) ??
+    checkChatModel(body) ??
+    checkConversation(body)
+  )
 }
 
 function checkFields(body: JsonObject): WireError | undefined {

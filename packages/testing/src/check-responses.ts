@@ -3,6 +3,7 @@ import type { Checking } from './dialect.ts'
 import type { WireError } from './errors.ts'
 import { isObject, listOf, objectOf, stringOf } from './json.ts'
 import { type Bound, badType, badValue, checkNumbers, efforts, fault, missing } from './openai-faults.ts'
+import { checkResponsesModel } from './openai-models.ts'
 import { checkStrict } from './openai-strict.ts'
 import { flatTools } from './responses-input.ts'
 import type { JsonObject } from './types.ts'
@@ -68,7 +69,12 @@ export function checkResponses(body: JsonObject, checking: Checking): WireError 
   const stranger = Object.keys(body).find((key) => !known.has(key))
   if (stranger !== undefined) return strange(stranger)
   return (
-    checkNumbers(body, bounds) ?? checkFields(body) ?? checkText(body) ?? checkTools(body) ?? checkItems(body, checking)
+    checkNumbers(body, bounds) ??
+    checkFields(body) ??
+    checkText(body) ??
+    checkTools(body) ??
+    checkResponsesModel(body) ??
+    checkItems(body, checking)
   )
 }
 

@@ -1,4 +1,5 @@
 import type { WireError } from './errors.ts'
+import { wordOf } from './json.ts'
 import type { Json, JsonObject } from './types.ts'
 
 /** What a number may be. */
@@ -23,11 +24,12 @@ export const fault = (message: string, param: string | undefined, code?: string)
 export const missing = (param: string): WireError =>
   fault(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter')
 
-const quoted = (words: readonly string[]): string =>
+/** A list of values as OpenAI writes it. */
+export const quoted = (words: readonly string[]): string =>
   words.map((word, index) => (index > 0 && index === words.length - 1 ? `and '${word}'` : `'${word}'`)).join(', ')
 
 export const badValue = (value: Json | undefined, supported: readonly string[], param: string): WireError =>
-  fault(`Invalid value: '${String(value)}'. Supported values are: ${quoted(supported)}.`, param, 'invalid_value')
+  fault(`Invalid value: '${wordOf(value)}'. Supported values are: ${quoted(supported)}.`, param, 'invalid_value')
 
 function nameOf(value: Json | undefined): string {
   if (value === null || value === undefined) return 'null'

@@ -34,6 +34,17 @@ it.each(Object.keys(makers))('%s is made of data as by code', (provider) => {
   expect(JSON.stringify(one)).toBe(JSON.stringify(make(options)))
 })
 
+it('puts rules for models before the built-in ones', () => {
+  const { openai } = dataUpstreams({
+    openai: { provider: 'openai', modelRules: [{ model: 'my-deployment', like: 'gpt-5.6' }] },
+  })
+  expect(openai?.modelRules?.[0]).toEqual({ model: 'my-deployment', like: 'gpt-5.6' })
+  expect(openai?.modelRules?.length).toBeGreaterThan(10)
+  expect(() => dataUpstreams({ a: { provider: 'openai', modelRules: {} } })).toThrow(
+    'upstreams.a.modelRules is an object: write a list of objects',
+  )
+})
+
 it('takes several keys, and lays quirks over those of the maker', () => {
   const { groq } = dataUpstreams({
     groq: { provider: 'groq', apiKey: ['a', { key: 'b', weight: 3 }], quirks: { efforts: ['low'] } },

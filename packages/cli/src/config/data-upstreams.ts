@@ -73,6 +73,7 @@ function wishOf(kind: OptionKind, value: unknown): string | undefined {
   if (kind === 'texts') return Array.isArray(value) && value.every(isText) ? undefined : 'a list of texts'
   if (kind === 'flag') return typeof value === 'boolean' ? undefined : 'true or false'
   if (kind === 'object') return isRecord(value) ? undefined : 'an object'
+  if (kind === 'objects') return Array.isArray(value) && value.every(isRecord) ? undefined : 'a list of objects'
   if (kind === 'keys')
     return isText(value) || (Array.isArray(value) && value.every((one) => isText(one) || isRecord(one)))
       ? undefined

@@ -7,6 +7,7 @@ export type OptionKind =
   | 'texts'
   | 'flag'
   | 'object'
+  | 'objects'
   | 'keys'
   | readonly string[]
   | { readonly someOf: readonly string[] }
@@ -21,12 +22,13 @@ export interface Maker {
   readonly needs?: readonly string[]
 }
 
-/** What every maker takes, and `quirks`, which are laid over the maker's own. */
+/** Options of every maker, and `quirks`, which are laid over the maker's own. */
 export const commonOptions = {
   apiKey: 'keys',
   baseURL: 'text',
   headers: 'object',
   quirks: 'object',
+  modelRules: 'objects',
 } as const satisfies Readonly<Record<string, OptionKind>>
 
 const some = (...words: string[]): OptionKind => ({ someOf: words })

@@ -25,6 +25,7 @@ function schemaOf(kind: OptionKind): Schema {
   if (kind === 'texts') return { type: 'array', items: { type: 'string' } }
   if (kind === 'flag') return { type: 'boolean' }
   if (kind === 'object') return { type: 'object' }
+  if (kind === 'objects') return { type: 'array', items: { type: 'object' } }
   return 'someOf' in kind ? { type: 'array', items: { enum: kind.someOf } } : { enum: kind }
 }
 

@@ -141,6 +141,7 @@ export const upstreamBodies: Bodies<AnswerFeature> = {
     'finish.other': messages({ stop_reason: 'word_of_tomorrow' }),
   },
   gemini: {
+    'finish.pause': gemini('CONTINUATION'),
     'finish.error': gemini('MALFORMED_FUNCTION_CALL'),
     'finish.other': gemini('OTHER'),
   },

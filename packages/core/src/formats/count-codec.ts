@@ -10,6 +10,8 @@ export interface TokenCount {
 
 /** How a format counts the tokens of a request without generating anything. Pure and synchronous, as its codec. */
 export interface CountCodec {
+  /** As `checkRequest` of the codec, for the body of a count. */
+  checkRequest(body: Json): JsonObject
   /** As `validateRequest` of the codec, for the body of a count. */
   validateRequest(body: Json): JsonObject
   /** The request whose input is to be counted, as `decodeRequest` takes it, and where it stands in the body (a JSON Pointer). */

@@ -10,6 +10,8 @@ export interface Lane {
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>
   /** Headers that belong to the body, in place of those of a JSON body. */
   readonly headers?: Readonly<Record<string, string>>
+  /** The model accepts more of this request in another format: the lane is taken only if the upstream speaks no other. */
+  readonly restricted?: boolean
   /** What could not be carried, both ways; grows while an answer is translated. */
   readonly report: Report
   /** Turns a whole answer into the client's. Throws GatewayError `upstream_bad_response` if it is none. */
@@ -59,8 +61,12 @@ export interface StreamState {
 export interface AnswerStream {
   readonly state: StreamState
   push(chunk: Uint8Array): void
-  /** The upstream's bytes are over. */
-  end(): void
+  /**
+   * The upstream's bytes are over, or nothing more is read.
+   *
+   * @param complete the end of the body is marked, so that it is no cut. Default false.
+   */
+  end(complete?: boolean): void
   /** The client's bytes ready since the last call. */
   take(): Uint8Array | undefined
   /** About how many tokens the answer has said so far, where somebody has to know without the upstream. */

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import type { Codec, UpstreamCodec } from '../formats/codec.ts'
 import type { UpstreamFormat } from '../formats/ir.ts'
+import { findModelRule } from '../formats/shared/model-rules.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
 import { redactorOf } from '../redaction/redactor.ts'
@@ -22,6 +23,8 @@ export function leastLoss(choice: LaneChoice, formats: readonly UpstreamFormat[]
   let bestCodec: UpstreamCodec | undefined
   let failure: unknown
   const client = choice.codec.whole()
+  // Until here only what every request needs has been checked (docs/decisions/0031).
+  if (!(client instanceof Promise)) client.validateRequest(choice.request.value)
   for (const format of formats) {
     const upstream = wireCodecOf(format).whole()
     if (client instanceof Promise || upstream instanceof Promise)
@@ -53,15 +56,15 @@ const noChat = (): GatewayError =>
     param: 'model',
   })
 
-/** One fatal loss outweighs any number of others; notes weigh nothing. */
-function weightOf({ report }: Lane): number {
-  let weight = 0
-  for (const { severity } of report.losses) weight += severity === 'fatal' ? 1e6 : severity === 'warn' ? 1 : 0
+/** One fatal loss outweighs a restricted format, and this any number of warnings; notes weigh nothing. */
+function weightOf({ report, restricted }: Lane): number {
+  let weight = restricted === true ? 1e6 : 0
+  for (const { severity } of report.losses) weight += severity === 'fatal' ? 1e9 : severity === 'warn' ? 1 : 0
   return weight
 }
 
 function translate(
-  { request, target, limits, tellLosses, kept, references }: LaneChoice,
+  { request, client: clientQuirks, target, limits, tellLosses, kept, references }: LaneChoice,
   client: Codec,
   upstream: UpstreamCodec,
   edit?: Edit,
@@ -71,7 +74,7 @@ function translate(
     client,
     upstream,
     request,
-    target: { model, quirks: place.quirks },
+    target: { model, quirks: place.quirks, modelRule: findModelRule(place.modelRules, model) },
     newId,
     now: () => Math.floor(Date.now() / 1000),
     maxEventChars: limits.answerBytes,
@@ -84,5 +87,6 @@ function translate(
       checkMedia(model, references)
     },
     ...(kept === undefined ? {} : { kept }),
+    clientQuirks,
   })
 }

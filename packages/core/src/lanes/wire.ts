@@ -1,5 +1,5 @@
 import { errorOf } from '../errors.ts'
-import type { ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
+import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import type { JsonObject } from '../formats/ir.ts'
 import { put } from '../formats/shared/strict.ts'
 import { editJson } from '../json/edit.ts'
@@ -8,7 +8,9 @@ import { slice } from '../json/source.ts'
 import { spliceJson } from '../json/splice.ts'
 import { createReport } from '../losses.ts'
 import type { Redactor } from '../redaction/redactor.ts'
+import { receivedIds } from '../references/received.ts'
 import { readAnswer } from './answer-body.ts'
+import { checkAnswer } from './check-answer.ts'
 import type { Lane, WholeAnswer } from './lane.ts'
 import { passingStream } from './passing-stream.ts'
 
@@ -47,6 +49,7 @@ export function wireLane(
   target: TargetTraits,
   maxEventChars: number,
   redactor: Redactor,
+  client?: ClientQuirks | undefined,
 ): Lane {
   const fields = fieldsOf(request)
   const edit = codec.wireEdit(fields, target)
@@ -59,18 +62,26 @@ export function wireLane(
     report,
     answer(bytes) {
       const { value, body } = readAnswer(bytes, redactor)
+      checkAnswer(value, codec)
       const { error, usage, units, finish, received } = tapQuietly(codec, value)
       if (error !== undefined) throw errorOf(error)
       const answer: { -readonly [K in keyof WholeAnswer]: WholeAnswer[K] } = { body }
       put(answer, 'usage', usage)
       put(answer, 'units', units)
       put(answer, 'finish', finish)
-      put(answer, 'received', received)
+      const stored = edit?.storesAnswer === true ? receivedIds('responses', [value.id]) : undefined
+      put(answer, 'received', stored === undefined ? received : [...(received ?? []), ...stored])
       return answer
     },
     openStream: () =>
       passingStream({
-        tap: codec.tapStream({ withholdUsage: edit?.erase !== undefined, target }),
+        tap: codec.tapStream({
+          withholdUsage: edit?.erase !== undefined,
+          target,
+          asked: fields,
+          storesAnswer: edit?.storesAnswer === true,
+          client,
+        }),
         maxEventChars,
         redactor,
         says: codec.says,

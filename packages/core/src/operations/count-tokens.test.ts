@@ -307,7 +307,9 @@ describe('a count is checked in the words of its format', () => {
     ['/v1/messages/count_tokens', { model: 'claude-x', messages: [] }, 'messages: at least one message is required'],
     ['/v1/messages/count_tokens', { messages: [{ role: 'user', content: 'hi' }] }, 'model: Field required'],
     ['/v1/responses/input_tokens', { input: 'hi' }, "Missing required parameter: 'model'."],
-    ['/v1/responses/input_tokens', { model: 'real', input: 5 }, "Invalid type for 'input'"],
+    ['/v1/responses/input_tokens', { model: 5, input: 'hi' }, "Invalid type for 'model'"],
+    // Beyond that only where it is translated.
+    ['/v1/responses/input_tokens', { model: 'claude-x', input: 5 }, "Invalid type for 'input'"],
     ['/v1beta/models/gemini-x:countTokens', {}, 'contents is not specified'],
     ['/v1beta/models/gemini-x:countTokens', { contents, generateContentRequest: { contents } }, 'mutually exclusive'],
     ['/v1beta/models/gemini-x:countTokens', { generateContentRequest: {} }, 'contents is not specified'],
@@ -329,7 +331,7 @@ describe('a count is checked in the words of its format', () => {
 
   it('a field within a request is named from the top', async () => {
     const { post } = setUp(counts)
-    const response = await post('/v1beta/models/gemini-x:countTokens', {
+    const response = await post('/v1beta/models/claude-x:countTokens', {
       generate_content_request: { contents: [{ role: 'robot', parts: [{ text: 'hi' }] }] },
     })
     expect(response.status).toBe(400)

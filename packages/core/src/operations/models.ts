@@ -2,9 +2,20 @@ import { GatewayError } from '../errors.ts'
 import type { Codec } from '../formats/codec.ts'
 import type { JsonObject } from '../formats/ir.ts'
 
+let since: number | undefined
+
+/**
+ * The time of the first listing in this process, in seconds since 1970: nothing better is known, and clients expect a time that
+ * stays the same. Not read when the module loads: some runtimes have no clock then.
+ */
+function firstListed(): number {
+  since ??= Math.floor(Date.now() / 1000)
+  return since
+}
+
 /** The models a caller may use, as the dialect lists them; a page of them where `query` asks for one. */
 export const listModels = (codec: Codec, names: readonly string[], query: string): JsonObject =>
-  codec.encodeModelList(names, new URLSearchParams(query))
+  codec.encodeModelList(names, new URLSearchParams(query), firstListed())
 
 /** One model, or 404 in the dialect's words. */
 export function getModel(codec: Codec, name: string, known: boolean): JsonObject {
@@ -16,5 +27,5 @@ export function getModel(codec: Codec, name: string, known: boolean): JsonObject
         param: 'model',
       },
     )
-  return codec.encodeModel(name)
+  return codec.encodeModel(name, firstListed())
 }

@@ -1,3 +1,4 @@
+import { decodeUsage as decodeChatUsage, isChatUsage } from '../formats/chat/usage-decode.ts'
 import type { Json, Usage } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
 import { put } from '../formats/shared/strict.ts'
@@ -9,6 +10,8 @@ const count = (value: Json | undefined): number | undefined =>
 /** Usage as OpenAI's images and audio count it; undefined if it counts no tokens. */
 export function decodeUsage(value: Json | undefined): Usage | undefined {
   if (!isObject(value)) return undefined
+  // Mistral's transcriptions count as chat does.
+  if (isChatUsage(value)) return decodeChatUsage(value)
   const read = count(value.input_tokens)
   const written = count(value.output_tokens)
   if (read === undefined && written === undefined) return undefined

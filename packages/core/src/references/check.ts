@@ -30,9 +30,9 @@ export const unknownReference = (
   at: string,
   what = '',
   keeps = true,
+  code = codes[kind],
 ): GatewayError => {
   const found = what === '' ? `${at}: ${nouns[kind]} with id '${id.slice(0, 100)}' not found.` : what
-  const code = codes[kind]
   return new GatewayError(
     'invalid_request',
     `${found} This gateway accepts only references to what it knows as the caller's own${
@@ -71,8 +71,8 @@ export async function checkOwners(
   }
   const all = [...asked.values()]
   checkNumber(all.length, all[0]?.at ?? '')
-  await inBatches(all, async ({ kind, id, at }) => {
-    if (!(await records.owns(kind, id))) throw unknownReference(kind, id, at, '', records.keeps)
+  await inBatches(all, async ({ kind, id, at, place }) => {
+    if (!(await records.owns(kind, id))) throw unknownReference(kind, id, at, '', records.keeps, place.code)
   })
 }
 

@@ -81,6 +81,7 @@ function collect(
       found.push({ kind: place.kind, id: value, at, place })
     return
   }
+  if (place !== undefined && node.members.size === 0 && elements === undefined && isHolder(value)) throw noText(at)
   if (Array.isArray(value)) {
     if (elements === undefined) return
     for (const [index, one] of value.entries()) collect(one, elements, `${at}[${index}]`, holder, found)
@@ -95,6 +96,12 @@ function collect(
   if (any !== undefined)
     for (const name of Object.keys(value)) collect(value[name], any, prefix + name.slice(0, 100), value, found)
 }
+
+const isHolder = (value: Json | undefined): boolean => typeof value === 'object' && value !== null
+
+/** An id in a list or an object would not be looked up, and a tolerant upstream might read it all the same. */
+const noText = (at: string): GatewayError =>
+  new GatewayError('invalid_request', `${at}: expected a string, the id of one stored object.`, { param: at })
 
 const quote = 34
 const backslash = 92

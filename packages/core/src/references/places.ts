@@ -19,6 +19,8 @@ export interface ReferencePlace {
   readonly kind: ReferenceKind
   /** Names from the body's root, separated by dots. `[]`: each element of a list. `*`: each member of an object. */
   readonly path: string
+  /** The code that the format's clients know for an id that is not found. Default: that of the kind, if there is one. */
+  readonly code?: string
   /** Whether the value refers to stored state at all. Default: each text that is not empty does. */
   readonly refers?: (value: string, holder: JsonObject) => boolean
 }
@@ -149,6 +151,7 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
     ...of('responses', 'messages[].audio.id'),
   ],
   messages: [
+    { kind: 'responses', path: 'thread.previous_message_id', code: 'thread_not_found' },
     ...of('containers', 'container', 'container.id'),
     { kind: 'files', path: 'container.skills[].skill_id', refers: isOwnSkill },
     ...messagesBlock('messages[].content[]'),
@@ -189,7 +192,11 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
     // Not read but written, with the same credentials.
     'parameters.storageUri',
   ]),
-  embeddings: [...geminiPart('content.parts[]'), ...geminiPart('requests[].content.parts[]')],
+  embeddings: [
+    ...geminiPart('content.parts[]'),
+    ...geminiPart('requests[].content.parts[]'),
+    ...withStoredUri(['instances[].image.gcsUri', 'instances[].video.gcsUri']),
+  ],
 }
 
 /** Further top-level members that an upstream must not read otherwise than the gateway does: what is charged depends on them. */

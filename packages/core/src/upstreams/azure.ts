@@ -3,6 +3,8 @@ import { bearerFrom, type TokenSource } from './access-token.ts'
 import { type AzureApi, type AzureFormat, azurePaths, azureServes } from './azure-paths.ts'
 import { cleanBaseURL } from './base-url.ts'
 import { checkApiKey, credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
+import { openaiModels } from './openai-models.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What `azure` takes: an address by `resource` or `baseURL`, and a key or tokens. */
@@ -55,6 +57,7 @@ export function azure(options: AzureOptions): Upstream {
     api = apiVersion !== undefined && isDated(apiVersion) ? 'deployments' : 'v1',
     headers = {},
     formats = hasResponses(api, apiVersion) ? ['chat', 'responses'] : ['chat'],
+    modelRules,
   } = options
   if (apiKey !== undefined && token !== undefined)
     throw new TypeError('azure: give either apiKey or token, not both: a call carries one credential')
@@ -82,6 +85,7 @@ export function azure(options: AzureOptions): Upstream {
     ...(token === undefined ? {} : { authorize: bearerFrom(token) }),
     passHeaders: messages ? ['anthropic-version', 'anthropic-beta'] : [],
     quirks: quirksOf(api, version),
+    ...rulesOf(modelRules, openaiModels),
   }
 }
 

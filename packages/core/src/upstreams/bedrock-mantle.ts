@@ -1,6 +1,8 @@
 import { cleanBaseURL } from './base-url.ts'
 import { type AwsOptions, awsAccess, checkRegion } from './bedrock.ts'
 import { checkApiKey } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
+import { openaiModels } from './openai-models.ts'
 import type { Upstream } from './upstream.ts'
 
 /** What `bedrockMantle` takes. */
@@ -25,7 +27,7 @@ const surfaces = {
  */
 export function bedrockMantle(options: BedrockMantleOptions): Upstream {
   checkApiKey(options, 'bedrockMantle')
-  const { region, apiKey, credentials, baseURL, headers, surface = 'v1' } = options
+  const { region, apiKey, credentials, baseURL, headers, surface = 'v1', modelRules } = options
   const { path, formats } = surfaces[surface]
   return {
     baseURL: cleanBaseURL(baseURL ?? `https://bedrock-mantle.${checkRegion(region)}.api.aws${path}`),
@@ -33,5 +35,6 @@ export function bedrockMantle(options: BedrockMantleOptions): Upstream {
     ...awsAccess({ region, apiKey, credentials, headers }, 'bedrock-mantle'),
     passHeaders: [],
     quirks: {},
+    ...rulesOf(modelRules, openaiModels),
   }
 }

@@ -5,6 +5,7 @@ import { isObject } from '../formats/shared/reader.ts'
 import { cleanBaseURL } from './base-url.ts'
 import { bearer, checkApiKey, credentials as keysOf } from './credentials.ts'
 import { laterEvents } from './later-events.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { ApiKey, HostedCall, Hosting, Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What both upstreams of Amazon Bedrock take. */
@@ -51,6 +52,7 @@ export function bedrock(options: BedrockOptions): Upstream {
     formats = ['messages', 'converse'],
     isClaude: given = (model) => model.includes('claude'),
     betas,
+    modelRules,
   } = options
   const isClaude = (model: string): boolean => {
     const answer: unknown = given(model)
@@ -72,6 +74,7 @@ export function bedrock(options: BedrockOptions): Upstream {
     ...awsAccess({ region, apiKey, credentials, headers: { accept: '*/*', ...headers } }, 'bedrock'),
     passHeaders: [],
     quirks: {},
+    ...rulesOf(modelRules),
   }
 }
 

@@ -8,6 +8,14 @@ export const cerebras = (options: UpstreamOptions = {}): Upstream =>
     {
       baseURL: 'https://api.cerebras.ai',
       operations: ['completions'],
+      modelRules: [
+        {
+          model: 'gpt-oss',
+          efforts: ['low', 'medium', 'high'],
+          checked: '2026-11-23',
+          source: 'https://inference-docs.cerebras.ai/capabilities/reasoning',
+        },
+      ],
       quirks: {
         maxTokensField: 'max_completion_tokens',
         developerRole: 'developer',

@@ -1,6 +1,7 @@
 import { cleanBaseURL } from './base-url.ts'
 import { allBut, usualFields } from './chat-fields.ts'
 import { bearer, checkApiKey, credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
@@ -9,7 +10,7 @@ import type { Upstream, UpstreamOptions } from './upstream.ts'
  */
 export function cohere(options: UpstreamOptions = {}): Upstream {
   checkApiKey(options, 'cohere')
-  const { apiKey, baseURL = 'https://api.cohere.com', headers = {} } = options
+  const { apiKey, baseURL = 'https://api.cohere.com', headers = {}, modelRules } = options
   return {
     baseURL: cleanBaseURL(baseURL, '/v2'),
     formats: { chat: '/compatibility/v1/chat/completions' },
@@ -20,6 +21,7 @@ export function cohere(options: UpstreamOptions = {}): Upstream {
     },
     ...credentials(apiKey, bearer, headers),
     passHeaders: [],
+    ...rulesOf(modelRules),
     quirks: {
       maxTokensField: 'max_tokens',
       developerRole: 'developer',

@@ -1,6 +1,18 @@
+import type { ModelRule } from '../formats/shared/model-rules.ts'
 import { allBut, usualFields } from './chat-fields.ts'
 import type { Upstream } from './upstream.ts'
 import { type FormatOptions, versioned } from './versioned.ts'
+
+const facts = { checked: '2026-11-23', source: 'https://console.groq.com/docs/reasoning' } as const
+
+/** Models refuse a `reasoning_effort` that they do not know, and most know none. */
+const groqModels: readonly ModelRule[] = [
+  { model: 'gpt-oss', efforts: ['low', 'medium', 'high'], ...facts },
+  { model: 'qwen3', efforts: ['none'], ...facts },
+  { model: 'llama', efforts: [], ...facts },
+  { model: 'kimi', efforts: [], ...facts },
+  { model: 'compound', efforts: [], ...facts },
+]
 
 /** Groq. `baseURL` defaults to `https://api.groq.com/openai`, with or without `/v1`. It speaks chat and responses. */
 export const groq = (options: FormatOptions<'chat' | 'responses'> = {}): Upstream =>
@@ -9,6 +21,7 @@ export const groq = (options: FormatOptions<'chat' | 'responses'> = {}): Upstrea
       baseURL: 'https://api.groq.com/openai',
       formats: ['chat', 'responses'],
       operations: ['transcriptions', 'translations', 'speech'],
+      modelRules: groqModels,
       quirks: {
         maxTokensField: 'max_completion_tokens',
         reasoningField: 'reasoning',

@@ -3,6 +3,7 @@ import type { Format } from '../formats/ir.ts'
 import type { OperationName } from '../operations/operation.ts'
 import { cleanBaseURL } from './base-url.ts'
 import { bearer, checkApiKey, credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What `openaiCompatible` takes: what is known of the server, as data. */
@@ -66,6 +67,7 @@ export function openaiCompatible(options: CompatibleOptions): Upstream {
     operations = ['embeddings'],
     realtime = false,
     quirks = {},
+    modelRules,
   } = options
   for (const format of formats)
     if (paths[format] === undefined)
@@ -85,5 +87,6 @@ export function openaiCompatible(options: CompatibleOptions): Upstream {
     ...credentials(apiKey, bearer, { ...(speaksMessages ? { 'anthropic-version': '2023-06-01' } : {}), ...headers }),
     passHeaders: speaksMessages ? ['anthropic-version', 'anthropic-beta'] : [],
     quirks: { maxTokensField: 'either', developerRole: 'either', ...quirks },
+    ...rulesOf(modelRules),
   }
 }

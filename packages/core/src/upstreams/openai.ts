@@ -1,10 +1,12 @@
 import { cleanBaseURL } from './base-url.ts'
 import { bearer, checkApiKey, credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
+import { openaiModels } from './openai-models.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What `openai` takes. */
 export interface OpenAIOptions extends UpstreamOptions {
-  /** Formats to speak with it, best first: the first is spoken to clients of other formats. Default `['chat', 'responses']`. */
+  /** Formats to speak with it, best first. Clients of other formats are translated to the first one that the model accepts the request in. Default `['chat', 'responses']`. */
   formats?: readonly ('chat' | 'responses')[]
 }
 
@@ -13,7 +15,13 @@ const paths = { chat: '/chat/completions', responses: '/responses' } as const
 /** OpenAI. `baseURL` defaults to `https://api.openai.com/v1`. */
 export function openai(options: OpenAIOptions = {}): Upstream {
   checkApiKey(options, 'openai')
-  const { apiKey, baseURL = 'https://api.openai.com/v1', headers = {}, formats = ['chat', 'responses'] } = options
+  const {
+    apiKey,
+    baseURL = 'https://api.openai.com/v1',
+    headers = {},
+    formats = ['chat', 'responses'],
+    modelRules,
+  } = options
   return {
     baseURL: cleanBaseURL(baseURL),
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
@@ -35,5 +43,6 @@ export function openai(options: OpenAIOptions = {}): Upstream {
     ...credentials(apiKey, bearer, headers),
     passHeaders: [],
     quirks: {},
+    ...rulesOf(modelRules, openaiModels),
   }
 }

@@ -1,5 +1,6 @@
 import type { Quirks } from '../formats/codec.ts'
 import type { Format, JsonObject, UpstreamFormat } from '../formats/ir.ts'
+import type { ModelRule } from '../formats/shared/model-rules.ts'
 import type { OperationName } from '../operations/operation.ts'
 
 /** Where calls can go: a provider, as data. `openai()`, `anthropic()` and their kin make one. */
@@ -46,6 +47,8 @@ export interface Upstream {
   /** Client headers passed on, by lower-case name. Everything else stays here. */
   readonly passHeaders: readonly string[]
   readonly quirks: Quirks
+  /** What its models accept: the first rule that matches a model's name applies to translated requests. Default: everything. */
+  readonly modelRules?: readonly ModelRule[]
 }
 
 /** One of several credentials of an upstream. */
@@ -114,4 +117,9 @@ export interface UpstreamOptions {
   baseURL?: string | undefined
   /** Further headers of every call. */
   headers?: Record<string, string>
+  /**
+   * What models accept, where that differs from the provider's documentation or a deployment has a name of its own:
+   * `[{ model: 'my-deployment', like: 'gpt-5.4' }]`. These rules come before the built-in ones.
+   */
+  modelRules?: readonly ModelRule[]
 }

@@ -20,7 +20,7 @@ export function versioned(
   options: FormatOptions<'chat' | 'messages' | 'responses'>,
 ): Upstream {
   checkApiKey(options, `the upstream at ${facts.baseURL}`)
-  const { apiKey, baseURL = facts.baseURL, headers, formats = facts.formats } = options
+  const { apiKey, baseURL = facts.baseURL, headers, formats = facts.formats, modelRules } = options
   const { formats: all = ['chat'], countTokens = [] } = facts
   const spoken = formats ?? all
   for (const format of spoken)
@@ -33,5 +33,6 @@ export function versioned(
     countTokens: countTokens.filter((format) => spoken.includes(format)),
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(headers === undefined ? {} : { headers }),
+    modelRules: [...(modelRules ?? []), ...(facts.modelRules ?? [])],
   })
 }

@@ -1,6 +1,7 @@
 import { bearerFrom, type TokenSource } from './access-token.ts'
 import { cleanBaseURL } from './base-url.ts'
 import { checkApiKey, credentials } from './credentials.ts'
+import { modelRules as rulesOf } from './model-rules.ts'
 import type { ApiKey, Upstream, UpstreamOptions } from './upstream.ts'
 import { type GoogleCredentials, googleHeaders } from './vertex-credentials.ts'
 import { vertexHosting, vertexServes } from './vertex-hosting.ts'
@@ -43,6 +44,7 @@ export function vertex(options: VertexOptions): Upstream {
     baseURL,
     headers = {},
     apiVersion = 'v1',
+    modelRules,
   } = options
   const ways = Object.entries({ apiKey, token, keyFile, credentials: given }).filter(([, way]) => way !== undefined)
   if (ways.length > 1)
@@ -82,6 +84,7 @@ export function vertex(options: VertexOptions): Upstream {
     // The version stands in the body.
     passHeaders: ['anthropic-beta'],
     quirks: { maxTokensField: 'max_tokens', developerRole: 'system' },
+    ...rulesOf(modelRules),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Upstream } from './upstream.ts'
 import { type FormatOptions, versioned } from './versioned.ts'
+import { xaiModels } from './xai-models.ts'
 
 /**
  * xAI. `baseURL` defaults to `https://api.x.ai`, with or without `/v1`. It speaks responses and chat; messages, which it
@@ -13,12 +14,12 @@ export const xai = (options: FormatOptions<'responses' | 'chat'> = {}): Upstream
       // It has completions too, but not for models that reason: chat stands in.
       operations: ['images'],
       realtime: true,
+      modelRules: xaiModels,
       quirks: {
         maxTokensField: 'max_completion_tokens',
         developerRole: 'developer',
         toolChoices: 'names',
         sealedReasoning: true,
-        // Penalties, stop and reasoning_effort are refused by some of its models and taken by others.
         lacks: { logit_bias: 'ignored' },
       },
     },

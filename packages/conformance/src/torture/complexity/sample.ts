@@ -15,7 +15,7 @@ export interface Shares {
 }
 
 /** Of schemas the most, since a few of their bytes cost the most. */
-export const shortShares: Shares = { schema: 16, list: 24, form: 2, lines: 4, others: 48 }
+export const shortShares: Shares = { schema: 128, list: 192, form: 8, lines: 8, others: 384 }
 /** Texts and maps are read once, by code that all of a kind meet. */
 export const fullShares: Shares = { text: 2, map: 2, others: 1 }
 

@@ -28,6 +28,9 @@ const outages: Readonly<Record<string, Play>> = {
   '401': failing(401),
 }
 
+/** Clients retry these by themselves: they are never asked not to. */
+const overloads: ReadonlySet<number> = new Set([429, 503, 529])
+
 const most = 3
 const firstByteMs = 1000
 
@@ -36,7 +39,8 @@ export const amplification: Check = {
   row: 20,
   group: 'Retries and fallback',
   title: 'Amplification',
-  promise: '≤ 3 upstream calls per user call with SDK defaults on; `x-should-retry: false` after our last try',
+  promise:
+    '≤ 3 upstream calls per user call with SDK defaults on; after our last try `x-should-retry: false`, or `retry-after` for an overload',
   async run(setting) {
     const { upstream, short } = setting
     // As many retries as there can be: no breaker and no budget that would keep them low.
@@ -74,19 +78,20 @@ export const amplification: Check = {
         .map((way) => ({ outage, play, way })),
     )
     let retried = 0
-    let silenced = 0
+    let told = 0
     await inParallel(byHand, 16, async ({ outage, play, way }) => {
       const scene = upstream.play(play)
       const answer = await exchange(target, { ...way, text: scene.marker })
       scene.end()
       if (scene.calls.length < 2) return
       retried++
-      if (answer.headers['x-should-retry'] === 'false') silenced++
-      else complaints.push(`${outage}, ${wayName(way)}: ${scene.calls.length} calls upstream, no x-should-retry: false`)
+      const { 'x-should-retry': again, 'retry-after': wait } = answer.headers
+      if (overloads.has(answer.status) ? again === undefined && wait !== undefined : again === 'false') told++
+      else complaints.push(`${outage}, ${wayName(way)}: x-should-retry ${again}, retry-after ${wait}`)
     })
     return {
       held: complaints.length === 0 && (fresh === undefined || retried > 0),
-      figure: `at most ${highest} upstream calls for one of the user's (${bySdk.length} calls of ${sdkClients.length} SDK clients in ${chosen.length} outages); x-should-retry: false after ${silenced}/${retried} last tries`,
+      figure: `at most ${highest} upstream calls for one of the user's (${bySdk.length} calls of ${sdkClients.length} SDK clients in ${chosen.length} outages); the right retry headers after ${told}/${retried} last tries`,
       notes: tally(complaints),
     }
   },

@@ -1,5 +1,6 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
+import { defaults } from './defaults.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
@@ -9,12 +10,13 @@ import { encodeResponse } from './response-encode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { usageBeside } from './usage.ts'
-import { validateRequest } from './validate.ts'
+import { checkRequest, validateRequest } from './validate.ts'
 import { chatWire } from './wire.ts'
 
 /** OpenAI's chat completions, as OpenAI and a dozen compatible vendors speak them. */
 export const chatCodec: Codec = {
   ...chatWire,
+  checkRequest,
   validateRequest,
   decodeRequest,
   encodeRequest,
@@ -25,8 +27,10 @@ export const chatCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
+  sealsInCallIds: true,
   answerPointers,
   usageBeside,
   efforts,
   carries,
+  defaults,
 }

@@ -1,5 +1,6 @@
 import { statusOf } from '../../errors.ts'
 import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
+import { innerStatus } from '../shared/kind-of-status.ts'
 import { inWords, isObject } from '../shared/reader.ts'
 import { retryDelay } from '../shared/retry-delay.ts'
 import { put } from '../shared/strict.ts'
@@ -60,11 +61,10 @@ function readWords(status: number, body: Json): ErrorWords {
       `The upstream answered ${status} without saying why.`,
   }
   // Anthropic's outer `type: 'error'` is no word about the error.
-  put(words, 'type', text(object.type) ?? text(object.status))
+  put(words, 'type', text(object.type) ?? (typeof object.status === 'string' ? text(object.status) : undefined))
   const code = text(object.code) ?? text(isObject(error) ? undefined : body.code)
   put(words, 'param', text(object.param))
-  const number = Number(code ?? text(object.status_code))
-  if (Number.isInteger(number) && number >= 400 && number < 600) words.status = number
+  put(words, 'status', innerStatus(object))
   put(words, 'code', code)
   put(words, 'details', object.details)
   if (isObject(object.metadata) && object.metadata.flagged_input !== undefined) words.flagged = true

@@ -1,5 +1,6 @@
 import type { Quirks } from '../codec.ts'
-import type { Effort, Json, JsonObject, Loss } from '../ir.ts'
+import type { Json, JsonObject, Loss } from '../ir.ts'
+import { nearestEffort } from '../shared/effort.ts'
 import { escapeStep } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { isHarmless, loss } from '../shared/report.ts'
@@ -115,19 +116,6 @@ function dropStreamOptions(body: JsonObject, fitted: Fitted): void {
       'approximated',
       'note',
     )
-}
-
-const rising: readonly Effort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max']
-
-/** The nearest word that the upstream takes, of two as near the higher one. Reasoning is not switched off by being near. */
-export function nearestEffort(wanted: Effort, words: readonly Effort[]): Effort | undefined {
-  if (words.includes(wanted)) return wanted
-  const rank = (word: Effort): number => rising.indexOf(word)
-  const able = words.filter((word) => word !== 'none')
-  let best: Effort | undefined
-  for (const word of able.sort((a, b) => rank(b) - rank(a)))
-    if (best === undefined || Math.abs(rank(word) - rank(wanted)) < Math.abs(rank(best) - rank(wanted))) best = word
-  return best
 }
 
 function fitEffort(body: JsonObject, { efforts, thinkingSwitch }: Quirks, fitted: Fitted): void {

@@ -1,15 +1,15 @@
 import type { JsonObject } from '../ir.ts'
 
-/** A model as OpenAI lists it. When it was made is not known: 0. */
-export const encodeModel = (name: string): JsonObject => ({
+/** A model as OpenAI lists it. */
+export const encodeModel = (name: string, created = 0): JsonObject => ({
   id: name,
   object: 'model',
-  created: 0,
+  created,
   owned_by: 'modelgate',
 })
 
-/** Always the whole list: this dialect has no pages. */
-export const encodeModelList = (names: readonly string[]): JsonObject => ({
+/** Always the whole list: this format has no pages. */
+export const encodeModelList = (names: readonly string[], _query?: URLSearchParams, created = 0): JsonObject => ({
   object: 'list',
-  data: names.map(encodeModel),
+  data: names.map((name) => encodeModel(name, created)),
 })

@@ -208,6 +208,7 @@ test('a field that was invented last week comes through wherever a vendor puts i
         prompt_tokens_details: { cached_tokens: 0, invented },
         invented,
       },
+      system_fingerprint: 'fp',
       service_tier: 'flex',
       invented,
     },
@@ -230,6 +231,7 @@ function encode(parts: Part[], finish: Finish = { reason: 'stop' }, request: Par
 describe('answers for chat clients', () => {
   test('hold everything a client looks for', () => {
     expect(encode([{ type: 'text', text: 'x' }]).wire).toEqual({
+      system_fingerprint: null,
       id: 'r',
       object: 'chat.completion',
       created: 1_700_000_000,

@@ -36,7 +36,7 @@ const role = { role: 'assistant', content: '', refusal: null }
 describe('streams for chat clients', () => {
   test('have the role first, the finish word last, and then [DONE]', () => {
     const { data, chunks } = encode([start, ...text(0, 'Hi'), finish(), end])
-    const frame = { id: 'r', object: 'chat.completion.chunk', created: 5, model: 'gpt' }
+    const frame = { id: 'r', object: 'chat.completion.chunk', created: 5, model: 'gpt', system_fingerprint: null }
     expect(chunks).toEqual([
       { ...frame, choices: [{ index: 0, delta: role, logprobs: null, finish_reason: null }] },
       { ...frame, choices: [{ index: 0, delta: { content: 'Hi' }, logprobs: null, finish_reason: null }] },
@@ -255,6 +255,7 @@ describe('streams for chat clients', () => {
         created: 5,
         model: 'gpt',
         choices: [{ index: 0, delta: {}, finish_reason: null }],
+        system_fingerprint: null,
       },
     ])
     encoder.push(end)

@@ -126,6 +126,7 @@ describe('the tap of a stream', () => {
         created: 5,
         model: 'gpt',
         choices: [{ index: 0, delta: {}, finish_reason: null }],
+        system_fingerprint: null,
       },
     ])
   })

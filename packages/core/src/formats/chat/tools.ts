@@ -1,17 +1,8 @@
 import type { CodecContext, Quirks } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
+import { nativeToolName } from '../shared/native-name.ts'
 import { pointer } from '../shared/pointer.ts'
-import {
-  drop,
-  inWords,
-  isObject,
-  leftover,
-  takeBoolean,
-  takeObject,
-  takeString,
-  type Unread,
-  unread,
-} from '../shared/reader.ts'
+import { drop, isObject, leftover, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { decodeCache, encodeCache } from './cache.ts'
@@ -97,7 +88,7 @@ export function encodeTool(tool: Tool, quirks: Quirks, isOwn: boolean, context: 
       const { type: _, format, value, at: _at, cache: _cache, extra: _extra, ...rest } = tool
       rest satisfies Nothing
       if (format === 'chat') return value
-      context.report.add(loss(at, `the tool '${inWords(value.name ?? value.type)}' has no counterpart in chat`))
+      context.report.add(loss(at, `the tool '${nativeToolName(value)}' has no counterpart in chat`))
       return undefined
     }
     default:

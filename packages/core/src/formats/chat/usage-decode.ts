@@ -1,4 +1,4 @@
-import type { Json, Usage } from '../ir.ts'
+import type { Json, JsonObject, Usage } from '../ir.ts'
 import { isObject, type Unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 
@@ -21,32 +21,64 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
   if (prompt === undefined && completion === undefined) return undefined
   const input = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {}
   const output = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {}
-  const reasoning = count(output.reasoning_tokens)
-  const usage: Usage = {
-    input: { total: prompt ?? 0 },
-    output: { total: wholeOutput(prompt ?? 0, completion ?? 0, reasoning, count(value.total_tokens)) },
-    raw: { format: 'chat', value },
-  }
-  // Where each vendor says how much of the prompt came from its cache.
-  put(
-    usage.input,
-    'cacheRead',
-    count(input.cached_tokens) ??
+  const counts: Counts = {
+    prompt: prompt ?? 0,
+    completion: completion ?? 0,
+    total: count(value.total_tokens),
+    // Where each vendor says how much of the prompt came from its cache.
+    cacheRead:
+      count(input.cached_tokens) ??
       count(value.prompt_cache_hit_tokens) ??
       count(value.num_cached_tokens) ??
       count(value.cached_tokens),
-  )
-  put(usage.input, 'cacheWrite', count(input.cache_write_tokens) ?? count(value.cache_creation_input_tokens))
-  put(usage.input, 'audio', count(input.audio_tokens))
+    cacheWrite: count(input.cache_write_tokens) ?? count(value.cache_creation_input_tokens),
+    audio: count(input.audio_tokens),
+    reasoning: count(output.reasoning_tokens),
+  }
+  const { read, written } = totalsOf(counts)
+  const usage: Usage = { input: { total: read }, output: { total: written }, raw: { format: 'chat', value } }
+  put(usage.input, 'cacheRead', counts.cacheRead)
+  put(usage.input, 'cacheWrite', writtenWithin(read, counts))
+  put(usage.input, 'audio', counts.audio)
   put(usage.input, 'image', count(input.image_tokens))
-  put(usage.output, 'reasoning', reasoning)
+  put(usage.output, 'reasoning', counts.reasoning)
   put(usage.output, 'audio', count(output.audio_tokens))
   put(usage.output, 'image', count(output.image_tokens))
   return usage
 }
 
-/** xAI, and Google's compatible endpoint, leave the reasoning out of completion_tokens; the total betrays it. */
-function wholeOutput(prompt: number, completion: number, reasoning: number | undefined, total: number | undefined) {
-  const hidden = total === undefined ? 0 : total - prompt - completion
-  return hidden > 0 && (reasoning === undefined || hidden === reasoning) ? completion + hidden : completion
+interface Counts {
+  readonly prompt: number
+  readonly completion: number
+  readonly total: number | undefined
+  readonly cacheRead: number | undefined
+  readonly cacheWrite: number | undefined
+  readonly audio: number | undefined
+  readonly reasoning: number | undefined
 }
+
+/**
+ * Some vendors leave a part out of `prompt_tokens` or `completion_tokens`. The total shows how many tokens are missing, and the part
+ * that has as many tokens is the one that was left out: Mistral's audio input, a cache that counts apart, the reasoning of xAI and
+ * of Google's compatible endpoint.
+ */
+function totalsOf({ prompt, completion, total, cacheRead = 0, cacheWrite = 0, audio, reasoning }: Counts): {
+  readonly read: number
+  readonly written: number
+} {
+  const cached = cacheRead + cacheWrite
+  const missing = total === undefined ? 0 : total - prompt - completion
+  if (missing > 0 && missing === reasoning) return { read: prompt, written: completion + missing }
+  if (missing > 0 && (missing === audio || missing === cached)) return { read: prompt + missing, written: completion }
+  // Azure's Grok: more tokens come from the cache than the prompt is said to have.
+  if (cacheRead > prompt) return { read: prompt + cached, written: completion }
+  return { read: prompt, written: missing > 0 && reasoning === undefined ? completion + missing : completion }
+}
+
+/** OpenRouter may count tokens as read from the cache and as written to it: they are in the prompt once. */
+const writtenWithin = (read: number, { cacheRead = 0, cacheWrite }: Counts): number | undefined =>
+  cacheWrite === undefined ? undefined : Math.min(cacheWrite, Math.max(0, read - cacheRead))
+
+/** The fields of a usage object that is written as chat writes it. */
+export const isChatUsage = (value: JsonObject): boolean =>
+  typeof value.prompt_tokens === 'number' && value.input_tokens === undefined

@@ -74,8 +74,14 @@ describe('usage', () => {
       prompt_tokens: 10,
       completion_tokens: 5,
       total_tokens: 15,
-      prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 },
-      completion_tokens_details: { reasoning_tokens: 1 },
+      prompt_tokens_details: {
+        cached_tokens: 4,
+        cache_write_tokens: 2,
+        text_tokens: 10,
+        audio_tokens: 0,
+        image_tokens: 0,
+      },
+      completion_tokens_details: { reasoning_tokens: 1, text_tokens: 4, audio_tokens: 0 },
     })
   })
 
@@ -85,7 +91,7 @@ describe('usage', () => {
       prompt_tokens_details: { cached_tokens: 0 },
       completion_tokens_details: { reasoning_tokens: 0 },
     })
-    expect(encodeUsage(usage, true)).not.toHaveProperty('completion_tokens_details')
+    expect(encodeUsage(usage, true).completion_tokens_details).toEqual({ audio_tokens: 0 })
     const bare = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
     expect(encodeUsage({ ...usage, raw: { format: 'chat', value: bare } })).toEqual(bare)
   })

@@ -6,8 +6,9 @@ import { usageBeside as beside, type IsShown, type UsageFields } from '../shared
 export { decodeUsage, groqUsage, lastChoiceUsage } from './usage-decode.ts'
 
 /**
- * Clients add up the details without looking whether they are there, so another format's usage gets them too: an answer
- * that did not `reason` cost no tokens of reasoning; of one that did, an upstream may not say how many.
+ * Clients add up the details without checking that they are present, so another format's usage gets all that the
+ * specification names: an answer without reasoning cost no reasoning tokens; of one with reasoning, an upstream may not say how
+ * many. Text is the rest of the total, cached text included.
  */
 export function encodeUsage(usage: Usage, reasoned = false): JsonObject {
   const { input, output, raw, ...rest } = usage
@@ -19,13 +20,17 @@ export function encodeUsage(usage: Usage, reasoned = false): JsonObject {
   const foreign = raw?.format !== 'chat'
   const own = foreign ? {} : raw.value
   const inputDetails: JsonObject = isObject(own.prompt_tokens_details) ? { ...own.prompt_tokens_details } : {}
-  put(inputDetails, 'cached_tokens', cacheRead ?? (foreign ? 0 : undefined))
+  const zero = foreign ? 0 : undefined
+  put(inputDetails, 'cached_tokens', cacheRead ?? zero)
   put(inputDetails, 'cache_write_tokens', cacheWrite)
-  put(inputDetails, 'audio_tokens', audio)
-  put(inputDetails, 'image_tokens', image)
+  if (foreign) inputDetails.text_tokens = remainder(prompt, audio, image)
+  put(inputDetails, 'audio_tokens', audio ?? zero)
+  put(inputDetails, 'image_tokens', image ?? zero)
   const outputDetails: JsonObject = isObject(own.completion_tokens_details) ? { ...own.completion_tokens_details } : {}
-  put(outputDetails, 'reasoning_tokens', reasoning ?? (foreign && !reasoned ? 0 : undefined))
-  put(outputDetails, 'audio_tokens', spoken)
+  put(outputDetails, 'reasoning_tokens', reasoning ?? (reasoned ? undefined : zero))
+  if (foreign && (reasoning !== undefined || !reasoned))
+    outputDetails.text_tokens = remainder(completion, spoken, drawn, reasoning)
+  put(outputDetails, 'audio_tokens', spoken ?? zero)
   put(outputDetails, 'image_tokens', drawn)
   const out: JsonObject = {
     ...own,
@@ -37,6 +42,13 @@ export function encodeUsage(usage: Usage, reasoned = false): JsonObject {
   if (Object.keys(outputDetails).length > 0) out.completion_tokens_details = outputDetails
   return out
 }
+
+/** What is left of a total beside its parts, at least 0. */
+const remainder = (total: number, ...parts: (number | undefined)[]): number =>
+  Math.max(
+    0,
+    parts.reduce<number>((left, part) => left - (part ?? 0), total),
+  )
 
 /** OpenAI's fields and those of its vendors that say the same. */
 const usageFields = {

@@ -9,11 +9,12 @@ import { tapResponse, tapStream, wireEdit, wireReady } from './tap.ts'
 export const chatWire: WireCodec = {
   format: 'chat',
   whole: lazily(() => import('./codec.ts').then(({ chatCodec }) => chatCodec)),
-  validation: lazily(() => import('./validate.ts').then(({ validateRequest }) => validateRequest)),
+  validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
   wireReady,
   wireEdit,
+  isAnswer: ({ choices }) => Array.isArray(choices) && choices.length > 0,
   tapResponse,
   tapStream,
   affinity: { keys: ['prompt_cache_key'], prefix: ['tools'], turns: 'messages' },

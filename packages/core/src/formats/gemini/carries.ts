@@ -108,7 +108,7 @@ export const carries = {
     'finish.tool-calls': { upstream: true, client: 'kept' },
     'finish.content-filter': { upstream: true, client: 'kept' },
     'finish.refusal': { upstream: false, client: { changed: '`SAFETY`' } },
-    'finish.pause': { upstream: false, client: { changed: '`STOP`, and a note' } },
+    'finish.pause': { upstream: true, client: { changed: '`STOP`, and a note' } },
     'finish.error': { upstream: true, client: 'refused' },
     'finish.other': { upstream: true, client: { changed: '`STOP`, and a note' } },
     'finish.explanation': { upstream: true, client: 'kept' },

@@ -1,7 +1,8 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
-import { validateRequest } from './complaint.ts'
+import { checkRequest, validateRequest } from './complaint.ts'
 import { count } from './count.ts'
+import { defaults } from './defaults.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
@@ -16,6 +17,7 @@ import { geminiWire } from './wire.ts'
 /** Google's generateContent, as the Gemini API and Vertex speak it. */
 export const geminiCodec: Codec = {
   ...geminiWire,
+  checkRequest,
   validateRequest,
   decodeRequest,
   encodeRequest,
@@ -31,4 +33,5 @@ export const geminiCodec: Codec = {
   usageBeside,
   efforts,
   carries,
+  defaults,
 }

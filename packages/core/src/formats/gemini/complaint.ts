@@ -5,15 +5,30 @@ import { type Complaint, dotted, type Issue, validateBody } from '../shared/vali
 import { type Fault, requestSchema, viewOf } from './schema.ts'
 import { spelt } from './spelling.ts'
 
-/** Checks a body in either spelling; returns it as it came. */
+/** Checks any request from a client; see `Codec.checkRequest`. */
+export function checkRequest(body: Json): JsonObject {
+  checkIsObject(body)
+  const contents = body[spelt(body, 'contents')]
+  if (contents === undefined || contents === null)
+    throw new GatewayError('invalid_request', '* GenerateContentRequest.contents: contents is not specified\n', {
+      param: 'contents',
+    })
+  return body
+}
+
+/** Checks a request that is to be translated, in either spelling; see `Codec.validateRequest`. */
 export function validateRequest(body: Json): JsonObject {
+  checkIsObject(body)
+  validateBody(requestSchema, viewOf(body), (issue, view) => complain(issue, view, body))
+  return body
+}
+
+function checkIsObject(body: Json): asserts body is JsonObject {
   if (!isObject(body))
     throw new GatewayError(
       'invalid_request',
       'Invalid JSON payload received. The root of the request is not an object.',
     )
-  validateBody(requestSchema, viewOf(body), (issue, view) => complain(issue, view, body))
-  return body
 }
 
 /** Tells an issue in Google's words; `param` is in dots, in the client's own spelling. */

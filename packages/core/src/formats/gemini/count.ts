@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../ir.ts'
 import { tokensIn } from '../shared/count.ts'
 import { setOwn } from '../shared/own-members.ts'
 import { isObject } from '../shared/reader.ts'
-import { validateRequest } from './complaint.ts'
+import { checkRequest, validateRequest } from './complaint.ts'
 import { modelPrefix } from './model-prefix.ts'
 import { respell, spelt } from './spelling.ts'
 
@@ -23,22 +23,8 @@ const shownSettings = ['responseMimeType', 'responseSchema', 'responseJsonSchema
 export const count: CountCodec = {
   pathEnding: '/{model}:countTokens',
 
-  validateRequest(body) {
-    if (!isObject(body)) return validateRequest(body)
-    const key = spelt(body, nested)
-    const inner = body[key]
-    if (inner === undefined || inner === null) return validateRequest(body)
-    if (!isObject(inner)) throw refused(key, `Invalid value at '${key}', an object is expected`)
-    if (respell(body).contents != null)
-      throw refused(key, `* CountTokensRequest: contents and ${key} are mutually exclusive: send one of them.\n`)
-    checkName(inner.model, body.model, `${key}.model`)
-    try {
-      validateRequest(inner)
-    } catch (error) {
-      throw error instanceof GatewayError ? within(key, error) : error
-    }
-    return body
-  },
+  checkRequest: (body) => checkCount(body, checkRequest),
+  validateRequest: (body) => checkCount(body, validateRequest),
 
   toGeneration(body) {
     const key = spelt(body, nested)
@@ -86,6 +72,23 @@ export const count: CountCodec = {
     }
     return pieces.join('') + text.slice(from)
   },
+}
+
+function checkCount(body: Json, check: (body: Json) => JsonObject): JsonObject {
+  if (!isObject(body)) return check(body)
+  const key = spelt(body, nested)
+  const inner = body[key]
+  if (inner === undefined || inner === null) return check(body)
+  if (!isObject(inner)) throw refused(key, `Invalid value at '${key}', an object is expected`)
+  if (respell(body).contents != null)
+    throw refused(key, `* CountTokensRequest: contents and ${key} are mutually exclusive: send one of them.\n`)
+  checkName(inner.model, body.model, `${key}.model`)
+  try {
+    check(inner)
+  } catch (error) {
+    throw error instanceof GatewayError ? within(key, error) : error
+  }
+  return body
 }
 
 /** The request within names the model too, with its collection in front. */

@@ -34,11 +34,6 @@ const byWord: Readonly<Record<string, ErrorKind>> = {
   deadline_exceeded: 'upstream_timeout',
   aborted: 'conflict',
   already_exists: 'conflict',
-  unimplemented: 'upstream_error',
-  internal: 'upstream_error',
-  unknown: 'upstream_error',
-  data_loss: 'upstream_error',
-  cancelled: 'upstream_error',
   insufficient_quota: 'quota_exceeded',
   rate_limit_exceeded: 'rate_limited',
   rate_limit_error: 'rate_limited',
@@ -78,6 +73,7 @@ export function classifyError(status: number, words: ErrorWords): ErrorKind {
     lookUp(byWord, words.word?.toLowerCase()) ??
     kindOfStatus[real] ??
     lookUp(byVagueWord, words.word?.toLowerCase()) ??
+    // `UNKNOWN`, `INTERNAL` and every other word say less than the status: proxies write them for statuses that Google does not use.
     (real >= 400 && real < 500 ? 'invalid_request' : 'upstream_error')
   if (kind === 'invalid_request' && (tooLong.test(message) || saysTooManyTokens(message)))
     return 'context_length_exceeded'

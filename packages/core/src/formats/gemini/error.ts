@@ -1,5 +1,6 @@
 import { statusOf } from '../../errors.ts'
 import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
+import { innerStatus } from '../shared/kind-of-status.ts'
 import { isObject } from '../shared/reader.ts'
 import { isSaneDelay, retryDelay } from '../shared/retry-delay.ts'
 import { put } from '../shared/strict.ts'
@@ -40,9 +41,7 @@ function readWords(status: number, body: Json): ErrorWords {
   }
   put(words, 'word', text(error.status) ?? text(error.type))
   put(words, 'code', text(error.code))
-  const { code } = error
-  const number = typeof code === 'string' ? Number(code) : code
-  if (typeof number === 'number' && Number.isInteger(number) && number >= 400 && number < 600) words.status = number
+  put(words, 'status', innerStatus(error))
   put(words, 'details', error.details)
   return words
 }

@@ -45,17 +45,21 @@ export const answerPointers = {
 
 export type FieldName = keyof typeof fieldPointers
 
-/** Levels of thinking that clients of this format can ask for. */
-export const efforts = ['minimal', 'low', 'medium', 'high'] as const satisfies readonly Effort[]
-export type Level = (typeof efforts)[number]
+/** Thinking levels that clients of this format can ask for. Google's own models end at `high`; other upstreams go higher. */
+export const efforts = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
 
-export const levelOf = (value: string): Level | undefined => efforts.find((effort) => effort === value.toLowerCase())
+export const effortOfLevel = (value: string): Effort | undefined =>
+  efforts.find((effort) => effort === value.toLowerCase())
+
+/** Thinking levels that Google's models accept. */
+export type Level = 'minimal' | 'low' | 'medium' | 'high'
 
 /** `auto` and `default` are both what happens without the field. */
 const tiers: Readonly<Record<string, string>> = { standard: 'default', flex: 'flex', priority: 'priority' }
 export const decodeTier = (tier: string): string => tiers[tier.toLowerCase()] ?? tier
+/** OpenAI's and Anthropic's fast lane has the name of the next faster one here. */
 export const encodeTier = (tier: string): string | undefined =>
-  Object.keys(tiers).find((word) => tiers[word] === tier || word === tier)
+  tier === 'fast' ? 'priority' : Object.keys(tiers).find((word) => tiers[word] === tier || word === tier)
 
 /** What Google takes as the name of a function. */
 export const toolNames: NameRule = {

@@ -19,6 +19,8 @@ const reasons: Readonly<Record<string, Reason>> = {
   IMAGE_RECITATION: 'content-filter',
   IMAGE_OTHER: 'content-filter',
   MODEL_ARMOR: 'content-filter',
+  // The turn goes on with the next request, which sends the candidate's `continuationToken`.
+  CONTINUATION: 'pause',
   ESCALATION: 'content-filter',
   MALFORMED_FUNCTION_CALL: 'error',
   MALFORMED_RESPONSE: 'error',

@@ -12,7 +12,7 @@ import {
 } from '../shared/reader.ts'
 import { fieldPointer, loss } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
-import { type Level, levelOf } from './fields.ts'
+import { effortOfLevel, type Level } from './fields.ts'
 import type { ModelTraits } from './models.ts'
 import { respell } from './spelling.ts'
 
@@ -23,7 +23,7 @@ export function decodeThinking(fields: Unread): Reasoning | undefined {
   const inner = respell(config)
   const reasoning: Reasoning = {}
   if (typeof inner.thinkingLevel === 'string') {
-    const level = levelOf(inner.thinkingLevel)
+    const level = effortOfLevel(inner.thinkingLevel)
     if (level !== undefined) reasoning.effort = level
     if (level !== undefined || inner.thinkingLevel.toUpperCase() === 'THINKING_LEVEL_UNSPECIFIED')
       drop(inner, 'thinkingLevel')

@@ -1,10 +1,10 @@
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
+import { nativeToolName } from '../shared/native-name.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   dropNulls,
-  inWords,
   isObject,
   leftover,
   putBack,
@@ -175,7 +175,7 @@ function encodeTool(tool: Tool, isOwn: boolean, context: CodecContext): JsonObje
       const { type: _, format, value, at: _at, cache: _cache, extra: _extra, ...rest } = tool
       rest satisfies Nothing
       if (format === 'gemini') return value
-      report.add(loss(at, `the tool '${inWords(value.name ?? value.type)}' has no counterpart in generateContent`))
+      report.add(loss(at, `the tool '${nativeToolName(value)}' has no counterpart in generateContent`))
       return undefined
     }
     default:

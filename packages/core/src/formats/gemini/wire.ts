@@ -2,7 +2,9 @@ import { lazily } from '../../lazily.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
+import { clientQuirks } from './clients.ts'
 import { decodeError, encodeError } from './error.ts'
+import { isAnswer } from './is-answer.ts'
 import { modelPrefix } from './model-prefix.ts'
 import { tapResponse, tapStream, wireEdit } from './tap.ts'
 
@@ -10,15 +12,17 @@ import { tapResponse, tapStream, wireEdit } from './tap.ts'
 export const geminiWire: WireCodec = {
   format: 'gemini',
   whole: lazily(() => import('./codec.ts').then(({ geminiCodec }) => geminiCodec)),
-  validation: lazily(() => import('./complaint.ts').then(({ validateRequest }) => validateRequest)),
+  validation: lazily(() => import('./complaint.ts').then(({ checkRequest }) => checkRequest)),
   modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
   modelPrefix,
   noComments: true,
   decodeError,
   encodeError,
   wireEdit,
+  isAnswer,
   tapResponse,
   tapStream,
+  clientQuirks,
   affinity: {
     keys: ['cachedContent'],
     prefix: ['tools', 'systemInstruction', 'system_instruction'],

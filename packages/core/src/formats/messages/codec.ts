@@ -1,6 +1,7 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
 import { count } from './count.ts'
+import { defaults } from './defaults.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
@@ -9,12 +10,13 @@ import { decodeResponse, encodeResponse } from './response.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { usageBeside } from './usage.ts'
-import { validateRequest } from './validate.ts'
+import { checkRequest, validateRequest } from './validate.ts'
 import { messagesWire } from './wire.ts'
 
 /** Anthropic Messages. */
 export const messagesCodec: Codec = {
   ...messagesWire,
+  checkRequest,
   validateRequest,
   decodeRequest,
   encodeRequest,
@@ -26,8 +28,10 @@ export const messagesCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
+  sealsInCallIds: true,
   answerPointers,
   usageBeside,
   efforts,
   carries,
+  defaults,
 }

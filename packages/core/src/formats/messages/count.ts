@@ -1,5 +1,8 @@
 import type { CountCodec } from '../count-codec.ts'
 import { pick, tokensIn } from '../shared/count.ts'
+import { validateBody } from '../shared/validate.ts'
+import { complain } from './complaint.ts'
+import { countPassThroughSchema } from './pass-through-schema.ts'
 import { countSchema } from './schema.ts'
 import { validateAs } from './validate.ts'
 
@@ -21,6 +24,7 @@ const counted = [
 
 /** `POST /v1/messages/count_tokens`. */
 export const count: CountCodec = {
+  checkRequest: (body) => validateBody(countPassThroughSchema, body, complain),
   validateRequest: (body) => validateAs(countSchema, body),
   toGeneration: (body) => ({ body, at: '' }),
   fromGeneration: (body) => pick(body, counted),

@@ -1,6 +1,6 @@
 import { statusOf } from '../../errors.ts'
 import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
-import { kindOfStatus } from '../shared/kind-of-status.ts'
+import { innerStatus, kindOfStatus } from '../shared/kind-of-status.ts'
 import { isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 
@@ -13,7 +13,6 @@ const kindOfType: Readonly<Record<string, ErrorKind>> = {
   conflict_error: 'conflict',
   request_too_large: 'request_too_large',
   rate_limit_error: 'rate_limited',
-  api_error: 'upstream_error',
   overloaded_error: 'overloaded',
   timeout_error: 'upstream_timeout',
 }
@@ -27,7 +26,8 @@ export function decodeError(status: number, given: Json): ErrorInfo {
   const body = Array.isArray(given) && isObject(given[0]) ? given[0] : given
   const error = isObject(body) && isObject(body.error) ? body.error : isObject(body) ? body : {}
   const message = readMessage(body, error) ?? `The upstream answered ${status} without saying why.`
-  const kind = classify(status, isObject(body) ? error.type : undefined, message)
+  const real = status >= 400 ? status : (innerStatus(error) ?? status)
+  const kind = classify(real, isObject(body) ? error.type : undefined, message)
   const info: ErrorInfo = { kind, status: statusOf[kind], message }
   if (kind === 'invalid_request') put(info, 'param', paramOf(message))
   const details = isObject(error.details) ? error.details.error_code : undefined
@@ -52,6 +52,7 @@ const tooLong =
 
 function classify(status: number, type: Json | undefined, message: string): ErrorKind {
   const byType = typeof type === 'string' && Object.hasOwn(kindOfType, type) ? kindOfType[type] : undefined
+  // `api_error` says less than a status: proxies write it under any.
   const kind = byType ?? kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid_request' : 'upstream_error')
   if (kind === 'invalid_request') {
     if (tooLong.test(message)) return 'context_length_exceeded'
@@ -112,7 +113,9 @@ const aboutRequest: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
 export function errorBody(error: ErrorInfo): JsonObject {
   const own = error.raw?.format === 'messages' && aboutRequest.has(error.kind) ? error.raw.value : undefined
   const type = typeof own?.type === 'string' ? own.type : wire[error.kind].type
-  return { type: 'error', error: { ...own, type, message: own === undefined ? wording(error) : error.message } }
+  const body: JsonObject = { ...own, type, message: own === undefined ? wording(error) : error.message }
+  if (own === undefined && error.code === 'thread_not_found') body.details = { error_code: error.code }
+  return { type: 'error', error: body }
 }
 
 export function encodeError(error: ErrorInfo, requestId: string): { status: number; body: JsonObject } {

@@ -128,8 +128,18 @@ function decodeUser(request: ModelRequest, fields: Unread): void {
   restore(fields, 'metadata', inner)
 }
 
-/** The IR speaks of tiers in the words that most formats share: the plain one is `default`. */
+/**
+ * The IR speaks of tiers in the words that most formats share: the plain one is `default`. The fast lane is a field of its own
+ * here, and a tier elsewhere.
+ */
 function decodeTier(request: ModelRequest, fields: Unread): void {
+  if (fields.speed === 'standard') drop(fields, 'speed')
+  if (fields.speed === 'fast') {
+    request.serviceTier = 'fast'
+    request.at = { ...request.at, serviceTier: '/speed' }
+    drop(fields, 'speed')
+    return
+  }
   if (fields.service_tier !== 'auto' && fields.service_tier !== 'standard_only') return
   request.serviceTier = fields.service_tier === 'auto' ? 'auto' : 'default'
   drop(fields, 'service_tier')

@@ -10,6 +10,7 @@ import { fieldPointers, toolNames } from './fields.ts'
 import { defaultMaxTokens, type ModelTraits, modelTraits } from './models.ts'
 import { lowerOutputSchema } from './structured.ts'
 import { encodeThinking } from './thinking.ts'
+import { hasThread, threadRefused } from './thread.ts'
 import { createToolIds } from './tool-ids.ts'
 import { encodeTools } from './tools.ts'
 
@@ -46,6 +47,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   const tell: Tell = (field, detail, ...kind) => report.add(loss(fieldPointer(field, at, undefined), detail, ...kind))
 
   const own = ownExtra(extra, 'messages', '', report)
+  if (own !== undefined && hasThread(own) && target.quirks.threads !== true) throw threadRefused()
   const { newId, now } = context
   const blocks: BlockContext = { report, newId, now, upstream: 'messages', ids: createToolIds(turns) }
   const conversation = encodeConversation(turns, traits, blocks)
@@ -69,14 +71,10 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   return out
 }
 
-/** The format requires a bound; where the client named none, one is made up and said so. */
+/** The format requires a bound. One that the client did not set is reported when an answer ends at it (`reportOwnBound`). */
 function encodeMaxTokens(sampling: Sampling, target: TargetTraits, traits: ModelTraits, tell: Tell): number {
   const { maxTokens } = sampling
-  if (maxTokens === undefined) {
-    const made = defaultMaxTokens(target, traits)
-    tell('sampling.maxTokens', `the format requires max_tokens: ${made} was made up`, 'approximated', 'note')
-    return made
-  }
+  if (maxTokens === undefined) return defaultMaxTokens(target, traits)
   if (traits.maxTokens === undefined || maxTokens <= traits.maxTokens) return maxTokens
   tell('sampling.maxTokens', `the model answers with at most ${traits.maxTokens} tokens`, 'clamped')
   return traits.maxTokens
@@ -238,5 +236,6 @@ function encodeUser(user: ModelRequest['user'], out: JsonObject, tell: Tell): vo
 function encodeTier(tier: string, out: JsonObject, tell: Tell): void {
   if (tier === 'auto') out.service_tier = 'auto'
   else if (tier === 'default') out.service_tier = 'standard_only'
+  else if (tier === 'fast') out.speed = 'fast'
   else tell('serviceTier', `messages has no service tier '${tier.slice(0, 40)}'`)
 }

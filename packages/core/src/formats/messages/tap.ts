@@ -44,13 +44,17 @@ function typeOf({ event, data }: SseEvent): string | undefined {
 const varying: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json'])
 
 /** Parses the two or three events that tell something; text passes by its name alone. */
-export function tapStream(): StreamTap {
+export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: boolean } = {}): StreamTap {
   let begun = false
   const counted: JsonObject = {}
 
   function count(usage: Json | undefined): void {
     mergeUsage(counted, usage)
     tap.usage = decodeUsage(counted)
+  }
+
+  function receive(ids: readonly Received[] | undefined): void {
+    if (ids !== undefined) tap.received = [...(tap.received ?? []), ...ids]
   }
 
   /** Returns whether the client can make of it what the tap does. */
@@ -73,6 +77,7 @@ export function tapStream(): StreamTap {
         if (isObject(message)) {
           count(message.usage)
           tap.received = containerOf(message)
+          if (storesAnswer) receive(receivedIds('responses', [message.id]))
         }
         return true
       }
@@ -82,7 +87,7 @@ export function tapStream(): StreamTap {
         count(usage)
         if (isObject(delta)) {
           if (typeof delta.stop_reason === 'string') tap.finish = delta.stop_reason
-          tap.received = containerOf(delta) ?? tap.received
+          receive(containerOf(delta))
         }
         return true
       }
@@ -112,7 +117,9 @@ export function tapStream(): StreamTap {
     received: undefined,
     push(event) {
       tap.plain = false
-      if (event.event === ':' || (event.data === '' && event.event !== 'error')) return true
+      if (event.event === ':') return true
+      // Clients parse the data of every event.
+      if (event.data === '' && event.event !== 'error') return false
       checkWhole(event.data)
       return look(event)
     },

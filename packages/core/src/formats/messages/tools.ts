@@ -1,7 +1,9 @@
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
+import { nativeToolName } from '../shared/native-name.ts'
+import { offeredTools } from '../shared/offered-tools.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, inWords, isObject, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, isObject, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { customSchema } from '../shared/tool-input.ts'
@@ -90,8 +92,7 @@ export function encodeTools(
   let wanted: 'auto' | 'none' | 'required' | { name: string } | undefined
   if (typeof choice === 'object' && 'allowed' in choice) {
     // There is no list of allowed tools here: the others are not offered, which comes to the same.
-    const allowed = new Set(choice.allowed)
-    offered = list.filter((tool) => tool.type === 'native' || allowed.has(tool.name))
+    offered = offeredTools(list, choice, report)
     wanted = choice.mode
     report.add(loss(at('tools.choice'), 'only the allowed tools are offered', 'approximated', 'note'))
   } else wanted = choice
@@ -164,7 +165,7 @@ function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: Co
       rest satisfies Nothing
       ownExtra(extra, 'messages', at, report)
       if (format === 'messages') return [value]
-      report.add(loss(at, `the tool '${inWords(value.name ?? value.type)}' has no counterpart in messages`))
+      report.add(loss(at, `the tool '${nativeToolName(value)}' has no counterpart in messages`))
       return []
     }
     default:

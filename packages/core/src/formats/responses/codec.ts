@@ -2,6 +2,7 @@ import { encodeModel, encodeModelList } from '../chat/model-list.ts'
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
 import { count } from './count.ts'
+import { defaults } from './defaults.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -10,12 +11,13 @@ import { encodeResponse } from './response-encode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { usageBeside } from './usage.ts'
-import { validateRequest } from './validate.ts'
+import { checkRequest, validateRequest } from './validate.ts'
 import { responsesWire } from './wire.ts'
 
 /** OpenAI's Responses, as OpenAI, xAI and the Open Responses servers speak them; without state of its own. */
 export const responsesCodec: Codec = {
   ...responsesWire,
+  checkRequest,
   validateRequest,
   decodeRequest,
   encodeRequest,
@@ -27,8 +29,10 @@ export const responsesCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
+  sealsInCallIds: true,
   answerPointers,
   usageBeside,
   efforts,
   carries,
+  defaults,
 }

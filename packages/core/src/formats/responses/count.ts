@@ -3,6 +3,7 @@ import { pick, tokensIn } from '../shared/count.ts'
 import { validateBody } from '../shared/validate.ts'
 import { complain } from './complaint.ts'
 import { requestSchema } from './schema.ts'
+import { checkRequest } from './validate.ts'
 
 /** What the endpoint takes. */
 const counted = [
@@ -22,6 +23,7 @@ const counted = [
 
 /** `POST /v1/responses/input_tokens`. Only the model must be named: it decides where the request goes. */
 export const count: CountCodec = {
+  checkRequest,
   validateRequest: (body) => validateBody(requestSchema, body, complain),
   toGeneration: (body) => ({ body, at: '' }),
   fromGeneration: (body) => pick(body, counted),

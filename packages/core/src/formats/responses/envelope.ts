@@ -66,7 +66,7 @@ function encodeSettings(context: ExchangeContext): JsonObject {
     temperature: sampling?.temperature ?? 1,
     text: encodeText(output),
     tool_choice: asked.tool_choice ?? (tools?.choice === undefined ? 'auto' : encodeChoice(tools.choice, tools)),
-    tools: tools === undefined ? [] : encodeTools(tools.list, true, quiet),
+    tools: tools === undefined ? [] : encodeTools(tools.list, true, quiet).map(echoed),
     top_logprobs: output?.logprobs ?? asked.top_logprobs ?? 0,
     top_p: sampling?.topP ?? 1,
     truncation: asked.truncation ?? 'disabled',
@@ -74,6 +74,10 @@ function encodeSettings(context: ExchangeContext): JsonObject {
   put(out, 'user', user?.id)
   return out
 }
+
+/** A tool as an answer repeats it: clients expect every key of a function. */
+const echoed = (tool: JsonObject): JsonObject =>
+  tool.type === 'function' ? { description: null, parameters: null, strict: null, ...tool } : tool
 
 function instructionsOf({ turns }: ModelRequest): string | null {
   const [first] = turns

@@ -6,7 +6,7 @@ import type { Nothing } from '../shared/strict.ts'
 import { encodeOutput, leaveOut } from './content.ts'
 import { messageOf } from './input-decode.ts'
 import { callFields, searchCall } from './input-encode.ts'
-import { encodeReasoning } from './reasoning.ts'
+import { encodeReasoning, isOwn } from './reasoning.ts'
 import { nativeOf } from './tools.ts'
 
 /** Items of an answer, each as it stands when it is done. The stream's encoder takes them apart again. */
@@ -29,7 +29,8 @@ export function contentPart(part: Words, context: ExchangeContext): JsonObject {
 
 export function reasoningItem(group: readonly ReasoningPart[], context: ExchangeContext): JsonObject {
   const { id, ...item } = encodeReasoning(group, context)
-  return { id: idOf(id, 'rs_', context), ...item }
+  // Some clients require a status. An item of the upstream's own goes back to it, and must stay as it is.
+  return { id: idOf(id, 'rs_', context), ...(isOwn(group) ? {} : { status: 'completed' }), ...item }
 }
 
 /** A call; `input` apart, as the stream knows it late. */

@@ -255,8 +255,9 @@ function writeUserIds(
 function writeSealing(out: JsonObject, request: ModelRequest, context: EncodeContext): void {
   const mine = isOwnClient(request)
   if (!mine) out.store ??= false
-  const { model, quirks } = context.target
-  const wanted = mine ? request.at?.[sealsPlace] !== undefined : (quirks.sealedReasoning ?? reasons(model))
+  const { model, quirks, modelRule } = context.target
+  const reasoning = modelRule?.efforts === undefined ? reasons(model) : modelRule.efforts.length > 0
+  const wanted = mine ? request.at?.[sealsPlace] !== undefined : (quirks.sealedReasoning ?? reasoning)
   if (wanted) out.include = [includes.sealedReasoning, ...(Array.isArray(out.include) ? out.include : [])]
 }
 

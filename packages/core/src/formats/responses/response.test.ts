@@ -140,7 +140,10 @@ describe('an answer', () => {
         verbosity: 'high',
       },
       tool_choice: { type: 'web_search' },
-      tools: [{ type: 'function', name: 'f', parameters: {}, strict: false }, { type: 'web_search' }],
+      tools: [
+        { type: 'function', name: 'f', description: null, parameters: {}, strict: false },
+        { type: 'web_search' },
+      ],
       top_logprobs: 0,
       top_p: 1,
       truncation: 'auto',

@@ -1,11 +1,11 @@
 import { enforce, isStrictSchema } from '../chat/strict-schema.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool } from '../ir.ts'
+import { nativeToolName } from '../shared/native-name.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   dropNulls,
-  inWords,
   isObject,
   leftover,
   takeBoolean,
@@ -164,7 +164,7 @@ function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): Json
       const { type: _, format, value, at: _at, cache: _cache, extra: _extra, ...rest } = tool
       rest satisfies Nothing
       if (format === 'responses') return value
-      context.report.add(loss(at, `the tool '${inWords(value.name ?? value.type)}' has no counterpart in responses`))
+      context.report.add(loss(at, `the tool '${nativeToolName(value)}' has no counterpart in responses`))
       return undefined
     }
     default:

@@ -13,8 +13,10 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
   if (input === undefined && output === undefined) return undefined
   const read = isObject(value.input_tokens_details) ? value.input_tokens_details : {}
   const written = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
+  // More tokens from the cache than the input has: this server counts them apart.
+  const cached = count(read.cached_tokens) ?? 0
   const usage: Usage = {
-    input: { total: input ?? 0 },
+    input: { total: cached > (input ?? 0) ? (input ?? 0) + cached : (input ?? 0) },
     output: { total: output ?? 0 },
     raw: { format: 'responses', value },
   }

@@ -9,11 +9,12 @@ import { tapResponse, tapStream } from './tap.ts'
 export const responsesWire: WireCodec = {
   format: 'responses',
   whole: lazily(() => import('./codec.ts').then(({ responsesCodec }) => responsesCodec)),
-  validation: lazily(() => import('./validate.ts').then(({ validateRequest }) => validateRequest)),
+  validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
   // Usage comes with every terminal event: nothing has to be asked for.
   wireEdit: () => undefined,
+  isAnswer: ({ output }) => Array.isArray(output),
   tapResponse,
   tapStream,
   affinity: {

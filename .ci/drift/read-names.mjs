@@ -1,0 +1,170 @@
+import { dirname, join } from 'node:path'
+import ts from 'typescript'
+import { ofTheSdk, unlisted } from './formats.mjs'
+
+/** How deep a sample value is filled in with what its type requires. */
+const sampleDepth = 4
+
+/**
+ * Reads the names of fields and enum values from the types of SDKs.
+ *
+ * @param {string} folder where the SDKs are installed
+ * @param {{ [side: string]: string | null }} roots the type of each side
+ * @param {string} [declarations] types that the roots refer to
+ * @returns {{ side: string, name: string, place: string, sample: unknown, bare: unknown }[]} each name once, with a value
+ *   that holds it at its place, and the same value without it
+ */
+export function readNames(folder, roots, declarations = '') {
+  const sides = Object.entries(roots).filter(([, type]) => type !== null)
+  const file = join(folder, 'drift-roots.ts')
+  const source = `${declarations}\n${sides.map(([side, type]) => `export type ${side} = ${type}`).join('\n')}`
+  const options = {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    types: [],
+  }
+  const host = ts.createCompilerHost(options)
+  const { getSourceFile, fileExists, readFile } = host
+  host.fileExists = (name) => name === file || fileExists(name)
+  host.readFile = (name) => (name === file ? source : readFile(name))
+  host.getSourceFile = (name, ...rest) =>
+    name === file ? ts.createSourceFile(name, source, ts.ScriptTarget.ES2023, true) : getSourceFile(name, ...rest)
+  host.getCurrentDirectory = () => dirname(file)
+  const program = ts.createProgram([file], options, host)
+  const checker = program.getTypeChecker()
+  const root = program.getSourceFile(file)
+  if (root === undefined) throw new Error('The types could not be read.')
+  const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(root))
+  const seen = { request: new Set(), answer: new Set() }
+  return sides.flatMap(([side]) => {
+    const symbol = exported.find(({ name }) => name === side)
+    const type = checker.getDeclaredTypeOfSymbol(symbol)
+    if (type.flags & ts.TypeFlags.Any) throw new Error(`The type ${roots[side]} was not found: has the SDK moved it?`)
+    // An event repeats what the whole answer has.
+    return namesOf(side, type, checker, side === 'request' ? seen.request : seen.answer)
+  })
+}
+
+function namesOf(side, root, checker, seen) {
+  const names = new Map()
+
+  /** The same field of the same kind of object is one name, wherever it is found. */
+  const add = (owner, name, place, sample, bare) => {
+    const key = owner === '' ? name : `${owner}.${name}`
+    if (!names.has(key)) names.set(key, { side, name: key, place, sample, bare })
+  }
+
+  /**
+   * @param wrap makes a value of the root from one of this type
+   * @param bare the value of the root without the field
+   */
+  function visit(type, owner, field, path, wrap, bare) {
+    const parts = alternatives(type)
+    for (const part of parts) {
+      if (part.isStringLiteral()) {
+        if ((parts.length > 1 || field === 'type') && !unlisted.has(field))
+          add(owner, `${field}=${part.value}`, path, wrap(part.value), bare)
+        continue
+      }
+      const element = elementOf(part)
+      if (element !== undefined) visit(element, owner, field, `${path}[]`, (value) => wrap([value]), bare)
+      else if (isRecord(part)) visitObject(part, field, path, wrap)
+    }
+  }
+
+  function visitObject(type, field, path, wrap) {
+    if (seen.has(type)) return
+    seen.add(type)
+    const tag = tagOf(type)
+    const owner = tag ?? field
+    const place = tag === undefined ? path : `${path}{${tag}}`
+    const required = sampleOf(type, 0)
+    for (const property of propertiesOf(type)) {
+      const inner = checker.getTypeOfSymbol(property)
+      const at = place === '' ? property.name : `${place}.${property.name}`
+      const around = (value) => wrap({ ...required, [property.name]: value })
+      const { [property.name]: _, ...others } = required
+      const bare = wrap(others)
+      add(owner, property.name, at, around(sampleOf(inner, 0, true)), bare)
+      visit(inner, owner, property.name, at, around, bare)
+    }
+  }
+
+  const propertiesOf = (type) =>
+    checker
+      .getPropertiesOfType(type)
+      .sort(saidFirst)
+      .filter(({ name, flags, declarations = [] }) => {
+        const isOwn = !declarations.some((declared) => ts.isGetAccessor(declared) || ts.isMethodDeclaration(declared))
+        return isOwn && !(flags & ts.SymbolFlags.Method) && !name.startsWith('__') && !ofTheSdk.has(name)
+      })
+
+  /** The members of a union; null and undefined say nothing. */
+  const alternatives = (type) =>
+    (type.isUnion() ? type.types : [type]).filter(
+      ({ flags }) => !(flags & (ts.TypeFlags.Null | ts.TypeFlags.Undefined)),
+    )
+
+  function elementOf(type) {
+    if (!checker.isArrayType(type) && !checker.isTupleType(type)) return undefined
+    return checker.getTypeArguments(type)[0]
+  }
+
+  /** `string & {}`: any text beside the known ones. */
+  const isOpenText = (type) => type.isIntersection() && type.types.some(({ flags }) => flags & ts.TypeFlags.String)
+
+  const isRecord = (type) =>
+    !isOpenText(type) &&
+    (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) !== 0 &&
+    checker.getSignaturesOfType(type, ts.SignatureKind.Call).length === 0 &&
+    !['Uint8Array', 'Blob', 'Date', 'AbortSignal'].includes(type.symbol?.name ?? '')
+
+  /** The literal by which an object is known among its kin. */
+  function tagOf(type) {
+    for (const key of ['type', 'role', 'object']) {
+      const property = checker.getPropertyOfType(type, key)
+      const inner = property === undefined ? undefined : checker.getTypeOfSymbol(property)
+      if (inner?.isStringLiteral()) return inner.value
+    }
+    return undefined
+  }
+
+  /** A value of the type, with what is required; `whole`: not only then. */
+  function sampleOf(type, depth, whole = false) {
+    // What need not be there is not there.
+    if (!whole && type.isUnion() && type.types.some(({ flags }) => flags & ts.TypeFlags.Null)) return null
+    const [first] = alternatives(type)
+    const best = alternatives(type).find(({ flags }) => flags & ts.TypeFlags.String) ?? first
+    if (best === undefined) return null
+    if (best.isStringLiteral() || best.isNumberLiteral()) return best.value
+    if (isOpenText(best)) return sentinel
+    if (best.flags & ts.TypeFlags.BooleanLike) return true
+    // Within every limit of the specification.
+    if (best.flags & ts.TypeFlags.NumberLike) return 1
+    if (best.flags & ts.TypeFlags.StringLike) return sentinel
+    if (best.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) return sentinel
+    if (depth > sampleDepth) return null
+    const element = elementOf(best)
+    if (element !== undefined) return whole ? [sampleOf(element, depth + 1)] : []
+    if (!isRecord(best)) return null
+    const out = {}
+    for (const property of propertiesOf(best))
+      if (!(property.flags & ts.SymbolFlags.Optional))
+        out[property.name] = sampleOf(checker.getTypeOfSymbol(property), depth + 1)
+    return out
+  }
+
+  visit(root, '', '', '', (value) => value, {})
+  return [...names.values()]
+}
+
+/** What a model says comes first: elsewhere an answer repeats what was asked. */
+const said = new Set(['output', 'choices', 'candidates', 'content'])
+const saidFirst = (a, b) => Number(said.has(b.name)) - Number(said.has(a.name))
+
+/** The text in samples that shows where it went. */
+export const sentinel = 'drift-sentinel'

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import { createReport } from '../../losses.ts'
+import { openaiModels } from '../../upstreams/openai-models.ts'
+import { xaiModels } from '../../upstreams/xai-models.ts'
+import type { ModelRequest, UpstreamFormat } from '../ir.ts'
+import { findModelRule, fitToModel, type ModelRule } from './model-rules.ts'
+
+const request = (more: Partial<ModelRequest>): ModelRequest => ({ model: 'x', turns: [], stream: false, ...more })
+const tools = { list: [{ type: 'function' as const, name: 'f' }] }
+
+function fitted(rules: readonly ModelRule[], model: string, format: UpstreamFormat, more: Partial<ModelRequest>) {
+  const report = createReport()
+  const fit = fitToModel(request(more), findModelRule(rules, model), format, report)
+  return { ...fit, losses: report.losses.map(({ path, severity }) => `${severity} ${path}`) }
+}
+
+describe('a model rule is found', () => {
+  it.each([
+    ['gpt-5.4', 'gpt-5.4'],
+    ['gpt-5.4-2026-03-05', 'gpt-5.4'],
+    ['gpt-5.4-pro', 'gpt-5.4-pro'],
+    ['openai/GPT-5.4', 'gpt-5.4'],
+    ['us.openai.gpt-5.5', 'gpt-5.5'],
+    ['ft:gpt-4.1:org', 'gpt-4'],
+    ['gpt-5.9', 'gpt-5.'],
+    ['gpt-6.1-terra', 'gpt-6'],
+    ['o3', 'o3'],
+    ['o3-pro', 'o3-pro'],
+  ])('for %s by the prefix %s', (model, prefix) => {
+    expect(findModelRule(openaiModels, model)?.model).toBe(prefix)
+  })
+
+  it('not for a name that the table does not know', () => {
+    for (const name of ['my-deployment', 'text-embedding-3-large', 'opus', 'claude-opus-5'])
+      expect(findModelRule(openaiModels, name)).toBeUndefined()
+  })
+
+  it('with its source and the day it was checked, in every built-in table', () => {
+    for (const { source, checked } of [...openaiModels, ...xaiModels]) {
+      expect(source).toMatch(/^https:/)
+      expect(checked).toMatch(/^\d{4}-\d{2}-\d{2}$/)
+    }
+  })
+
+  it('before every rule that a shorter prefix would hide', () => {
+    for (const rules of [openaiModels, xaiModels])
+      for (const [index, { model }] of rules.entries())
+        expect(rules.findIndex((rule) => model.startsWith(rule.model))).toBe(index)
+  })
+
+  it('by the name that an alias is like, once', () => {
+    const rules: ModelRule[] = [
+      { model: 'mine', like: 'yours' },
+      { model: 'yours', like: 'mine', efforts: [] },
+    ]
+    expect(findModelRule(rules, 'mine')).toMatchObject({ model: 'mine', efforts: [] })
+  })
+})
+
+describe('a request that a model does not accept', () => {
+  it('keeps default values out of the report', () => {
+    const { request, losses } = fitted(openaiModels, 'gpt-5', 'responses', {
+      sampling: { temperature: 1, topP: 1, maxTokens: 5 },
+    })
+    expect(request.sampling).toEqual({ maxTokens: 5 })
+    expect(losses).toEqual([])
+  })
+
+  it('is the same object when nothing is refused', () => {
+    const asked = request({ sampling: { maxTokens: 5 }, reasoning: { effort: 'low' } })
+    expect(fitToModel(asked, findModelRule(openaiModels, 'gpt-5'), 'chat', createReport()).request).toBe(asked)
+  })
+
+  it('takes the nearest effort, and reports it as a warning where reasoning cannot be turned off', () => {
+    expect(fitted(openaiModels, 'gpt-5', 'chat', { reasoning: { effort: 'max' } })).toMatchObject({
+      request: { reasoning: { effort: 'high' } },
+      losses: ['note /reasoning/effort'],
+      restricted: false,
+    })
+    expect(fitted(openaiModels, 'gpt-6-astra', 'chat', { reasoning: { off: true } })).toMatchObject({
+      request: { reasoning: { effort: 'low' } },
+      losses: ['warn /reasoning/off'],
+    })
+  })
+
+  it('is restricted in a format with fewer efforts than another', () => {
+    const reasoning = { effort: 'max' } as const
+    expect(fitted(openaiModels, 'gpt-6-sol', 'chat', { reasoning }).restricted).toBe(true)
+    expect(fitted(openaiModels, 'gpt-6-sol', 'responses', { reasoning })).toMatchObject({
+      restricted: false,
+      losses: [],
+    })
+  })
+
+  it('keeps tools and effort on chat where the model accepts both', () => {
+    for (const model of ['gpt-5.2', 'o3', 'gpt-4.1', 'unknown'])
+      expect(fitted(openaiModels, model, 'chat', { tools })).toMatchObject({ restricted: false, losses: [] })
+    for (const model of ['gpt-5.4', 'gpt-5.6'])
+      expect(fitted(openaiModels, model, 'chat', { tools, reasoning: { effort: 'none' } })).toMatchObject({
+        restricted: false,
+        losses: [],
+      })
+  })
+
+  it('loses its wish for reasoning where the model does not reason', () => {
+    const reasoning = { budgetTokens: 2048, summary: 'auto' } as const
+    const { request, losses } = fitted(openaiModels, 'gpt-4.1', 'chat', { reasoning })
+    expect(request).not.toHaveProperty('reasoning')
+    expect(losses).toEqual(['warn /reasoning/budgetTokens', 'note /reasoning/summary'])
+    expect(fitted(openaiModels, 'gpt-4.1', 'chat', { reasoning: { off: true } }).losses).toEqual([])
+  })
+
+  it('loses penalties and stop sequences at xAI only where the model reasons', () => {
+    const sampling = { stop: ['x'], presencePenalty: 1 }
+    expect(fitted(xaiModels, 'grok-4.5', 'chat', { sampling }).losses).toEqual([
+      'warn /sampling/presencePenalty',
+      'warn /sampling/stop',
+    ])
+    expect(fitted(xaiModels, 'grok-4.20-non-reasoning', 'chat', { sampling }).losses).toEqual([])
+  })
+})

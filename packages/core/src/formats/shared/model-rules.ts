@@ -1,0 +1,217 @@
+import type { Effort, ModelRequest, Report, UpstreamFormat } from '../ir.ts'
+import { effortOfBudget, nearestEffort } from './effort.ts'
+import { fieldPointer, loss } from './report.ts'
+
+/** Request settings that a model may refuse, named as in the gateway's own vocabulary. */
+export type ModelSetting =
+  | 'sampling.temperature'
+  | 'sampling.topP'
+  | 'sampling.stop'
+  | 'sampling.presencePenalty'
+  | 'sampling.frequencyPenalty'
+  | 'sampling.logitBias'
+  | 'sampling.seed'
+  | 'output.logprobs'
+  | 'output.verbosity'
+  | 'tools.parallel'
+
+/**
+ * What a family of models accepts, as its provider documents it. Rules apply to translated requests only: a request in the
+ * upstream's own format passes unchanged, and the provider answers for it.
+ */
+export interface ModelRule {
+  /** How the names begin, in lower case and without a vendor (`openai/`, `openai.`). The first rule that matches applies. */
+  readonly model: string
+  /** Another name whose rule applies: for deployments and aliases with names of their own. */
+  readonly like?: string
+  /** Day on which the facts were last checked, as `2026-11-23`. */
+  readonly checked?: string
+  /** Address of the documentation or the recorded refusal. */
+  readonly source?: string
+  /** Formats in which the provider does not serve the model. Default: none. */
+  readonly notServedIn?: readonly UpstreamFormat[]
+  /** Efforts that the model accepts; `[]`: it does not reason. Default: all. */
+  readonly efforts?: readonly Effort[]
+  /** Effort that applies when the request names none. Default `medium`. */
+  readonly defaultEffort?: Effort
+  /** Settings that the model refuses. */
+  readonly refuses?: readonly ModelSetting[]
+  /** Settings that the model refuses unless its effort is `none`. */
+  readonly refusesWhileReasoning?: readonly ModelSetting[]
+  /** What single formats accept less of. */
+  readonly formats?: { readonly [F in UpstreamFormat]?: FormatRule }
+}
+
+/** What a model accepts in one format, where that is less than in others. */
+export interface FormatRule {
+  /** Efforts that the model accepts in this format. Default: those of the rule. */
+  readonly efforts?: readonly Effort[]
+  /** `without-reasoning`: tools are accepted only with the effort `none`. Default: always accepted. */
+  readonly tools?: 'without-reasoning'
+}
+
+/** Values that say no more than the absence of the setting. */
+const defaults: { readonly [S in ModelSetting]?: number | string | boolean } = {
+  'sampling.temperature': 1,
+  'sampling.topP': 1,
+  'sampling.presencePenalty': 0,
+  'sampling.frequencyPenalty': 0,
+  'output.verbosity': 'medium',
+  'tools.parallel': true,
+}
+
+/** The rule for a model, or undefined. A `like` is followed once. */
+export function findModelRule(rules: readonly ModelRule[] | undefined, model: string): ModelRule | undefined {
+  if (rules === undefined) return undefined
+  const found = match(rules, model)
+  return found?.like === undefined
+    ? found
+    : {
+        ...match(
+          rules.filter((rule) => rule !== found),
+          found.like,
+        ),
+        ...found,
+      }
+}
+
+function match(rules: readonly ModelRule[], model: string): ModelRule | undefined {
+  const name = bareName(model)
+  return rules.find((rule) => name.startsWith(rule.model))
+}
+
+/** `openai/gpt-5.4`, `us.openai.gpt-5.4` and `ft:gpt-4.1:org` without what stands in front of the model's own name. */
+const bareName = (model: string): string =>
+  model
+    .slice(model.lastIndexOf('/') + 1)
+    .toLowerCase()
+    .replace(/^(?:ft:|[a-z]+\.)+/, '')
+
+/** A request as a model accepts it in one format. */
+export interface FittedRequest {
+  readonly request: ModelRequest
+  /** The model accepts more of this request in another format: use this one only if the upstream speaks no other. */
+  readonly restricted: boolean
+}
+
+/** Removes what the model refuses in this format and reports it. Returns the same request where nothing is refused. */
+export function fitToModel(
+  request: ModelRequest,
+  rule: ModelRule | undefined,
+  format: UpstreamFormat,
+  report: Report,
+): FittedRequest {
+  if (rule === undefined) return { request, restricted: false }
+  const fitting: Fitting = { request, rule, report }
+  const restrictedEffort = fitEffort(fitting, rule.formats?.[format]?.efforts)
+  const restrictedTools = rule.formats?.[format]?.tools === 'without-reasoning' && fitTools(fitting, format)
+  for (const setting of rule.refuses ?? []) remove(fitting, setting, 'the model does not accept it')
+  if (!isWithoutReasoning(fitting))
+    for (const setting of rule.refusesWhileReasoning ?? [])
+      remove(fitting, setting, 'the model accepts it only while it does not reason')
+  const restricted = restrictedEffort || restrictedTools || rule.notServedIn?.includes(format) === true
+  return { request: fitting.request, restricted }
+}
+
+interface Fitting {
+  request: ModelRequest
+  readonly rule: ModelRule
+  readonly report: Report
+}
+
+/** The effort that the request asks for, however it says so. */
+function wantedEffort({ reasoning }: ModelRequest): Effort | undefined {
+  if (reasoning?.off) return 'none'
+  return (
+    reasoning?.effort ?? (reasoning?.budgetTokens === undefined ? undefined : effortOfBudget(reasoning.budgetTokens))
+  )
+}
+
+const isWithoutReasoning = ({ request, rule }: Fitting): boolean =>
+  rule.efforts?.length === 0 || (wantedEffort(request) ?? rule.defaultEffort ?? 'medium') === 'none'
+
+/** The field that asks for the effort. */
+const effortField = ({ reasoning }: ModelRequest): string =>
+  `reasoning.${reasoning?.off ? 'off' : reasoning?.effort === undefined ? 'budgetTokens' : 'effort'}`
+
+function setEffort(fitting: Fitting, effort: Effort): void {
+  const { off: _, adaptive: _adaptive, ...reasoning } = fitting.request.reasoning ?? {}
+  fitting.request = { ...fitting.request, reasoning: { ...reasoning, effort } }
+}
+
+/** @returns whether another format accepts the effort that was asked for */
+function fitEffort(fitting: Fitting, inFormat: readonly Effort[] | undefined): boolean {
+  const { request, rule } = fitting
+  const accepted = inFormat ?? rule.efforts
+  if (request.reasoning === undefined || accepted === undefined) return false
+  if (accepted.length === 0) {
+    dropReasoning(fitting)
+    return false
+  }
+  const wanted = wantedEffort(request)
+  if (wanted === undefined || accepted.includes(wanted)) return false
+  const near = nearestEffort(wanted, accepted)
+  if (near === undefined) {
+    const { effort: _, off: _off, budgetTokens: _budget, ...reasoning } = request.reasoning
+    fitting.request = { ...request, reasoning }
+  } else setEffort(fitting, near)
+  const sent = near === undefined ? 'no effort is sent' : `'${near}' is sent`
+  tell(
+    fitting,
+    effortField(request),
+    `the model does not accept the effort '${wanted}'; ${sent}`,
+    'approximated',
+    wanted === 'none' ? 'warn' : 'note',
+  )
+  return inFormat !== undefined && rule.efforts?.includes(wanted) !== false
+}
+
+function dropReasoning(fitting: Fitting): void {
+  const { reasoning: asked, ...request } = fitting.request
+  fitting.request = request
+  if (asked === undefined) return
+  const wanted = wantedEffort({ ...request, reasoning: asked })
+  if (wanted !== undefined && wanted !== 'none') report(fitting, effortField({ ...request, reasoning: asked }), 'warn')
+  else if (asked.adaptive) report(fitting, 'reasoning.adaptive', 'warn')
+  if (asked.summary !== undefined && asked.summary !== 'none') report(fitting, 'reasoning.summary', 'note')
+
+  function report(fitting: Fitting, field: string, severity: 'warn' | 'note'): void {
+    tell(fitting, field, 'the model does not reason', 'unsupported', severity)
+  }
+}
+
+/** @returns whether tools stand in the way of reasoning in this format */
+function fitTools(fitting: Fitting, format: UpstreamFormat): boolean {
+  const { request, rule } = fitting
+  if (!request.tools?.list.length || isWithoutReasoning(fitting)) return false
+  if (rule.efforts === undefined || rule.efforts.includes('none')) {
+    const asked = wantedEffort(request)
+    setEffort(fitting, 'none')
+    tell(
+      fitting,
+      asked === undefined ? 'reasoning.effort' : effortField(request),
+      `the model accepts tools in ${format} only without reasoning; the effort 'none' is sent`,
+      'approximated',
+      'warn',
+    )
+  } else tell(fitting, 'tools.list', `the model does not accept tools in ${format}`, 'unsupported', 'fatal')
+  return true
+}
+
+/** Takes a setting out of the request; a value beyond the default is reported. */
+function remove(fitting: Fitting, setting: ModelSetting, reason: string): void {
+  const [group, field] = setting.split('.') as ['sampling' | 'output' | 'tools', string]
+  const settings = fitting.request[group] as Readonly<Record<string, unknown>> | undefined
+  if (settings === undefined || settings[field] === undefined) return
+  const { [field]: value, ...rest } = settings
+  fitting.request = { ...fitting.request, [group]: rest }
+  if (value !== defaults[setting]) tell(fitting, setting, reason, 'unsupported', 'warn')
+}
+
+const tell = (
+  { request, report }: Fitting,
+  field: string,
+  detail: string,
+  kind: 'unsupported' | 'approximated',
+  severity: 'fatal' | 'warn' | 'note',
+): void => report.add(loss(fieldPointer(field, request.at, undefined), detail, kind, severity))

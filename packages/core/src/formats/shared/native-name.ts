@@ -1,0 +1,5 @@
+import type { JsonObject } from '../ir.ts'
+import { inWords } from './reader.ts'
+
+/** What a tool of the format's own is called: its name, its type, or the one field that stands for it (`{ googleSearch: {} }`). */
+export const nativeToolName = (value: JsonObject): string => inWords(value.name ?? value.type ?? Object.keys(value)[0])

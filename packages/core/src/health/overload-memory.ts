@@ -1,0 +1,86 @@
+import { monotonicNow } from '../clock.ts'
+
+/** Error kinds of an upstream's 429, 503 and 529: clients are invited to retry them. */
+export type OverloadKind = 'rate_limited' | 'overloaded'
+
+/** The last overload response that an identity got for a model. */
+export interface RecentOverload {
+  readonly kind: OverloadKind
+  /**
+   * Upstream calls of one SDK call, by how many retries of the SDK they include: `calls[1]` counts those for its request and for its
+   * first retry. Sparse.
+   */
+  readonly calls: readonly (number | undefined)[]
+  /** Another call of the identity to the model has succeeded since. */
+  readonly recovered: boolean
+}
+
+/** An overload response to a client. */
+export interface OverloadResponse {
+  readonly kind: OverloadKind
+  /** Which retry of its SDK call the request was. 0: the call itself, or a client that does not count retries. */
+  readonly retry: number
+  /** Upstream calls of the SDK call so far. */
+  readonly calls: number
+  /** Milliseconds that the client is asked to wait. */
+  readonly waitMs: number
+}
+
+/** Remembers overload responses for a short time, so that retries of clients and of the gateway do not multiply. */
+export interface OverloadMemory {
+  find(identityId: string, model: string): RecentOverload | undefined
+  record(identityId: string, model: string, response: OverloadResponse): void
+  /** Records that a call succeeded. */
+  recover(identityId: string, model: string): void
+}
+
+/** How long a retry of the client is waited for, from the moment for which it is asked to come back. */
+const lifetimeMs = 30_000
+
+/** Bounds the memory: identities and model names come from outside. */
+const maxEntries = 10_000
+
+/** Bounds an entry: the retry number is a client's header. */
+const maxRetries = 10
+
+interface Entry {
+  readonly deadline: number
+  readonly kind: OverloadKind
+  readonly calls: (number | undefined)[]
+  recovered: boolean
+}
+
+export function createOverloadMemory(): OverloadMemory {
+  // The oldest first: recording an entry again moves it to the end.
+  const entries = new Map<string, Entry>()
+  const keyOf = (identityId: string, model: string): string => JSON.stringify([identityId, model])
+  const findByKey = (key: string): Entry | undefined => {
+    const entry = entries.get(key)
+    return entry === undefined || entry.deadline <= monotonicNow() ? undefined : entry
+  }
+  const removeExpired = (now: number): void => {
+    for (const [key, { deadline }] of entries) {
+      if (deadline > now && entries.size < maxEntries) return
+      entries.delete(key)
+    }
+  }
+  return {
+    // Most gateways have no entry most of the time, and every call asks.
+    find: (identityId, model) => (entries.size === 0 ? undefined : findByKey(keyOf(identityId, model))),
+    record(identityId, model, { kind, retry, calls, waitMs }) {
+      const key = keyOf(identityId, model)
+      const known = findByKey(key)?.calls ?? []
+      entries.delete(key)
+      const now = monotonicNow()
+      removeExpired(now)
+      if (retry <= maxRetries) known[retry] = calls
+      entries.set(key, { deadline: now + waitMs + lifetimeMs, kind, calls: known, recovered: false })
+    },
+    recover(identityId, model) {
+      if (entries.size === 0) return
+      // Kept: the other calls that failed are about to be retried by their clients.
+      const entry = findByKey(keyOf(identityId, model))
+      if (entry !== undefined) entry.recovered = true
+    },
+  }
+}
