@@ -83,7 +83,8 @@ describe.skipIf(withoutRedisToKill !== undefined)('while Redis does not answer',
       41,
       `Redis stopped: the first call refused after ${first.ms.toFixed(0)} ms, the others after ${sorted[10]?.toFixed(1)} ms (median), ${sorted.at(-1)?.toFixed(1)} ms (longest); back ${backMs.toFixed(0)} ms after Redis`,
     )
-    expect(first.ms).toBeLessThan(400)
+    // It waits for the limit of an admission, 500 ms.
+    expect(first.ms).toBeLessThan(1500)
     expect(sorted[10]).toBeLessThan(20)
   })
 

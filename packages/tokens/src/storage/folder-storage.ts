@@ -75,7 +75,9 @@ export function folderStorage(path = 'modelgate-data', options: FolderStorageOpt
 function warnOfLostTokens(folder: string, logger: Pick<Logger, 'warn'>): void {
   const sizeOf = (name: string): number | undefined => statSync(join(folder, name), { throwIfNoEntry: false })?.size
   const tokens = sizeOf('tokens.db')
-  const isLost = tokens === 0 || (tokens === undefined && (sizeOf('meters.db') ?? 0) > 0)
+  // Made after the tokens have their tables: a folder that another process is just making has no counts yet.
+  const wasUsed = sizeOf('meters.db') !== undefined
+  const isLost = wasUsed && (tokens === undefined || tokens === 0)
   if (!isLost) return
   logger.warn(
     `modelgate: ${join(folder, 'tokens.db')} is ${tokens === 0 ? 'empty' : 'missing'}, so no token is known. If tokens were issued before, stop the server and restore the file from a backup`,
