@@ -139,7 +139,7 @@ export async function readErrorUnder200(
 
 /** A failure to get any answer. Its cause names hosts and addresses, so it stays in the process. */
 export const unreachable = (cause: unknown): GatewayError =>
-  cause instanceof GatewayError ? cause : (unreadableResponse(cause) ?? noConnection(cause))
+  cause instanceof GatewayError ? cause : (unreadableResponse(cause, false) ?? noConnection(cause))
 
 const noConnection = (cause: unknown): GatewayError =>
   connectCodes.has(codeOf(cause) ?? codeOf(causeOf(cause)) ?? '')

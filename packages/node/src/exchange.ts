@@ -3,9 +3,10 @@ import { GatewayError, type Signal, type TransportRequest, type TransportRespons
 import type { Dispatcher } from 'undici'
 import { decoded, encodingsOf } from './decode-stream.ts'
 import { findHeader } from './raw-headers.ts'
+import type { PendingResponse } from './skip-continue.ts'
 
 /** What an exchange must know of the connection it runs on. */
-export interface Connection {
+export interface Connection extends PendingResponse {
   socket: Socket | undefined
   /** Answers it has given before this one. */
   answers: number
@@ -37,6 +38,8 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   #rawHeaders: Buffer[] = []
   #resumeParser: (() => void) | undefined
   #begun = false
+  /** The response is a 408 for an idle connection: the call is sent again after it. */
+  #isTimedOut = false
   #paused = false
   /** The last byte is in, or none will come any more. */
   #over = false
@@ -78,7 +81,10 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   onConnect(disconnect: (error?: Error) => void): void {
     clearTimeout(this.#connectTimer)
     if (this.#over) disconnect(this.#error)
-    else this.#sent = true
+    else {
+      this.#sent = true
+      if (this.connection !== undefined) this.connection.isPending = true
+    }
   }
 
   onResponseStarted(): void {
@@ -87,6 +93,10 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
     if (status < 200) return true
+    if (status === 408 && this.#resend !== undefined && this.#isOnIdleConnection(rawHeaders)) {
+      this.#isTimedOut = true
+      return true
+    }
     this.status = status
     this.#rawHeaders = rawHeaders
     this.#resumeParser = resume
@@ -97,7 +107,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.#over) return true
+    if (this.#over || this.#isTimedOut) return true
     this.#chunks.push(chunk)
     this.#size += chunk.length
     if (this.#reader !== undefined) {
@@ -115,6 +125,10 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   }
 
   onComplete(): void {
+    if (this.#isTimedOut && !this.#over) {
+      this.#sendAgain()
+      return
+    }
     // An answer without a length ends with its connection; undici takes a reset for such an end.
     const failure = this.connection?.failure
     if (failure !== undefined) {
@@ -127,14 +141,8 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
 
   onError(error: Error): void {
     if (this.#over) return
-    if (this.#resend !== undefined && !this.#begun && isStale(error, this.connection)) {
-      const resend = this.#resend
-      this.#resend = undefined
-      this.resent = true
-      this.#sent = false
-      this.connection = undefined
-      resend(this)
-      return
+    if (this.#isTimedOut || (!this.#begun && isStale(error, this.connection))) {
+      if (this.#sendAgain()) return
     }
     this.#end(error)
   }
@@ -204,6 +212,29 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   }
 
   // ---- inside ----
+
+  /**
+   * A 408 that closes a used connection is about the connection: the server took it for idle while the call was on its way. RFC 9110
+   * (15.5.9) lets a client repeat the call on another one.
+   */
+  #isOnIdleConnection(rawHeaders: readonly Buffer[]): boolean {
+    const isUsed = this.connection !== undefined && this.connection.answers > 0
+    return isUsed && findHeader(rawHeaders, 'connection')?.toLowerCase().includes('close') === true
+  }
+
+  /** Whether the call is sent once more, on a fresh connection. */
+  #sendAgain(): boolean {
+    const resend = this.#resend
+    if (resend === undefined) return false
+    this.#resend = undefined
+    this.#isTimedOut = false
+    this.#begun = false
+    this.resent = true
+    this.#sent = false
+    this.connection = undefined
+    resend(this)
+    return true
+  }
 
   /** Everything that is here, in one piece: an upstream's many small writes often come in one packet. */
   #take(): Uint8Array {

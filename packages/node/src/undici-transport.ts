@@ -2,6 +2,7 @@ import type { ConnectionOptions } from 'node:tls'
 import type { Transport } from '@modelgate/core'
 import { buildConnector, Client, type Dispatcher, Pool } from 'undici'
 import { type Connection, Exchange } from './exchange.ts'
+import { skipContinue } from './skip-continue.ts'
 
 /** What `undiciTransport` takes. */
 export interface UndiciTransportOptions {
@@ -97,7 +98,7 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
 
 /** A client that tells each exchange which connection it runs on. */
 function trackedClient(origin: string, options: Client.Options, connect: buildConnector.connector): Client {
-  const connection: Connection = { socket: undefined, answers: 0, failure: undefined }
+  const connection: Connection = { socket: undefined, answers: 0, failure: undefined, isPending: false }
   const client = new Client(origin, {
     ...options,
     connect: (target, callback) =>
@@ -106,6 +107,7 @@ function trackedClient(origin: string, options: Client.Options, connect: buildCo
         connection.socket = socket ?? undefined
         connection.answers = 0
         connection.failure = undefined
+        if (socket) skipContinue(socket, connection)
         // First of the socket's listeners, so that the cause is known before undici draws its conclusions.
         socket?.on('error', (error) => {
           connection.failure = error

@@ -41,7 +41,7 @@ const saysWhy = ({ error, message, Message, detail, type }: JsonObject): boolean
 const places = ['code', 'status', 'status_code', 'statusCode'] as const
 
 /** The HTTP status that an error says of itself, where it came under another one. */
-export function innerStatus(body: JsonObject): number | undefined {
+function innerStatus(body: JsonObject): number | undefined {
   for (const object of [body.error, body])
     if (isObject(object))
       for (const place of places) {
