@@ -138,6 +138,36 @@ it('tokens are issued where the configuration has them', async () => {
   expect(other.said()).toMatch(/^Name +laptop$/m)
 })
 
+it('reports the cause of a failure of the store, not what clients are told', async () => {
+  const world = createWorld()
+  const issue = ['tokens', 'issue', '--data', 'd', '--requests-per-minute', '60', '--json']
+  expect(await world.run(...issue)).toBe(0)
+  const { id } = JSON.parse(world.said())
+  world.write('d/meters.db', 'x'.repeat(5000))
+  expect(await world.run('tokens', 'usage', id, '--data', 'd')).toBe(1)
+  const meters = /^modelgate: \S+meters\.db is not a database\. Restore it from a backup, or move it away.*\n$/
+  expect(world.complained()).toMatch(meters)
+  world.write('d/tokens.db', 'x'.repeat(5000))
+  expect(await world.run('tokens', 'list', '--data', 'd')).toBe(1)
+  expect(world.complained()).toContain('tokens.db is not a database. Restore it from a backup')
+})
+
+it('does not start with a damaged file of counts', async () => {
+  const world = createWorld({}, { MODELGATE_DATA: 'd' })
+  expect(await world.run('tokens', 'issue')).toBe(0)
+  world.write('d/meters.db', 'x'.repeat(5000))
+  expect(await world.run('start', '--port', '0')).toBe(1)
+  expect(world.complained()).toMatch(/^modelgate: \S+meters\.db is not a database\./)
+})
+
+it('warns that tokens.db is empty', async () => {
+  const world = createWorld({}, { MODELGATE_DATA: 'd' })
+  expect(await world.run('tokens', 'issue')).toBe(0)
+  world.write('d/tokens.db', '')
+  expect(await world.run('tokens', 'list')).toBe(0)
+  expect(world.complained()).toContain('tokens.db is empty, so no token is known')
+})
+
 it('shows the limits and budgets of a token as text', async () => {
   const world = createWorld({ 'prices.json': '{ "models": {} }' }, { MODELGATE_PRICES: 'prices.json' })
   const issue = ['tokens', 'issue', '--data', 'd', '--requests-per-minute', '60', '--tokens-per-minute', '100000']

@@ -31,7 +31,8 @@ export const chatFields: readonly Field[] = [
   { name: 'a blank stop', give: { stop: ['\n', 'END'] }, arrives: { '/stop_sequences': ['END'] }, lost: '/stop' },
   { name: 'max_tokens', give: { max_tokens: 77 }, arrives: { '/max_tokens': 77 } },
   { name: 'max_completion_tokens', give: { max_completion_tokens: 78 }, arrives: { '/max_tokens': 78 } },
-  { name: 'no max_tokens', give: {}, lost: '/max_completion_tokens', harmless: true },
+  // Anthropic requires a bound: that the client set none is no loss.
+  { name: 'no max_tokens', give: {}, arrives: { '/max_tokens': 8192 } },
   { name: 'presence_penalty', give: { presence_penalty: 1 }, lost: '/presence_penalty' },
   { name: 'frequency_penalty', give: { frequency_penalty: 1 }, lost: '/frequency_penalty' },
   { name: 'logit_bias', give: { logit_bias: { '50256': -100 } }, lost: '/logit_bias' },

@@ -12,7 +12,7 @@ export const richAnswers: { readonly [F in Format]: readonly JsonObject[] } = {
         {
           index: 0,
           finish_reason: 'tool_calls',
-          logprobs: { content: [{ token: 'so', logprob: -1, bytes: [115], top_logprobs: [] }], refusal: null },
+          logprobs: { content: [{ token: 'so', logprob: -1, bytes: [115, 111], top_logprobs: [] }], refusal: null },
           message: {
             ...{ role: 'assistant', content: 'so', refusal: null, reasoning_content: 'hm' },
             annotations: [

@@ -44,7 +44,7 @@ const richChat = [
   delta({ role: 'assistant', content: '', reasoning_content: 'hm' }),
   delta(
     { content: 'so', refusal: null },
-    { logprobs: { content: [{ token: 'so', logprob: -1, bytes: [115], top_logprobs: [] }], refusal: null } },
+    { logprobs: { content: [{ token: 'so', logprob: -1, bytes: [115, 111], top_logprobs: [] }], refusal: null } },
   ),
   delta(call(0, { id: 'call_a', type: 'function', function: { name: 'lookup', arguments: '' } })),
   delta(call(0, { function: { arguments: '{"city":' } })),
@@ -223,14 +223,15 @@ const richResponses = [
 ].join('')
 
 /** Streams written by hand: plain ones, and ones with everything in them. */
-export const streamBases: readonly StreamBase[] = [
-  ...formats.map((format) => streamBase(format, good[format].join(''))),
-  streamBase('chat', richChat),
-  streamBase('messages', richMessages),
-  streamBase('gemini', richGemini),
-  streamBase('gemini', blockedGemini),
-  streamBase('responses', richResponses),
+export const writtenStreams: readonly { readonly format: Format; readonly text: string }[] = [
+  ...formats.map((format) => ({ format, text: good[format].join('') })),
+  { format: 'chat', text: richChat },
+  { format: 'messages', text: richMessages },
+  { format: 'gemini', text: richGemini },
+  { format: 'gemini', text: blockedGemini },
+  { format: 'responses', text: richResponses },
 ]
+export const streamBases: readonly StreamBase[] = writtenStreams.map(({ format, text }) => streamBase(format, text))
 
 /** Lines that are no events, events of nobody, and the gateway's secret in an upstream's mouth. */
 const foreign: readonly string[] = [

@@ -304,6 +304,7 @@ for (const server of servers)
       })
 
       test('a wrong field is 400 that names it', async () => {
+        const foreign = { model: 'messages-model' }
         for (const [format, more, param] of [
           ['chat', { temperature: 3 }, 'temperature'],
           ['chat', { top_p: -1 }, 'top_p'],
@@ -329,17 +330,18 @@ for (const server of servers)
             },
             'messages.1.content',
           ],
-          ['messages', { thread: { type: 'create' } }, 'thread'],
-          ['gemini', { generationConfig: { temperature: 2.1 } }, 'generationConfig.temperature'],
-          ['gemini', { generationConfig: { topP: 1.1 } }, 'generationConfig.topP'],
+          ['messages', { model: 'chat-model', thread: { type: 'create' } }, 'thread'],
           ['gemini', { contents: undefined }, 'contents'],
-          ['gemini', { contents: 5 }, 'contents'],
-          ['gemini', { contents: [{ parts: 5 }] }, 'contents.0.parts'],
-          ['responses', { temperature: 3 }, 'temperature'],
-          ['responses', { top_p: -1 }, 'top_p'],
           ['responses', { model: undefined }, 'model'],
-          ['responses', { input: 5 }, 'input'],
-          ['responses', { input: [{ role: 'user', content: 5 }] }, 'input.0.content'],
+          // Beyond the limits of the specification only translations refuse anything.
+          ['gemini', { ...foreign, generationConfig: { temperature: 2.1 } }, 'generation_config.temperature'],
+          ['gemini', { ...foreign, generationConfig: { topP: 1.1 } }, 'generation_config.top_p'],
+          ['gemini', { ...foreign, contents: 5 }, 'contents'],
+          ['gemini', { ...foreign, contents: [{ parts: 5 }] }, 'contents[0].parts'],
+          ['responses', { ...foreign, temperature: 3 }, 'temperature'],
+          ['responses', { ...foreign, top_p: -1 }, 'top_p'],
+          ['responses', { ...foreign, input: 5 }, 'input'],
+          ['responses', { ...foreign, input: [{ role: 'user', content: 5 }] }, 'input.0.content'],
         ] as const) {
           const answer = await setting.current.ask(format, more)
           expect(answer.status, `${format} ${Object.keys(more)}`).toBe(400)

@@ -43,12 +43,18 @@ const streaming: { readonly [F in Format]: JsonObject } = {
   responses: { stream: true },
 }
 
+/** A request of a client that wants to see everything. */
+export const askingFor = (format: Format, stream: boolean): JsonObject => ({
+  ...asking[format],
+  ...(stream ? streaming[format] : {}),
+})
+
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 function laneOf(upstream: Codec, client: Codec, stream: boolean): Lane {
   let ids = 0
-  const value = { ...asking[client.format], ...(stream ? streaming[client.format] : {}) }
+  const value = askingFor(client.format, stream)
   const text = JSON.stringify(value)
   return translateLane({
     client,

@@ -1,5 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk'
-import { anthropic, createGateway, type GatewayConfig } from '@modelgate/core'
+import { type Authenticate, anthropic, createGateway } from '@modelgate/core'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { formats, simpleRequest } from './fixtures.ts'
@@ -27,8 +27,9 @@ const sdks: readonly [string, Ask][] = [
 
 const times = (count: number, behaviour: Behaviour): Behaviour[] => Array.from({ length: count }, () => behaviour)
 /** As many retries as there can be. */
-const unlimited: Partial<GatewayConfig> = { breaker: false, retry: { budgetFloor: 1e6 } }
-const keyed: Partial<GatewayConfig> = { auth: (token) => ({ id: token }) }
+const unlimited = { breaker: false, retry: { budgetFloor: 1e6 } } as const
+const auth: Authenticate = (token) => ({ id: token })
+const keyed = { auth }
 
 /** What a call of an SDK comes to: its answer, or the status of its error. */
 const outcome = (call: Promise<unknown>): Promise<unknown> =>
@@ -160,7 +161,13 @@ describe('a client that repeats a call by itself, without counting', () => {
       calls++
       return Response.json({ error: { message: 'Busy.' } }, { status: 503 })
     }
-    const config = { ...unlimited, auth: () => ({ id: 'ann' }), fetch, models: { m: 'a' }, logger: false as const }
+    const config = {
+      ...unlimited,
+      auth: () => ({ id: 'ann' }),
+      fetch,
+      models: { m: 'a' as const },
+      logger: false as const,
+    }
     const gateway = createGateway({ ...config, upstreams: { a: upstreamNamed('a') } })
     const body = JSON.stringify({ model: 'm', messages })
     const headers = { 'content-type': 'application/json', authorization: 'Bearer ann' }
@@ -177,9 +184,9 @@ describe('the response to an overload', () => {
   const cases = formats.flatMap((format) => [429, 503, 529].map((status) => ({ format, status })))
   test.each(cases)('invites a $format client to retry an upstream $status', async ({ format, status }) => {
     for (const stream of [false, true])
-      for (const headers of [{}, { 'x-should-retry': 'false' }, { 'retry-after': '7' }] as const) {
-        const w = world({ a: failing(status, headers) }, { ...unlimited, models: { '*': 'a' } })
-        const request = requestTo(format, JSON.stringify(simpleRequest(format, stream)), { stream })
+      for (const headers of [{}, { 'x-should-retry': 'false' }, { 'retry-after': '7' }] as Record<string, string>[]) {
+        const w = world({ a: failing(status, headers) }, { ...unlimited, models: { '*': 'a' as const } })
+        const request = requestTo(format, JSON.stringify(simpleRequest(format, stream)), {}, { stream })
         const answer = await clocked(w.gateway.fetch(request).then(told))
         expect(answer.headers.has('x-should-retry')).toBe(false)
         expect(answer.headers.get('retry-after')).toBe('retry-after' in headers ? '7' : '2')

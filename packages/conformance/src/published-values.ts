@@ -66,7 +66,7 @@ export const readList = (): readonly PublishedField[] =>
     })
 
 /** The smallest body of each format. */
-export const smallest: Readonly<Record<Format, JsonObject>> = {
+const smallest: Readonly<Record<Format, JsonObject>> = {
   chat: { model: 'm', messages: [{ role: 'user', content: 'Hello' }] },
   messages: { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] },
   gemini: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },

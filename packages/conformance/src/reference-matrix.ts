@@ -118,7 +118,7 @@ function answerWith(format: Format, id: string): object {
         choices: [{ index: 0, message: { role: 'assistant', content: 'one', audio: { id } }, finish_reason: 'stop' }],
       }
     case 'messages':
-      return { ...plain, container: { id, expires_at: '2027-01-01T00:00:00Z' } }
+      return { ...plain, ...(id !== '' && { id }), container: { id, expires_at: '2027-01-01T00:00:00Z' } }
     case 'responses':
       return { ...plain, id, output: [{ id, type: 'code_interpreter_call', container_id: id, code: '', outputs: [] }] }
     case 'gemini':
@@ -258,7 +258,7 @@ export async function referenceMatrix(short: boolean): Promise<MatrixResult> {
 function plainBody(scheme: Format): object {
   const body: Record<string, unknown> = {
     chat: { messages: [{ role: 'user', content: 'hello' }] },
-    messages: { messages: [{ role: 'user', content: 'hello' }], container: undefined },
+    messages: { messages: [{ role: 'user', content: 'hello' }], container: undefined, thread: { type: 'create' } },
     responses: { input: 'hello', tools: undefined },
     gemini: {},
   }[scheme]

@@ -1,8 +1,8 @@
-import type { Identity } from './config.ts'
+import type { Identity, Strategy } from './config.ts'
 import type { WireCodec } from './formats/codec.ts'
 import type { Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
-import type { Plan } from './router.ts'
+import type { Inbound } from './inbound.ts'
 
 /** Headers in which agents name their session. */
 const sessionHeaders = [
@@ -13,31 +13,32 @@ const sessionHeaders = [
   'thread-id',
 ] as const
 
-/** How a call's targets and keys are chosen, so far as it should meet what earlier calls left behind. */
-export interface Stickiness {
-  readonly strategy: Plan['strategy']
-  /** Calls with the same text go to the same target and key. */
-  readonly affinity: string | undefined
+const none: readonly string[] = []
+
+/** Whether a call goes on from state that an upstream keeps for one of its keys. */
+export function continuesState(codec: WireCodec | undefined, body: JsonObject): boolean {
+  for (const field of codec?.heldState ?? none) if (body[field] !== undefined && body[field] !== null) return true
+  return false
 }
 
-/**
- * A call that continues state which an upstream keeps for one of its keys goes where its caller's other such calls go, whatever the
- * strategy, unless the configuration orders the targets. Other calls go by their prompt where the plan says so.
- */
-export function stickinessOf(
+/** Calls that continue state go where their caller's other such calls go, whatever the strategy, unless the configuration orders the targets. */
+export const strategyFor = (strategy: Strategy, continues: boolean): Strategy =>
+  continues && strategy !== 'order' ? 'sticky' : strategy
+
+/** What a call has in common with others that should go to the same target and key; undefined where that does not matter. */
+export const affinityFor = (
   codec: WireCodec | undefined,
-  strategy: Plan['strategy'],
+  strategy: Strategy,
+  continues: boolean,
   body: JsonObject,
   identity: Identity | null,
-  header: (name: string) => string | undefined,
-): Stickiness {
-  for (const field of codec?.heldState ?? none)
-    if (body[field] !== undefined && body[field] !== null)
-      return { strategy: strategy === 'order' ? strategy : 'sticky', affinity: `caller:${identity?.id ?? ''}` }
-  return { strategy, affinity: strategy === 'sticky' ? affinityOf(codec, body, header) : undefined }
-}
-
-const none: readonly string[] = []
+  inbound: Pick<Inbound, 'header'>,
+): string | undefined =>
+  continues
+    ? `caller:${identity?.id ?? ''}`
+    : strategy === 'sticky'
+      ? affinityOf(codec, body, (name) => inbound.header(name))
+      : undefined
 
 /** Of a prompt's beginning so many characters tell conversations apart; hashing more would be felt. */
 const prefixChars = 16_384

@@ -1,4 +1,15 @@
-import { begunBody, bodyHeaders, contentTypeOf, isJson, laterStream, lengthOf, once } from './answer-source.ts'
+import {
+  begunBody,
+  bodyHeaders,
+  contentTypeOf,
+  inUtf8,
+  isJson,
+  laterStream,
+  lengthOf,
+  once,
+  streamInUtf8,
+} from './answer-source.ts'
+
 import { authorized, headersTo } from './call-headers.ts'
 import { longestMs } from './check-config.ts'
 import { monotonicNow } from './clock.ts'
@@ -17,6 +28,7 @@ import type { ResolvedTarget } from './router.ts'
 import { createCanceller, type Signal, stopReason } from './signal.ts'
 import type { Prepared } from './targets.ts'
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts'
+import { unreadableResponse } from './transport-failure.ts'
 import { readErrorUnder200, readUpstreamError, redactError, toClientError, unreachable } from './upstream-error.ts'
 
 /** What an attempt is made of. */
@@ -142,7 +154,7 @@ export class Attempt {
       this.#doing = truncated
       const { passes } = prepared.lane
       if (passes !== undefined && !isJson(response)) return await this.#passBytes(response, passes)
-      const bytes = await response.bytes(limits.answerBytes, () => this.#heard())
+      const bytes = inUtf8(await response.bytes(limits.answerBytes, () => this.#heard()), response)
       clearTimeout(this.#timer)
       this.#doing = asItIs
       const answer = this.#inClientsSight(() => prepared.lane.answer(bytes))
@@ -203,14 +215,15 @@ export class Attempt {
 
   async #openStream(): Promise<AttemptResult> {
     const { prepared, holdMs, target } = this.#options
-    const pump = createPump(laterStream(() => this.#firstOfStream()))
+    const pump: Pump = createPump(laterStream(() => this.#firstOfStream(pump)))
     const stream = prepared.lane.openStream()
     try {
       await prime(pump, stream, holdMs)
     } catch (cause) {
       pump.close()
       const { error } = stream.state
-      this.#doing = cutOff
+      // What says why there is no answer says so, however long it takes to be read.
+      if (this.#doing !== asItIs) this.#doing = cutOff
       // That the answer stopped is the reader's word: before the first event the cause knows better.
       const unsaid = error === undefined || error.kind === 'upstream_truncated'
       throw unsaid ? cause : toClientError(error, error.status, target.upstream)
@@ -238,7 +251,7 @@ export class Attempt {
     return { abort: () => canceller.abort(), times, onFirst: () => answeredNow(log, ticket, startedAt, true) }
   }
 
-  async #firstOfStream(): Promise<AsyncIterable<Uint8Array>> {
+  async #firstOfStream(pump: Pump): Promise<AsyncIterable<Uint8Array>> {
     let response: TransportResponse
     try {
       response = await this.#send()
@@ -249,10 +262,11 @@ export class Attempt {
     this.#doing = cutOff
     const refused = this.#receive(response)
     if (refused !== undefined) throw await refused
+    pump.delimited = response.delimited === true
     const type = contentTypeOf(response)
     const { toEvents } = this.#options.prepared.hosting ?? {}
     if (type.includes('event-stream') || !/json|html|^audio\//.test(type))
-      return toEvents === undefined ? response.stream() : toEvents(response.stream())
+      return toEvents === undefined ? streamInUtf8(response) : toEvents(response.stream())
     return await this.#noStream(response, type)
   }
 
@@ -298,7 +312,7 @@ export class Attempt {
     const { prepared, limits, target } = this.#options
     const { asEvents } = prepared.lane
     if (asEvents !== undefined && isJson(response)) {
-      const bytes = await response.bytes(limits.answerBytes)
+      const bytes = inUtf8(await response.bytes(limits.answerBytes), response)
       return once(this.#inClientsSight(() => asEvents(bytes)))
     }
     // A provider may answer a stream request with a JSON error under 200.
@@ -383,4 +397,5 @@ const asItIs: Doing = (cause) => cutOff(cause)
 const cutOff = (cause: unknown): GatewayError =>
   cause instanceof GatewayError
     ? cause
-    : new GatewayError('upstream_bad_response', 'The upstream broke off its answer before the first event.', { cause })
+    : (unreadableResponse(cause) ??
+      new GatewayError('upstream_bad_response', 'The upstream broke off its answer before the first event.', { cause }))

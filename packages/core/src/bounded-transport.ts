@@ -39,10 +39,11 @@ function boundedResponse(response: unknown, signal: Signal): TransportResponse {
     throw unreadable(
       `fetch or transport returned ${typeNameOf(response)}: return a response with a status, headers and a body`,
     )
-  const { status, resent } = response
+  const { status, resent, delimited } = response
   return {
     status,
     ...(resent === undefined ? {} : { resent }),
+    ...(delimited === undefined ? {} : { delimited }),
     header(name) {
       const value: unknown = response.header(name)
       if (typeof value === 'string') return value

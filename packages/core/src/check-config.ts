@@ -6,6 +6,7 @@ import type { Format } from './formats/ir.ts'
 import { hasCodec } from './formats/wire.ts'
 import { mostMediaBytes } from './media.ts'
 import { referencePolicy } from './references/policy.ts'
+import { isNamed } from './route-names.ts'
 import { routes } from './routes.ts'
 
 export const defaultLimits: Required<Limits> = {
@@ -53,6 +54,7 @@ export function checkConfig(config: GatewayConfig): void {
     (report) => {
       if (!isEmpty) checkModels(config, report)
     },
+    (report) => checkListedModels(config, report),
     (report) => checkRetry(config.retry, 'retry', report),
     (report) => checkBreaker(config.breaker, report),
     (report) => checkPolicy(config.onLoss, 'onLoss', report),
@@ -85,6 +87,19 @@ function checkUpstreams({ upstreams }: GatewayConfig, report: ReportProblem): vo
           `upstreams.${name}.countTokens names the format '${format}', which has no endpoint for counting tokens: leave it out`,
         )
   }
+}
+
+function checkListedModels({ listedModels, models }: GatewayConfig, report: ReportProblem): void {
+  if (listedModels === undefined) return
+  if (!Array.isArray(listedModels)) {
+    report("listedModels is no list: write names of models, as in ['gpt-5', 'gpt-5-mini']")
+    return
+  }
+  for (const name of listedModels as readonly unknown[])
+    if (typeof name !== 'string' || name === '' || name.includes('*'))
+      report(`listedModels holds ${JSON.stringify(name)}: write the name of a model, without a star`)
+    else if (!isNamed(name, Object.keys(models ?? {})))
+      report(`listedModels holds '${name}', which no route of models matches: add a route for it, or leave it out`)
 }
 
 function checkOptions(config: GatewayConfig, report: ReportProblem): void {

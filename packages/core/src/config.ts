@@ -243,6 +243,8 @@ export interface GatewayConfig<U extends string = string> {
   upstreams: Readonly<Record<U, Upstream>>
   /** What a client may ask for: exact names, and names in which `*` stands for anything. Exact names win, then the name with the most characters beside its `*`. Names of more than 256 characters are not known. */
   models: Readonly<Record<string, ModelRoute<NoInfer<U>>>>
+  /** Names that model lists show in addition to the exact names of `models`: some of those that its patterns match. Default: none. */
+  listedModels?: readonly string[]
   /** What happens when a request cannot be carried whole: `'warn'` (default) says so in the `modelgate-loss` header, `'reject'` answers 400, `'ignore'` only tells onFinish. */
   onLoss?: OnLoss
   /**

@@ -17,11 +17,16 @@ export interface Estimate {
 export interface EstimateOptions {
   /** The configured tokenizer; default: the optional peer, or characters. */
   readonly tokenizer: Tokenizer | undefined
+  /** Counts texts in another thread. */
+  readonly countTexts?: CountTexts | undefined
   readonly logger: Logger
   readonly signal: Signal
   /** For how long a promise of the tokenizer is awaited. */
   readonly callbackMs: number
 }
+
+/** Counts texts together; undefined: the tokenizer is not available. */
+type CountTexts = (texts: readonly string[]) => Promise<number | undefined>
 
 /** Characters that are counted; a longer text is taken to go on as it began. About 250,000 tokens of English. */
 const countedChars = 1_000_000
@@ -42,7 +47,8 @@ export async function estimateTokens(
 /** The structured-field header that marks an estimate. */
 export const estimateHeader = ({ by }: Estimate): string => `tokens;by="${by}"`
 
-async function countText(text: string, { tokenizer, logger, signal, callbackMs }: EstimateOptions): Promise<Estimate> {
+async function countText(text: string, options: EstimateOptions): Promise<Estimate> {
+  const { tokenizer, countTexts, logger, signal, callbackMs } = options
   const byCharacters: Estimate = { tokens: tokensByCharacters(text), by: 'characters' }
   if (tokenizer !== undefined) {
     try {
@@ -57,22 +63,44 @@ async function countText(text: string, { tokenizer, logger, signal, callbackMs }
     }
     return byCharacters
   }
-  const count = await loadTokenizer()
-  return count === undefined ? byCharacters : { tokens: await countPieces(text, count, signal), by: 'o200k_base' }
+  const tokens = (countTexts && (await countPieces(text, countTexts, signal))) ?? (await countHere(text, signal))
+  return tokens === undefined ? byCharacters : { tokens, by: 'o200k_base' }
 }
 
-async function countPieces(text: string, count: (text: string) => number, signal: Signal): Promise<number> {
+/** With the tokenizer in this thread: other calls have their turn after each batch. */
+async function countHere(text: string, signal: Signal): Promise<number | undefined> {
+  const count = await loadTokenizer()
+  if (count === undefined) return undefined
+  const countBatch: CountTexts = async (texts) => {
+    const tokens = texts.reduce((sum, piece) => sum + count(piece), 0)
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    return tokens
+  }
+  return countPieces(text, countBatch, signal)
+}
+
+/** Counts a text in batches of a few milliseconds. Undefined if the tokenizer is not available. */
+async function countPieces(text: string, count: CountTexts, signal: Signal): Promise<number | undefined> {
   let tokens = 0
   let counted = 0
-  let pause = charsAtOnce
-  for (const piece of pieces(text, charsAtOnce)) {
-    if (counted >= countedChars) break
-    tokens += count(piece)
-    counted += piece.length
-    if (counted < pause) continue
-    pause = counted + charsAtOnce
-    await new Promise((resolve) => setTimeout(resolve, 0))
+  let batch: string[] = []
+  let batchChars = 0
+  const countBatch = async (): Promise<boolean> => {
+    const more = await count(batch)
     if (signal.aborted) throw stopReason(signal)
+    if (more === undefined) return false
+    tokens += more
+    counted += batchChars
+    batch = []
+    batchChars = 0
+    return true
   }
+  for (const piece of pieces(text, charsAtOnce)) {
+    if (counted + batchChars >= countedChars) break
+    batch.push(piece)
+    batchChars += piece.length
+    if (batchChars >= charsAtOnce && !(await countBatch())) return undefined
+  }
+  if (batch.length > 0 && !(await countBatch())) return undefined
   return counted === 0 ? 0 : Math.round((tokens * text.length) / counted)
 }

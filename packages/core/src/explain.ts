@@ -1,4 +1,4 @@
-import { stickinessOf } from './affinity.ts'
+import { affinityFor, continuesState, strategyFor } from './affinity.ts'
 import { arrange } from './arrange.ts'
 import { headersTo } from './call-headers.ts'
 import type { Identity, OnLoss } from './config.ts'
@@ -78,9 +78,9 @@ export async function explain(call: ExplainCall): Promise<Explanation> {
   const traits = traitsOf({ codec: await codec.whole(), request, inbound, ledger: ledgerOf(call) })
   const meant = (target: ResolvedTarget): boolean => isMeant(target, () => traits, shared.logger)
   const { latencies } = shared.health
-  const { strategy, affinity } = stickinessOf(codec, plan.strategy, request.value, identity, (name) =>
-    inbound.header(name),
-  )
+  const continues = continuesState(codec, request.value)
+  const strategy = strategyFor(plan.strategy, continues)
+  const affinity = affinityFor(codec, strategy, continues, request.value, identity, inbound)
   const by = { latencies: { expect: latencies.look, look: latencies.look }, stream, affinity }
   const explained: ExplainedTarget[] = []
   for (const group of arrange(plan.targets.filter(meant), strategy, by)) {

@@ -143,7 +143,7 @@ describe('an upstream with several formats', () => {
   ]
 
   it('gets each of them on its own path', async () => {
-    const { post, chat, seen } = setUp({ a: asJson(completion) })
+    const { post, chat, seen } = setUp({ a: asJson({ ...completion, output: [] }) })
     await chat()
     await post('/v1/responses', { model: 'real', input })
     expect(seen.map(({ url }) => url)).toEqual(['http://a/v1/chat/completions', 'http://a/v1/responses'])

@@ -3,7 +3,7 @@ import { type Answer, asJson, asStream, completion, message, setUp, sse } from '
 
 describe('the wire lane', () => {
   it('passes request and answer byte for byte', async () => {
-    const odd = '{ "id":"x", "big":12345678901234567890, "choices":[], "usage":null }'
+    const odd = '{ "id":"x", "big":12345678901234567890, "choices":[ {} ], "usage":null }'
     const { post, seen } = setUp({ a: () => new Response(odd) })
     const body =
       '{\n "model": "real", "messages": [{"role":"user","content":"h\\u00ef"}], "invented": 12345678901234567890 }'

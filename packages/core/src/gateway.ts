@@ -16,6 +16,7 @@ import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import { fieldsOf, type RequestBody } from './lanes/wire.ts'
 import { operationAnswerer, operationOf } from './operations/load.ts'
+import type { OperationName } from './operations/operation.ts'
 import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
 import type { Plugin } from './plugin.ts'
 import { preload } from './preload.ts'
@@ -23,6 +24,7 @@ import { checkRequiredHeader, readRequest } from './read-request.ts'
 import { schemeOf } from './references/notice.ts'
 import { lastWordsMs } from './relay.ts'
 import { admissionHeaders, callHeaders, errorReply, idHeaders, isStream, json, notCached } from './reply.ts'
+import { anyBody, checkEarly, routeFor } from './route-by-body.ts'
 import { codecFor } from './route-codec.ts'
 import type { Match, Route } from './routes.ts'
 import { RunningCalls } from './running.ts'
@@ -224,21 +226,24 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         // Who asks for an explanation must not be billed for a call.
         if (asksToExplain(inbound))
           throw new GatewayError('invalid_request', 'modelgate=explain: only chat generation can be explained.')
-        const operation = operationOf(route.operation)
+        const early = route.byInstance === undefined ? undefined : await read(setup, found, anyBody, inbound)
+        const asked = early === undefined ? route : routeFor(route, early.value)
+        ledger.operation = asked.operation
+        const operation = operationOf(asked.operation as OperationName)
         const answerer = operationAnswerer()
         const answerOperation = answerer instanceof Promise ? await answerer : answerer
-        const readJson = (validate: Codec['validateRequest']) => {
-          const reading = read(setup, found, validate, inbound)
-          if (schemeOf(route) === undefined) return reading
+        const readJson = (validate: Codec['checkRequest']): Promise<RequestBody> => {
+          const reading = early === undefined ? read(setup, found, validate, inbound) : checkEarly(early, validate)
+          if (schemeOf(asked) === undefined) return reading
           return reading.then(async (request) => {
-            await setup.checkReferences(route, request, ledger.identity)
+            await setup.checkReferences(asked, request, ledger.identity)
             return request
           })
         }
         return await answerOperation(
           { ...call, shared },
           operation instanceof Promise ? await operation : operation,
-          route.dialect,
+          asked.dialect,
           readJson,
         )
       }

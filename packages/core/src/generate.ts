@@ -30,6 +30,7 @@ export interface GenerateCall extends AnswerCall {
 export function generate(call: GenerateCall): Promise<Reply> {
   const { shared, ledger, request, codec, kept, onlyUpstream, unknown, notOwned } = call
   const { logger, limits, references } = shared
+  const client = codec.clientQuirks?.((name) => call.inbound.header(name))
   const media = shared.media && {
     policy: shared.media,
     maxTotalBytes: Math.min(limits.bodyBytes, mostMediaBytes),
@@ -42,7 +43,7 @@ export function generate(call: GenerateCall): Promise<Reply> {
     if (unknown !== undefined && !speaks(target.upstream, codec.format, target.model)) throw unknown
     if (notOwned !== undefined && speaks(target.upstream, codec.format, target.model)) throw notOwned
     const tellLosses = policy !== 'ignore'
-    const lane = chooseLane({ codec, request, target, limits, tellLosses, kept, media, references })
+    const lane = chooseLane({ codec, request, client, target, limits, tellLosses, kept, media, references })
     return lane instanceof Promise
       ? lane.then((loaded) => generation(loaded, target, ledger.stream))
       : generation(lane, target, ledger.stream)

@@ -31,6 +31,11 @@ export interface Inbound {
    */
   turn?(): Promise<void>
   /**
+   * Counts the tokens of texts with the default tokenizer (o200k_base), in another thread: loading it takes some tenths of a second, and
+   * each text some milliseconds. Resolves to undefined if the tokenizer is not available there. Absent: it is loaded into this thread.
+   */
+  countTokens?(texts: readonly string[]): Promise<number | undefined>
+  /**
    * Watches the client while its response is sent: when there are bytes for it and it takes none for `stallMs`, the adapter calls
    * `call.onClientStalled` and closes the connection. Called once at most, before the reply. Absent: a streamed body is cut when
    * nobody pulls it for that long, and the host looks after whole ones.

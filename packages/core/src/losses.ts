@@ -1,12 +1,14 @@
 import type { Json, JsonObject, Loss, Report } from './formats/ir.ts'
 import { type AnswerPointers, answerPath } from './formats/shared/answer-pointers.ts'
+import { type RequestDefaults, standsOnDefault } from './formats/shared/defaults.ts'
 
 /**
  * A list to which codecs add what they could not carry. The same loss (all but its severity) is kept once.
  *
  * @param body the client's request: a path into a list of it that leads to nothing there is cut to what does stand there
+ * @param defaults of the client's format: a field that stands on its default says what leaving it out says, and is no loss
  */
-export function createReport(body?: JsonObject): Report {
+export function createReport(body?: JsonObject, defaults?: RequestDefaults): Report {
   const losses: Loss[] = []
   // Most calls lose nothing. Those that lose much (one field in each of 50,000 messages) must not cost the square of it.
   let known: Set<string> | undefined
@@ -15,6 +17,8 @@ export function createReport(body?: JsonObject): Report {
     add(given) {
       const loss =
         body === undefined || given.side !== undefined ? given : { ...given, path: standing(given.path, body) }
+      if (body !== undefined && defaults !== undefined && loss.side === undefined && loss.severity !== 'fatal')
+        if (standsOnDefault(loss.path, body, defaults)) return
       const { path, side = '', kind, detail } = loss
       const key = `${path}\n${side}\n${kind}\n${detail}`
       known ??= new Set()
@@ -58,29 +62,51 @@ export const answerSide = (report: Report, pointers?: AnswerPointers): Report =>
     report.add({ ...loss, path: pointers === undefined ? loss.path : answerPath(loss.path, pointers), side: 'answer' }),
 })
 
-const rank = { fatal: 0, warn: 1, note: 2 } as const
 const headerBytes = 3072
 
 /**
- * The `modelgate-loss` header: a structured-field list (RFC 9651), worst first, of at most 3 kB. What did not fit is
- * counted in a last item: `"/seed";kind=unsupported;severity=warn, "...";more=12`. A path into the upstream's answer is
- * marked `;in=answer`.
+ * The `modelgate-loss` header: a structured-field list (RFC 9651) of at most 3 kB, fatal losses and warnings first, then notes. Notes that
+ * differ in their place only are one item with a `count`. What did not fit is counted in a last item, warnings and notes apart:
+ * `"/seed";kind=unsupported;severity=warn, "...";more=12;notes=3`. A path into the upstream's answer is marked `;in=answer`.
  */
 export function lossHeader(losses: readonly Loss[]): string | undefined {
   if (losses.length === 0) return undefined
-  const sorted = [...losses].sort((a, b) => rank[a.severity] - rank[b.severity])
   const items: string[] = []
   let size = 0
-  for (const { path, kind, severity, side } of sorted) {
-    const item = `${sfString(path)};kind=${kind};severity=${severity}${side === undefined ? '' : `;in=${side}`}`
+  const fits = (item: string): boolean => {
     size += item.length + 2
-    if (size > headerBytes) {
-      items.push(`"...";more=${sorted.length - items.length}`)
-      break
-    }
+    if (size > headerBytes) return false
     items.push(item)
+    return true
   }
+  const list = <T>(all: readonly T[], write: (one: T) => string): readonly T[] => {
+    const left = all.findIndex((one) => !fits(write(one)))
+    return left < 0 ? [] : all.slice(left)
+  }
+  const fatal = losses.filter(({ severity }) => severity === 'fatal')
+  const warnings = losses.filter(({ severity }) => severity === 'warn')
+  const more = list([...fatal, ...warnings], headerItem).length
+  const notes = list(groupNotes(losses), ({ first, count }) =>
+    count === 1 ? headerItem(first) : `${headerItem(first)};count=${count}`,
+  ).reduce((sum, { count }) => sum + count, 0)
+  if (more > 0 || notes > 0) items.push(`"..."${more > 0 ? `;more=${more}` : ''}${notes > 0 ? `;notes=${notes}` : ''}`)
   return items.join(', ')
+}
+
+const headerItem = ({ path, kind, severity, side }: Loss): string =>
+  `${sfString(path)};kind=${kind};severity=${severity}${side === undefined ? '' : `;in=${side}`}`
+
+/** Notes that differ in their place only: an agent's request has the same hint in every message. */
+function groupNotes(losses: readonly Loss[]): readonly { readonly first: Loss; readonly count: number }[] {
+  const groups = new Map<string, { first: Loss; count: number }>()
+  for (const loss of losses) {
+    if (loss.severity !== 'note') continue
+    const key = `${loss.kind}\n${loss.side ?? ''}\n${loss.detail}`
+    const known = groups.get(key)
+    if (known === undefined) groups.set(key, { first: loss, count: 1 })
+    else known.count++
+  }
+  return [...groups.values()]
 }
 
 /** A structured-field string holds printable ASCII only; anything else is percent-encoded, as in a URI fragment pointer. */

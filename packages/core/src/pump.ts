@@ -13,6 +13,8 @@ export interface PumpWaiter {
  * resumes the same pull. One timer serves a whole stream; it is not re-armed for every chunk.
  */
 export interface Pump {
+  /** See TransportResponse. Known once the source has begun. */
+  delimited: boolean
   /** Rejects as the source does. */
   next(timeoutMs: number): Promise<Pumped>
   /**
@@ -30,6 +32,7 @@ export interface Pump {
 export const createPump = (source: AsyncIterable<Uint8Array>): Pump => new SourcePump(source)
 
 class SourcePump implements Pump {
+  delimited = false
   readonly #iterator: AsyncIterator<Uint8Array>
   #pulling = false
   #arrived: { readonly value: Pumped } | { readonly error: unknown } | undefined

@@ -8,6 +8,7 @@ import { clientStalled, fellSilent, noAnswer, tookTooLong } from './late.ts'
 import type { Pump, Pumped, PumpWaiter } from './pump.ts'
 import type { Signal } from './signal.ts'
 import { holdsCommentsOnly } from './sse/comments.ts'
+import { unreadableResponse } from './transport-failure.ts'
 import { UnreadTimer } from './unread-timer.ts'
 
 export interface RelayTimes {
@@ -43,11 +44,12 @@ export const lastWordsMs = 1000
 export const truncated = (cause?: unknown): GatewayError =>
   cause instanceof GatewayError
     ? cause
-    : new GatewayError(
+    : (unreadableResponse(cause) ??
+      new GatewayError(
         'upstream_truncated',
         'The upstream closed the connection before the answer was complete.',
         cause === undefined ? {} : { cause },
-      )
+      ))
 
 /** A stream that ended before its first real event: an empty one, or something else than events. */
 const nothingSaid = (): GatewayError =>
@@ -71,7 +73,7 @@ export async function prime(pump: Pump, stream: AnswerStream, holdMs: number): P
     const item = await pump.next(left)
     if (item === 'tick') return
     if (item === 'end') {
-      stream.end()
+      stream.end(pump.delimited)
       if (stream.state.ended) return
       const { error } = stream.state
       throw error === undefined || error.kind === 'upstream_truncated' ? nothingSaid() : errorOf(error)
@@ -224,7 +226,7 @@ export function relay(
   const take = (item: Pumped): IteratorResult<Uint8Array> | undefined => {
     if (item === 'tick') return silence()
     if (item === 'end') {
-      stream.end()
+      stream.end(pump.delimited)
       return stream.state.ended || stream.state.error !== undefined ? undefined : fail(truncated(), stream.take())
     }
     if (!holdsCommentsOnly(item)) lastIn = now

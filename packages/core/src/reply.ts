@@ -3,6 +3,7 @@ import type { WireCodec } from './formats/codec.ts'
 import type { ErrorKind } from './formats/ir.ts'
 import { wireCodecOf } from './formats/wire.ts'
 import type { Reply } from './inbound.ts'
+import { stringifyExact } from './json/exact-number.ts'
 import { sfString } from './losses.ts'
 import type { SkippedTarget } from './plugin.ts'
 import type { Ledger } from './settle.ts'
@@ -100,7 +101,7 @@ export function errorReply(error: GatewayError, codec: WireCodec, requestId: str
       ...(error.allowance === undefined ? {} : codec.encodeAllowance(error.allowance, Date.now())),
       ...error.headers,
     },
-    body: JSON.stringify(body),
+    body: stringifyExact(body),
   }
 }
 

@@ -47,7 +47,7 @@ export interface Plan {
 export interface Router {
   /** The plan for a model. Throws `model_not_found`, also for a model the caller may not use. */
   plan(model: string, identity: Identity | null): Plan
-  /** The exact names a caller may use: what a model list can show. */
+  /** The names that a model list shows a caller: the exact names and the listed ones, those that it may use. */
   list(identity: Identity | null): readonly string[]
   /**
    * Throws `model_not_found` for a further model that a request names and its caller may not use.
@@ -67,7 +67,7 @@ interface Route extends Omit<Plan, 'targets'> {
 /** Names under patterns come from clients: of no more than these the plans are remembered. */
 const mostPlans = 1000
 
-export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' | 'retry'>): Router {
+export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' | 'retry' | 'listedModels'>): Router {
   const exact = new Map<string, Route>()
   const patterns: { pattern: NamePattern; route: Route }[] = []
   for (const [name, given] of Object.entries(config.models)) {
@@ -99,6 +99,7 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
     targets: route.targets.map((target) => resolve(target, model, stars)),
   })
   const named = new Map([...exact].map(([name, route]) => [name, made(route, name, [name])]))
+  const listed = [...new Set([...named.keys(), ...(config.listedModels ?? [])])]
   let matched = new Map<string, Plan>()
   /** The same name has the same plan and the same targets: what is known of them is kept by them. */
   const find = (model: string): Plan | undefined => {
@@ -126,7 +127,7 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
       if (mayUse(identity, name) || (collections && mayUse(identity, name.slice(name.lastIndexOf('/') + 1)))) return
       throw notThere(name, param)
     },
-    list: (identity) => [...named.keys()].filter((name) => mayUse(identity, name)),
+    list: (identity) => listed.filter((name) => mayUse(identity, name)),
     has: (model, identity) => model.length <= longestName && mayUse(identity, model) && find(model) !== undefined,
   }
 }

@@ -38,8 +38,17 @@ export interface Route {
   readonly dialect?: string
   /** Another dialect for clients that send this header: three families share one path for their model lists. */
   readonly formatByHeader?: { readonly [header: string]: Format }
-  /** Answered without its version prefix too, for clients whose base URL lacks it. */
+  /**
+   * Answered without its version prefix too, for clients whose base URL lacks it. Not for `GET /models` and the like: the host may have a
+   * page there.
+   */
   readonly bare?: boolean
+  /** Another operation of the same path, for bodies whose first instance has one of the members. */
+  readonly byInstance?: {
+    readonly members: readonly string[]
+    readonly operation: OperationName
+    readonly dialect: string
+  }
   /** The credential may stand in the query, as `?key=`. */
   readonly queryKey?: boolean
   /** The credential may stand among the WebSocket subprotocols. */
@@ -77,7 +86,12 @@ const modelActions = (prefix: string): readonly Route[] =>
       { path: `${prefix}/{model}:countTokens`, operation: 'count-tokens' },
       { path: `${prefix}/{model}:embedContent`, operation: 'embeddings', dialect: 'gemini' },
       { path: `${prefix}/{model}:batchEmbedContents`, operation: 'embeddings', dialect: 'gemini-batch' },
-      { path: `${prefix}/{model}:predict`, operation: 'images', dialect: 'imagen' },
+      {
+        path: `${prefix}/{model}:predict`,
+        operation: 'images',
+        dialect: 'imagen',
+        byInstance: { members: ['content', 'text', 'image', 'video'], operation: 'embeddings', dialect: 'vertex' },
+      },
     ] as const
   ).map((route) => ({ method: 'POST', format: 'gemini', queryKey: true, ...route }))
 
@@ -141,6 +155,7 @@ export const routes: readonly Route[] = [
     operation: 'realtime-sessions',
     format: 'chat',
     dialect: 'client-secrets',
+    bare: true,
   },
   {
     method: 'POST',
@@ -148,6 +163,7 @@ export const routes: readonly Route[] = [
     operation: 'realtime-sessions',
     format: 'chat',
     dialect: 'sessions',
+    bare: true,
   },
   { method: 'GET', path: '/v1/realtime', operation: 'realtime', format: 'chat', protocolKey: true },
   { method: 'GET', path: '/v1/models', operation: 'list-models', format: 'chat', formatByHeader: listDialects },

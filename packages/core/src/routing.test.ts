@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { authenticate, readCredential } from './auth.ts'
 import { GatewayError } from './errors.ts'
+import { createGateway } from './gateway.ts'
+import type { Gateway } from './gateway-types.ts'
 import type { Inbound } from './inbound.ts'
 import { createRouter } from './router.ts'
 import { createMatcher, type Route, routes } from './routes.ts'
@@ -164,4 +166,35 @@ describe('router', () => {
     expect(router.has('*', null)).toBe(false)
     expect(plan(`gpt-${'*'.repeat(200)}`)).toEqual([`b:gpt-${'*'.repeat(200)}`])
   })
+})
+
+describe('listed models', () => {
+  const base = {
+    auth: 'none',
+    upstreams: { up: openai({ apiKey: 'k' }) },
+    models: { exact: 'up', 'gpt-*': 'up' },
+  } as const
+  const listOf = async (gateway: Gateway, path: string): Promise<unknown> =>
+    (await gateway.fetch(new Request(`http://gateway.test${path}`))).json()
+
+  it('shows names behind wildcard routes that the configuration lists, in every format', async () => {
+    const gateway = createGateway({ ...base, listedModels: ['gpt-5', 'exact', 'gpt-5-mini'] })
+    expect(await listOf(gateway, '/v1/models')).toMatchObject({
+      data: [{ id: 'exact' }, { id: 'gpt-5' }, { id: 'gpt-5-mini' }],
+    })
+    expect(await listOf(gateway, '/v1beta/models')).toMatchObject({
+      models: [{ name: 'models/exact' }, { name: 'models/gpt-5' }, { name: 'models/gpt-5-mini' }],
+    })
+    await gateway.close()
+  })
+
+  it('shows a caller only the listed names that it may use', () => {
+    const router = createRouter({ ...base, listedModels: ['gpt-5', 'gpt-5-mini'] })
+    expect(router.list({ id: 'a', models: ['gpt-5'] })).toEqual(['gpt-5'])
+  })
+
+  it.each([
+    ['other', "listedModels holds 'other', which no route of models matches"],
+    ['gpt-*', 'listedModels holds "gpt-*": write the name of a model, without a star'],
+  ])('rejects %s', (name, message) => expect(() => createGateway({ ...base, listedModels: [name] })).toThrow(message))
 })

@@ -19,7 +19,7 @@ export interface Counted {
 /** What is known of a call while it runs; `settle` turns it into the one FinishEvent. */
 export interface Ledger {
   readonly requestId: string
-  readonly operation: string
+  operation: string
   readonly format: Format
   /** By the clock that never goes back. */
   readonly startedAt: number

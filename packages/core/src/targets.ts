@@ -1,5 +1,5 @@
 import { letIn } from './admit.ts'
-import { type Stickiness, stickinessOf } from './affinity.ts'
+import { affinityFor, continuesState, strategyFor } from './affinity.ts'
 import { arrange } from './arrange.ts'
 import { Attempt, type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult } from './attempt.ts'
 import { longestMs } from './check-config.ts'
@@ -64,7 +64,7 @@ export interface Prepared {
   readonly lane: Omit<Lane, 'upstreamFormat'> & Partial<Pick<Lane, 'upstreamFormat'>>
   readonly url: string
   /** Reads the upstream's errors. */
-  readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'tapResponse'>
+  readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'isAnswer'>
   readonly hosting?: Hosting | undefined
   /** It asks for no answer of the model: the target's wishes for the body are not meant. */
   readonly asIs?: boolean
@@ -110,13 +110,13 @@ export async function tryTargets<P extends Prepared>(
   const admitted = letIn(call, plan.targets)
   // Not awaited needlessly: counting in this process is done at once.
   if (admitted !== undefined) await admitted
-  const stickiness = stickinessOf(call.codec, plan.strategy, fieldsOf(call.request), ledger.identity, (name) =>
-    inbound.header(name),
-  )
-  const { affinity } = stickiness
+  const fields = fieldsOf(call.request)
+  const continues = continuesState(call.codec, fields)
+  const strategy = strategyFor(plan.strategy, continues)
+  const affinity = affinityFor(call.codec, strategy, continues, fields, ledger.identity, inbound)
   // A target's `when` is told at once what the request uses.
   const whole = plan.conditional ? call.codec?.whole() : undefined
-  const groups = candidatesOf<P>(call, plan, stickiness, whole instanceof Promise ? await whole : whole)
+  const groups = candidatesOf<P>(call, plan, strategy, affinity, whole instanceof Promise ? await whole : whole)
   const search = new Search(call, plan, groups, prepare, { preferLossless, again })
   const first = search.first()
   // Not awaited needlessly: most requests are made ready at once.
@@ -173,7 +173,8 @@ export async function tryTargets<P extends Prepared>(
 function candidatesOf<P extends Prepared>(
   call: TargetCall,
   plan: Plan,
-  { strategy, affinity }: Stickiness,
+  strategy: Plan['strategy'],
+  affinity: string | undefined,
   codec: Codec | undefined,
 ): readonly (readonly Candidate<P>[])[] {
   const meant = plan.conditional ? meantFor(call, codec, plan.targets) : plan.targets

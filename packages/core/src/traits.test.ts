@@ -8,6 +8,16 @@ import { messagesCodec } from './formats/messages/codec.ts'
 import { responsesCodec } from './formats/responses/codec.ts'
 import { isMeant, traitsOf } from './traits.ts'
 
+describe('a body of which little has been checked', () => {
+  it.each([
+    [chatCodec, { model: 'm', messages: [{ role: 'user', content: [null, 5] }], tools: 'x' }],
+    [geminiCodec, { contents: [[{ parts: 5 }]], tools: [5] }],
+    [responsesCodec, { model: 'm', input: [null, { type: 5 }], tools: [null] }],
+  ] as const)('is asked for its features without an exception', (codec, body) => {
+    expect(() => traits(codec, body as unknown as JsonObject).uses('tools')).not.toThrow()
+  })
+})
+
 const all: readonly Feature[] = ['tools', 'images', 'audio', 'video', 'documents', 'json', 'reasoning', 'stream']
 
 function traits(codec: Codec | undefined, body: JsonObject, stream = false): RequestTraits {

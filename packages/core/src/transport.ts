@@ -24,6 +24,11 @@ export interface TransportResponse {
   /** The call was sent twice. */
   readonly resent?: boolean
   /**
+   * A body that is cut short makes reading it fail: its end is marked, by a terminating chunk or a content-length. Default: its end
+   * may be a cut, because the connection's end is all that ends it, or because the transport cannot tell.
+   */
+  readonly delimited?: boolean
+  /**
    * A header, by lower-case name. `content-length` is that of the body as it is handed over: undefined where an encoding was undone.
    */
   header(name: string): string | undefined

@@ -1,10 +1,14 @@
+import { inUtf8 } from './answer-source.ts'
 import { type ErrorDetails, GatewayError, type RetryHints, statusOf } from './errors.ts'
 import type { UpstreamWireCodec } from './formats/codec.ts'
 import type { ErrorInfo, ErrorKind, Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
 import { put } from './formats/shared/strict.ts'
+import { parseExact, stringifyExact } from './json/exact-number.ts'
+import { type AnswerCheck, errorInPlaceOf } from './lanes/check-answer.ts'
 import { redactorOf } from './redaction/redactor.ts'
 import type { TransportResponse } from './transport.ts'
+import { codeOf, unreadableResponse } from './transport-failure.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
 const messageChars = 2000
@@ -41,7 +45,7 @@ async function errorText(response: TransportResponse): Promise<string> {
   const bytes = await Promise.race([response.bytes(errorBodyBytes).catch(() => undefined), late])
   clearTimeout(timer)
   if (bytes === undefined) response.discard()
-  return new TextDecoder().decode(bytes)
+  return new TextDecoder().decode(bytes === undefined ? undefined : inUtf8(bytes, response))
 }
 
 /** Makes an upstream's error fit to be shown: secrets and hosts out, our own credentials' trouble renamed. */
@@ -88,7 +92,7 @@ export function redactInfo(info: ErrorInfo, upstream: Upstream): ErrorInfo {
     const written = jsonOf(raw.value)
     const told = written === undefined ? undefined : redactor.json(written, 'error')
     same &&= told === written && told !== undefined
-    if (told !== undefined) clean.raw = { format: raw.format, value: JSON.parse(told) as JsonObject }
+    if (told !== undefined) clean.raw = { format: raw.format, value: parseExact(told) as JsonObject }
   }
   return same ? info : clean
 }
@@ -96,7 +100,7 @@ export function redactInfo(info: ErrorInfo, upstream: Upstream): ErrorInfo {
 /** Undefined for what nests too deep to be written. */
 function jsonOf(value: JsonObject): string | undefined {
   try {
-    return JSON.stringify(value)
+    return stringifyExact(value)
   } catch {
     return undefined
   }
@@ -127,32 +131,28 @@ const otherThanAuth: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
 /** The error that a whole JSON body under a good status is, or undefined if it is none. */
 export async function readErrorUnder200(
   response: TransportResponse,
-  codec: Pick<UpstreamWireCodec, 'tapResponse'>,
+  codec: AnswerCheck,
 ): Promise<ErrorInfo | undefined> {
   const body = parseLoose(await errorText(response))
-  return isObject(body) ? codec.tapResponse(body).error : undefined
+  return isObject(body) ? errorInPlaceOf(body, codec) : undefined
 }
 
 /** A failure to get any answer. Its cause names hosts and addresses, so it stays in the process. */
 export const unreachable = (cause: unknown): GatewayError =>
-  cause instanceof GatewayError
-    ? cause
-    : connectCodes.has(codeOf(cause) ?? codeOf(causeOf(cause)) ?? '')
-      ? new GatewayError('upstream_connect_timeout', 'No connection to the upstream could be made in time.', { cause })
-      : new GatewayError('upstream_unreachable', 'The upstream could not be reached.', { cause })
+  cause instanceof GatewayError ? cause : (unreadableResponse(cause) ?? noConnection(cause))
+
+const noConnection = (cause: unknown): GatewayError =>
+  connectCodes.has(codeOf(cause) ?? codeOf(causeOf(cause)) ?? '')
+    ? new GatewayError('upstream_connect_timeout', 'No connection to the upstream could be made in time.', { cause })
+    : new GatewayError('upstream_unreachable', 'The upstream could not be reached.', { cause })
 
 /** By which transports say that a connection did not stand in time. */
 const connectCodes: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT', 'ConnectionTimeout'])
 
 const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined)
-const codeOf = (error: unknown): string | undefined => {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : undefined
-}
-
 function parseLoose(text: string): Json {
   try {
-    return JSON.parse(text) as Json
+    return parseExact(text) as Json
   } catch {
     return text
   }

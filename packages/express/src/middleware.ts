@@ -8,7 +8,7 @@ export type ExpressMiddleware = (req: IncomingMessage, res: ServerResponse, next
 /**
  * The gateway as middleware: `app.use(expressMiddleware(gateway))`, or under a path, `app.use('/ai', …)`. What the
  * gateway does not answer goes on to the routes after it. Mount it before body parsers, so that bodies stay as they
- * came; after them it works too.
+ * came; after them it works too, with `expressBodyErrors` for bodies that the parser refuses.
  */
 export function expressMiddleware(gateway: Gateway, options?: NodeOptions): ExpressMiddleware {
   const handle = createNodeHandler(gateway, options)

@@ -1,5 +1,5 @@
 import { GatewayError, type Inbound, type Signal, type Spool, toInbound, type WatchedCall } from '@modelgate/core'
-import { ClientConnection, fileSpool, paced, pacedRead, turn } from '@modelgate/node'
+import { ClientConnection, countInThread, fileSpool, paced, pacedRead, turn } from '@modelgate/node'
 import type { Context } from 'hono'
 
 /** Node's own objects, where @hono/node-server has made the request of them. */
@@ -58,6 +58,10 @@ export class HonoInbound implements Inbound {
 
   turn(): Promise<void> {
     return turn()
+  }
+
+  countTokens(texts: readonly string[]): Promise<number | undefined> {
+    return countInThread(texts)
   }
 
   async #read(limit: number): Promise<Uint8Array> {

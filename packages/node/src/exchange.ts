@@ -141,6 +141,14 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
 
   // ---- what the gateway calls ----
 
+  /** undici reports a body that ends before its terminating chunk or its content-length as an error. */
+  get delimited(): boolean {
+    return (
+      findHeader(this.#rawHeaders, 'content-length') !== undefined ||
+      findHeader(this.#rawHeaders, 'transfer-encoding')?.toLowerCase().includes('chunked') === true
+    )
+  }
+
   header(name: string): string | undefined {
     // What is handed over is decoded: its encoding and its length on the wire are no longer true.
     if (this.#encodings.length > 0 && (name === 'content-encoding' || name === 'content-length')) return undefined

@@ -4,6 +4,7 @@ import { ClientConnection } from './client-connection.ts'
 import { fileSpool } from './file-spool.ts'
 import { readBody } from './read-body.ts'
 import { streamBody } from './stream-body.ts'
+import { countInThread } from './tokenizer-thread.ts'
 import { turn } from './turn.ts'
 
 /**
@@ -47,6 +48,10 @@ export class NodeInbound extends ClientConnection implements Inbound {
 
   turn(): Promise<void> {
     return turn()
+  }
+
+  countTokens(texts: readonly string[]): Promise<number | undefined> {
+    return countInThread(texts)
   }
 }
 

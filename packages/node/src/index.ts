@@ -5,6 +5,7 @@ export { createNodeHandler, type NodeHandler, type NodeOptions } from './handler
 export { nodeListener } from './listener.ts'
 export { type MediaFetcherOptions, mediaFetcher } from './media-fetcher.ts'
 export { paced, pacedRead } from './paced.ts'
+export { countInThread } from './tokenizer-thread.ts'
 export { turn } from './turn.ts'
 export {
   sharedTransport,

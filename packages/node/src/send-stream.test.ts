@@ -39,6 +39,20 @@ it.each([
   }
 })
 
+it('goes on where a response of another host returns nothing from `write` and never drains', async () => {
+  const { port } = await serve((req, res) => {
+    const write = res.write.bind(res)
+    res.write = ((chunk: Uint8Array) => void write(chunk)) as unknown as typeof res.write
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for (const chunk of ['a', 'b', 'c']) yield Buffer.from(chunk)
+    }
+    sendReply(req, res, { status: 200, headers: { 'content-length': '3' }, body: body() })
+  })
+  const { socket, received } = dial(port)
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+  await until(() => bodyOf(received()) === 'abc')
+})
+
 it('keeps the connection when a body is as long as its content-length', async () => {
   const { socket, received } = await serving({ 'content-length': '3' }, ['a', 'bc'])
   await until(() => bodyOf(received()) === 'abc')

@@ -105,7 +105,8 @@ class Sender implements BodySink {
         this.#res.end()
         return
       }
-      if (value.length > 0 && !this.#res.write(value)) {
+      // Responses of other hosts (serverless-express on Lambda) return undefined, and never drain.
+      if (value.length > 0 && this.#res.write(value) === false) {
         this.#full = true
         return
       }

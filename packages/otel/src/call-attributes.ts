@@ -12,7 +12,7 @@ export const beginAttributes = ({ operation, format, model, stream, requestId }:
   [own.requestId]: requestId,
 })
 
-/** What is known when it is over. Of losses only how many and of which kinds: where they were, a path in the request, is its content. */
+/** What is known when it is over. Of losses only how many and of which kinds, notes apart: where they were, a path in the request, is its content. */
 export function endAttributes(
   event: FinishEvent,
   errorType: string | undefined,
@@ -31,13 +31,15 @@ export function endAttributes(
     stream,
     firstEventMs,
   } = event
+  const lost = losses.filter(({ severity }) => severity !== 'note')
   const attributes: Attributes = {
     [attr.status]: status,
     [own.outcome]: outcome,
     [own.attempts]: attempts.length,
-    [own.losses]: losses.length,
+    [own.losses]: lost.length,
   }
-  if (losses.length > 0) attributes[own.lossKinds] = [...new Set(losses.map(({ kind }) => kind))]
+  if (lost.length > 0) attributes[own.lossKinds] = [...new Set(lost.map(({ kind }) => kind))]
+  if (lost.length < losses.length) attributes[own.notes] = losses.length - lost.length
   if (errorType !== undefined) attributes[attr.errorType] = errorType
   if (upstream !== undefined) {
     attributes[attr.provider] = providerOf(upstream)

@@ -43,6 +43,7 @@ export const own = {
   lane: 'modelgate.lane',
   attempts: 'modelgate.attempt.count',
   losses: 'modelgate.loss.count',
+  notes: 'modelgate.note.count',
   lossKinds: 'modelgate.loss.kinds',
   lossKind: 'modelgate.loss.kind',
   lossSeverity: 'modelgate.loss.severity',

@@ -1,6 +1,6 @@
 import type { Checking } from './dialect.ts'
 import type { WireError } from './errors.ts'
-import { isObject, objectOf, stringOf } from './json.ts'
+import { isObject, objectOf, stringOf, wordOf } from './json.ts'
 import type { Memory } from './memory.ts'
 import { badType, badValue, fault, missing } from './openai-faults.ts'
 import { conversationOf, isCall, isOutput, itemsOf, typeOf } from './responses-input.ts'
@@ -128,7 +128,7 @@ function checkParts(content: Json | undefined, at: string, allowed: readonly str
     if (part.type === undefined) return missing(`${place}.type`)
     if (!allowed.includes(stringOf(part.type))) return badValue(part.type, allowed, place)
     const field = part.type === 'refusal' ? 'refusal' : 'text'
-    if ((part.type === 'refusal' || String(part.type).endsWith('_text')) && typeof part[field] !== 'string') {
+    if ((part.type === 'refusal' || wordOf(part.type).endsWith('_text')) && typeof part[field] !== 'string') {
       return missing(`${place}.${field}`)
     }
     if (part.type === 'input_image' && typeof part.image_url !== 'string' && typeof part.file_id !== 'string') {

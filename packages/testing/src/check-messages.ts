@@ -1,6 +1,6 @@
 import { checkBlocks } from './check-blocks.ts'
 import type { WireError } from './errors.ts'
-import { isObject, listOf, objectOf, stringOf } from './json.ts'
+import { isObject, listOf, objectOf, stringOf, wordOf } from './json.ts'
 import type { Seals } from './signature.ts'
 import type { Json, JsonObject } from './types.ts'
 
@@ -103,7 +103,7 @@ function checkTools(body: JsonObject): WireError | undefined {
     return fault('tool_choice: Input should be a valid dictionary or object to extract fields from')
   if (!['auto', 'any', 'tool', 'none'].includes(stringOf(choice.type))) {
     return fault(
-      `tool_choice: Input tag '${String(choice.type)}' found using 'type' does not match any of the expected tags: 'auto', 'any', 'tool', 'none'`,
+      `tool_choice: Input tag '${wordOf(choice.type)}' found using 'type' does not match any of the expected tags: 'auto', 'any', 'tool', 'none'`,
     )
   }
   if (tools.length === 0) return fault('tool_choice: may only be specified while providing tools.')
@@ -121,7 +121,7 @@ function checkThinking(body: JsonObject): WireError | undefined {
   if (thinking.type === 'disabled') return undefined
   if (thinking.type !== 'enabled' && thinking.type !== 'adaptive') {
     return fault(
-      `thinking: Input tag '${String(thinking.type)}' found using 'type' does not match any of the expected tags: 'adaptive', 'disabled', 'enabled'`,
+      `thinking: Input tag '${wordOf(thinking.type)}' found using 'type' does not match any of the expected tags: 'adaptive', 'disabled', 'enabled'`,
     )
   }
   if (thinking.type === 'enabled') {
@@ -219,7 +219,7 @@ function checkMessage(message: JsonObject, at: string, last: boolean, seals: Sea
   if (message.role === undefined) return fault(`${at}.role: Field required`)
   if (message.role !== 'user' && message.role !== 'assistant' && message.role !== 'system') {
     return fault(
-      `messages: Unexpected role "${String(message.role)}". Allowed roles are "user" or "assistant". For more information, see https://docs.claude.com/en/api/messages`,
+      `messages: Unexpected role "${wordOf(message.role)}". Allowed roles are "user" or "assistant". For more information, see https://docs.claude.com/en/api/messages`,
     )
   }
   // A system message between turns may change how much is thought from there on.

@@ -11,6 +11,10 @@ export const listOf = (value: Json | undefined): Json[] => (Array.isArray(value)
 export const stringOf = (value: Json | undefined, otherwise = ''): string =>
   typeof value === 'string' ? value : otherwise
 
+/** Any value in words: `String` calls what a sender named `toString`. */
+export const wordOf = (value: Json | undefined): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+
 export const numberOf = (value: Json | undefined): number | undefined => (typeof value === 'number' ? value : undefined)
 
 export function parseJson(text: string): Json | undefined {

@@ -1,4 +1,5 @@
 import type { WireError } from './errors.ts'
+import { wordOf } from './json.ts'
 import type { Json, JsonObject } from './types.ts'
 
 /** What a number may be. */
@@ -28,7 +29,7 @@ export const quoted = (words: readonly string[]): string =>
   words.map((word, index) => (index > 0 && index === words.length - 1 ? `and '${word}'` : `'${word}'`)).join(', ')
 
 export const badValue = (value: Json | undefined, supported: readonly string[], param: string): WireError =>
-  fault(`Invalid value: '${String(value)}'. Supported values are: ${quoted(supported)}.`, param, 'invalid_value')
+  fault(`Invalid value: '${wordOf(value)}'. Supported values are: ${quoted(supported)}.`, param, 'invalid_value')
 
 function nameOf(value: Json | undefined): string {
   if (value === null || value === undefined) return 'null'

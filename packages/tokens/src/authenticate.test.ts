@@ -5,6 +5,7 @@ import { fakeStore } from './fake-store.test-support.ts'
 import { createIdentities } from './identities.ts'
 import { createManagement } from './manage.ts'
 import { digestOf, newSecret } from './secret.ts'
+import { told as toldToClients } from './storage-away.ts'
 import { createTokenCache } from './token-cache.ts'
 
 const start = Date.parse('2026-11-21T12:00:00Z')
@@ -17,7 +18,14 @@ function make({ staleMs = 0, started = true }: { staleMs?: number; started?: boo
   const cache = createTokenCache({ store, cacheMs: 500, staleMs, now })
   const identities = createIdentities(store)
   const plugin: Plugin = { name: 'tokens' }
-  const authenticate = createAuthenticate({ cache, identities, plugin, isStarted: () => started, now })
+  const authenticate = createAuthenticate({
+    cache,
+    identities,
+    plugin,
+    isStarted: () => started,
+    told: toldToClients,
+    now,
+  })
   return {
     authenticate: (secret: string) => authenticate(secret, request),
     plugin: authenticate.plugin === plugin,

@@ -2,7 +2,6 @@ import { type Authenticate, GatewayError, type Identity, type Plugin } from '@mo
 import { isThenable } from './awaitable.ts'
 import type { Identities } from './identities.ts'
 import { digestOf, hasTokenForm, sameDigest } from './secret.ts'
-import { told } from './storage-away.ts'
 import type { TokenRecord } from './token.ts'
 import type { TokenCache } from './token-cache.ts'
 
@@ -12,11 +11,20 @@ export interface AuthenticateOptions {
   readonly plugin: Plugin
   /** Whether a gateway runs with the plugin. */
   isStarted(): boolean
+  /** The error for a failure of the store. */
+  told(error: unknown): unknown
   now(): number
 }
 
 /** The function for `auth` of a gateway. Its answer is no promise where the token is remembered or the store answers at once. */
-export function createAuthenticate({ cache, identities, plugin, isStarted, now }: AuthenticateOptions): Authenticate {
+export function createAuthenticate({
+  cache,
+  identities,
+  plugin,
+  isStarted,
+  told,
+  now,
+}: AuthenticateOptions): Authenticate {
   const judge = (record: TokenRecord | undefined, digest: string): Identity | null => {
     const secret = record?.secrets.find((stored) => sameDigest(stored.digest, digest))
     if (record === undefined || secret === undefined) return null

@@ -14,7 +14,7 @@ import { safeLogger } from './safe-logger.ts'
 import { steadyClock } from './steady-clock.ts'
 import { folderStorage } from './storage/folder-storage.ts'
 import type { Awaitable, Storage } from './storage/storage.ts'
-import { told } from './storage-away.ts'
+import { createRefusals } from './storage-away.ts'
 import { createTokenCache } from './token-cache.ts'
 import { readUsage, type TokenUsage } from './usage.ts'
 import type { UsageQuery } from './usage-query.ts'
@@ -89,9 +89,11 @@ export function createTokens(options: TokensOptions = {}): Tokens {
   const storage = options.storage ?? folderStorage(undefined, { logger })
   const cache = createTokenCache({ store: storage.tokens, cacheMs, staleMs, now: steadyNow })
   const identities = createIdentities(storage.tokens)
+  const told = createRefusals(logger)
   const admission = createAdmission({
     meters: storage.meters,
     logger,
+    told,
     now,
     ...(prices === undefined ? {} : { prices }),
     ...(reserve === undefined ? {} : { reserve }),
@@ -116,6 +118,7 @@ export function createTokens(options: TokensOptions = {}): Tokens {
   const plugin: Plugin = Object.freeze({
     name: 'tokens',
     onStart() {
+      storage.check?.()
       started = true
     },
     admit,
@@ -127,7 +130,7 @@ export function createTokens(options: TokensOptions = {}): Tokens {
   let closing: Promise<void> | undefined
   return Object.freeze({
     ...management,
-    authenticate: createAuthenticate({ cache, identities, plugin, isStarted: () => started, now }),
+    authenticate: createAuthenticate({ cache, identities, plugin, isStarted: () => started, told, now }),
     plugin,
     usage,
     routes: (admin: AdminOptions) => createRoutes({ ...management, usage }, admin),

@@ -2,6 +2,7 @@ import type { ConsoleOptions } from '@modelgate/console'
 import type { Authenticate, GatewayConfig, ModelRoute, Upstream } from '@modelgate/core'
 import type { OtelOptions } from '@modelgate/otel'
 import type { LedgerSink, Prices, PriceTable, Tokens } from '@modelgate/tokens'
+import type { RedisSettings } from './redis-settings.ts'
 
 /**
  * What `modelgate.config.ts` (or `.js`, `.mjs`, `.cjs`, `.mts`) exports as its default: everything that `createGateway` takes, and
@@ -23,8 +24,11 @@ export interface ModelgateConfig<U extends string = string>
   token?: string
   /** The folder of issued tokens and of what they have used. `MODELGATE_DATA` wins over it. */
   data?: string
-  /** Address of the Redis that has them instead (`redis://localhost:6379`), for several servers; needs the package `redis`. `MODELGATE_REDIS` wins over it. */
-  redis?: string
+  /**
+   * The Redis that has them instead (`redis://localhost:6379`), for several servers, and the responses that calls refer to; an object also
+   * has time limits. Needs the package `redis`. `MODELGATE_REDIS` wins over its address.
+   */
+  redis?: string | RedisSettings
   /** Issued tokens that you made yourself with `createTokens`; in place of `data`, `redis`, `prices` and `ledger`. */
   tokens?: Tokens
   /** What models cost: a JSON file, or its content. `MODELGATE_PRICES` wins over it. */

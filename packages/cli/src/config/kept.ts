@@ -1,9 +1,10 @@
 import type { ConsoleOptions } from '@modelgate/console'
-import type { Plugin } from '@modelgate/core'
+import type { Logger, Plugin } from '@modelgate/core'
 import type { World } from '../world.ts'
 import { makeToken } from './access.ts'
 import { type Demo, openDemo } from './demo.ts'
-import { hostOf, type OpenTokens, openTokens, type Places } from './open-tokens.ts'
+import { type OpenTokens, openTokens, type Places } from './open-tokens.ts'
+import { hostOf } from './redis-settings.ts'
 
 /** What outlives a reload of the configuration. */
 export interface Kept {
@@ -20,8 +21,8 @@ export interface Kept {
 }
 
 /** Opens what a server holds on to for as long as it runs. */
-export function openKept(places: Places, { cwd }: World): Kept {
-  const tokens = openTokens(places, cwd)
+export function openKept(places: Places, { cwd }: World, logger: Logger | false): Kept {
+  const tokens = openTokens(places, { cwd, logger })
   const pages = new Map<string, Plugin>()
   let demo: Promise<Demo> | undefined
   return {
@@ -49,7 +50,7 @@ export const saidOf = ({ data, redis, prices, ledger, tokens }: Places): string 
   [
     tokens === undefined ? '' : 'tokens of its own',
     data ?? '',
-    redis === undefined ? '' : `Redis at ${hostOf(redis)}`,
+    redis === undefined ? '' : JSON.stringify({ ...redis, url: hostOf(redis.url) }),
     typeof prices === 'string' ? prices : JSON.stringify(prices),
     typeof ledger === 'string' ? ledger : '',
   ].join('\n')

@@ -133,7 +133,25 @@ export const configSchema: Schema = {
     auth: { const: 'none', description: 'Lets every call in.' },
     token: text('A token that is let in. Default: one is made for each run.'),
     data: text('The folder of issued tokens and of what they have used.'),
-    redis: text('Address of the Redis that has them instead, for several servers.'),
+    redis: {
+      description:
+        'The Redis that has them instead, for several servers: its address, or an object with time limits in milliseconds.',
+      anyOf: [
+        { type: 'string' },
+        {
+          type: 'object',
+          additionalProperties: false,
+          properties: {
+            url: { type: 'string' },
+            timeoutMs: ms,
+            commandMs: ms,
+            connectMs: ms,
+            localMs: { type: 'number', minimum: 0 },
+            staleMs: { type: 'number', minimum: 0 },
+          },
+        },
+      ],
+    },
     prices: {
       anyOf: [{ type: 'string' }, { type: 'object' }],
       description: 'What models cost: a JSON file, or its content.',
@@ -166,6 +184,11 @@ export const configSchema: Schema = {
           },
         ],
       },
+    },
+    listedModels: {
+      type: 'array',
+      items: { type: 'string', minLength: 1 },
+      description: 'Names that model lists show in addition: some of those that names with a `*` match.',
     },
     console: {
       description: 'The home page and the Playground.',

@@ -15,8 +15,9 @@ import { envUpstreams } from './env-providers.ts'
 import { type Kept, openKept, saidOf } from './kept.ts'
 import { isKeyless } from './keyless.ts'
 import { type LoadedFile, loadFile } from './load-file.ts'
-import { hostOf, type Places, placesOf } from './open-tokens.ts'
+import { type Places, placesOf } from './open-tokens.ts'
 import { ProblemList } from './problem-list.ts'
+import { hostOf } from './redis-settings.ts'
 
 /** What the server is to do, from flags, environment and file. */
 export interface Settings extends Omit<Access, 'auth'> {
@@ -90,7 +91,9 @@ async function settingsOf(
   const config = (file?.config ?? {}) as ModelgateConfig
   const address = addressOf(flags, world.env, config)
   const isRunning = before !== undefined && before !== 'nothing'
-  const kept = isRunning ? before : openKept(before === 'nothing' ? inMemory(wanted) : wanted, world)
+  const kept = isRunning
+    ? before
+    : openKept(before === 'nothing' ? inMemory(wanted) : wanted, world, config.logger ?? console)
   // What is open stays open, and with it who is let in.
   const places = isRunning ? kept.places : wanted
   try {
@@ -105,7 +108,7 @@ async function settingsOf(
       ...access,
       ...address,
       ...origin,
-      gateway: { ...gatewayPart(config), auth, upstreams, models, plugins },
+      gateway: { ...gatewayPart(config), ...responsesPart(config, auth, kept), auth, upstreams, models, plugins },
       issueCommand: issueCommand(places, world, flags),
       file: file?.name,
       pages,
@@ -139,6 +142,16 @@ const serverFields: ReadonlySet<string> = new Set<keyof ModelgateConfig>([
   'console',
   'otel',
 ])
+
+/** Servers that share a Redis find each other's stored responses. Callers without authentication have none. */
+const responsesPart = (
+  { responses }: ModelgateConfig,
+  auth: GatewayConfig['auth'],
+  { tokens }: Kept,
+): Pick<GatewayConfig, 'responses'> =>
+  tokens.responses === undefined || auth === 'none' || responses?.store !== undefined
+    ? {}
+    : { responses: { ...responses, store: tokens.responses } }
 
 /** What the gateway itself takes. */
 const gatewayPart = (config: ModelgateConfig): Partial<GatewayConfig> =>
@@ -193,7 +206,7 @@ function factsOf(
     ['Configuration', [file?.name ?? 'the environment', ...(hasEnvFile ? ['.env'] : [])].join(', ')],
     ...(tokens === undefined ? [] : [['Issued tokens', 'of the configuration'] as const]),
     ...(data === undefined ? [] : [['Issued tokens', place(data)] as const]),
-    ...(redis === undefined ? [] : [['Issued tokens', `Redis at ${hostOf(redis)}`] as const]),
+    ...(redis === undefined ? [] : [['Issued tokens', `Redis at ${hostOf(redis.url)}`] as const]),
     ...(prices === undefined ? [] : [['Prices', given(prices)] as const]),
     ...(ledger === undefined ? [] : [['Ledger', given(ledger)] as const]),
     ...(otel === undefined || otel === false ? [] : [['OpenTelemetry', 'on'] as const]),

@@ -175,7 +175,7 @@ describe('the table at the start', () => {
     const env = { MODELGATE_REDIS: 'redis://default:pw-5d1f@localhost:1/0', OPENAI_API_KEY: 'key-5d1f' }
     const settings = await readSettings(createWorld({}, env), {}, 'nothing')
     const text = banner(
-      { ...settings, issueCommand: issueCommand({ redis: env.MODELGATE_REDIS }, createWorld({}, env), {}) },
+      { ...settings, issueCommand: issueCommand({ redis: { url: env.MODELGATE_REDIS } }, createWorld({}, env), {}) },
       8787,
     )
     expect(text).toContain(

@@ -1,6 +1,7 @@
 import http from 'node:http'
 import { createGateway, type Gateway } from '@modelgate/core'
 import { drain, nodeListener, nodeUpgrade } from '@modelgate/node'
+import { StorageAwayError } from '@modelgate/tokens'
 import { type Flags, readSettings, type Settings } from '../config/settings.ts'
 import { codeOf, inFile, problemsOf } from '../errors.ts'
 import type { World } from '../world.ts'
@@ -66,7 +67,8 @@ function aboutFile<T>({ file }: Settings, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw inFile(file, error)
+    // A damaged folder of tokens is named by its own message.
+    throw error instanceof StorageAwayError ? error : inFile(file, error)
   }
 }
 

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { GatewayError, type Logger } from '@modelgate/core'
 import { flag, readArgs, text, textOf } from '../args.ts'
 import { isKept } from '../config/access.ts'
 import { readEnvFile } from '../config/env-file.ts'
-import { loadFile } from '../config/load-file.ts'
+import { type LoadedFile, loadFile } from '../config/load-file.ts'
 import { openTokens, type Places, placesOf } from '../config/open-tokens.ts'
-import { UsageError } from '../errors.ts'
+import { inFile, messageOf, OutsideError, UsageError } from '../errors.ts'
 import { didYouMean } from '../near.ts'
 import type { World } from '../world.ts'
 import { tokenCommands } from './commands.ts'
@@ -49,14 +50,32 @@ export async function tokens(args: string[], world: World): Promise<number> {
   const { data } = places
   if (name !== 'issue' && data !== undefined && !existsSync(data))
     throw new Error(`there are no tokens in '${data}': no such folder`)
-  const opened = openTokens(places, world.cwd)
+  const log: Logger['warn'] = (message, details) =>
+    world.err(details === undefined ? message : `${message}: ${messageOf(details)}`)
+  const opened = openTokens(places, { cwd: world.cwd, logger: { warn: log, error: log }, isPatient: true })
   try {
     const answer = await command.run(opened.tokens, id, values)
     world.out(values.json === true ? JSON.stringify(answer.json, null, 2) : answer.text)
+  } catch (error) {
+    throw storageFailureOf(error)
   } finally {
     await opened.close()
   }
   return 0
+}
+
+/** Clients are told only that tokens cannot be checked; the operator needs the cause: a full disk, a damaged file, a slow Redis. */
+const storageFailureOf = (error: unknown): unknown =>
+  error instanceof GatewayError && error.info.kind === 'unavailable' && error.cause instanceof Error
+    ? error.cause
+    : error
+
+function placesIn(world: World, file: LoadedFile | undefined): Places {
+  try {
+    return placesOf(world, file)
+  } catch (error) {
+    throw error instanceof OutsideError ? error : inFile(file?.name, error)
+  }
 }
 
 /** Where the tokens are. The ledger is the server's: nothing is called from here. */
@@ -66,7 +85,7 @@ async function findPlaces(world: World, data: string | undefined, config: string
   // A folder that is named needs no configuration, which may lack keys here.
   const isNamed = (data !== undefined && data !== '') || env.MODELGATE_DATA || env.MODELGATE_REDIS
   const file = isNamed && config === undefined ? undefined : await loadFile(world, config)
-  const { ledger: _, ...places } = placesOf(world, file)
+  const { ledger: _, ...places } = placesIn(world, file)
   return data === undefined || data === ''
     ? places
     : { ...places, data: resolve(cwd, data), redis: undefined, tokens: undefined }

@@ -17,6 +17,7 @@ import type {
   Usage,
 } from './ir.ts'
 import type { AnswerPointers } from './shared/answer-pointers.ts'
+import type { RequestDefaults } from './shared/defaults.ts'
 import type { ModelPlaces } from './shared/model-places.ts'
 import type { ModelRule } from './shared/model-rules.ts'
 import type { IsShown } from './shared/usage-report.ts'
@@ -30,7 +31,8 @@ export interface SseEvent {
 /** A stream as a pure machine: events in, events out, no clock and no I/O. `end` is called once, at the end of input. */
 export interface Machine<In, Out> {
   push(input: In): Out[]
-  end(): Out[]
+  /** @param complete see AnswerStream */
+  end(complete?: boolean): Out[]
 }
 
 /** What a codec may ask of its surroundings. */
@@ -101,7 +103,10 @@ export interface Quirks {
    * the system's before all others. Default false.
    */
   readonly alternatingRoles?: boolean
-  /** The upstream ends its streams without `[DONE]` once every choice has its finish reason (chat). Default false. */
+  /**
+   * The upstream ends its streams without `[DONE]` once every choice has its finish reason (chat). Default false: such a stream ends
+   * well only if the end of its body is marked.
+   */
   readonly doneOptional?: boolean
   /** The upstream reads `cache_control` on messages, parts and tools (chat). Default false: cache hints are reported as notes. */
   readonly cacheControl?: boolean
@@ -130,6 +135,12 @@ export interface Quirks {
   readonly defaultMaxTokens?: number
 }
 
+/** Where a client departs from what its format's other clients accept. */
+export interface ClientQuirks {
+  /** An empty text in an answer makes the client forget the whole turn (gemini). Chunks without a part do not. */
+  readonly spoiledByEmptyText?: boolean
+}
+
 /** Where what a model says stands: keys, at any depth, of texts, reasoning, the arguments of calls. */
 export interface Says {
   /** In a whole answer. */
@@ -152,6 +163,7 @@ export interface OutputBound {
 /** The client's request as the answer's encoder and decoder need it: what was asked decides what is shown. */
 export interface ExchangeContext extends CodecContext {
   readonly request: ModelRequest
+  readonly client?: ClientQuirks | undefined
   /** Characters that an event of the client's stream may have. Default: any number. */
   readonly maxEventChars?: number
 }
@@ -171,6 +183,17 @@ export interface ResponseTap {
   received?: readonly Received[]
   /** The body is an error, though it came under a good status. */
   error?: ErrorInfo
+}
+
+/** What a tap is made for. */
+export interface TapOptions {
+  readonly withholdUsage: boolean
+  readonly target: TargetTraits
+  /** The request's top-level fields. */
+  readonly asked?: JsonObject
+  /** The edit of the request says that the provider keeps the answer: later requests name it. */
+  readonly storesAnswer?: boolean
+  readonly client?: ClientQuirks | undefined
 }
 
 /** Watches a stream of the codec's own format pass by on the wire lane. Cheap, and never alters the bytes by itself. */
@@ -201,8 +224,13 @@ export interface StreamTap {
   readonly finish: string | undefined
   /** See ResponseTap. */
   readonly received?: readonly Received[] | undefined
-  /** The input is over: formats without a terminal event of their own decide now whether the stream has `ended`. */
-  end?(): void
+  /**
+   * The input is over: formats without a terminal event of their own, or whose upstreams leave it out, decide now whether the stream
+   * has `ended`.
+   *
+   * @param complete see AnswerStream
+   */
+  end?(complete?: boolean): void
   /** As for StreamEncoder: heartbeat and error in the stream's own terms (its id, its model). */
   heartbeat(): SseEvent[]
   fail(error: ErrorInfo): SseEvent[]
@@ -241,6 +269,8 @@ export interface UpstreamWireCodec {
    * answer's headers, where there are any: some vendors name the error there.
    */
   decodeError(status: number, body: Json, header?: (name: string) => string | undefined): ErrorInfo
+  /** Whether a JSON body under a good status holds an answer of this format, or an error in its place. */
+  isAnswer(body: JsonObject): boolean
   /** Usage, finish word and error of a whole answer. May fail; nothing depends on it but accounting, and errors under a good status. */
   tapResponse(body: JsonObject): ResponseTap
   /**
@@ -278,7 +308,9 @@ export interface WireCodec extends UpstreamWireCodec {
   wireReady?(target: TargetTraits): Promise<unknown> | undefined
   /** Wire lane: the edit this body needs, if any, beside the model's name. */
   wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
-  tapStream(options: { withholdUsage: boolean; target: TargetTraits; storesAnswer?: boolean }): StreamTap
+  tapStream(options: TapOptions): StreamTap
+  /** Recognizes clients that need answers in another form, by their headers. Absent: there are none. */
+  clientQuirks?(header: (name: string) => string | undefined): ClientQuirks | undefined
 
   /**
    * What tells conversations apart, for calls that should meet the same prompt cache: fields that name a session or a cache,
@@ -310,6 +342,8 @@ export interface UpstreamCodec extends UpstreamWireCodec {
   decodeStream(context: ExchangeContext & { readonly target: TargetTraits }): Machine<SseEvent, ModelEvent>
   /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
   readonly fieldPointers: { readonly [irField: string]: string }
+  /** Many clients of the format send back no field of a call that a seal could stand in: one that fits stands in the call's id. */
+  readonly sealsInCallIds?: boolean
   /** The same for an answer. */
   readonly answerPointers: AnswerPointers
   /** JSON Pointers, within a usage object of this format, to what it says beyond the totals and the features that are shown. */
@@ -349,4 +383,6 @@ export interface Codec extends UpstreamCodec, WireCodec {
   readonly efforts: readonly Effort[]
   /** What becomes of each feature of requests and answers in this format. Documents and routes are made of it. */
   readonly carries: Carries
+  /** Documented defaults of this format's requests. A value that stands on its default is never a loss. */
+  readonly defaults: RequestDefaults
 }

@@ -7,6 +7,7 @@
 export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
 /** Every format that upstreams speak: those of the clients, and some that no client does. */
 export type UpstreamFormat = Format | 'converse'
+/** A number of a document that is being translated may be an `ExactNumber` (json/exact-number.ts); the type leaves that out. */
 export type Json = null | boolean | number | string | Json[] | JsonObject
 export type JsonObject = { [key: string]: Json }
 

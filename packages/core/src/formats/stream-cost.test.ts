@@ -268,7 +268,8 @@ describe('a stream from an upstream', () => {
     const many = countSteps(() => {
       manyChars = translate(attack.upstream, client, large)
     })
-    expect(many / few, `${few} and ${many} steps`).toBeLessThan(5)
+    // Four times the events; long ones are also searched for numbers by a search that is counted (json/exact-number.ts).
+    expect(many / few, `${few} and ${many} steps`).toBeLessThan(6)
     expect(manyChars / fewChars, `${fewChars} and ${manyChars} characters`).toBeLessThan(5)
   })
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../formats/ir.ts'
+import { stringifyExact } from './exact-number.ts'
 import type { Member } from './scan.ts'
 import { joined, part, type Source } from './source.ts'
 
@@ -17,7 +18,7 @@ export function editJson(source: Source, members: readonly Member[], set: JsonOb
   }
   for (const { key, start, end } of members)
     if (!Object.hasOwn(set, key) && !drop.includes(key)) add(key, part(source, start, end))
-  for (const [key, value] of Object.entries(set)) add(key, JSON.stringify(value))
+  for (const [key, value] of Object.entries(set)) add(key, stringifyExact(value))
   pieces.push(pieces.length === 0 ? '{}' : '}')
   return joined(source, pieces)
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../formats/ir.ts'
+import { stringifyExact } from './exact-number.ts'
 import type { Member } from './scan.ts'
 import { joined, part, type Source } from './source.ts'
 
@@ -18,14 +19,14 @@ export function spliceJson(source: Source, members: readonly Member[], set: Json
   for (const member of members) {
     if (!Object.hasOwn(set, member.key)) continue
     missing.delete(member.key)
-    pieces.push(part(source, from, member.start), JSON.stringify(set[member.key]))
+    pieces.push(part(source, from, member.start), stringifyExact(set[member.key]))
     from = member.end
   }
   if (missing.size > 0) {
     // A new member goes in front of the closing brace, after the last value.
     const last = members.at(-1)
     const at = last?.end ?? (typeof source === 'string' ? source.indexOf('{') : source.indexOf(123)) + 1
-    const added = [...missing].map((key) => `${JSON.stringify(key)}:${JSON.stringify(set[key])}`).join(',')
+    const added = [...missing].map((key) => `${JSON.stringify(key)}:${stringifyExact(set[key])}`).join(',')
     pieces.push(part(source, from, at), `${last === undefined ? '' : ','}${added}`)
     from = at
   }

@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
+import { hasExactNumbers, parseExact } from '../json/exact-number.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 
 /** An upstream's whole JSON body, without the upstream's secrets. */
@@ -21,6 +22,13 @@ export function readAnswer(bytes: Uint8Array, redactor: Redactor): AnswerBody {
   if (redactor.isClean(value)) return { value, body: bytes }
   const body = redactor.json(text)
   return body === text ? { value, body: bytes } : { value: parse(body), body }
+}
+
+/** The same for an answer that is written again: its numbers are exact. */
+export function readExactAnswer(bytes: Uint8Array, redactor: Redactor): JsonObject {
+  const { value, body } = readAnswer(bytes, redactor)
+  const text = typeof body === 'string' ? body : decoder.decode(body)
+  return hasExactNumbers(text) ? (parseExact(text) as JsonObject) : value
 }
 
 function parse(text: string): JsonObject {

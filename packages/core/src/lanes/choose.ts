@@ -1,5 +1,5 @@
 import type { Limits } from '../config.ts'
-import type { TargetTraits, WireCodec } from '../formats/codec.ts'
+import type { ClientQuirks, TargetTraits, WireCodec } from '../formats/codec.ts'
 import type { UpstreamFormat } from '../formats/ir.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
 import { lazily } from '../lazily.ts'
@@ -16,6 +16,7 @@ export interface LaneChoice {
   /** The client's. */
   readonly codec: WireCodec
   readonly request: RequestBody
+  readonly client?: ClientQuirks | undefined
   readonly target: ResolvedTarget
   readonly limits: Required<Limits>
   /** Losses found after the headers left may be told in a comment. */
@@ -50,8 +51,8 @@ export function chooseLane(choice: LaneChoice): Lane | Promise<Lane> {
 export const mayNameMedia = ({ text }: RequestBody): boolean => /https?:/i.test(text)
 
 // By themselves: what a stream's lane refers to must not hold the request.
-function onTheWire({ codec, request, target: { upstream }, limits }: LaneChoice, traits: TargetTraits): Lane {
-  return wireLane(codec, request, traits, limits.answerBytes, redactorOf(upstream))
+function onTheWire({ codec, request, client, target: { upstream }, limits }: LaneChoice, traits: TargetTraits): Lane {
+  return wireLane(codec, request, traits, limits.answerBytes, redactorOf(upstream), client)
 }
 
 function translated(choice: LaneChoice, formats: readonly UpstreamFormat[]): Lane | Promise<Lane> {

@@ -33,7 +33,7 @@ export function asJsonArray(stream: AnswerStream): AnswerStream {
   return {
     state: stream.state,
     push: (chunk) => stream.push(chunk),
-    end: () => stream.end(),
+    end: (complete) => stream.end(complete),
     take() {
       const bytes = stream.take()
       let out = bytes === undefined ? '' : elements(bytes)

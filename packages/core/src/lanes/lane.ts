@@ -61,8 +61,12 @@ export interface StreamState {
 export interface AnswerStream {
   readonly state: StreamState
   push(chunk: Uint8Array): void
-  /** The upstream's bytes are over. */
-  end(): void
+  /**
+   * The upstream's bytes are over, or nothing more is read.
+   *
+   * @param complete the end of the body is marked, so that it is no cut. Default false.
+   */
+  end(complete?: boolean): void
   /** The client's bytes ready since the last call. */
   take(): Uint8Array | undefined
   /** About how many tokens the answer has said so far, where somebody has to know without the upstream. */

@@ -2,7 +2,6 @@ import { GatewayError } from '../errors.ts'
 import type { Codec, UpstreamCodec } from '../formats/codec.ts'
 import type { UpstreamFormat } from '../formats/ir.ts'
 import { findModelRule } from '../formats/shared/model-rules.ts'
-import { readChecked } from '../formats/shared/read-checked.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
 import { redactorOf } from '../redaction/redactor.ts'
@@ -24,15 +23,15 @@ export function leastLoss(choice: LaneChoice, formats: readonly UpstreamFormat[]
   let bestCodec: UpstreamCodec | undefined
   let failure: unknown
   const client = choice.codec.whole()
+  // Until here only what every request needs has been checked (docs/decisions/0031).
+  if (!(client instanceof Promise)) client.validateRequest(choice.request.value)
   for (const format of formats) {
     const upstream = wireCodecOf(format).whole()
     if (client instanceof Promise || upstream instanceof Promise)
       return Promise.all([client, upstream]).then(() => leastLoss(choice, formats))
     let lane: Lane
     try {
-      lane = readChecked(client, format === client.format, choice.request.value, () =>
-        translate(choice, client, upstream),
-      )
+      lane = translate(choice, client, upstream)
     } catch (error) {
       failure ??= error
       continue
@@ -65,7 +64,7 @@ function weightOf({ report, restricted }: Lane): number {
 }
 
 function translate(
-  { request, target, limits, tellLosses, kept, references }: LaneChoice,
+  { request, client: clientQuirks, target, limits, tellLosses, kept, references }: LaneChoice,
   client: Codec,
   upstream: UpstreamCodec,
   edit?: Edit,
@@ -88,5 +87,6 @@ function translate(
       checkMedia(model, references)
     },
     ...(kept === undefined ? {} : { kept }),
+    clientQuirks,
   })
 }

@@ -83,7 +83,7 @@ class PassingStream implements AnswerStream {
     if (this.#cutter.held > this.#options.maxEventChars) throw tooLarge()
   }
 
-  end(): void {
+  end(complete?: boolean): void {
     const tap = this.state
     // An event that lacks only its blank line is the client's; half an event is nobody's.
     if (tap.error !== undefined) return
@@ -91,7 +91,7 @@ class PassingStream implements AnswerStream {
     const text = rest === undefined ? '' : decoder.decode(rest)
     const events = text === '' && this.#sse === undefined ? [] : this.#last(text)
     const fates = events.map((event) => this.#fateOf(event))
-    tap.end?.()
+    tap.end?.(complete)
     if (this.#sse?.bare === true && fates.some((fate) => fate !== 'pass')) {
       // Clients look for events: an error that is none they would read past.
       const told = events.filter((_, place) => fates[place] === 'pass' || fates[place] === 'redact')

@@ -1,17 +1,21 @@
 import { GatewayError } from '../errors.ts'
-import type { Codec, ExchangeContext, SseEvent, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
+import type { ClientQuirks, Codec, ExchangeContext, SseEvent, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
 import type { ErrorInfo, ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
 import { boundFrame } from '../formats/shared/bounded-frame.ts'
 import { fitToModel } from '../formats/shared/model-rules.ts'
 import { translateParam } from '../formats/shared/param.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
+import { stringifyExact } from '../json/exact-number.ts'
 import { nestsDeeper } from '../json/scan.ts'
 import { answerSide, createReport, lossHeader } from '../losses.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { createSaid } from '../said.ts'
 import { createSseDecoder } from '../sse/decode.ts'
 import { encodeAllSse, encodeText } from '../sse/encode.ts'
-import { readAnswer } from './answer-body.ts'
+import { readExactAnswer } from './answer-body.ts'
+import { sealCallIds, sealInId, unsealCallIds } from './call-id-seals.ts'
+import { checkAnswer } from './check-answer.ts'
+import { exactValue } from './exact-body.ts'
 import type { Edit } from './inline-media.ts'
 import type { AnswerStream, Lane, StreamState } from './lane.ts'
 import type { RequestBody } from './wire.ts'
@@ -19,6 +23,7 @@ import type { RequestBody } from './wire.ts'
 export interface Translation {
   readonly client: Codec
   readonly upstream: UpstreamCodec
+  readonly clientQuirks?: ClientQuirks | undefined
   readonly request: RequestBody
   readonly target: TargetTraits
   readonly newId: (prefix: string) => string
@@ -46,16 +51,18 @@ const LF = 10
 /** Decodes the client's request to the IR and encodes it for the upstream, and the answer the other way round. */
 export function translateLane(translation: Translation): Lane {
   const { client, upstream, request } = translation
-  const report = createReport(request.value)
+  const value = exactValue(request)
+  const report = createReport(value, client.defaults)
   const context = openContext(translation, report)
-  const model = client.decodeRequest(request.value, context)
+  const model = client.decodeRequest(value, context)
+  unsealCallIds(model.turns)
   translation.edit?.(model)
   // Encoders name a lost field by where it stood in the client's body: its own table, and what the decoder noted beyond.
   model.at = placesOf(model, client)
   // A request in the upstream's own format is between its client and the provider.
   const rule = client.format === upstream.format ? undefined : translation.target.modelRule
   const fitted = fitToModel(model, rule, upstream.format, report)
-  const body = JSON.stringify(upstream.encodeRequest(fitted.request, context))
+  const body = stringifyExact(upstream.encodeRequest(fitted.request, context))
   return {
     kind: 'translate',
     upstreamFormat: upstream.format,
@@ -65,9 +72,12 @@ export function translateLane(translation: Translation): Lane {
     answer(bytes) {
       if (nestsDeeper(decoder.decode(bytes), translation.maxDepth)) throw tooDeep()
       const exchange = openExchange(translation, model, report)
-      const response = upstream.decodeResponse(readAnswer(bytes, translation.redactor).value, exchange)
+      const value = readExactAnswer(bytes, translation.redactor)
+      checkAnswer(value, upstream)
+      const decoded = upstream.decodeResponse(value, exchange)
+      const response = client.sealsInCallIds ? sealCallIds(decoded, client.format) : decoded
       const finish = response.choices[0]?.finish.reason
-      const body = JSON.stringify(client.encodeResponse(response, exchange))
+      const body = stringifyExact(client.encodeResponse(response, exchange))
       reportUsage(response.usage, upstream, client, exchange.report)
       return {
         body,
@@ -90,12 +100,12 @@ function openContext({ upstream, target, newId, now, kept }: Translation, report
 
 /** The same for its answer. */
 function openExchange(
-  { upstream, target, newId, now, kept, maxEventChars }: Translation,
+  { upstream, target, newId, now, kept, maxEventChars, clientQuirks: client }: Translation,
   request: ModelRequest,
   asked: Report,
 ): ExchangeContext & { readonly target: TargetTraits } {
   const report = answerSide(asked, upstream.answerPointers)
-  const context = { report, newId, now, upstream: upstream.format, target, request, maxEventChars }
+  const context = { report, newId, now, upstream: upstream.format, target, request, maxEventChars, client }
   return kept === undefined ? context : { ...context, kept }
 }
 
@@ -159,7 +169,9 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
           ? { type: 'error', error: clean(raw.error) }
           : raw.type === 'response-start'
             ? boundFrame(raw, exchange.report)
-            : raw
+            : raw.type === 'part-start' && raw.value.type === 'tool-call' && client.sealsInCallIds
+              ? { ...raw, value: sealInId(raw.value, client.format) }
+              : raw
       note(event)
       const out = encodeAllSse(encode.push(event))
       if (event.type === 'response-end') reportUsage(state.usage, upstream, client, exchange.report)
@@ -181,10 +193,10 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
         read(event)
       }
     },
-    end() {
+    end(complete) {
       mayHold = true
       for (const event of decoder.end()) read(event)
-      pass(decode.end())
+      pass(decode.end(complete))
       ready += encodeAllSse(encode.end())
     },
     take() {

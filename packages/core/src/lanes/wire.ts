@@ -1,5 +1,5 @@
 import { errorOf } from '../errors.ts'
-import type { ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
+import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import type { JsonObject } from '../formats/ir.ts'
 import { put } from '../formats/shared/strict.ts'
 import { editJson } from '../json/edit.ts'
@@ -10,6 +10,7 @@ import { createReport } from '../losses.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { receivedIds } from '../references/received.ts'
 import { readAnswer } from './answer-body.ts'
+import { checkAnswer } from './check-answer.ts'
 import type { Lane, WholeAnswer } from './lane.ts'
 import { passingStream } from './passing-stream.ts'
 
@@ -48,6 +49,7 @@ export function wireLane(
   target: TargetTraits,
   maxEventChars: number,
   redactor: Redactor,
+  client?: ClientQuirks | undefined,
 ): Lane {
   const fields = fieldsOf(request)
   const edit = codec.wireEdit(fields, target)
@@ -60,6 +62,7 @@ export function wireLane(
     report,
     answer(bytes) {
       const { value, body } = readAnswer(bytes, redactor)
+      checkAnswer(value, codec)
       const { error, usage, units, finish, received } = tapQuietly(codec, value)
       if (error !== undefined) throw errorOf(error)
       const answer: { -readonly [K in keyof WholeAnswer]: WholeAnswer[K] } = { body }
@@ -75,7 +78,9 @@ export function wireLane(
         tap: codec.tapStream({
           withholdUsage: edit?.erase !== undefined,
           target,
+          asked: fields,
           storesAnswer: edit?.storesAnswer === true,
+          client,
         }),
         maxEventChars,
         redactor,

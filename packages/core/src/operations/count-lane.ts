@@ -3,12 +3,14 @@ import type { Codec, CodecContext } from '../formats/codec.ts'
 import type { CountCodec } from '../formats/count-codec.ts'
 import type { Format, JsonObject, ModelRequest, Report } from '../formats/ir.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
-import { readChecked } from '../formats/shared/read-checked.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
+import { stringifyExact } from '../json/exact-number.ts'
 import { scanJson } from '../json/scan.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
+import { unsealCallIds } from '../lanes/call-id-seals.ts'
+import { exactValue } from '../lanes/exact-body.ts'
 import type { Lane } from '../lanes/lane.ts'
 import { type RequestBody, setModel } from '../lanes/wire.ts'
 import { createReport } from '../losses.ts'
@@ -100,7 +102,7 @@ function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, t
   return {
     kind: 'translate',
     upstreamFormat: upstream.format,
-    body: JSON.stringify(theirs.fromGeneration(body, model)),
+    body: stringifyExact(theirs.fromGeneration(body, model)),
     report,
     answer: (bytes) => ({
       body: JSON.stringify(asked.count.write(readCount(upstream, theirs, bytes, redactorOf(place)).count)),
@@ -111,17 +113,20 @@ function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, t
 
 /** What is to be counted, without what only says how to answer: nobody should be told of losses there. */
 export function decodeInput({ codec, count, request }: CountRequest, upstream?: Format) {
-  const { body, at } = count.toGeneration(request.value)
+  // Until here only what every request needs has been checked (docs/decisions/0031).
+  count.validateRequest(request.value)
+  const value = exactValue(request)
+  const { body, at } = count.toGeneration(value)
   const bound = codec.fieldPointers['sampling.maxTokens']
-  const report = reportWithin(at, request.value, bound)
+  const report = reportWithin(at, value, bound)
   const context: CodecContext = {
     report,
     newId,
     now: () => Math.floor(Date.now() / 1000),
     ...(upstream === undefined ? {} : { upstream }),
   }
-  const isOwnFormat = upstream === undefined || upstream === codec.format
-  const decoded = readChecked(count, isOwnFormat, request.value, () => codec.decodeRequest(body, context))
+  const decoded = codec.decodeRequest(body, context)
+  unsealCallIds(decoded.turns)
   const { model, turns, tools, reasoning, output, extra } = decoded
   const input: ModelRequest = {
     model,

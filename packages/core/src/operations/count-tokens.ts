@@ -51,7 +51,7 @@ const doesNotCount = (last: Attempt | undefined): boolean =>
   unknownEndpoint.includes(last?.status) && last?.error !== undefined && last.error !== 'model_not_found'
 
 async function estimated(call: CountCall): Promise<Reply> {
-  const { shared, ledger, count, signal, tokenizer } = call
+  const { shared, ledger, count, signal, tokenizer, inbound } = call
   const { body, input, report } = decodeInput(call)
   const refused = refusal(report.losses, 'ignore')
   if (refused !== undefined) throw refused
@@ -63,7 +63,14 @@ async function estimated(call: CountCall): Promise<Reply> {
       { param: kept, code: 'unsupported_parameter' },
     )
   const { logger, limits } = shared
-  const estimate = await estimateTokens(input, { tokenizer, logger, signal, callbackMs: limits.callbackMs })
+  const countTexts = inbound.countTokens?.bind(inbound)
+  const estimate = await estimateTokens(input, {
+    tokenizer,
+    countTexts,
+    logger,
+    signal,
+    callbackMs: limits.callbackMs,
+  })
   ledger.estimate = estimate.by
   ledger.losses = report.losses
   settle(ledger, { status: 200, outcome: 'finished' }, shared.plugins, shared.logger)

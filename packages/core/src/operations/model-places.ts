@@ -18,7 +18,7 @@ const google = modelPlaces({
 /** The members that name a model in requests of each operation, by the dialects of its clients. */
 const places: { readonly [O in OperationName]: { readonly [dialect: string]: ModelPlaces } } = {
   completions: { openai: common },
-  embeddings: { openai: common, gemini: google, 'gemini-batch': google },
+  embeddings: { openai: common, gemini: google, 'gemini-batch': google, vertex: google },
   rerank: { jina: common, cohere: common },
   moderations: { openai: common },
   images: { openai: images, imagen: google },

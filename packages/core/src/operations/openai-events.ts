@@ -44,7 +44,9 @@ export function tapEvents({ done, count = 1, units: unitsOf }: EventsOf): Stream
   return {
     push({ event, data }) {
       plain = false
-      if (data === '' || data === '[DONE]') return true
+      // Clients parse the data of every event.
+      if (data === '') return false
+      if (data === '[DONE]') return true
       checkWhole(data)
       const type = event ?? typeIn(data)
       if (type === undefined || type === done || type === 'error') read(data)

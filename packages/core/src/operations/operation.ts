@@ -73,6 +73,8 @@ export interface Dialect<Request, Answer> {
   expects?(asked: JsonObject): ExpectedUse
   /** Wire lane: top-level members to set beside the model's name, where the body names it elsewhere too. */
   wireEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
+  /** Whether a JSON body under a good status holds an answer. Default: it does, unless it says that it is an error. */
+  isAnswer?(body: JsonObject): boolean
   /** Wire lane: usage of a whole answer. May fail; nothing depends on it but accounting. */
   tapAnswer(body: JsonObject): ResponseTap
   /** Wire lane: watches a stream of events. Absent: this dialect has no streams. */

@@ -6,7 +6,10 @@ import { wireCodecOf } from '../formats/wire.ts'
 import { generation } from '../generate.ts'
 import { newId } from '../ids.ts'
 import type { Reply } from '../inbound.ts'
+import { stringifyExact } from '../json/exact-number.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
+import { type AnswerCheck, checkAnswer } from '../lanes/check-answer.ts'
+import { exactValue } from '../lanes/exact-body.ts'
 import type { AnswerStream } from '../lanes/lane.ts'
 import { leastLoss } from '../lanes/least-loss.ts'
 import { passingStream } from '../lanes/passing-stream.ts'
@@ -70,7 +73,7 @@ function prepare(call: OperationCall, target: ResolvedTarget, policy: OnLoss): P
     const lane =
       writer === dialect
         ? wire(call, target, { body: jsonBody(call, target) })
-        : translation(call, request.value, writer, target)
+        : translation(call, exactValue(request), writer, target)
     return { lane, url, codec }
   }
   const lane =
@@ -93,6 +96,7 @@ function wire(
 ): OperationLane {
   const read = (bytes: Uint8Array) => {
     const { value, body } = readAnswer(bytes, redactorOf(upstream))
+    checkAnswer(value, checkOf(dialect))
     const { error, ...tapped } = quietly(dialect, value)
     if (error !== undefined) throw errorOf(error)
     return { value, body, tapped }
@@ -151,6 +155,11 @@ function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject
   return tapStream(asked)
 }
 
+const checkOf = ({ errors, isAnswer }: Dialect<unknown, unknown>): AnswerCheck => ({
+  decodeError: wireCodecOf(errors).decodeError,
+  isAnswer,
+})
+
 /** Accounting must never break an answer that the client could read. */
 function quietly(dialect: Dialect<unknown, unknown>, body: JsonObject): ReturnType<typeof dialect.tapAnswer> {
   try {
@@ -174,6 +183,7 @@ function translation(
   const exchange = { ...context, report: answerSide(report), request: asked }
   const read = (bytes: Uint8Array): unknown => {
     const { value: body } = readAnswer(bytes, redactorOf(upstream))
+    checkAnswer(body, checkOf(writer))
     const { error } = quietly(writer, body)
     if (error !== undefined) throw errorOf(error)
     return writer.decodeAnswer?.(body, exchange)
@@ -182,7 +192,7 @@ function translation(
   const streams = asEvents !== undefined && tapStream !== undefined
   return {
     kind: 'translate',
-    body: JSON.stringify(sent),
+    body: stringifyExact(sent),
     report,
     // Another dialect's field of another name would lead the client astray in its own body.
     paramOf: (param) => (Object.hasOwn(value, param.split(/[.[]/, 1)[0] ?? '') ? param : undefined),
@@ -192,7 +202,7 @@ function translation(
       const units = operation.unitsOf?.(answer)
       return {
         ...(dialect.encodeBody?.(answer, exchange) ?? {
-          body: JSON.stringify(dialect.encodeAnswer?.(answer, exchange)),
+          body: stringifyExact(dialect.encodeAnswer?.(answer, exchange)),
         }),
         ...(usage === undefined ? {} : { usage }),
         ...(units === undefined ? {} : { units }),

@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import { wireCodecOf } from '../formats/wire.ts'
 import type { Inbound, Reply } from '../inbound.ts'
+import { stringifyExact } from '../json/exact-number.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
 import type { RequestBody } from '../lanes/wire.ts'
 import { announce } from '../observers.ts'
@@ -69,7 +70,7 @@ async function answer(call: StoredCall, record: Awaited<ReturnType<Records['resp
 const notFound = (id: string): GatewayError =>
   new GatewayError('not_found', `Response with id '${id.slice(0, 100)}' not found.`)
 
-const reply = (call: StoredCall, body: JsonObject): Reply => sent(call, JSON.stringify(body))
+const reply = (call: StoredCall, body: JsonObject): Reply => sent(call, stringifyExact(body))
 
 const sent = ({ ledger }: StoredCall, body: string | Uint8Array): Reply => ({
   status: 200,

@@ -192,7 +192,11 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
     // Not read but written, with the same credentials.
     'parameters.storageUri',
   ]),
-  embeddings: [...geminiPart('content.parts[]'), ...geminiPart('requests[].content.parts[]')],
+  embeddings: [
+    ...geminiPart('content.parts[]'),
+    ...geminiPart('requests[].content.parts[]'),
+    ...withStoredUri(['instances[].image.gcsUri', 'instances[].video.gcsUri']),
+  ],
 }
 
 /** Further top-level members that an upstream must not read otherwise than the gateway does: what is charged depends on them. */

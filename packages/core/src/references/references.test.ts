@@ -133,7 +133,11 @@ describe('a member that decides what a request refers to', () => {
     '{"model":"real","input":"x","prompt":{"id":"a"},"prompt":null}',
     '{"model":"real","input":"x","tools":[{"type":"code_interpreter","container":"a"}],"tools":[]}',
     '{"model":"real","input":"x","background":true,"background":false}',
-  ])('is refused twice and in another case: %s', async (body) => {
+    // Nothing else checks types any more.
+    '{"model":"real","input":"x","prompt":{"id":["a"]}}',
+    '{"model":"real","input":"x","previous_response_id":{"id":"a"}}',
+    '{"model":"real","input":"x","background":"true"}',
+  ])('is refused twice, in another case, and as anything but a text: %s', async (body) => {
     for (const responses of [{ store: memoryResponseStore() }, { store: false as const }]) {
       const { post, seen } = setUp({ a: asJson(response) }, { responses })
       expect((await post('/v1/responses', body)).status).toBe(400)

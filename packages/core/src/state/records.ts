@@ -2,6 +2,7 @@ import type { Identity } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
+import { parseExact, stringifyExact } from '../json/exact-number.ts'
 import type { ReferenceKind } from '../references/places.ts'
 import type { Received } from '../references/received.ts'
 import { inBatches } from './batches.ts'
@@ -93,8 +94,8 @@ export function createRecords(keptIn: ResponseStore | undefined, ttlMs: number, 
       if (names.length + items.length > mostStoredItems)
         throw new RangeError(`A response of more than ${mostStoredItems} items is not kept.`)
       await inBatches(names, (name) => store.set(`item-owner:${name}`, owner, ttlMs, owner))
-      await inBatches(items, ([name, item]) => store.set(`item:${own}:${name}`, JSON.stringify(item), ttlMs, owner))
-      await store.set(`response:${id}`, JSON.stringify(record), ttlMs, owner)
+      await inBatches(items, ([name, item]) => store.set(`item:${own}:${name}`, stringifyExact(item), ttlMs, owner))
+      await store.set(`response:${id}`, stringifyExact(record), ttlMs, owner)
     },
     async forget(id, record, output) {
       if (record.kind === 'kept')
@@ -129,7 +130,7 @@ function readRecord(text: string): ResponseRecord {
 function readObject(text: string): JsonObject {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseExact(text)
   } catch (cause) {
     throw damaged(cause)
   }

@@ -2,6 +2,7 @@ import { GatewayError } from '../errors.ts'
 import type { Json, JsonObject } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
 import { editJson } from '../json/edit.ts'
+import { parseExact, stringifyExact } from '../json/exact-number.ts'
 import { type Member, scanJson } from '../json/scan.ts'
 import type { Hosting } from './upstream.ts'
 
@@ -32,11 +33,11 @@ export function dress(
   const { defaults, overrides } = wishes
   if (defaults === undefined && overrides === undefined && hosting?.edit === undefined) return body
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-  const value = JSON.parse(text) as Json
+  const value = parseExact(text) as Json
   if (!isObject(value)) throw new GatewayError('internal', 'A body that is no object cannot be edited.')
   const wished = withWishes(text, value, wishes, call)
   if (hosting?.edit === undefined) return wished ?? body
-  const whole = wished === undefined ? value : (JSON.parse(wished) as JsonObject)
+  const whole = wished === undefined ? value : (parseExact(wished) as JsonObject)
   const { set = {}, drop = [] } = hosting.edit({ body: whole, ...call })
   if (Object.keys(set).length === 0 && drop.length === 0) return wished ?? body
   return editJson(wished ?? text, membersOf(wished ?? text), set, drop)
@@ -110,5 +111,5 @@ function contradicts(own: Json | undefined, wish: Json | undefined): boolean {
   if (own === undefined || wish === undefined) return false
   if (isObject(own) && isObject(wish))
     return Object.entries(wish).some(([field, value]) => contradicts(own[field], value))
-  return JSON.stringify(own) !== JSON.stringify(wish)
+  return stringifyExact(own) !== JSON.stringify(wish)
 }

@@ -66,6 +66,7 @@ function toTransportResponse(response: Response): TransportResponse {
   }
   return {
     status: response.status,
+    delimited: isDelimited(response.headers),
     header: (name) => (ofTheWire.has(name) ? undefined : (response.headers.get(name) ?? undefined)),
     async bytes(limit, onData) {
       if (response.body === null) return new Uint8Array(0)
@@ -86,6 +87,14 @@ function toTransportResponse(response: Response): TransportResponse {
     discard,
   }
 }
+
+/**
+ * Whether the runtime reports a cut of this body. Those that show the framing of HTTP/1.1 do: Node, Bun and Deno. Node 20 takes a cut
+ * of a chunked body for its end where the connection is to be closed. Others, and HTTP/2, show nothing.
+ */
+const isDelimited = (headers: Headers): boolean =>
+  headers.has('content-length') ||
+  (/\bchunked\b/i.test(headers.get('transfer-encoding') ?? '') && !/\bclose\b/i.test(headers.get('connection') ?? ''))
 
 async function* empty(): AsyncGenerator<Uint8Array> {}
 

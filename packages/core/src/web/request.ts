@@ -2,6 +2,7 @@ import { concatBytes } from '../bytes.ts'
 import { GatewayError } from '../errors.ts'
 import type { CutBody, Inbound, Reply } from '../inbound.ts'
 import type { Signal } from '../signal.ts'
+import { cutByHost, hostLimitError } from './host-limits.ts'
 
 /** What of a RequestInit makes another request of one. */
 const changing = ['method', 'headers', 'body', 'signal'] as const
@@ -45,7 +46,8 @@ const paceMs = 25_000
 async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint8Array, undefined> {
   const tooLarge = (): GatewayError =>
     new GatewayError('request_too_large', `The request body is larger than the limit of ${limit} bytes.`)
-  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge()
+  const announced = Number(request.headers.get('content-length') ?? 0)
+  if (announced > limit) throw tooLarge()
   if ((request.headers.get('content-encoding') ?? 'identity') !== 'identity')
     throw new GatewayError(
       'unsupported_media_type',
@@ -80,6 +82,8 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
       if (isSlow) throw new GatewayError('timeout', 'The request body came too slowly and was given up.')
       if (done) {
         whole = true
+        // A server ends no body before its announced length; what stands between the server and the gateway does.
+        if (size < announced) throw cutByHost(size, announced)
         break
       }
       size += value.length
@@ -88,7 +92,7 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
     }
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause
-    throw new GatewayError('cancelled', 'The request body broke off.', { cause })
+    throw hostLimitError(cause) ?? new GatewayError('cancelled', 'The request body broke off.', { cause })
   } finally {
     clearInterval(pace)
     signal.removeEventListener('abort', leave)

@@ -4,7 +4,7 @@ import type { Meter, MeterStore, ReserveResult } from '../meters/meter-store.ts'
 import type { Prices } from '../prices/prices.ts'
 import { safeLogger } from '../safe-logger.ts'
 import type { Awaitable } from '../storage/storage.ts'
-import { told } from '../storage-away.ts'
+import { createRefusals } from '../storage-away.ts'
 import type { TokenRecord } from '../token.ts'
 import { allowanceOf, budgetHeaders } from './left.ts'
 import { refusal } from './refusal.ts'
@@ -22,6 +22,8 @@ export interface AdmissionOptions {
   readonly unpriced?: ReserveOptions['unpriced']
   /** Default: `console`. `false`: nothing. */
   readonly logger?: Logger | false
+  /** The error for a failure of the store. Default: it is logged to `logger`. */
+  readonly told?: (error: unknown) => unknown
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number
 }
@@ -39,6 +41,7 @@ const outputTokens = 4096
 export function createAdmission(options: AdmissionOptions): CallAdmission {
   const { meters: store, prices, unpriced = 'refuse', now = Date.now } = options
   const logger = safeLogger(options.logger)
+  const told = options.told ?? createRefusals(logger)
   const reserving: ReserveOptions = { prices, unpriced, outputTokens: options.reserve?.outputTokens ?? outputTokens }
   const settler = createSettler(store, logger)
   const renewals = createRenewals(store, logger)

@@ -1,5 +1,6 @@
 import type { Command } from '../storage/redis-client.ts'
 import { evaluate, texts } from '../storage/redis-client.ts'
+import type { WorkOptions } from '../storage/redis-guard.ts'
 import type { Meter, MeterStore, ReserveResult, Sums } from './meter-store.ts'
 import { leaseMs, leastOf, mostModels, otherModels } from './meter-store.ts'
 import type { Counted } from './redis-counts.ts'
@@ -16,7 +17,7 @@ const sumsDays = 400
 
 const sumNames = ['calls', 'inputTokens', 'cachedTokens', 'outputTokens', 'cost', 'unpriced'] as const
 
-type Run = <T>(work: (command: Command) => Promise<T>) => Promise<T>
+type Run = <T>(work: (command: Command) => Promise<T>, options?: WorkOptions) => Promise<T>
 
 /** Counts in Redis, each step by one script. `keyOf` makes the name of what is kept for a token. */
 export function createRedisMeters(run: Run, keyOf: (tokenId: string, what: string) => string): MeterStore {
@@ -78,7 +79,7 @@ export function createRedisMeters(run: Run, keyOf: (tokenId: string, what: strin
       const days = daysBetween(from, to)
       if (days.length === 0) return []
       const keys = days.map((day) => keyOf(tokenId, `sums:${day}`))
-      const replies = await run((command) => evaluate(command, sumsScript, keys, []))
+      const replies = await run((command) => evaluate(command, sumsScript, keys, []), { limit: 'command' })
       return days.flatMap((day, n) =>
         sumsOf(Array.isArray(replies) ? replies[n] : []).map((sums) => ({ day, ...sums })),
       )

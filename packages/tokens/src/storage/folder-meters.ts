@@ -19,6 +19,8 @@ export interface FolderMetersOptions {
 }
 
 export interface FolderMeters extends MeterStore {
+  /** Warns if another process counts in the folder. Throws StorageAwayError if the counts cannot be read. */
+  check(): void
   /** Writes what is not written yet. Throws if it cannot. */
   flush(): void
   close(): void
@@ -44,6 +46,25 @@ export function createFolderMeters(
     | { readonly meters: MeterStore; readonly until: number; readonly calls: Map<string, Settlement> }
     | undefined
 
+  const check = (): void => {
+    if (counting !== undefined) return
+    if (!claim.take()) {
+      logger?.warn(`modelgate: ${besides(folder)}. ${refusedAfter(localMs)}. ${whatToDo}`)
+      savedOr(file, () => readSavedCounts(file))
+      return
+    }
+    try {
+      const saved = openSavedCounts(file, logger)
+      try {
+        savedOr(file, saved.read)
+      } finally {
+        saved.close()
+      }
+    } finally {
+      // The process that counts is the first that has a call to count.
+      claim.release()
+    }
+  }
   const takeOver = (): MeterStore | undefined => {
     if (counting !== undefined) return counting
     if (!claim.take()) return undefined
@@ -72,7 +93,7 @@ export function createFolderMeters(
   const beside = (): MeterStore => {
     if (local === undefined) {
       logger?.warn(
-        `modelgate: ${besides(folder)}; limits are counted in each process for itself now, and calls are refused after ${localMs / 1000} s of it. For many processes there is redisStorage()`,
+        `modelgate: ${besides(folder)}: limits are counted in each process for itself now. ${refusedAfter(localMs)}. ${whatToDo}`,
       )
       const meters = createMemoryMeters({ ...clock, saved: readSavedCounts(file) })
       local = { meters, until: performance.now() + localMs, calls: new Map() }
@@ -82,11 +103,12 @@ export function createFolderMeters(
   const countingOr = (other: () => MeterStore): MeterStore => takeOver() ?? other()
 
   return {
+    check,
     reserve: (reservation) =>
       countingOr(() => {
         const meters = beside()
         if (local !== undefined && performance.now() < local.until) return meters
-        throw new StorageAwayError(`${besides(folder)}. For many processes there is redisStorage()`)
+        throw new StorageAwayError(`${besides(folder)}. ${whatToDo}`)
       }).reserve(reservation),
     settle: (settlement) => {
       const meters = countingOr(beside)
@@ -126,3 +148,19 @@ export function createFolderMeters(
 }
 
 const besides = (folder: string): string => `another process counts calls in ${folder}`
+const refusedAfter = (localMs: number): string =>
+  `Calls of tokens with limits are refused with 503 after ${localMs / 1000} s, and calls of this process are not counted there`
+const whatToDo = 'Stop the other process, or let both share a Redis (redisStorage(), or redis in a configuration)'
+
+/** Counts that are no JSON fail every call as much as a damaged file. */
+function savedOr(file: string, read: () => unknown): void {
+  try {
+    read()
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw explain(error, file)
+    throw new StorageAwayError(
+      `${file} is damaged. Restore it from a backup, or move it away to start with an empty one`,
+      { cause: error },
+    )
+  }
+}

@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createGateway, openai } from '@modelgate/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createTokens } from '../create-tokens.ts'
 import type { Meter } from '../meters/meter-store.ts'
 import { folderStorage } from './folder-storage.ts'
 import { openDatabase } from './sqlite.ts'
@@ -90,7 +92,7 @@ describe('a folder that cannot be used is told at once, by name and reason', () 
       join(folder, 'tokens.db'),
       'these are not the tokens that you are looking for, but some other text '.repeat(99),
     )
-    expect(() => folderStorage(folder)).toThrow(/tokens\.db is no database/)
+    expect(() => folderStorage(folder)).toThrow(/tokens\.db is not a database/)
   })
 
   test.each(['tokens.db', 'meters.db'])('a newer version’s %s, which is left as it is', async (name) => {
@@ -166,5 +168,80 @@ describe('while another process writes', () => {
     expect(await storage.tokens.get(record.id)).toEqual(record)
     other.close()
     await storage.close()
+  })
+})
+
+describe('at the start of a gateway', () => {
+  const warnings: string[] = []
+  beforeEach(() => void warnings.splice(0))
+  const open = () => folderStorage(folder, { logger: { warn: (message) => warnings.push(message) } })
+
+  test('warns of another process that counts in the folder, and says what to do', async () => {
+    const first = open()
+    await first.meters.reserve(reservation)
+    const second = open()
+    second.check?.()
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /another process counts calls in .+ refused with 503 after 30 s.+ Stop the other process, or let both share a Redis/,
+      ),
+    ])
+    await second.close()
+    await first.close()
+  })
+
+  test('leaves the counting to the first process that has a call to count', async () => {
+    const [first, second] = [open(), open()]
+    first.check?.()
+    second.check?.()
+    expect(await second.meters.reserve(reservation)).toMatchObject({ ok: true })
+    expect(warnings).toEqual([])
+    await first.close()
+    await second.close()
+  })
+
+  test.each([
+    [
+      'no database',
+      () => {
+        rmSync(join(folder, 'meters.db-wal'), { force: true })
+        writeFileSync(join(folder, 'meters.db'), 'x'.repeat(5000))
+      },
+    ],
+    [
+      'no JSON',
+      () => {
+        const database = openDatabase(join(folder, 'meters.db'), {})
+        database.exec(`INSERT INTO meters VALUES ('k', '{')`)
+        database.close()
+      },
+    ],
+  ])('throws for counts that are %s, and names the file and what to do', async (_, damage) => {
+    const first = open()
+    await first.meters.reserve(reservation)
+    await first.close()
+    damage()
+    const storage = open()
+    const check = (): void => storage.check?.()
+    expect(check).toThrow(StorageAwayError)
+    expect(check).toThrow(/meters\.db is (not a database|damaged)\. Restore it from a backup, or move it away/)
+    const tokens = createTokens({ storage, logger: false })
+    const start = (): unknown =>
+      createGateway({ auth: tokens.authenticate, upstreams: { up: openai() }, models: { m: 'up' }, logger: false })
+    expect(start).toThrow(/meters\.db/)
+    await tokens.close()
+  })
+
+  test.each([
+    ['empty', () => writeFileSync(join(folder, 'tokens.db'), '')],
+    ['missing', () => rmSync(join(folder, 'tokens.db'))],
+  ])('warns that tokens.db is %s', async (state, lose) => {
+    const first = open()
+    await first.meters.reserve(reservation)
+    await first.close()
+    expect(warnings).toEqual([])
+    lose()
+    await open().close()
+    expect(warnings).toEqual([expect.stringContaining(`tokens.db is ${state}, so no token is known`)])
   })
 })

@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Logger } from '@modelgate/core'
 import { safeLogger } from '../safe-logger.ts'
 import { createClaim } from './folder-claim.ts'
@@ -13,8 +15,11 @@ export interface FolderStorageOptions {
    * before the old one is gone; then calls are refused (StorageAwayError). 0: at once. Default 30,000.
    */
   readonly localMs?: number
-  /** Is told of another process that counts in the folder, and of counts that cannot be written. */
-  readonly logger?: Pick<Logger, 'warn'>
+  /**
+   * Receives a warning for another process that counts in the folder, for an empty `tokens.db`, and for counts that cannot be written.
+   * Default `console`; `false`: none.
+   */
+  readonly logger?: Pick<Logger, 'warn'> | false
 }
 
 /** A storage in a folder; it keeps counts in memory for a moment before it writes them. */
@@ -37,19 +42,22 @@ export interface FolderStorage extends Storage {
  * @param path Default: `modelgate-data` in the working directory.
  */
 export function folderStorage(path = 'modelgate-data', options: FolderStorageOptions = {}): FolderStorage {
-  const { localMs = 30_000, logger } = options
+  const { localMs = 30_000 } = options
+  const logger = safeLogger(options.logger)
   if (!(localMs >= 0)) throw new RangeError(`localMs is ${localMs}: it must be a number of milliseconds, 0 or more`)
   const folder = prepareFolder(path)
+  warnOfLostTokens(folder, logger)
   const file = prepareFile(folder, 'tokens.db')
   const tokens = createFolderTokens(file)
   const meters = createFolderMeters(folder, 'meters.db', createClaim(folder, 'counting.lock'), {
     localMs,
-    ...(logger && { logger: safeLogger(logger) }),
+    logger,
   })
   let closed = false
   return {
     tokens,
     meters,
+    check: meters.check,
     flush: async () => meters.flush(),
     close: async () => {
       if (closed) return
@@ -61,4 +69,15 @@ export function folderStorage(path = 'modelgate-data', options: FolderStorageOpt
       }
     },
   }
+}
+
+/** A `tokens.db` that lost its content is opened like a new one: every token would be unknown without a reason to be seen. */
+function warnOfLostTokens(folder: string, logger: Pick<Logger, 'warn'>): void {
+  const sizeOf = (name: string): number | undefined => statSync(join(folder, name), { throwIfNoEntry: false })?.size
+  const tokens = sizeOf('tokens.db')
+  const isLost = tokens === 0 || (tokens === undefined && (sizeOf('meters.db') ?? 0) > 0)
+  if (!isLost) return
+  logger.warn(
+    `modelgate: ${join(folder, 'tokens.db')} is ${tokens === 0 ? 'empty' : 'missing'}, so no token is known. If tokens were issued before, stop the server and restore the file from a backup`,
+  )
 }

@@ -21,7 +21,7 @@ const make = () => {
     timeoutMs: 100,
     probe: (send) => send('', ['PING']),
     onAway: (reason) => told.push(`away: ${reason}`),
-    onBack: (ms) => told.push(`back after ${ms}`),
+    onBack: (ms, refused) => told.push(`back after ${ms}, ${refused} refused`),
   })
   const get = () => guard.run((send) => send('k', ['GET']))
   /** How a call has ended after a while. */
@@ -89,6 +89,48 @@ describe('a guard', () => {
     expect(sent).toEqual(['PING', 'PING', 'PING', 'PING'])
   })
 
+  it('tries again once, 50 ms after a failure', async () => {
+    const { redis, get, sent, told } = make()
+    redis.does = 'fail'
+    const answer = get()
+    await vi.advanceTimersByTimeAsync(40)
+    redis.does = 'answer'
+    await vi.advanceTimersByTimeAsync(20)
+    expect(await answer).toBe('GET')
+    expect(sent).toEqual(['GET', 'GET'])
+    expect(told).toEqual([])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('does not do a second time what has an effect each time', async () => {
+    const { redis, guard, sent } = make()
+    redis.does = 'fail'
+    await expect(guard.run((send) => send('k', ['SET']), { again: false })).rejects.toThrow(/Socket closed/)
+    expect(sent).toEqual(['SET', 'PING'])
+    guard.close()
+  })
+
+  it('has a limit of its own for commands that no call waits for, and a longer one until Redis was reached', async () => {
+    const guard = createGuard({
+      command: (_, [ms]) => new Promise((resolve) => setTimeout(() => resolve(ms), Number(ms))),
+      timeoutMs: 100,
+      commandMs: 1000,
+      connectMs: 400,
+      probe: () => new Promise(() => {}),
+      onAway: () => {},
+      onBack: () => {},
+    })
+    const take = async (ms: number, limit: 'admission' | 'command'): Promise<unknown> => {
+      const outcome = guard.run((send) => send('k', [String(ms)]), { limit }).catch((error: unknown) => String(error))
+      await vi.advanceTimersByTimeAsync(2000)
+      return outcome
+    }
+    expect(await take(350, 'admission')).toBe('350')
+    expect(await take(900, 'command')).toBe('900')
+    expect(await take(350, 'admission')).toContain('no answer within 100 ms')
+    guard.close()
+  })
+
   it('has one probe on its way at a time, and gives a lost one up after five seconds', async () => {
     const { redis, outcome, sent } = make()
     redis.does = 'nothing'
@@ -106,7 +148,7 @@ describe('a guard', () => {
     await vi.advanceTimersByTimeAsync(850)
     redis.does = 'answer'
     await vi.advanceTimersByTimeAsync(250)
-    expect(told[1]).toMatch(/^back after 1\d\d\d/)
+    expect(told[1]).toMatch(/^back after 1\d\d\d.*, 1 refused$/)
     expect(guard.awayMs()).toBeUndefined()
     expect(await get()).toBe('GET')
     expect(vi.getTimerCount()).toBe(0)

@@ -1,5 +1,6 @@
 import type { Command } from './redis-client.ts'
 import { evaluate, script } from './redis-client.ts'
+import type { WorkOptions } from './redis-guard.ts'
 
 /** How often a process says that it is alive, in milliseconds; after three times that it counts as gone. */
 export const presenceMs = 5000
@@ -30,7 +31,7 @@ export interface Processes {
 export function createProcesses(
   key: string,
   id: string,
-  run: (work: (command: Command) => Promise<void>) => Promise<void>,
+  run: (work: (command: Command) => Promise<void>, options: WorkOptions) => Promise<void>,
 ): Processes {
   let timer: ReturnType<typeof setInterval> | undefined
   let announcedAt = Number.NEGATIVE_INFINITY
@@ -61,6 +62,6 @@ export function createProcesses(
     close: () => clearInterval(timer),
   }
   // Whoever waits for Redis finds out about failures.
-  const now = (): void => void run(processes.announce).catch(() => undefined)
+  const now = (): void => void run(processes.announce, { limit: 'command' }).catch(() => undefined)
   return processes
 }

@@ -128,7 +128,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
     it.each(Object.entries(outages))(
       'when Redis %s: nobody waits, and it is used again when it is back',
       async (_, outage) => {
-        const { storage, told } = await join(connected)
+        const { storage, told } = await join(connected, { timeoutMs: 80, commandMs: 80 })
         await storage.tokens.create(token)
         expect((await storage.tokens.findByDigest(digest))?.id).toBe('t')
         await enter(storage, requests)
@@ -174,8 +174,10 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
         await outage.end()
         expect(await untilBack(storage, 5000)).toBeLessThan(1200)
         expect((await enter(storage, requests))?.callId).toBeDefined()
-        expect(told[0]).toMatch(/^Redis is away \(.+\): no token can be looked up/)
-        expect(told).toContainEqual(expect.stringMatching(/^Redis is back after \d+ ms$/))
+        expect(told[0]).toMatch(/^modelgate: Redis is unavailable \(.+\): tokens cannot be looked up/)
+        expect(told).toContainEqual(
+          expect.stringMatching(/^modelgate: Redis is available again after \d+ ms; \d+ operations failed meanwhile$/),
+        )
       },
     )
 
@@ -287,7 +289,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       redis.freeze()
       if (call !== undefined) await storage.meters.settle(call)
       await storage.close()
-      expect(told).toContainEqual(expect.stringMatching(/^Settlements that could not be written .+: 1$/))
+      expect(told).toContainEqual(expect.stringMatching(/^modelgate: settlements that could not be written .+: 1$/))
       redis.thaw()
     })
 

@@ -26,22 +26,29 @@ export interface RedisStorageOptions {
   readonly client: RedisClient
   /** Before all names in Redis. Default `modelgate:`. */
   readonly prefix?: string
-  /** Milliseconds after which a call waits for Redis no longer. Default 80: a busy process is late, and nobody is to wait for more than 100. */
+  /**
+   * Milliseconds that a call waits for Redis each time it needs it: for its token, if that is not remembered, and for its limits.
+   * Default 500.
+   */
   readonly timeoutMs?: number
+  /** Milliseconds that a change or a listing of tokens waits for Redis: people wait for these, and no call. Default 5,000. */
+  readonly commandMs?: number
+  /** Milliseconds that the first work waits for Redis, while the client connects. Default 2,000. */
+  readonly connectMs?: number
   /** While Redis is away. */
   readonly away?: {
     /** Milliseconds for which limits are counted in each process for itself; then calls are refused. 0: at once. Default 30,000. */
     readonly localMs?: number
   }
-  /** Is told when Redis is away, when it is back, and what was lost by it. */
-  readonly logger?: Pick<Logger, 'warn'>
+  /** Receives a warning when Redis becomes unavailable, when it is available again, and for what was lost. Default `console`; `false`: none. */
+  readonly logger?: Pick<Logger, 'warn'> | false
 }
 
 /**
  * Tokens and counts in Redis or Valkey, for many processes. Each reservation is one script and one round trip.
  *
- * No call waits longer than `timeoutMs` for Redis. After a failure it counts as away until it answers again: tokens cannot be
- * looked up then (StorageAwayError, at once); limits are counted in each process, divided by the number of processes, and a budget
+ * A call waits at most `timeoutMs` for Redis. What fails sooner, as by a lost connection, is tried once more within that time. After that
+ * Redis counts as away until it answers again: tokens cannot be looked up then (StorageAwayError, at once); limits are counted in each process, divided by the number of processes, and a budget
  * by what was last known to be left of it, for `away.localMs`; then StorageAwayError too. What calls took meanwhile is written when
  * Redis is back, up to 10,000 of them.
  *
@@ -50,11 +57,11 @@ export interface RedisStorageOptions {
  * Throws TypeError for what is no client, RangeError for times that are none.
  */
 export function redisStorage(options: RedisStorageOptions): Storage {
-  const { client, prefix = 'modelgate:', timeoutMs = 80, away = {}, logger } = options
+  const { client, prefix = 'modelgate:', timeoutMs = 500, commandMs = 5000, connectMs = 2000, away = {} } = options
   const { localMs = 30_000 } = away
-  checkTime('timeoutMs', timeoutMs, 1)
+  for (const [name, ms] of Object.entries({ timeoutMs, commandMs, connectMs })) checkTime(name, ms, 1)
   checkTime('away.localMs', localMs, 0)
-  const { warn } = safeLogger(logger ?? false)
+  const { warn } = safeLogger(options.logger)
   const names = {
     of: (what: string): string => `${prefix}${what}`,
     ofToken: (id: string, what: string): string => `${prefix}{${id}}:${what}`,
@@ -63,18 +70,22 @@ export function redisStorage(options: RedisStorageOptions): Storage {
   const guard = createGuard({
     command: commandOf(client),
     timeoutMs,
+    commandMs,
+    connectMs,
     probe: (command) => processes.announce(command),
     onAway: (reason) =>
-      warn(`Redis is away (${reason}): no token can be looked up, limits are counted in this process`),
-    onBack(awayMs) {
-      warn(`Redis is back after ${Math.round(awayMs)} ms`)
-      void meters.back().catch((error: unknown) => warn(`Settlements could not be written: ${error}`))
+      warn(
+        `modelgate: Redis is unavailable (${reason}): tokens cannot be looked up, and limits are counted in this process`,
+      ),
+    onBack(awayMs, refused) {
+      warn(`modelgate: Redis is available again after ${Math.round(awayMs)} ms; ${refused} operations failed meanwhile`)
+      void meters.back().catch((error: unknown) => warn(`modelgate: settlements could not be written: ${error}`))
     },
   })
   const processes = createProcesses(names.of('processes'), randomUUID(), guard.run)
-  const run: typeof guard.run = (work) => {
+  const run: typeof guard.run = (work, options) => {
     processes.touch()
-    return guard.run(work)
+    return guard.run(work, options)
   }
   const meters = createAwayMeters({
     redis: createRedisMeters(run, names.ofToken),
@@ -95,7 +106,9 @@ export function redisStorage(options: RedisStorageOptions): Storage {
         await guard.run(processes.leave).catch(() => undefined)
       }
       if (meters.waiting() > 0) {
-        warn(`Settlements that could not be written to Redis before the end, and are not counted: ${meters.waiting()}`)
+        warn(
+          `modelgate: settlements that could not be written to Redis before the end, and are not counted: ${meters.waiting()}`,
+        )
       }
       guard.close()
     },

@@ -1,6 +1,7 @@
 import type { TokenRecord } from '../token.ts'
 import type { Command } from './redis-client.ts'
 import { evaluate, script, texts } from './redis-client.ts'
+import type { WorkOptions } from './redis-guard.ts'
 import type { TokenStore } from './storage.ts'
 
 /*
@@ -33,6 +34,10 @@ if ARGV[1] ~= '' then
 end
 return redis.call('ZRANGE', KEYS[1], first, first + ARGV[2] - 1)`)
 
+/** A change whose answer was lost may have been made: done a second time it would find itself. */
+const changing: WorkOptions = { limit: 'command', again: false }
+const listing: WorkOptions = { limit: 'command' }
+
 /** How often a change is tried while others are faster. */
 const tries = 100
 
@@ -43,7 +48,7 @@ interface Names {
 }
 
 export function createRedisTokens(
-  run: <T>(work: (command: Command) => Promise<T>) => Promise<T>,
+  run: <T>(work: (command: Command) => Promise<T>, options?: WorkOptions) => Promise<T>,
   names: Names,
 ): TokenStore {
   const recordKey = (id: string): string => names.ofToken(id, 'token')
@@ -97,7 +102,7 @@ export function createRedisTokens(
         if ((await command(key, ['SET', key, JSON.stringify(record), 'NX'])) === null) {
           throw new Error(`Token ${id} exists already`)
         }
-      }),
+      }, changing),
     change: (id, change) =>
       run(async (command) => {
         for (let n = 0; n < tries; n++) {
@@ -117,7 +122,7 @@ export function createRedisTokens(
           return after
         }
         throw new Error(`Token ${id} was changed by others ${tries} times meanwhile; try again`)
-      }),
+      }, changing),
     list: ({ owner, after = '', limit: asked = 100 }) =>
       run(async (command) => {
         const key = listKey(owner)
@@ -138,7 +143,7 @@ export function createRedisTokens(
           last = ids.at(-1) ?? ''
           if (last === '') return { tokens }
         }
-      }),
+      }, listing),
   }
 }
 

@@ -154,8 +154,8 @@ const explanations: readonly (readonly [code: string, explanation: string])[] = 
   ['SQLITE_CANTOPEN', 'cannot be opened. Let this process read and write the file and its folder'],
   ['SQLITE_PERM', 'cannot be opened. Let this process read and write the file and its folder'],
   ['SQLITE_AUTH', 'cannot be opened. Let this process read and write the file and its folder'],
-  ['SQLITE_NOTADB', 'is no database. Bring it back from a backup, or move it away'],
-  ['SQLITE_CORRUPT', 'is damaged. Bring it back from a backup, or move it away'],
+  ['SQLITE_NOTADB', 'is not a database. Restore it from a backup, or move it away to start with an empty one'],
+  ['SQLITE_CORRUPT', 'is damaged. Restore it from a backup, or move it away to start with an empty one'],
   ['SQLITE_IOERR', 'cannot be read or written: the disk reports an error, or is full'],
 ]
 

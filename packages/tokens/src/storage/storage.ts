@@ -6,11 +6,16 @@ export type Awaitable<T> = T | Promise<T>
 
 /**
  * Where tokens and their counts are kept. `memoryStorage()`, `folderStorage(path)` and `redisStorage({ client })` make one.
- * Methods that cannot reach what they keep throw StorageAwayError, within a time that a request can wait (100 ms by default).
+ * Methods that cannot reach what they keep throw StorageAwayError, those that calls need within a time that a request can wait.
  */
 export interface Storage {
   readonly tokens: TokenStore
   readonly meters: MeterStore
+  /**
+   * Called when a gateway starts with it. Throws what would fail every call, such as a damaged file, and logs what needs attention.
+   * Default: nothing is checked.
+   */
+  check?(): void
   /** Writes what is not written yet, and lets go of files and timers. Connections that were handed in stay open. */
   close(): Promise<void>
 }

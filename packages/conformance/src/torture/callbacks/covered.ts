@@ -51,6 +51,7 @@ export const covered = {
     auth: ['auth'],
     upstreams: { see: 'Upstream' },
     models: { see: 'RoutePlan' },
+    listedModels: data,
     onLoss: data,
     explain: ['explain'],
     tokenizer: ['tokenizer'],
@@ -137,11 +138,10 @@ export const covered = {
     authorize: ['authorize of an upstream'],
     passHeaders: data,
     quirks: data,
-    modelRules: data,
   } satisfies Covered<Upstream>,
-  UpstreamOptions: { apiKey: data, baseURL: data, headers: data, modelRules: data } satisfies Covered<UpstreamOptions>,
+  UpstreamOptions: { apiKey: data, baseURL: data, headers: data } satisfies Covered<UpstreamOptions>,
   AwsOptions: { region: data, apiKey: data, credentials: ['credentials of AWS'] } satisfies Covered<
-    Omit<AwsOptions, 'baseURL' | 'headers' | 'modelRules'>
+    Omit<AwsOptions, 'baseURL' | 'headers'>
   >,
   BedrockOptions: {
     formats: data,
@@ -156,7 +156,7 @@ export const covered = {
     keyFile: data,
     credentials: data,
     apiVersion: data,
-  } satisfies Covered<Omit<VertexOptions, 'baseURL' | 'headers' | 'modelRules'>>,
+  } satisfies Covered<Omit<VertexOptions, 'baseURL' | 'headers'>>,
   NodeOptions: { transport: ['transport'] } satisfies Covered<NodeOptions>,
   MediaFetcherOptions: {
     hosts: data,
@@ -192,6 +192,7 @@ export const covered = {
   Storage: {
     tokens: { see: 'TokenStore' },
     meters: { see: 'MeterStore' },
+    check: { not: 'called when a gateway starts, which fails with what it throws' },
     close: { not: 'called by `tokens.close`, whose caller waits for it' },
   } satisfies Covered<Storage>,
   TokenStore: {

@@ -59,10 +59,9 @@ const forms: Readonly<Record<Format, (block: string, id: string, begun: boolean)
     return (candidates !== undefined || usageMetadata !== undefined) && parts.every(({ text }) => text === '')
   },
   responses(block, _, begun) {
-    if (!begun && isComment(block)) return true
-    const { type, sequence_number } = objectOf(parseJson(eventData(block)[0] ?? ''))
-    if (!begun && openings.includes(textOf(type))) return true
-    return block.startsWith('event: keepalive\n') && type === 'keepalive' && typeof sequence_number === 'number'
+    if (isComment(block)) return true
+    const { type } = objectOf(parseJson(eventData(block)[0] ?? ''))
+    return !begun && openings.includes(textOf(type))
   },
 }
 

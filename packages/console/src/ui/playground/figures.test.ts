@@ -64,15 +64,16 @@ describe('speed', () => {
 })
 
 it.each([
-  [undefined, { losses: [], total: 0 }],
+  [undefined, { losses: [], total: 0, notes: 0 }],
   [
-    '"/a~1b";kind=unsupported;severity=warn, "/x\\"y";kind=moved;severity=note;in=answer, "...";more=12',
+    '"/a~1b";kind=unsupported;severity=warn, "/x\\"y";kind=moved;severity=note;count=4;in=answer, "...";more=12;notes=3',
     {
       losses: [
         { path: '/a~1b', kind: 'unsupported', severity: 'warn', inAnswer: false },
         { path: '/x"y', kind: 'moved', severity: 'note', inAnswer: true },
       ],
-      total: 14,
+      total: 13,
+      notes: 7,
     },
   ],
 ])('reads the losses of %j', (header, wanted) => {

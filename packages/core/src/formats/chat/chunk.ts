@@ -1,4 +1,5 @@
 import { statusOf } from '../../errors.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { SseEvent } from '../codec.ts'
 import type { ErrorInfo, JsonObject } from '../ir.ts'
 import { errorObject } from './error.ts'
@@ -7,7 +8,7 @@ import { errorObject } from './error.ts'
 export const doneEvent: SseEvent = { data: '[DONE]' }
 
 /** A stream's error event. No `[DONE]` follows it. */
-export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: JSON.stringify({ error: errorObject(error) }) })
+export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: stringifyExact({ error: errorObject(error) }) })
 
 /** Keeps a stream alive that has not begun. */
 export const comment: SseEvent = { event: ':', data: 'keep-alive' }
@@ -27,7 +28,7 @@ export interface Frame {
 
 /** Keeps a stream alive: a chunk of the same answer that says nothing. */
 export const heartbeatEvent = ({ id, model, created }: Frame): SseEvent => ({
-  data: JSON.stringify({
+  data: stringifyExact({
     id,
     object: 'chat.completion.chunk',
     created,

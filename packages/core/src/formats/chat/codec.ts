@@ -1,5 +1,6 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
+import { defaults } from './defaults.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
@@ -26,8 +27,10 @@ export const chatCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
+  sealsInCallIds: true,
   answerPointers,
   usageBeside,
   efforts,
   carries,
+  defaults,
 }

@@ -1,5 +1,6 @@
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { JsonObject, MediaPart, Part, Source } from '../ir.ts'
+import { reportAddressType } from '../shared/media-address.ts'
 import { drop, inWords, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
@@ -128,9 +129,12 @@ export function encodeMedia(
   /** OpenAI itself takes documents only as data. */
   const encodeAddress = (url: string): JsonObject | undefined => {
     const { documentUrls } = context.target.quirks
-    if (documentUrls === 'file_data')
+    if (documentUrls === 'file_data') {
+      reportAddressType(part, report)
       return wrap('file', { file_data: url, ...(name === undefined ? {} : { filename: name }) })
+    }
     if (documentUrls !== 'document_url') return undefined
+    reportAddressType(part, report)
     return { ...own, type: 'document_url', document_url: url, ...(name === undefined ? {} : { document_name: name }) }
   }
   if (detail !== undefined && kind !== 'image') report.add(loss(at, 'detail has a meaning for images only'))
@@ -144,6 +148,7 @@ export function encodeMedia(
   }
   switch (kind) {
     case 'image': {
+      reportAddressType(part, report)
       if (name !== undefined) report.add(loss(at, 'an image has no name in chat', 'unsupported', 'note'))
       const url = source.type === 'url' ? source.url : `data:${mediaType ?? 'image/png'};base64,${source.data}`
       if (source.type === 'base64' && mediaType === undefined)

@@ -1,4 +1,6 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { Json, JsonObject, ReasoningPart, Report, Sealed } from '../ir.ts'
+import { callSealFields, foreignSealIn } from '../shared/call-seals.ts'
 import { innerObject } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
 import { dropNulls, inWords, isObject, leftover, putBack, takeNumber, takeString, unread } from '../shared/reader.ts'
@@ -65,7 +67,7 @@ function decodeDetail(detail: JsonObject, at: string | undefined): ReasoningPart
   if (part.seal?.issuer === 'chat')
     part.seal = {
       issuer: 'chat',
-      data: JSON.stringify({ [part.redacted ? 'data' : 'signature']: part.seal.data, ...(type && { type }), ...rest }),
+      data: stringifyExact({ [part.redacted ? 'data' : 'signature']: part.seal.data, ...(type && { type }), ...rest }),
     }
   else part.extra = { chat: rest }
   return part
@@ -102,14 +104,11 @@ export const joinReasoning = (parts: readonly ReasoningPart[]): string =>
     .join('\n\n')
 
 /**
- * A tool call's seal stands in its `extra_content`: as `{seal}` if another format issued it, else exactly as the chat
- * upstream wrote the object (Google's compatible endpoint keeps thought signatures there).
+ * A tool call's seal stands in its `extra_content`: exactly as the chat upstream wrote the object (Google's compatible endpoint
+ * keeps thought signatures there), or in the same form if another format issued it.
  */
-export function decodeCallSeal(content: JsonObject): Sealed {
-  const { seal, ...others } = content
-  if (typeof seal === 'string' && leftover(others) === undefined) return readSeal(seal, 'chat')
-  return { issuer: 'chat', data: JSON.stringify(content) }
-}
+export const decodeCallSeal = (content: JsonObject): Sealed =>
+  foreignSealIn(content, 'chat') ?? { issuer: 'chat', data: stringifyExact(content) }
 
 export const encodeCallSeal = (seal: Sealed): JsonObject =>
-  (seal.issuer === 'chat' ? innerObject(seal.data) : undefined) ?? { seal: writeSeal(seal, 'chat') }
+  (seal.issuer === 'chat' ? innerObject(seal.data) : undefined) ?? callSealFields(seal, 'chat').extra_content

@@ -34,7 +34,7 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
   }
   put(request, 'sampling', filled(decodeSampling(fields, at), 'sampling', at))
   decodeTools(fields, request, at)
-  put(request, 'reasoning', filled(decodeReasoningWish(fields, at), 'reasoning', at))
+  put(request, 'reasoning', filled(decodeReasoningWish(fields, at, context), 'reasoning', at))
   put(request, 'output', filled(decodeOutput(fields, at), 'output', at))
   const user: NonNullable<ModelRequest['user']> = {}
   put(user, 'id', takeString(fields, 'user'))
@@ -133,9 +133,10 @@ function decodeTools(fields: Unread, request: ModelRequest, at: Places): void {
 }
 
 /** `reasoning_effort`, and the object that OpenRouter's and Qwen's clients send beside or instead of it. */
-function decodeReasoningWish(fields: Unread, at: Places): Reasoning {
+function decodeReasoningWish(fields: Unread, at: Places, context: CodecContext): Reasoning {
   const reasoning: Reasoning = {}
   put(reasoning, 'effort', take(fields, 'reasoning_effort', isEffort))
+  decodeThinking(fields, reasoning, at, context)
   const object = takeObject(fields, 'reasoning')
   if (object === undefined) return reasoning
   const inner = unread(object)
@@ -157,6 +158,32 @@ function decodeReasoningWish(fields: Unread, at: Places): Reasoning {
   const rest = leftover(inner)
   if (rest !== undefined) putBack(fields, 'reasoning', rest)
   return reasoning
+}
+
+/**
+ * Anthropic's `thinking` object, which clients write for models behind gateways (Envoy AI Gateway, LiteLLM). Chat upstreams that know it
+ * get it as it is.
+ */
+function decodeThinking(fields: Unread, reasoning: Reasoning, at: Places, { upstream }: CodecContext): void {
+  if (upstream === undefined || upstream === 'chat') return
+  const object = takeObject(fields, 'thinking')
+  if (object === undefined) return
+  const inner = unread(object)
+  const { type } = inner
+  if (type === 'enabled') {
+    const budget = takeNumber(inner, 'budget_tokens')
+    if (budget === undefined) reasoning.adaptive = true
+    else reasoning.budgetTokens = budget
+  } else if (type === 'adaptive') reasoning.adaptive = true
+  else if (type === 'disabled') reasoning.off = true
+  if (type === 'enabled' || type === 'adaptive' || type === 'disabled') drop(inner, 'type')
+  const display = takeWord(inner, 'display', ['summarized', 'omitted'])
+  if (display !== undefined) reasoning.summary = display === 'omitted' ? 'none' : 'auto'
+  const places = { budgetTokens: 'budget_tokens', adaptive: 'type', off: 'type', summary: 'display' } as const
+  for (const [field, member] of Object.entries(places))
+    if (reasoning[field as keyof typeof places] !== undefined) at[`reasoning.${field}`] = `/thinking/${member}`
+  const rest = leftover(inner)
+  if (rest !== undefined) putBack(fields, 'thinking', rest)
 }
 
 function takeWord<W extends string>(fields: Unread, key: string, words: readonly W[]): W | undefined {

@@ -1,7 +1,8 @@
 import type { Json, JsonObject, ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
 import { effortOfBudget } from '../shared/effort.ts'
+import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
-import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
+import { fieldPointer, isWrittenIn, loss, ownExtra, reportField } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { lowerToolNames } from '../shared/tool-names.ts'
 import { fieldPointers, toolNames } from './fields.ts'
@@ -33,7 +34,9 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   } = request
   rest satisfies Nothing
   const own = ownExtra(extra, 'chat', '', context.report)
-  const out: JsonObject = { ...own, model: context.target.model, messages: encodeTurns(turns, context) }
+  const messages = encodeTurns(turns, context)
+  dropBreakpoints(messages, context)
+  const out: JsonObject = { ...own, model: context.target.model, messages }
   if (sampling !== undefined) encodeSampling(sampling, out, request, context)
   if (tools !== undefined) encodeTools(tools, out, request, context)
   if (reasoning !== undefined) encodeReasoningWish(reasoning, out, request, context)
@@ -224,6 +227,17 @@ function encodeFormat(
   put(inner, 'schema', held.schema)
   put(inner, 'strict', held.strict)
   return { ...outer, type: 'json_schema', json_schema: inner }
+}
+
+/** Upstreams without `prompt_cache_key` have no breakpoints either, and some refuse fields that they do not know. */
+function dropBreakpoints(messages: readonly JsonObject[], context: EncodeContext): void {
+  if (context.target.quirks.lacks?.prompt_cache_key === undefined) return
+  for (const [index, { content }] of messages.entries())
+    for (const part of Array.isArray(content) ? content : [])
+      if (isObject(part) && part.prompt_cache_breakpoint !== undefined) {
+        delete part.prompt_cache_breakpoint
+        reportField('prompt_cache_breakpoint', pointer('/messages', index), context.report)
+      }
 }
 
 /** OpenAI refuses longer ids of users. Claude Code's, a JSON text, is about 150 characters long. */

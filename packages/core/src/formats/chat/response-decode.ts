@@ -1,8 +1,9 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Choice, Citation, Json, JsonObject, MediaPart, ModelResponse, Part, TextPart } from '../ir.ts'
+import type { Choice, Citation, Json, JsonObject, MediaPart, ModelResponse, Part, Report, TextPart } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { checkChoiceCount } from '../shared/choice-limit.ts'
+import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   isObject,
@@ -16,6 +17,8 @@ import {
   type Unread,
   unread,
 } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
+import { objectsIn, reportUnknown, shapeOf } from '../shared/shape.ts'
 import { put } from '../shared/strict.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
 import { decodeError } from './error.ts'
@@ -23,7 +26,7 @@ import { toolNames } from './fields.ts'
 import { decodeFinish, heldBy } from './finish.ts'
 import { audioMediaType, sourceOfUrl } from './media.ts'
 import { decodeDetails } from './reasoning.ts'
-import { decodeToolCall, thinkingText } from './turn-decode.ts'
+import { decodeToolCall, isThinkingText, thinkingText } from './turn-decode.ts'
 import { decodeUsage, groqUsage, lastChoiceUsage } from './usage.ts'
 
 /** Frame and padding of the answer itself; nothing in it is meant for anyone. */
@@ -32,18 +35,15 @@ export const frameFields: readonly string[] = ['object', 'obfuscation', 'p']
 /** Takes whatever vendors send, as far as it goes. An `error` in a 200 is an error. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
   if (isObject(body) && body.error) throw toThrow(body)
-  if (!isObject(body) || !Array.isArray(body.choices) || body.choices.length === 0)
-    throw new GatewayError(
-      'upstream_bad_response',
-      'The upstream answered 200 with something that is no chat completion.',
-    )
+  if (!isObject(body) || !Array.isArray(body.choices) || body.choices.length === 0) throw notAnAnswer()
   checkChoiceCount(body.choices.length)
   const fields = unread(body)
   for (const key of frameFields) drop(fields, key)
   drop(fields, 'choices')
   const usage = decodeUsage(takeAny(fields, 'usage') ?? groqUsage(fields) ?? lastChoiceUsage(body.choices))
-  const choices = body.choices
-    .filter(isObject)
+  const found = choicesIn(body.choices, context.report)
+  if (found.length === 0) throw notAnAnswer()
+  const choices = found
     .map((choice, position) => ({ index: typeof choice.index === 'number' ? choice.index : position, choice }))
     .sort((a, b) => a.index - b.index)
     .map(({ choice, index }) => decodeChoice(choice, index, context))
@@ -60,6 +60,21 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   if (extra !== undefined) response.extra = { chat: extra }
   return response
 }
+
+const choiceFields: readonly string[] = ['index', 'message', 'delta', 'finish_reason', 'logprobs', 'text']
+
+/** The entries of `choices` that are choices; others are reported. An answer of such entries alone is none. */
+export function choicesIn(list: readonly Json[], report: Report): JsonObject[] {
+  const objects = objectsIn(list, '/choices', report)
+  const isChoice = (entry: JsonObject): boolean => choiceFields.some((key) => entry[key] !== undefined)
+  if (objects.every(isChoice)) return objects
+  for (const [index, entry] of objects.entries())
+    if (!isChoice(entry)) report.add(loss(pointer('/choices', index), 'an entry that is no choice is left out'))
+  return objects.filter(isChoice)
+}
+
+const notAnAnswer = (): GatewayError =>
+  new GatewayError('upstream_bad_response', 'The upstream answered 200 with something that is no chat completion.')
 
 function toThrow(body: JsonObject): GatewayError {
   const { kind, message, ...details } = decodeError(200, body)
@@ -118,7 +133,7 @@ function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Pa
   if (refusal) parts.push({ type: 'refusal', text: refusal, at: `${at}/refusal` })
   const audio = decodeAudio(takeObject(fields, 'audio'), context)
   if (audio !== undefined) parts.push({ ...audio, at: `${at}/audio` })
-  append(parts, decodeImages(takeArray(fields, 'images'), `${at}/images`))
+  append(parts, decodeImages(takeArray(fields, 'images'), `${at}/images`, context.report))
   for (const [position, call] of (takeArray(fields, 'tool_calls') ?? []).entries()) {
     const part = decodeToolCall(call, `${at}/tool_calls/${position}`)
     if (part === undefined) continue
@@ -127,7 +142,8 @@ function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Pa
     parts.push(part)
   }
   const legacy = takeObject(fields, 'function_call')
-  if (legacy !== undefined && typeof legacy.name === 'string' && legacy.name !== '')
+  if (legacy !== undefined && typeof legacy.name === 'string' && legacy.name !== '') {
+    reportUnknown(legacy, legacyShape, `${at}/function_call`, context.report)
     parts.push({
       type: 'tool-call',
       id: context.newId('call_'),
@@ -135,8 +151,11 @@ function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Pa
       input: typeof legacy.arguments === 'string' ? legacy.arguments : '',
       at: `${at}/function_call`,
     })
+  }
   return parts
 }
+
+const legacyShape = shapeOf({ name: true, arguments: true })
 
 /** Content is a string, or with Mistral a list of text, thinking and reference parts. */
 export function decodeAnswerContent(content: Json | undefined, at: string): Part[] {
@@ -147,12 +166,26 @@ export function decodeAnswerContent(content: Json | undefined, at: string): Part
     const place = `${at}/${index}`
     if (typeof item === 'string') parts.push({ type: 'text', text: item, at: place })
     if (!isObject(item)) continue
-    if (item.type === 'text' && typeof item.text === 'string') parts.push({ type: 'text', text: item.text, at: place })
-    else if (item.type === 'thinking' && Array.isArray(item.thinking))
-      parts.push({ type: 'reasoning', text: thinkingText(item.thinking), at: place })
-    else parts.push({ type: 'native', format: 'chat', value: item, at: place })
+    const fields = unread(item)
+    drop(fields, 'type')
+    if (item.type === 'text' && typeof item.text === 'string') {
+      drop(fields, 'text')
+      parts.push(withRest({ type: 'text', text: item.text, at: place }, fields))
+    } else if (item.type === 'thinking' && Array.isArray(item.thinking)) {
+      const others = item.thinking.filter((entry) => !isThinkingText(entry))
+      drop(fields, 'thinking')
+      drop(fields, 'closed')
+      if (others.length > 0) putBack(fields, 'thinking', others)
+      parts.push(withRest({ type: 'reasoning', text: thinkingText(item.thinking), at: place }, fields))
+    } else parts.push({ type: 'native', format: 'chat', value: item, at: place })
   }
   return parts
+}
+
+function withRest<P extends Part>(part: P, fields: Unread): P {
+  const rest = substance(fields)
+  if (rest !== undefined) part.extra = { chat: rest }
+  return part
 }
 
 export function decodeAnnotations(annotations: readonly Json[] | undefined): Citation[] {
@@ -195,11 +228,19 @@ export function soundPart(rest: JsonObject | undefined, context: ExchangeContext
 }
 
 /** OpenRouter's `images`: `[{type: 'image_url', image_url: {url}}]`. */
-export function decodeImages(images: readonly Json[] | undefined, at: string): MediaPart[] {
-  return (images ?? []).flatMap((image, index) => {
-    const payload = isObject(image) ? image.image_url : undefined
-    const url = isObject(payload) ? payload.url : payload
-    if (typeof url !== 'string') return []
-    return [{ type: 'media', kind: 'image', ...sourceOfUrl(url), at: `${at}/${index}` }]
+export function decodeImages(images: readonly Json[] | undefined, at: string, report: Report): MediaPart[] {
+  return objectsIn(images ?? [], at, report).flatMap((image, index) => {
+    const place = pointer(at, index)
+    const fields = unread(image)
+    const payload = isObject(image.image_url) ? unread(image.image_url) : undefined
+    const url = payload === undefined ? image.image_url : takeString(payload, 'url')
+    if (typeof url !== 'string') {
+      report.add(loss(place, 'an entry that is no image is left out'))
+      return []
+    }
+    for (const key of ['type', 'index', 'image_url']) drop(fields, key)
+    const rest = payload === undefined ? undefined : leftover(payload)
+    if (rest !== undefined) putBack(fields, 'image_url', rest)
+    return [withRest({ type: 'media', kind: 'image', ...sourceOfUrl(url), at: place }, fields)]
   })
 }

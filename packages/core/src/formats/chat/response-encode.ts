@@ -12,7 +12,7 @@ import type {
 } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { isObject } from '../shared/reader.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { loss, ownExtra, reportCitation } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { encodeFinish, heldBy } from './finish.ts'
 import { audioMediaType, partName } from './media.ts'
@@ -151,10 +151,9 @@ export function encodeCitation(
 ): JsonObject | undefined {
   const { url, title, text, start, end, extra, ...rest } = citation
   rest satisfies Nothing
-  const { chat: own, ...foreign } = extra ?? {}
+  const own = extra?.chat
   if (own !== undefined && url === undefined) return own
-  if (url !== undefined && Object.keys(foreign).length > 0)
-    context.report.add(loss(at, 'a citation in chat has an address, a title and a place', 'approximated', 'note'))
+  reportCitation(extra, 'chat', at, 'a citation in chat has an address, a title and a place', context.report)
   if (url === undefined) {
     context.report.add(loss(at, `a citation without an address has no form in chat: ${title ?? text ?? ''}`))
     return undefined
@@ -210,7 +209,8 @@ export function encodeImage(part: MediaPart, index: number, context: CodecContex
         : source.type === 'text'
           ? source.text
           : ''
-  return { ...own, type: 'image_url', image_url: { url }, index }
+  const inner = isObject(own?.image_url) ? own.image_url : undefined
+  return { ...own, type: 'image_url', image_url: { ...inner, url }, index }
 }
 
 /** Audio beside its data: a chat upstream's own frame, or one made here. */

@@ -1,9 +1,12 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Json, JsonObject, Sealed, ToolCallPart } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { ObjectScan } from '../shared/object-scan.ts'
+import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
+import { reportUnknown, shapeOf } from '../shared/shape.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
 import { toolNames } from './fields.ts'
 import { decodeCallSeal } from './reasoning.ts'
@@ -29,22 +32,30 @@ interface Call {
   readonly pieces: string[]
   scanned: number
   readonly scan: ObjectScan
+  /** Where it stands in the whole answer. */
+  readonly at: string
   /** Came before the name. */
   seal?: Sealed
   open: boolean
 }
 
+/** The index under which the one call of `function_call` is read. */
+export const legacyIndex = -1
+
 /**
  * `index` says which call a fragment belongs to. Some vendors leave it out, or write 0 for each: then a new id begins a
  * new call, and a fragment without id continues the last one.
+ *
+ * @param message where the choice's message stands in the whole answer
  */
-export function createCallReader(writer: PartWriter, context: ExchangeContext): CallReader {
+export function createCallReader(writer: PartWriter, context: ExchangeContext, message: string): CallReader {
   const byIndex = new Map<number, Call>()
   const byId = new Map<string, Call>()
   const all: Call[] = []
   /** Calls that may have become whole since the last one began. */
   const grown = new Set<Call>()
   let last: Call | undefined
+  const legacyAt = pointer(message, 'function_call')
 
   function callOf(fragment: JsonObject): Call {
     const id = typeof fragment.id === 'string' ? fragment.id : ''
@@ -66,6 +77,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
       pieces: [],
       scanned: 0,
       scan: new ObjectScan(),
+      at: index === legacyIndex ? legacyAt : `${message}/tool_calls/${all.length}`,
       open: true,
     }
     closeComplete()
@@ -97,6 +109,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
       id: call.id === '' ? context.newId('call_') : call.id,
       name: raiseToolName(call.name, context.request, toolNames),
       input: '',
+      at: call.at,
     }
     if (call.custom) part.custom = true
     if (call.seal !== undefined) part.seal = call.seal
@@ -118,6 +131,14 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
       const custom =
         isObject(fragment.custom) && (fragment.type === 'custom' || call.custom || !isObject(fragment.function))
       const inner = custom ? fragment.custom : fragment.function
+      const isLegacy = call.at === legacyAt
+      if (isObject(inner))
+        reportUnknown(
+          inner,
+          inputShape,
+          isLegacy ? call.at : pointer(call.at, custom ? 'custom' : 'function'),
+          context.report,
+        )
       if (custom) call.custom = true
       if (call.id === '' && typeof fragment.id === 'string') nameCall(call, fragment.id)
       const name = isObject(inner) && typeof inner.name === 'string' ? inner.name : ''
@@ -125,7 +146,10 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
       const text = isObject(inner) ? inputText(custom ? inner.input : inner.arguments) : ''
       if (!call.open) {
         if (text.trim() !== '')
-          context.report.add(loss('', `arguments that came after the end of the call '${call.name}' were left out`))
+          context.report.add(
+            loss(call.at, `arguments that came after the end of the call '${call.name}' were left out`),
+          )
+        reportUnknown(fragment, fragmentShape, call.at, context.report)
         return
       }
       if (text !== '') grow(call, text)
@@ -133,8 +157,11 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
       if (call.part === undefined) {
         if (seal !== undefined) call.seal = seal
         if (call.name !== '') start(call, extraOf(fragment))
+        else reportUnknown(fragment, fragmentShape, call.at, context.report)
         return
       }
+      // What the first fragment says beside its input goes with the part; the part has left since.
+      reportUnknown(fragment, fragmentShape, call.at, context.report)
       if (text !== '') writer.delta(call.part, { type: 'input', text })
       if (seal !== undefined) writer.delta(call.part, { type: 'seal', seal })
     },
@@ -150,6 +177,16 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext): 
   }
 }
 
+const fragmentShape = shapeOf({
+  index: true,
+  id: true,
+  type: true,
+  function: true,
+  custom: true,
+  extra_content: true,
+})
+const inputShape = shapeOf({ name: true, arguments: true, input: true })
+
 function extraOf(fragment: JsonObject): JsonObject | undefined {
   const fields = unread(fragment)
   for (const key of ['index', 'id', 'type', 'function', 'custom', 'extra_content']) drop(fields, key)
@@ -163,7 +200,7 @@ function beginsCall(fragment: JsonObject): boolean {
 
 /** Arguments as text; a few servers send them as an object, whole. */
 const inputText = (value: Json | undefined): string =>
-  typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value)
+  typeof value === 'string' ? value : value === undefined || value === null ? '' : stringifyExact(value)
 
 /** Whether the arguments are a JSON object. The text as a whole is parsed once, when its last brace has come. */
 function isWhole(call: Call): boolean {

@@ -2,12 +2,14 @@ import { statusOf } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, ErrorInfo, Json, JsonObject, ModelEvent, Part, TextDelta } from '../ir.ts'
 import { assignOwn } from '../shared/own-members.ts'
+import { pointer } from '../shared/pointer.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
+import { objectsIn } from '../shared/shape.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, type Held } from './finish.ts'
 import { decodeAnnotations, decodeAnswerContent, decodeImages, hasLogprobs, soundPart } from './response-decode.ts'
-import { createCallReader } from './stream-decode-calls.ts'
-import { createReasoningReader } from './stream-decode-reasoning.ts'
+import { createCallReader, legacyIndex } from './stream-decode-calls.ts'
+import { createReasoningReader, reportOwn } from './stream-decode-reasoning.ts'
 
 /** One choice of a stream, chunk by chunk. */
 export interface ChoiceDecoder {
@@ -42,8 +44,9 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     delta: (part, delta) => out.push({ type: 'part-delta', choice: index, part, delta }),
     end: (part) => out.push({ type: 'part-end', choice: index, part }),
   }
-  const reasoning = createReasoningReader(writer)
-  const calls = createCallReader(writer, context)
+  const at = `/choices/${index}/message`
+  const reasoning = createReasoningReader(writer, pointer(at, 'reasoning_content'), context.report)
+  const calls = createCallReader(writer, context, at)
   const held: Held = { calls: false, refusal: false, text: false }
   let flow: { type: Flow; part: number } | undefined
   let audio: number | undefined
@@ -64,17 +67,19 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     reasoning.close()
     if (flow?.type !== type) {
       closeFlow()
-      flow = { type, part: writer.start({ type, text: '' }) }
+      flow = { type, part: writer.start({ type, text: '', at: pointer(at, type === 'text' ? 'content' : type) }) }
     }
     held[type] = true
     writer.delta(flow.part, logprobs === undefined ? { type, text } : { type, text, logprobs })
   }
 
   function readContent(content: Json | undefined, logprobs: Json | undefined): void {
-    for (const part of decodeAnswerContent(content, '')) {
-      if (part.type === 'text') write('text', part.text, logprobs)
-      else if (part.type === 'reasoning') think(part.text)
-      else {
+    for (const part of decodeAnswerContent(content, pointer(at, 'content'))) {
+      if (part.type === 'text' || part.type === 'reasoning') {
+        reportOwn(part, context.report)
+        if (part.type === 'text') write('text', part.text, logprobs)
+        else think(part.text)
+      } else {
         closeFlow()
         reasoning.close()
         writer.end(writer.start(part))
@@ -112,7 +117,8 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     if (isObject(delta.audio)) readSound(delta.audio)
     if (Array.isArray(delta.images)) {
       closeFlow()
-      for (const image of decodeImages(delta.images, '')) writer.end(writer.start(image))
+      for (const image of decodeImages(delta.images, pointer(at, 'images'), context.report))
+        writer.end(writer.start(image))
     }
     readCalls(delta)
     if (Array.isArray(delta.annotations)) cite(delta.annotations)
@@ -126,12 +132,12 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
       reasoning.close()
       // A call beside something else may hold its text back.
       textKey = textKey === undefined && delta.tool_calls.length === 1 ? 'arguments' : undefined
-      for (const call of delta.tool_calls) if (isObject(call)) calls.push(call)
+      for (const call of objectsIn(delta.tool_calls, pointer(at, 'tool_calls'), context.report)) calls.push(call)
     }
     const legacy = delta.function_call
     if (isObject(legacy) && (legacy.name || legacy.arguments)) {
       textKey = undefined
-      calls.push({ index: -1, function: legacy })
+      calls.push({ index: legacyIndex, function: legacy })
     }
     held.calls ||= calls.any
   }
@@ -141,7 +147,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     for (const citation of decodeAnnotations(annotations)) {
       if (flow?.type !== 'text') {
         closeFlow()
-        flow = { type: 'text', part: writer.start({ type: 'text', text: '' }) }
+        flow = { type: 'text', part: writer.start({ type: 'text', text: '', at: pointer(at, 'content') }) }
       }
       writer.delta(flow.part, { type: 'citation', citation })
     }
@@ -153,7 +159,11 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     if (data === '' && rest === undefined) return
     if (audio === undefined) {
       closeFlow()
-      audio = writer.start({ ...soundPart(rest, context), source: { type: 'base64', data: '' } })
+      audio = writer.start({
+        ...soundPart(rest, context),
+        source: { type: 'base64', data: '' },
+        at: pointer(at, 'audio'),
+      })
       if (data !== '') writer.delta(audio, { type: 'media', data })
     } else writer.delta(audio, { type: 'media', data, ...(rest === undefined ? {} : { extra: { chat: rest } }) })
   }

@@ -1,4 +1,5 @@
-import type { Json } from '../ir.ts'
+import type { Json, Part, Report } from '../ir.ts'
+import { reportField } from '../shared/report.ts'
 import { decodeDetails } from './reasoning.ts'
 import type { PartWriter } from './stream-decode-choice.ts'
 
@@ -12,7 +13,8 @@ export interface ReasoningReader {
   close(): void
 }
 
-export function createReasoningReader(writer: PartWriter): ReasoningReader {
+/** @param at where the reasoning stands in the whole answer */
+export function createReasoningReader(writer: PartWriter, at: string, report: Report): ReasoningReader {
   let open: { part: number; text: string; sealed: boolean; key: string } | undefined
   /** Seals already told: lists may be cumulative. */
   const seen = new Set<string>()
@@ -28,7 +30,7 @@ export function createReasoningReader(writer: PartWriter): ReasoningReader {
 
   function begin(key: string, summary: boolean): NonNullable<typeof open> {
     close()
-    const part = writer.start({ type: 'reasoning', text: '', ...(summary ? { summary: true } : {}) })
+    const part = writer.start({ type: 'reasoning', text: '', ...(summary ? { summary: true } : {}), at })
     open = { part, text: '', sealed: false, key }
     return open
   }
@@ -47,7 +49,8 @@ export function createReasoningReader(writer: PartWriter): ReasoningReader {
     },
     details(details, plain) {
       let said = false
-      for (const part of decodeDetails(details)) {
+      for (const part of decodeDetails(details, at.replace(/[^/]*$/, 'reasoning_details'))) {
+        reportOwn(part, report)
         if (part.seal !== undefined && seen.has(part.seal.data)) continue
         // Already streamed as plain text, or earlier in a cumulative list: only the seal is news.
         const repeated =
@@ -56,7 +59,7 @@ export function createReasoningReader(writer: PartWriter): ReasoningReader {
         if (part.redacted) {
           close()
           if (part.seal !== undefined) seen.add(part.seal.data)
-          writer.end(writer.start(part))
+          writer.end(writer.start({ ...part, at }))
           continue
         }
         if (part.text !== '' && !repeated) {
@@ -73,4 +76,10 @@ export function createReasoningReader(writer: PartWriter): ReasoningReader {
     },
     close,
   }
+}
+
+/** Reports what an entry says beside its text: the part that the text goes to may have begun long before. */
+export function reportOwn(part: Part, report: Report): void {
+  for (const key of Object.keys(part.extra?.chat ?? {}))
+    reportField(key, part.at ?? '', report, part.extra?.chat?.[key])
 }

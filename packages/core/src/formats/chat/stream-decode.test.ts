@@ -37,7 +37,7 @@ describe('streams of upstreams', () => {
     ]
     expect(decode(events)).toEqual([
       { type: 'response-start', id: 'c', model: 'gpt', created: 5 },
-      { type: 'part-start', choice: 0, part: 0, value: { type: 'text', text: '' } },
+      { type: 'part-start', choice: 0, part: 0, value: { type: 'text', text: '', at: '/choices/0/message/content' } },
       { type: 'part-delta', choice: 0, part: 0, delta: { type: 'text', text: 'Hi' } },
       { type: 'part-end', choice: 0, part: 0 },
       { type: 'usage', usage: { input: { total: 1 }, output: { total: 2 }, raw: { format: 'chat', value: usage } } },
@@ -195,6 +195,7 @@ describe('streams of upstreams', () => {
           kind: 'audio',
           source: { type: 'base64', data: '' },
           extra: { chat: { id: 'audio_1', transcript: 'Hi' } },
+          at: '/choices/0/message/audio',
         },
       },
       {

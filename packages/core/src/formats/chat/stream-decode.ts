@@ -1,4 +1,5 @@
 import { statusOf } from '../../errors.ts'
+import { parseExact, stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { checkChoiceCount } from '../shared/choice-limit.ts'
@@ -7,7 +8,7 @@ import { fieldsBeside, isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { type RunningUsage, TextMould } from '../shared/text-mould.ts'
 import { decodeError } from './error.ts'
-import { frameFields } from './response-decode.ts'
+import { choicesIn, frameFields } from './response-decode.ts'
 import { type ChoiceDecoder, createChoiceDecoder } from './stream-decode-choice.ts'
 import { decodeUsage, groqUsage, lastChoiceUsage } from './usage.ts'
 
@@ -26,8 +27,8 @@ const readFields: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Chunks in, events out. `[DONE]` ends the stream; so does the end of input where the upstream is known to leave it out
- * and every choice has said how it finished. Any other end is an error.
+ * Chunks in, events out. `[DONE]` ends the stream. The end of input ends it where every choice has said how it finished, if the body
+ * was complete, or if the upstream is known to leave `[DONE]` out. Any other end is an error.
  */
 export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
   const choices = new Map<number, ChoiceDecoder>()
@@ -80,7 +81,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     let fresh: JsonObject | undefined
     for (const [key, value] of Object.entries(beside)) {
       const known = Object.hasOwn(top, key) ? top[key] : undefined
-      if (value === known || (typeof value === 'object' && JSON.stringify(value) === JSON.stringify(known))) continue
+      if (value === known || (typeof value === 'object' && stringifyExact(value) === stringifyExact(known))) continue
       fresh ??= {}
       setOwn(fresh, key, value)
       setOwn(top, key, value)
@@ -90,7 +91,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   function readChunk(chunk: JsonObject): void {
     noteTop(chunk)
-    const list = Array.isArray(chunk.choices) ? chunk.choices : []
+    const list = Array.isArray(chunk.choices) ? choicesIn(chunk.choices, context.report) : []
     const first = !started && list.length > 0
     if (first) {
       start(chunk)
@@ -103,7 +104,6 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       return
     }
     for (const [position, choice] of list.entries()) {
-      if (!isObject(choice)) continue
       const index = typeof choice.index === 'number' ? choice.index : position
       let decoder = choices.get(index)
       if (decoder === undefined) {
@@ -161,7 +161,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       }
       let chunk: unknown
       try {
-        chunk = JSON.parse(data)
+        chunk = parseExact(data)
       } catch {
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
         return drain()
@@ -175,10 +175,12 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no chunk of an answer.')
       return drain()
     },
-    end() {
+    end(complete) {
       if (over) return []
       const finished = choices.size > 0 && [...choices.values()].every((choice) => choice.finished)
-      if (context.target.quirks.doneOptional && finished) finish()
+      const wanted = context.request.sampling?.choices ?? 1
+      const ended = context.target.quirks.doneOptional === true || (complete === true && choices.size >= wanted)
+      if (ended && finished) finish()
       else failWith('upstream_truncated', 'The upstream ended its stream before the answer was complete.')
       over = true
       return drain()

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type {
   Citation,
@@ -80,10 +81,10 @@ export function createChoiceEncoder(
   const head = inOnePiece('{"index":', JSON.stringify(index), ',"delta":')
   /** `delta`: as JSON. */
   const piece = (delta: string, logprobs: Json | undefined): void => {
-    const end = logprobs === undefined ? plainEnd : `,"logprobs":${JSON.stringify(logprobs)},"finish_reason":null}`
+    const end = logprobs === undefined ? plainEnd : `,"logprobs":${stringifyExact(logprobs)},"finish_reason":null}`
     send(head + delta + end)
   }
-  const chunk = (delta: JsonObject): void => piece(JSON.stringify(delta), undefined)
+  const chunk = (delta: JsonObject): void => piece(stringifyExact(delta), undefined)
 
   /** The first chunk names the role; an answer that begins with a call says so in the same chunk. */
   function introduce(first?: JsonObject): void {
@@ -141,7 +142,12 @@ export function createChoiceEncoder(
     if (functions) {
       part.muted = calls > 0
       if (part.muted)
-        context.report.add(loss('', `the call of '${call.name}' was left out: functions allow one call an answer`))
+        context.report.add(
+          loss(
+            call.at ?? `/choices/${index}`,
+            `the call of '${call.name}' was left out: functions allow one call an answer`,
+          ),
+        )
       else introduce({ function_call: frame.function ?? null })
     } else introduce({ tool_calls: [{ index: calls, ...frame }] })
     part.index = calls++
@@ -248,7 +254,10 @@ export function createChoiceEncoder(
                 { index: part.index, function: { arguments: '' }, extra_content: encodeCallSeal(delta.seal) },
               ],
             })
-          else context.report.add(loss('', 'a seal on this part has no place in chat', 'unsupported', 'note'))
+          else
+            context.report.add(
+              loss(value.at ?? `/choices/${index}`, 'a seal on this part has no place in chat', 'unsupported', 'note'),
+            )
           return
         case 'citation':
           part.citations.push(delta.citation)
@@ -256,7 +265,7 @@ export function createChoiceEncoder(
         case 'media': {
           part.text += delta.data
           if (value.type !== 'media' || value.kind !== 'audio') return
-          const own = ownExtra(delta.extra, 'chat', '', context.report)
+          const own = ownExtra(delta.extra, 'chat', value.at ?? '', context.report)
           chunk({ audio: { ...own, ...(delta.data === '' ? {} : { data: delta.data }) } })
           return
         }
@@ -308,7 +317,7 @@ export function createChoiceEncoder(
         finish_reason: encodeFinish(finish, held, functions),
       }
       put(last, 'stop_reason', sequence)
-      send(JSON.stringify(last))
+      send(stringifyExact(last))
       return undefined
     },
   }

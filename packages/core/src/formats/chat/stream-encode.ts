@@ -1,9 +1,9 @@
 import { statusOf } from '../../errors.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
-import { inWords } from '../shared/reader.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { ownExtra, reportNativeEvent } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { comment, doneEvent, errorEvent, type Frame, heartbeatEvent, truncated } from './chunk.ts'
 import { type ChoiceEncoder, createChoiceEncoder } from './stream-encode-choice.ts'
@@ -38,7 +38,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       created: made.created,
       model: made.model,
     }
-    head = inOnePiece(JSON.stringify(fields).slice(0, -1), ',"choices":[')
+    head = inOnePiece(stringifyExact(fields).slice(0, -1), ',"choices":[')
     tail = withUsage ? '],"usage":null}' : ']}'
     frame = made
     return made
@@ -49,7 +49,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     if (frame === undefined) start('', '', 0, {})
     let end = tail
     if (beside !== undefined) {
-      end = `],${JSON.stringify(beside).slice(1, -1)}${tail.slice(1)}`
+      end = `],${stringifyExact(beside).slice(1, -1)}${tail.slice(1)}`
       beside = undefined
     }
     out.push({ data: head + choice + end })
@@ -104,10 +104,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       case 'native':
         if (event.format === 'chat') {
           if (Object.keys(event.value).length > 0) beside = { ...beside, ...event.value }
-        } else
-          context.report.add(
-            loss('', `${inWords(event.value.type ?? 'an event')} has no form in chat`, 'unsupported', 'note'),
-          )
+        } else reportNativeEvent(event.value, 'chat', context.report)
         return
       case 'error':
         fail(event)
@@ -127,7 +124,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     if (counted !== undefined || beside !== undefined) {
       // Also takes along what a vendor said after the last choice.
       const fields = { ...beside, ...(withUsage ? { usage: counted ?? null } : {}) }
-      out.push({ data: `${head}],${JSON.stringify(fields).slice(1)}` })
+      out.push({ data: `${head}],${stringifyExact(fields).slice(1)}` })
     }
     out.push(doneEvent)
   }

@@ -1,7 +1,16 @@
 import { GatewayError } from '../../errors.ts'
 import { lazily } from '../../lazily.ts'
 import { receivedIds } from '../../references/received.ts'
-import type { MutableTap, Quirks, ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
+import type {
+  MutableTap,
+  Quirks,
+  ResponseTap,
+  SseEvent,
+  StreamTap,
+  TapOptions,
+  TargetTraits,
+  WireEdit,
+} from '../codec.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
@@ -76,7 +85,11 @@ const audioId = /"audio"\s*:\s*\{[^{}]*?"id"\s*:\s*"([^"\\]+)"/
 const audioStart = 2000
 
 /** Parses the first chunk, and then only chunks that hold usage or an error: the rest is looked at as text. */
-export function tapStream(options: { withholdUsage: boolean; target: TargetTraits }): StreamTap {
+export function tapStream(options: TapOptions): StreamTap {
+  const { withholdUsage, asked = {} } = options
+  const wanted = typeof asked.n === 'number' ? asked.n : 1
+  /** Choices that have said how they finished. */
+  const finished = new Set<number>()
   let frame: Frame | undefined
   const { doneOptional } = options.target.quirks
   const unfinished = doneOptional ? new Set<number>() : undefined
@@ -90,7 +103,7 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
       if (tap.ended) return false
       tap.error = decodeError(200, chunk)
     }
-    const choices = Array.isArray(chunk.choices) ? chunk.choices : []
+    const choices = choicesOf(chunk)
     if (choices.length > 0) {
       if (tap.error === undefined) tap.started = true
       frame ??= {
@@ -99,6 +112,7 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
         created: typeof chunk.created === 'number' ? chunk.created : 0,
       }
     }
+    noteFinished(choices)
     if (unfinished !== undefined) trackChoices(chunk, unfinished)
     const counted = decodeUsage(chunk.usage ?? groqUsage(chunk) ?? lastChoiceUsage(choices))
     if (counted !== undefined) tap.usage = counted
@@ -106,9 +120,14 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
     return usageOnly && tap.error === undefined ? undefined : true
   }
 
+  function noteFinished(choices: readonly Json[]): void {
+    for (const choice of choices)
+      if (isObject(choice) && choice.finish_reason) finished.add(typeof choice.index === 'number' ? choice.index : 0)
+  }
+
   /** Where `[DONE]` may be missing, the last finish word of the choices ends the stream. */
   function trackChoices(chunk: JsonObject, unfinished: Set<number>): void {
-    for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
+    for (const choice of choicesOf(chunk)) {
       if (!isObject(choice)) continue
       const index = typeof choice.index === 'number' ? choice.index : 0
       if (choice.finish_reason) unfinished.delete(index)
@@ -138,7 +157,8 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
         // The client would take it at its word; and behind it nobody would hear of the error.
         return tap.ended
       }
-      if (data === '') return true
+      // Clients parse the data of every event.
+      if (data === '') return false
       checkWhole(data)
       if (tap.received === undefined && startsObject(data, '"audio"'))
         tap.received = receivedIds('responses', [audioId.exec(data.slice(0, audioStart))?.[1]])
@@ -146,15 +166,23 @@ export function tapStream(options: { withholdUsage: boolean; target: TargetTrait
       tap.finish = word ?? tap.finish
       if (frame !== undefined && !doneOptional && event.event !== 'error' && !worthParsing(data)) {
         tap.plain = word === undefined
+        // Once for each choice: all that is parsed of most streams beside their first and last chunks.
+        if (word !== undefined) noteFinished(choicesOf(parseObject(data)))
         return true
       }
-      return read(event) ?? !options.withholdUsage
+      return read(event) ?? !withholdUsage
+    },
+    end(complete) {
+      if (complete === true && tap.error === undefined && finished.size >= wanted) tap.ended = true
     },
     heartbeat: () => [frame === undefined ? comment : heartbeatEvent(frame)],
     fail: (info) => [errorEvent(info)],
   }
   return tap
 }
+
+const choicesOf = (chunk: JsonObject | undefined): readonly Json[] =>
+  Array.isArray(chunk?.choices) ? chunk.choices : []
 
 /** What is said, when, and what servers fill their chunks up with. */
 const varying: ReadonlySet<string> = new Set([

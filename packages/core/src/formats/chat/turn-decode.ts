@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from '../ir.ts'
 import { append } from '../shared/append.ts'
@@ -157,7 +158,7 @@ function decodeInput(inner: Unread, key: string): string {
   if (text !== undefined) return text
   const value = inner[key]
   drop(inner, key)
-  return value === undefined ? '' : JSON.stringify(value)
+  return value === undefined ? '' : stringifyExact(value)
 }
 
 function decodeToolMessage(
@@ -205,7 +206,7 @@ function decodeContentPart(source: JsonObject, at: string, into: Part[], { upstr
   const cache = decodeCache(fields)
   if (type === 'thinking') {
     const { thinking, closed: _closed, ...others } = fields
-    if (Array.isArray(thinking) && leftover(others) === undefined) {
+    if (Array.isArray(thinking) && thinking.every(isThinkingText) && leftover(others) === undefined) {
       into.push({ type: 'reasoning', text: thinkingText(thinking), at })
       return
     }
@@ -233,6 +234,12 @@ function decodeText(type: 'text' | 'refusal', fields: Unread, at: string, into: 
   if (reasoning) into.push({ type: 'reasoning', text: reasoning, at: pointer(at, 'reasoning_content') })
   return { type, text, at } satisfies TextPart | Part
 }
+
+/** Whether an entry of `thinking` is a text and nothing else. */
+export const isThinkingText = (entry: Json): boolean =>
+  isObject(entry) &&
+  typeof entry.text === 'string' &&
+  Object.keys(entry).every((key) => key === 'type' || key === 'text')
 
 /** Mistral's `thinking` part: a list of texts. */
 export const thinkingText = (thinking: readonly Json[]): string =>

@@ -14,6 +14,7 @@ export const chatWire: WireCodec = {
   encodeError,
   wireReady,
   wireEdit,
+  isAnswer: ({ choices }) => Array.isArray(choices) && choices.length > 0,
   tapResponse,
   tapStream,
   affinity: { keys: ['prompt_cache_key'], prefix: ['tools'], turns: 'messages' },

@@ -1,6 +1,6 @@
-import type { Citation, JsonObject, ModelRequest, NativePart, Part, ToolCallPart } from '../ir.ts'
+import type { Citation, Json, JsonObject, ModelRequest, NativePart, Part, ToolCallPart } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, inWords, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, inWords, isObject, leftover, putBack, takeString, type Unread, unread } from '../shared/reader.ts'
 import { customInput, isCustomTool } from '../shared/tool-input.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
 import { toolNames } from './fields.ts'
@@ -38,9 +38,10 @@ function decodeKnown(block: JsonObject, at: string, request: ModelRequest): Part
   }
 }
 
-function withExtra<T extends Part>(part: T, fields: Unread): T {
+/** What nobody read of a block stands under its kind, as in the block. */
+function withExtra<T extends Part>(part: T, kind: string, fields: Unread): T {
   const rest = leftover(fields)
-  if (rest !== undefined) part.extra = { converse: rest }
+  if (rest !== undefined) part.extra = { converse: { [kind]: rest } }
   return part
 }
 
@@ -56,7 +57,7 @@ function decodeCall(value: JsonObject, request: ModelRequest): ToolCallPart | un
   drop(fields, 'input')
   if (fields.type === 'tool_use') drop(fields, 'type')
   const call = restoreCall({ type: 'tool-call', id, name, input: inWords(input) }, request)
-  return withExtra(call.custom === true ? { ...call, input: customInput(call.input) } : call, fields)
+  return withExtra(call.custom === true ? { ...call, input: customInput(call.input) } : call, 'toolUse', fields)
 }
 
 /** A call under the client's own name of the tool; `custom` where a function stood for a custom tool. */
@@ -72,6 +73,7 @@ function decodeReasoning(value: JsonObject): Part | undefined {
   if (redacted !== undefined)
     return withExtra(
       { type: 'reasoning', text: '', redacted: true, seal: { issuer: 'converse', data: redacted } },
+      'reasoningContent',
       fields,
     )
   if (!isObject(fields.reasoningText)) return undefined
@@ -80,7 +82,10 @@ function decodeReasoning(value: JsonObject): Part | undefined {
   const text = takeString(inner, 'text') ?? ''
   const signature = takeString(inner, 'signature')
   const seal = signature === undefined ? {} : { seal: { issuer: 'converse' as const, data: signature } }
-  return withExtra({ type: 'reasoning', text, ...seal }, { ...leftover(fields), ...leftover(inner) })
+  return withExtra({ type: 'reasoning', text, ...seal }, 'reasoningContent', {
+    ...leftover(fields),
+    ...leftover(inner),
+  })
 }
 
 /** Text with its sources. */
@@ -89,9 +94,11 @@ function decodeCited(value: JsonObject): Part | undefined {
   if (!Array.isArray(fields.content)) return undefined
   const text = textsIn(fields.content)
   const citations = Array.isArray(fields.citations) ? fields.citations.filter(isObject).map(decodeCitation) : []
+  const others = fields.content.filter((item) => !isText(item))
   drop(fields, 'content')
   drop(fields, 'citations')
-  return withExtra({ type: 'text', text, ...(citations.length > 0 ? { citations } : {}) }, fields)
+  if (others.length > 0) putBack(fields, 'content', others)
+  return withExtra({ type: 'text', text, ...(citations.length > 0 ? { citations } : {}) }, 'citationsContent', fields)
 }
 
 const textsIn = (list: readonly JsonObject[string][]): string =>
@@ -107,26 +114,42 @@ export function decodeCitation(source: JsonObject): Citation {
   if (typeof title === 'string') citation.title = title
   if (Array.isArray(sourceContent) && sourceContent.length > 0) citation.text = textsIn(sourceContent)
   const own: JsonObject = { ...rest }
-  if (location !== undefined && web === undefined) own.location = location
+  const place = web === undefined ? location : besideAddress(location, web)
+  if (place !== undefined) own.location = place
   if (origin !== undefined && origin !== citation.url) own.source = origin
+  const others = Array.isArray(sourceContent) ? sourceContent.filter((item) => !isText(item)) : []
+  if (others.length > 0) own.sourceContent = others
   if (Object.keys(own).length > 0) citation.extra = { converse: own }
   return citation
 }
+
+/** What the location of a web page says beside its address, of which the domain is a part. */
+function besideAddress(location: Json | undefined, web: JsonObject): JsonObject | undefined {
+  const { web: _, ...rest } = isObject(location) ? location : {}
+  const { url: _url, domain: _domain, ...beside } = web
+  return leftover(Object.keys(beside).length === 0 ? rest : { ...rest, web: beside })
+}
+
+const isText = (item: Json): boolean =>
+  isObject(item) && typeof item.text === 'string' && Object.keys(item).length === 1
 
 export function decodeMedia(kind: 'image' | 'audio' | 'video', value: JsonObject): Part | undefined {
   const fields = unread(value)
   const format = takeString(fields, 'format')
   const source = isObject(fields.source) ? fields.source : {}
-  if (typeof source.bytes !== 'string') return undefined
+  const { bytes, ...beside } = source
+  if (typeof bytes !== 'string') return undefined
   drop(fields, 'source')
+  if (Object.keys(beside).length > 0) putBack(fields, 'source', beside)
   const mediaType = format === undefined ? undefined : mediaTypeOf(kind, format)
   return withExtra(
     {
       type: 'media',
       kind,
-      source: { type: 'base64', data: source.bytes },
+      source: { type: 'base64', data: bytes },
       ...(mediaType === undefined ? {} : { mediaType }),
     },
+    kind,
     fields,
   )
 }

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { JsonObject, ModelRequest, Output, Sampling } from '../ir.ts'
 import { defaultMaxTokens } from '../messages/models.ts'
@@ -193,7 +194,7 @@ function encodeFormat(
     tell('output.format', `parts of the schema are told, not enforced: ${unkept.join(', ')}`, 'approximated')
   if (changed.length > 0)
     tell('output.format', `the schema is enforced in a narrower form: ${changed.join('; ')}`, 'approximated', 'note')
-  const jsonSchema: JsonObject = { schema: JSON.stringify(lowered) }
+  const jsonSchema: JsonObject = { schema: stringifyExact(lowered) }
   put(jsonSchema, 'name', name)
   put(jsonSchema, 'description', description)
   out.outputConfig = { textFormat: { type: 'json_schema', structure: { jsonSchema } } }

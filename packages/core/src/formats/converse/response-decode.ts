@@ -3,6 +3,7 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Json, JsonObject, ModelResponse } from '../ir.ts'
 import { setOwn } from '../shared/own-members.ts'
 import { drop, isObject, leftover, unread } from '../shared/reader.ts'
+import { objectsIn, reportUnknown, shapeOf } from '../shared/shape.ts'
 import { put } from '../shared/strict.ts'
 import { blockAt, decodeBlock } from './blocks-decode.ts'
 import { tapResponse } from './error.ts'
@@ -16,9 +17,12 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   const message = isObject(body) && isObject(body.output) ? body.output.message : undefined
   if (!isObject(body) || !isObject(message) || !Array.isArray(message.content))
     throw new GatewayError('upstream_bad_response', 'The upstream answered 200 with something that is no message.')
-  const parts = message.content
-    .filter(isObject)
-    .map((block, index) => decodeBlock(block, blockAt(index), context.request))
+  const { report } = context
+  reportUnknown(body.output as JsonObject, outputShape, '/output', report)
+  if (isObject(body.serviceTier)) reportUnknown(body.serviceTier, tierShape, '/serviceTier', report)
+  const parts = objectsIn(message.content, '/output/message/content', report).map((block, index) =>
+    decodeBlock(block, blockAt(index), context.request),
+  )
   const fields = unread(body)
   const choice: Choice = { parts, finish: decodeFinish(fields.stopReason, fields.additionalModelResponseFields) }
   const response: ModelResponse = { id: '', model: '', created: 0, choices: [choice] }
@@ -29,6 +33,9 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   if (extra !== undefined) choice.extra = { converse: extra }
   return response
 }
+
+const outputShape = shapeOf({ message: { role: true, content: true } })
+export const tierShape = shapeOf({ type: true })
 
 /** The tier that served the call. */
 export const decodeTier = (tier: Json | undefined): string | undefined =>

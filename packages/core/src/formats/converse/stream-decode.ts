@@ -2,11 +2,13 @@ import { streamException } from '../../aws/exceptions.ts'
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent } from '../codec.ts'
 import type { ErrorInfo, Finish, Json, JsonObject, ModelEvent } from '../ir.ts'
-import { parseObject } from '../shared/json-text.ts'
+import { parseObjectExact } from '../shared/json-text.ts'
 import { assignOwn } from '../shared/own-members.ts'
 import { isObject } from '../shared/reader.ts'
+import { reportUnknown, shapesOf } from '../shared/shape.ts'
+import { blockAt } from './blocks-decode.ts'
 import { decodeFinish } from './finish.ts'
-import { decodeTier, endingExtra } from './response-decode.ts'
+import { decodeTier, endingExtra, tierShape } from './response-decode.ts'
 import { type BlockDecoder, createPartWriter, openBlock } from './stream-block-decode.ts'
 import { decodeUsage } from './usage.ts'
 
@@ -30,10 +32,11 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   const failBadly = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
 
   function blockOf(index: Json, first: JsonObject): BlockDecoder {
+    const at = typeof index === 'number' ? blockAt(index) : '/output/message/content'
     let block = open.get(index)
     // Only blocks that have something to say at their start are started.
     if (block === undefined) {
-      block = openBlock(first, writer, context)
+      block = openBlock(first, at, writer, context)
       open.set(index, block)
     }
     return block
@@ -50,6 +53,10 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       fail(streamException(type, said).info)
       return
     }
+    const index = event.contentBlockIndex ?? null
+    const shape = eventShapes.get(type)
+    if (shape !== undefined)
+      reportUnknown(event, shape, typeof index === 'number' ? blockAt(index) : '', context.report)
     if (type === 'messageStart') {
       if (started) failBadly('The upstream began its answer anew in the middle of it.')
       else out.push({ type: 'response-start', id: '', model: '', created: 0 })
@@ -60,7 +67,6 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       failBadly('The upstream began its stream with something that is no messageStart.')
       return
     }
-    const index = event.contentBlockIndex ?? null
     switch (type) {
       case 'contentBlockStart':
         close(index)
@@ -94,6 +100,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     for (const index of [...open.keys()]) close(index)
     const usage = decodeUsage(counted)
     const tier = decodeTier(serviceTier)
+    if (isObject(serviceTier)) reportUnknown(serviceTier, tierShape, '/serviceTier', context.report)
     if (usage !== undefined) out.push({ type: 'usage', usage, ...(tier === undefined ? {} : { serviceTier: tier }) })
     const extra = endingExtra({ ...ending, ...rest })
     out.push({
@@ -110,7 +117,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     push({ event: type, data }) {
       if (over) return []
       out = []
-      const event = parseObject(data)
+      const event = parseObjectExact(data)
       if (event === undefined || type === undefined)
         failBadly('The upstream sent a stream event that is not a JSON object with a name.')
       else read(type, event)
@@ -124,3 +131,11 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     },
   }
 }
+
+/** `p` is padding. What the other events say beyond these belongs to the ending. */
+const eventShapes = shapesOf({
+  messageStart: { role: true, p: true },
+  contentBlockStart: { contentBlockIndex: true, start: true, p: true },
+  contentBlockDelta: { contentBlockIndex: true, delta: true, p: true },
+  contentBlockStop: { contentBlockIndex: true, p: true },
+})

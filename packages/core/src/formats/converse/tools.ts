@@ -2,6 +2,7 @@ import type { CodecContext } from '../codec.ts'
 import type { JsonObject, ModelRequest, Tool } from '../ir.ts'
 import { enforceTool } from '../messages/structured.ts'
 import { nativeToolName } from '../shared/native-name.ts'
+import { offeredTools } from '../shared/offered-tools.ts'
 import { pointer } from '../shared/pointer.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
@@ -34,8 +35,7 @@ export function encodeTools(
   let offered = list
   let wanted: 'auto' | 'none' | 'required' | { name: string } | undefined
   if (typeof choice === 'object' && 'allowed' in choice) {
-    const allowed = new Set(choice.allowed)
-    offered = list.filter((tool) => tool.type === 'native' || allowed.has(tool.name))
+    offered = offeredTools(list, choice, report)
     wanted = choice.mode
     tell('tools.choice', 'only the allowed tools are offered', 'approximated', 'note')
   } else wanted = choice

@@ -12,7 +12,7 @@ const usageFields = {
   // The same once more, under their older names.
   cacheReadInputTokenCount: 'told',
   cacheWriteInputTokenCount: 'told',
-  cacheDetails: 'usage.cacheWrite1h',
+  cacheDetails: [{ ttl: 'told', inputTokens: 'usage.cacheWrite1h' }],
 } as const satisfies UsageFields
 
 export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)

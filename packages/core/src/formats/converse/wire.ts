@@ -1,5 +1,6 @@
 import { lazily } from '../../lazily.ts'
 import type { UpstreamWireCodec } from '../codec.ts'
+import { isObject } from '../shared/reader.ts'
 import { decodeError, tapResponse } from './error.ts'
 
 /** The part of Converse that every call needs. */
@@ -7,6 +8,7 @@ export const converseWire: UpstreamWireCodec = {
   format: 'converse',
   whole: lazily(() => import('./codec.ts').then(({ converseCodec }) => converseCodec)),
   decodeError,
+  isAnswer: ({ output }) => isObject(output),
   tapResponse,
   modelInPath: { whole: '/{id}/converse', stream: '/{id}/converse-stream' },
   says: { answer: ['text', 'input'], event: ['text', 'input'] },

@@ -1,10 +1,11 @@
 import { statusOf } from '../../errors.ts'
-import type { SseEvent } from '../codec.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
+import type { ClientQuirks, SseEvent } from '../codec.ts'
 import type { ErrorInfo, JsonObject } from '../ir.ts'
 import { errorObject } from './error.ts'
 
 /** A stream's error event: nothing follows it. */
-export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: JSON.stringify({ error: errorObject(error) }) })
+export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: stringifyExact({ error: errorObject(error) }) })
 
 export const truncated: ErrorInfo = {
   kind: 'upstream_truncated',
@@ -20,10 +21,13 @@ export interface Frame {
 
 /**
  * Keeps a stream alive: a chunk whose text is empty. Comments are no way, Gemini CLI breaks on them; nor are chunks without
- * a part, Google's SDK drops the whole answer from a chat's history for one of those.
+ * a part, Google's SDK drops the whole answer from a chat's history for one of those; its older SDK does for the empty text.
  */
-export const heartbeatEvent = (frame: Frame | undefined): SseEvent => {
-  const chunk: JsonObject = { candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] }
+export const heartbeatEvent = (frame: Frame | undefined, client?: ClientQuirks): SseEvent => {
+  const chunk: JsonObject =
+    client?.spoiledByEmptyText === true
+      ? {}
+      : { candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] }
   if (frame !== undefined) Object.assign(chunk, { modelVersion: frame.model, responseId: frame.id })
-  return { data: JSON.stringify(chunk) }
+  return { data: stringifyExact(chunk) }
 }

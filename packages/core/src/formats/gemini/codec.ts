@@ -2,6 +2,7 @@ import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
 import { checkRequest, validateRequest } from './complaint.ts'
 import { count } from './count.ts'
+import { defaults } from './defaults.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
@@ -32,4 +33,5 @@ export const geminiCodec: Codec = {
   usageBeside,
   efforts,
   carries,
+  defaults,
 }

@@ -57,7 +57,7 @@ test('calls that begin a conversation get something to follow, and that is said'
   ]
   const { wire, losses } = roundTrip({ contents })
   expect(wire.contents).toEqual([{ role: 'user', parts: [{ text: '.' }] }, ...contents])
-  expect(losses).toEqual(['warn approximated /contents/0/parts/0/functionCall'])
+  expect(losses).toEqual(['warn approximated /contents/0/parts/0'])
 })
 
 test.each([

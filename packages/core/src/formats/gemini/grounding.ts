@@ -1,7 +1,8 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Citation, Json, JsonObject } from '../ir.ts'
 import { drop, isObject, leftover, putBack, takeArray, takeNumber, takeString, unread } from '../shared/reader.ts'
-import { loss } from '../shared/report.ts'
+import { loss, reportCitation } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { TextOffsets } from './text-offsets.ts'
 
@@ -218,11 +219,8 @@ export function encodeSources(
     for (const citation of citations) {
       const { url, title, text: quote, start, end, extra, ...rest } = citation
       rest satisfies Nothing
-      const { gemini: own, ...foreign } = extra ?? {}
-      if (Object.keys(foreign).length > 0)
-        context.report.add(
-          loss(at, 'a citation here has an address, a title, a text and a place', 'approximated', 'note'),
-        )
+      const own = extra?.gemini
+      reportCitation(extra, 'gemini', at, 'a citation here has an address, a title, a text and a place', context.report)
       const range: JsonObject = {}
       if (start !== undefined && start > 0) range.startIndex = offsets.byteAt(start)
       if (end !== undefined) range.endIndex = offsets.byteAt(end)
@@ -270,7 +268,7 @@ function addSupport(
   segments: Map<string, JsonObject>,
   supports: Json[],
 ): void {
-  const key = JSON.stringify([segment, beside])
+  const key = stringifyExact([segment, beside])
   let support = segments.get(key)
   if (support === undefined) {
     support = {
@@ -288,10 +286,14 @@ function addSupport(
 }
 
 /** Two chunks of the same key are the same source. */
-const keyOf = (chunk: Json): string =>
-  JSON.stringify(chunk, (_, value) =>
-    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
-  )
+const keyOf = (chunk: Json): string => stringifyExact(sorted(chunk))
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(members.map(([key, item]) => [key, sorted(item)]))
+}
 
 function encodeChunk(url: string | undefined, title: string | undefined, kind: JsonObject): JsonObject | undefined {
   const [name = 'web'] = Object.keys(kind)

@@ -1,3 +1,4 @@
+import { exactNumber } from '../../json/exact-number.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { mapInner, sameOr } from '../shared/json-schema.ts'
 import { setOwn } from '../shared/own-members.ts'
@@ -66,7 +67,7 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
         out.examples = [value]
         break
       default:
-        setOwn(out, key, counts.has(key) && typeof value === 'string' && value !== '' ? Number(value) : value)
+        setOwn(out, key, counts.has(key) && typeof value === 'string' && value !== '' ? countIn(value) : value)
     }
   }
   if (nullable && name === undefined) {
@@ -75,6 +76,8 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
   }
   return out
 }
+
+const countIn = (text: string): Json => (/^(?:0|[1-9]\d*)$/.test(text) ? (exactNumber(text) as number) : Number(text))
 
 const deepen = (value: Json): Json => (isObject(value) ? fromOpenApi(value) : value)
 const mapValues = (object: JsonObject, change: (value: Json) => Json): JsonObject => {

@@ -1,8 +1,51 @@
-import type { Json, JsonObject } from '../ir.ts'
+import { isNumber } from '../../json/exact-number.ts'
+import type { Json, JsonObject, Report } from '../ir.ts'
+import { reportLogprobs } from '../shared/logprobs-report.ts'
+import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
+import { reportField } from '../shared/report.ts'
+import { type Members, reportUnknown, shapeOf } from '../shared/shape.ts'
+
+const ownToken: Members = { token: true, tokenId: true, logProbability: true }
+/** The sum follows from the rest. */
+const ownShape = shapeOf({
+  chosenCandidates: ownToken,
+  topCandidates: { candidates: ownToken },
+  logProbabilitySum: true,
+})
+const token: Members = { token: true, logprob: true, bytes: true, token_id: true }
+const shape = shapeOf({ content: { ...token, top_logprobs: token }, refusal: true })
+
+/** @param at where they stand in the answer */
+export function readLogprobs(result: Json | undefined, at: string, report: Report): JsonObject | undefined {
+  const decoded = decodeLogprobs(result)
+  if (decoded !== undefined && isObject(result)) reportUnknown(result, ownShape, at, report)
+  return decoded
+}
+
+/** @param choice the number of the choice that they belong to */
+export function writeLogprobs(logprobs: Json | undefined, choice: number, report: Report): JsonObject | undefined {
+  if (logprobs === undefined) return undefined
+  reportLogprobs(logprobs, shape, choice, report)
+  if (isObject(logprobs) && Array.isArray(logprobs.content))
+    for (const [index, one] of logprobs.content.entries())
+      if (isObject(one) && ![one, ...listOf(one.top_logprobs)].every(followFromToken))
+        reportField('bytes', pointer(`/choices/${choice}/logprobs/content`, index), report)
+  return encodeLogprobs(logprobs)
+}
+
+/** Whether the bytes of a token are those of its text. A character's can be spread over several tokens. */
+function followFromToken(one: Json): boolean {
+  const { token: text, bytes } = isObject(one) ? one : {}
+  if (!Array.isArray(bytes) || typeof text !== 'string' || bytes.length === text.length) return true
+  return bytes.length === encoder.encode(text).length
+}
+
+const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
+const encoder = new TextEncoder()
 
 /** In the IR log probabilities look as in chat: `{content: [{token, logprob, bytes, top_logprobs}], refusal}`. */
-export function decodeLogprobs(result: Json | undefined): JsonObject | undefined {
+function decodeLogprobs(result: Json | undefined): JsonObject | undefined {
   if (!isObject(result) || !Array.isArray(result.chosenCandidates)) return undefined
   const tops = Array.isArray(result.topCandidates) ? result.topCandidates : []
   const content = result.chosenCandidates.filter(isObject).map((chosen, index) => {
@@ -14,30 +57,30 @@ export function decodeLogprobs(result: Json | undefined): JsonObject | undefined
 }
 
 function decodeToken(candidate: JsonObject): JsonObject {
-  const token = typeof candidate.token === 'string' ? candidate.token : ''
+  const text = typeof candidate.token === 'string' ? candidate.token : ''
   const out: JsonObject = {
-    token,
-    logprob: typeof candidate.logProbability === 'number' ? candidate.logProbability : 0,
-    bytes: [...new TextEncoder().encode(token)],
+    token: text,
+    logprob: isNumber(candidate.logProbability) ? (candidate.logProbability as number) : 0,
+    bytes: [...encoder.encode(text)],
   }
-  if (typeof candidate.tokenId === 'number') out.token_id = candidate.tokenId
+  if (isNumber(candidate.tokenId)) out.token_id = candidate.tokenId as number
   return out
 }
 
-export function encodeLogprobs(logprobs: Json | undefined): JsonObject | undefined {
+function encodeLogprobs(logprobs: Json | undefined): JsonObject | undefined {
   if (!isObject(logprobs) || !Array.isArray(logprobs.content)) return undefined
   const tokens = logprobs.content.filter(isObject)
   if (tokens.length === 0) return undefined
   const out: JsonObject = { chosenCandidates: tokens.map(encodeToken) }
-  const tops = tokens.map((token) => (Array.isArray(token.top_logprobs) ? token.top_logprobs.filter(isObject) : []))
+  const tops = tokens.map(({ top_logprobs: top }) => (Array.isArray(top) ? top.filter(isObject) : []))
   if (tops.some((list) => list.length > 0))
     out.topCandidates = tops.map((list) => ({ candidates: list.map(encodeToken) }))
   return out
 }
 
-function encodeToken(token: JsonObject): JsonObject {
-  const out: JsonObject = { token: token.token ?? '', logProbability: token.logprob ?? 0 }
-  if (typeof token.token_id === 'number') out.tokenId = token.token_id
+function encodeToken({ token: text = '', logprob = 0, token_id: id }: JsonObject): JsonObject {
+  const out: JsonObject = { token: text, logProbability: logprob }
+  if (isNumber(id)) out.tokenId = id as number
   return out
 }
 

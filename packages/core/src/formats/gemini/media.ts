@@ -1,5 +1,6 @@
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, Source } from '../ir.ts'
+import { typeOfAddress } from '../shared/media-address.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, leftover, takeString, type Unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
@@ -14,28 +15,6 @@ function kindOf(mediaType: string | undefined, uri: string): Kind {
   const main = type?.slice(0, type.indexOf('/'))
   if (main === 'image' || main === 'audio' || main === 'video') return main
   return type === undefined && /^https?:\/\/(www\.)?(youtube\.com|youtu\.be)\//.test(uri) ? 'video' : 'document'
-}
-
-const types: Readonly<Record<string, string>> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  webp: 'image/webp',
-  gif: 'image/gif',
-  heic: 'image/heic',
-  mp3: 'audio/mpeg',
-  wav: 'audio/wav',
-  ogg: 'audio/ogg',
-  flac: 'audio/flac',
-  mp4: 'video/mp4',
-  mov: 'video/quicktime',
-  webm: 'video/webm',
-  pdf: 'application/pdf',
-  txt: 'text/plain',
-}
-function typeOfAddress(uri: string): string | undefined {
-  const ending = /\.([a-z0-9]+)(?:[?#]|$)/i.exec(uri)?.[1]?.toLowerCase()
-  return ending === undefined || !Object.hasOwn(types, ending) ? undefined : types[ending]
 }
 
 /** Files that Google keeps can be read by nobody else; any other address can. */

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { Json, JsonObject, ModelRequest, Part, ReasoningPart, TextPart, ToolCallPart } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, leftover, putBack, takeObject, takeString, type Unread } from '../shared/reader.ts'
@@ -33,7 +34,7 @@ export function decodePart(source: JsonObject, at: string, index: number, scope:
   if (fields.thought === true && fields.functionCall === undefined && !hasPayload(fields))
     return [decodeThought(fields, at)]
   if (typeof fields.text === 'string') return decodeText(fields, at)
-  if (isObject(fields.functionCall)) return [decodeCall(fields, at, index, source, scope)]
+  if (isObject(fields.functionCall)) return [decodeCall(fields, at, index, scope)]
   if (isObject(fields.functionResponse)) {
     const response = takeObject(fields, 'functionResponse') ?? {}
     const part = decodeResult(response, pointer(at, spelt(source, 'functionResponse')), (id, name) =>
@@ -77,18 +78,18 @@ function decodeText(fields: Unread, at: string): Part[] {
   return [part, signatureOf('text', signature, at)]
 }
 
-function decodeCall(fields: Unread, at: string, index: number, source: JsonObject, scope: PartScope): ToolCallPart {
+function decodeCall(fields: Unread, at: string, index: number, scope: PartScope): ToolCallPart {
   const payload = takeObject(fields, 'functionCall') ?? {}
   const inner = respell(payload)
   const written = takeString(inner, 'name') ?? ''
   const name = scope.request === undefined ? written : raiseToolName(written, scope.request, toolNames)
   const id = scope.callId(takeString(inner, 'id') || undefined, name, index)
   const args = takeObject(inner, 'args')
-  const part: ToolCallPart = { type: 'tool-call', id, name, input: '', at: pointer(at, spelt(source, 'functionCall')) }
+  const part: ToolCallPart = { type: 'tool-call', id, name, input: '', at }
   if (args !== undefined && isCustomTool(name, scope.request)) {
     part.custom = true
-    part.input = customInput(JSON.stringify(args))
-  } else if (args !== undefined) part.input = JSON.stringify(args)
+    part.input = customInput(stringifyExact(args))
+  } else if (args !== undefined) part.input = stringifyExact(args)
   const signature = takeString(fields, 'thoughtSignature')
   if (signature !== undefined && signature !== '') put(part, 'seal', readSignature(signature))
   const rest = leftover(inner)

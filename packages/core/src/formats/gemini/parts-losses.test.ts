@@ -107,13 +107,6 @@ describe('parts of a foreign request', () => {
       ['warn approximated /a'],
     ],
     [
-      'a call with a long number',
-      'assistant',
-      [call('a', { input: '{"n":12345678901234567890}' })],
-      [{ functionCall: { id: 'a', name: 'f', args: { n: 12345678901234567000 } } }],
-      ['warn approximated /a'],
-    ],
-    [
       'a result of several texts',
       'user',
       [
@@ -130,21 +123,6 @@ describe('parts of a foreign request', () => {
       ],
       [{ functionResponse: { id: 'a', name: 'f', response: { output: 'x\ny' } } }],
       ['note approximated /p'],
-    ],
-    [
-      'a result with a long number',
-      'user',
-      [
-        {
-          type: 'tool-result',
-          callId: 'a',
-          name: 'f',
-          parts: [{ type: 'text', text: '{"n":12345678901234567890}' }],
-          at: '/p',
-        },
-      ],
-      [{ functionResponse: { id: 'a', name: 'f', response: { output: '{"n":12345678901234567890}' } } }],
-      [],
     ],
     [
       'a result with an image',

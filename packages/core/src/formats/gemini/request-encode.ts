@@ -129,8 +129,7 @@ function encodeFormat(
     out.responseMimeType = 'text/plain'
     return
   }
-  // `strict` is how schemas always work here.
-  const { type: _, schema, name, description, strict: _strict, ...rest } = format
+  const { type: _, schema, name, description, strict, ...rest } = format
   rest satisfies Nothing
   out.responseMimeType = 'application/json'
   const at = fieldPointer('output.format', request.at, undefined)
@@ -138,6 +137,15 @@ function encodeFormat(
     writeSchema(schema, out, 'responseSchema', 'responseJsonSchema', at, isWrittenIn(request, fieldPointers), context)
   for (const [key, value] of Object.entries({ name, description }))
     if (value !== undefined) refuse(`output.format.${key}`, `a schema has no ${key} here`, 'note', request, context)
+  if (strict === false && schema !== undefined)
+    context.report.add(
+      loss(
+        fieldPointer('output.format.strict', request.at, undefined),
+        'generateContent always holds an answer to its schema',
+        'approximated',
+        'note',
+      ),
+    )
 }
 
 function reportUser(user: NonNullable<ModelRequest['user']>, request: ModelRequest, context: EncodeContext): void {

@@ -1,15 +1,19 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Choice, Json, JsonObject, ModelResponse, Part, TextPart } from '../ir.ts'
+import type { Choice, Json, JsonObject, ModelResponse, Part, Report, TextPart } from '../ir.ts'
 import { checkChoiceCount } from '../shared/choice-limit.ts'
+import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, leftover, putBack, takeAny, takeObject, takeString, type Unread } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
+import { objectsIn } from '../shared/shape.ts'
 import { put } from '../shared/strict.ts'
 import { decodeError } from './error.ts'
 import { decodeBlock, decodeFinish, holdsCall } from './finish.ts'
 import { decodeSources } from './grounding.ts'
-import { decodeLogprobs } from './logprobs.ts'
+import { isAnswer } from './is-answer.ts'
+import { readLogprobs } from './logprobs.ts'
 import { decodePart, type PartScope } from './parts-decode.ts'
-import { respell } from './spelling.ts'
+import { respell, respelled } from './spelling.ts'
 import { TextOffsets } from './text-offsets.ts'
 import { decodeUsage, tierIn } from './usage.ts'
 
@@ -30,8 +34,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
     id: takeString(fields, 'responseId') ?? '',
     model: takeString(fields, 'modelVersion') ?? '',
     created: 0,
-    choices: (Array.isArray(candidates) ? candidates : [])
-      .filter(isObject)
+    choices: (Array.isArray(candidates) ? candidatesIn(candidates, context.report) : [])
       .map((candidate, position) => ({
         index: typeof candidate.index === 'number' ? candidate.index : position,
         candidate,
@@ -47,13 +50,26 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   return response
 }
 
+const candidateFields: readonly string[] = ['content', 'finishReason', 'index', 'finishMessage', 'logprobsResult']
+
+/** The entries of `candidates` that are candidates; others are reported. */
+export function candidatesIn(list: readonly Json[], report: Report): JsonObject[] {
+  const objects = objectsIn(list, '/candidates', report)
+  const isCandidate = (entry: JsonObject): boolean => {
+    const fields = respelled(entry)
+    return candidateFields.some((key) => fields[key] !== undefined)
+  }
+  if (list.length === 1) return objects
+  for (const [index, entry] of objects.entries())
+    if (!isCandidate(entry))
+      report.add(loss(pointer('/candidates', index), 'an entry that is no candidate is left out'))
+  return objects.filter(isCandidate)
+}
+
 function toThrow(body: JsonObject): GatewayError {
   const { kind, message, ...details } = decodeError(200, body)
   return new GatewayError(kind, message, details)
 }
-
-const answerKeys = ['candidates', 'promptFeedback', 'prompt_feedback', 'usageMetadata', 'usage_metadata'] as const
-export const isAnswer = (body: JsonObject): boolean => answerKeys.some((key) => body[key] !== undefined)
 
 /** No candidate: the prompt was blocked, or the upstream said nothing at all. */
 function unanswered(fields: Unread): Choice {
@@ -122,7 +138,7 @@ function decodeCandidate(candidate: JsonObject, index: number, context: Exchange
   }
   const finish = decodeFinish(takeAny(fields, 'finishReason'), takeAny(fields, 'finishMessage'), holdsCall(parts))
   const choice: Choice = { parts, finish }
-  const logprobs = takeLogprobs(fields)
+  const logprobs = takeLogprobs(fields, index, context.report)
   if (logprobs !== undefined) choice.logprobs = logprobs
   const rest = leftover(inner)
   if (rest !== undefined) putBack(fields, 'content', rest)
@@ -132,8 +148,9 @@ function decodeCandidate(candidate: JsonObject, index: number, context: Exchange
 }
 
 /** The log probabilities of a candidate; the sum, which follows from them, is dropped. */
-export function takeLogprobs(fields: Unread): JsonObject | undefined {
-  const decoded = decodeLogprobs(fields.logprobsResult)
+export function takeLogprobs(fields: Unread, candidate: number, report: Report): JsonObject | undefined {
+  if (fields.logprobsResult === undefined) return undefined
+  const decoded = readLogprobs(fields.logprobsResult, `/candidates/${candidate}/logprobsResult`, report)
   if (decoded !== undefined) drop(fields, 'logprobsResult')
   return decoded
 }

@@ -3,13 +3,12 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, JsonObject, ModelResponse, Part } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { isObject } from '../shared/reader.ts'
-import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { encodeTier } from './fields.ts'
 import { encodeFinish } from './finish.ts'
 import { encodeSources } from './grounding.ts'
-import { encodeLogprobs } from './logprobs.ts'
+import { writeLogprobs } from './logprobs.ts'
 import { type EncodeScope, encodeParts } from './parts-encode.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -64,7 +63,7 @@ function encodeCandidate(choice: Choice, index: number, context: ExchangeContext
   if (ending === undefined)
     throw new GatewayError('upstream_error', finish.explanation ?? 'The upstream ended its answer with an error.')
   const { content: ownContent, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
-  const wire = encodeParts(parts, clientScope(context))
+  const wire = keptParts(encodeParts(parts, clientScope(context)), context)
   const out: JsonObject = {
     content: { ...(isObject(ownContent) ? ownContent : undefined), parts: wire, role: 'model' },
     ...ending,
@@ -72,9 +71,23 @@ function encodeCandidate(choice: Choice, index: number, context: ExchangeContext
     ...own,
   }
   encodeSources(citedIn(parts, wire), out, context)
-  reportRefusalLogprobs(logprobs, index, context.report)
-  put(out, 'logprobsResult', encodeLogprobs(logprobs))
+  put(out, 'logprobsResult', writeLogprobs(logprobs, index, context.report))
   return out
+}
+
+/** The parts without those that make the client forget the turn. Of an answer that says nothing there is nothing to keep. */
+function keptParts(parts: JsonObject[], context: ExchangeContext): JsonObject[] {
+  if (context.client?.spoiledByEmptyText !== true) return parts
+  const kept = parts.filter(({ text }) => text !== '')
+  if (kept.length === 0) return parts
+  for (const part of parts) if (part.text === '') reportUnkept(part, context)
+  return kept
+}
+
+/** The client keeps no signatures in its history, whatever it is sent. */
+export function reportUnkept({ thoughtSignature }: JsonObject, { report }: ExchangeContext): void {
+  if (thoughtSignature !== undefined)
+    report.add(loss('/choices', "the client's SDK keeps no signatures of thoughts", 'unsupported', 'note'))
 }
 
 /** `finishReason` and what goes with it; undefined if only an error can tell how the answer ended. */

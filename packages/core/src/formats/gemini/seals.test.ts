@@ -41,7 +41,7 @@ const asHistory: Readonly<Partial<Record<Format, (body: JsonObject) => JsonObjec
 
 /** An upstream's answer through a client of another format and back to the same upstream. */
 function around(upstream: Codec, client: Codec, body: JsonObject, model: string): JsonObject {
-  const context = { ...testContext(), target: { model, quirks: {} } }
+  const context = { ...testContext({ request: { reasoning: { adaptive: true } } }), target: { model, quirks: {} } }
   const shown = client.encodeResponse(upstream.decodeResponse(body, context), context)
   const history = asHistory[client.format]?.(JSON.parse(JSON.stringify(shown)) as JsonObject) ?? {}
   return upstream.encodeRequest(client.decodeRequest(history, context), context)

@@ -2,7 +2,9 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Json, JsonObject, ModelEvent, Part, ReasoningPart, TextPart } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { setOwn } from '../shared/own-members.ts'
+import { pointer } from '../shared/pointer.ts'
 import { fieldsBeside, isObject } from '../shared/reader.ts'
+import { objectsIn } from '../shared/shape.ts'
 import { decodeFinish, finishWord } from './finish.ts'
 import { CitationAllowance, decodeSources } from './grounding.ts'
 import { joinLogprobs } from './logprobs.ts'
@@ -26,9 +28,13 @@ export interface CandidateDecoder {
 }
 
 const candidateFields: ReadonlySet<string> = new Set(['content', 'finishReason', 'finishMessage', 'index'])
+const contentFields: ReadonlySet<string> = new Set(['parts', 'role'])
 
 export function createCandidateDecoder(index: number, context: ExchangeContext): CandidateDecoder {
   const scope = answerScope(context)
+  const content = `/candidates/${index}/content`
+  /** Where the next part stands, to who adds up the stream. */
+  const at = (): string => pointer(`${content}/parts`, next)
   let out: ModelEvent[] = []
   let next = 0
   /** The text or the thought that still grows. */
@@ -121,7 +127,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
       return
     }
     if (held.length > 0) release()
-    const part = open?.type === type ? open.part : begin(type, { type, text: '' })
+    const part = open?.type === type ? open.part : begin(type, { type, text: '', at: at() })
     if (type === 'text') text.add(value)
     out.push({
       type: 'part-delta',
@@ -138,8 +144,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     }
     const whole = gather(source)
     if (whole === undefined) return
-    for (const part of decodePart(whole, '', next, scope)) {
-      delete part.at
+    for (const part of decodePart(whole, at(), next, scope)) {
       if (part.type === 'text') readText(part, logprobs)
       else if (part.type === 'reasoning') readThought(part)
       else if (part.type === 'tool-call') {
@@ -191,17 +196,21 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     push(candidate, into) {
       out = into
       const fields = respelled(candidate)
-      const logprobs = takeLogprobs(fields)
-      const inner = isObject(fields.content) ? respelled(fields.content).parts : undefined
+      const logprobs = takeLogprobs(fields, index, context.report)
+      const said = isObject(fields.content) ? respelled(fields.content) : undefined
+      const inner = said?.parts
       const parts = Array.isArray(inner) ? inner : inner === undefined ? [] : [inner]
       // They belong to the chunk's text; where it has none, to the answer.
       const speaking = logprobs === undefined ? undefined : parts.find(speaks)
       if (speaking === undefined) loose = joinLogprobs(loose, logprobs)
-      for (const part of parts) if (isObject(part)) readPart(part, part === speaking ? logprobs : undefined)
+      for (const part of objectsIn(parts, `${content}/parts`, context.report))
+        readPart(part, part === speaking ? logprobs : undefined)
       if (finishWord(fields.finishReason) !== undefined) reason = fields.finishReason
       if (typeof fields.finishMessage === 'string') message = fields.finishMessage
       cite(fields)
-      const rest = fieldsBeside(fields, candidateFields)
+      const inContent = said === undefined ? undefined : fieldsBeside(said, contentFields)
+      const beside = fieldsBeside(fields, candidateFields)
+      const rest = inContent === undefined ? beside : { ...beside, content: inContent }
       if (rest !== undefined) {
         merged ??= new WeakSet()
         merge(extra, rest, merged)

@@ -1,4 +1,5 @@
 import { statusOf } from '../../errors.ts'
+import { parseExact, stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
 import { checkChoiceCount } from '../shared/choice-limit.ts'
@@ -8,10 +9,11 @@ import { put } from '../shared/strict.ts'
 import { type RunningUsage, TextMould } from '../shared/text-mould.ts'
 import { truncated } from './chunk.ts'
 import { decodeError } from './error.ts'
-import { isAnswer, takeBlock } from './response-decode.ts'
+import { isAnswer } from './is-answer.ts'
+import { candidatesIn, takeBlock } from './response-decode.ts'
 import { respelled } from './spelling.ts'
 import { type CandidateDecoder, createCandidateDecoder } from './stream-decode-candidate.ts'
-import { decodeUsage, tierIn } from './usage.ts'
+import { decodeUsage, tierIn, usageNames } from './usage.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 
@@ -29,6 +31,8 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let started = false
   let blocked = false
   let over = false
+  /** What chunks say of the usage under names that are not known. The last chunk need not repeat it. */
+  let otherUsage: JsonObject | undefined
   const mould = new TextMould(nothing, running)
   /** The candidate read last, where it came alone and held nothing but one text. */
   let plain: CandidateDecoder | undefined
@@ -59,7 +63,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const fresh: JsonObject = {}
     for (const key of Object.keys(rest)) {
       const value = rest[key] as Json
-      if (Object.hasOwn(top, key) && JSON.stringify(value) === JSON.stringify(top[key])) continue
+      if (Object.hasOwn(top, key) && stringifyExact(value) === stringifyExact(top[key])) continue
       setOwn(fresh, key, value)
       setOwn(top, key, value)
     }
@@ -68,7 +72,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   function readChunk(source: JsonObject): void {
     const chunk = respelled(source)
-    const list = Array.isArray(chunk.candidates) ? chunk.candidates : []
+    const list = Array.isArray(chunk.candidates) ? candidatesIn(chunk.candidates, context.report) : []
     const block = list.length === 0 && candidates.size === 0 && !blocked ? takeBlock(chunk) : undefined
     noteTop(chunk)
     const first = !started && (list.length > 0 || block !== undefined)
@@ -78,8 +82,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       tellUsage(chunk.usageMetadata)
     }
     for (let position = 0; position < list.length; position++) {
-      const candidate = list[position]
-      if (!isObject(candidate)) continue
+      const candidate = list[position] as JsonObject
       const index = typeof candidate.index === 'number' ? candidate.index : position
       let decoder = candidates.get(index)
       if (decoder === undefined) {
@@ -94,11 +97,16 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       blocked = true
       out.push({ type: 'choice-end', choice: 0, finish: block.finish })
     }
-    if (!first) tellUsage(chunk.usageMetadata)
+    const { usageMetadata: metadata } = chunk
+    const beside = isObject(metadata) ? fieldsBeside(metadata, usageNames) : undefined
+    if (beside !== undefined) otherUsage = { ...otherUsage, ...beside }
+    if (!first) tellUsage(metadata)
   }
 
   function tellUsage(metadata: Json | undefined): void {
-    const usage = decodeUsage(metadata)
+    const usage = decodeUsage(
+      otherUsage !== undefined && isObject(metadata) ? { ...otherUsage, ...metadata } : metadata,
+    )
     if (usage !== undefined) out.push({ type: 'usage', usage })
   }
 
@@ -124,7 +132,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       plain = undefined
       let parsed: unknown
       try {
-        parsed = JSON.parse(data)
+        parsed = parseExact(data)
       } catch {
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
         return drain()

@@ -1,17 +1,17 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Extra, Finish, Json, JsonObject, MediaPart, Part, Sealed } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { GrowingText } from '../shared/growing-text.ts'
 import { quoted } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
-import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { ownExtra } from '../shared/report.ts'
 import { put } from '../shared/strict.ts'
 import { reportCache } from './cache.ts'
 import { encodeSources } from './grounding.ts'
-import { encodeLogprobs } from './logprobs.ts'
+import { writeLogprobs } from './logprobs.ts'
 import { type EncodeScope, encodePart } from './parts-encode.ts'
-import { clientScope, encodeEnding } from './response-encode.ts'
+import { clientScope, encodeEnding, reportUnkept } from './response-encode.ts'
 import { encodeResult } from './tool-result.ts'
 
 /** How a candidate ended: as a candidate of the last chunk, as a blocked prompt, or in a fault that only an error can tell. */
@@ -46,22 +46,22 @@ export function createCandidateEncoder(
   const open = new Map<number, OpenPart>()
   const cited: { part: number; text: string; citations: Citation[]; at: string }[] = []
   let anything = false
+  const withoutEmptyText = context.client?.spoiledByEmptyText === true
 
   /** A piece of text or thought. The first carries what else stands on the part. */
   function write(part: OpenPart, text: string, logprobs: Json | undefined): void {
     const { value } = part
     part.text.add(text)
-    if (text === '' && logprobs === undefined) return
-    const result = logprobs === undefined ? undefined : encodeLogprobs(logprobs)
-    if (logprobs !== undefined) reportRefusalLogprobs(logprobs, index, context.report)
+    if (text === '' && (logprobs === undefined || withoutEmptyText)) return
+    const result = logprobs === undefined ? undefined : writeLogprobs(logprobs, index, context.report)
     if (value.type === 'text' || value.type === 'refusal') {
       const bare = part.fresh ? encodePart({ ...value, text }, scope) : undefined
-      send(bare === undefined ? `{"text":${quoted(text)}}` : JSON.stringify(bare), result)
+      send(bare === undefined ? `{"text":${quoted(text)}}` : stringifyExact(bare), result)
       part.fresh = false
     } else if (value.type === 'reasoning') {
       if (part.fresh) {
         const { seal: _, ...bare } = value
-        send(JSON.stringify(encodePart({ ...bare, text }, scope) ?? { text }), result)
+        send(stringifyExact(encodePart({ ...bare, text }, scope) ?? { text }), result)
       } else send(`{"text":${quoted(text)},"thought":true}`, result)
       part.fresh = false
     }
@@ -80,7 +80,9 @@ export function createCandidateEncoder(
       value.type === 'tool-result'
         ? { functionResponse: encodeResult(value, scope).response }
         : encodePart(value, scope)
-    if (encoded !== undefined) send(JSON.stringify(encoded), undefined)
+    if (encoded === undefined) return
+    if (withoutEmptyText && encoded.text === '') reportUnkept(encoded, context)
+    else send(stringifyExact(encoded), undefined)
   }
 
   function close(number: number, part: OpenPart): void {
@@ -146,7 +148,7 @@ export function createCandidateEncoder(
           return
         case 'media':
           part.text.add(delta.data)
-          ownExtra(delta.extra, 'gemini', '', context.report)
+          ownExtra(delta.extra, 'gemini', part.value.at ?? '', context.report)
           return
         default:
           delta satisfies never
@@ -165,16 +167,16 @@ export function createCandidateEncoder(
       if (ending === undefined) return { error: finish.explanation ?? 'The upstream ended its answer with an error.' }
       const { content, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
       // Clients read the first part of every chunk without asking whether there is one.
+      const last = { ...(isObject(content) ? content : undefined), parts: [{ text: '' }], role: 'model' }
       const candidate: JsonObject = {
-        content: { ...(isObject(content) ? content : undefined), parts: [{ text: '' }], role: 'model' },
+        ...(withoutEmptyText ? undefined : { content: last }),
         ...ending,
         index,
         ...own,
       }
       const several = cited.length > 1
       encodeSources(several ? joined(cited) : cited, candidate, context)
-      reportRefusalLogprobs(logprobs, index, context.report)
-      put(candidate, 'logprobsResult', encodeLogprobs(logprobs))
+      put(candidate, 'logprobsResult', writeLogprobs(logprobs, index, context.report))
       return { candidate }
     },
   }

@@ -1,10 +1,10 @@
 import { statusOf } from '../../errors.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { assignOwn } from '../shared/own-members.ts'
-import { inWords } from '../shared/reader.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { ownExtra, reportNativeEvent } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { errorEvent, type Frame, heartbeatEvent, truncated } from './chunk.ts'
 import { withTier } from './response-encode.ts'
@@ -39,7 +39,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
 
   function takeBeside(): string {
     if (beside === undefined) return ''
-    const text = `,${JSON.stringify(beside).slice(1, -1)}`
+    const text = `,${stringifyExact(beside).slice(1, -1)}`
     beside = undefined
     return text
   }
@@ -47,7 +47,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   /** One part of one candidate as a chunk. Index and part come as JSON. */
   function send(index: string, part: string, logprobs: JsonObject | undefined): void {
     if (frame === undefined) start('', '')
-    const result = logprobs === undefined ? '' : `,"logprobsResult":${JSON.stringify(logprobs)}`
+    const result = logprobs === undefined ? '' : `,"logprobsResult":${stringifyExact(logprobs)}`
     out.push({
       data: `{"candidates":[{"content":{"parts":[${part}],"role":"model"},"index":${index}${result}}${tail}${beside === undefined ? '' : takeBeside()}}`,
     })
@@ -107,15 +107,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
             beside ??= {}
             assignOwn(beside, event.value)
           }
-        } else
-          context.report.add(
-            loss(
-              '',
-              `${inWords(event.value.type ?? 'an event')} has no form in generateContent`,
-              'unsupported',
-              'note',
-            ),
-          )
+        } else reportNativeEvent(event.value, 'gemini', context.report)
         return
       case 'error':
         fail(event.error)
@@ -139,7 +131,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     else chunk.candidates = endings
     const metadata = counted()
     if (metadata !== undefined) chunk.usageMetadata = metadata
-    out.push({ data: JSON.stringify({ ...chunk, modelVersion: model, responseId: id }) })
+    out.push({ data: stringifyExact({ ...chunk, modelVersion: model, responseId: id }) })
   }
 
   const drain = (): SseEvent[] => {
@@ -160,7 +152,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       return [errorEvent(truncated)]
     },
     heartbeat() {
-      return over ? [] : [heartbeatEvent(frame)]
+      return over ? [] : [heartbeatEvent(frame, context.client)]
     },
   }
 }

@@ -17,6 +17,8 @@ const encode = (...events: ModelEvent[]): JsonObject[] =>
   run(geminiCodec.encodeStream(testContext()), events).map(({ data }) => JSON.parse(data))
 const last = chunk([{ text: '' }], { finishReason: 'STOP' })
 
+const parts = '/candidates/0/content/parts'
+
 describe('a stream from upstream', () => {
   test('has no answer in what a field of an odd name holds', () => {
     const odd = JSON.stringify({ odd_name: last }).replace('odd_name', '__proto__')
@@ -51,11 +53,11 @@ describe('a stream from upstream', () => {
       ),
     ).toEqual([
       { type: 'response-start', id: 'r', model: 'm', created: 0 },
-      { type: 'part-start', choice: 0, part: 0, value: { type: 'reasoning', text: '' } },
+      { type: 'part-start', choice: 0, part: 0, value: { type: 'reasoning', text: '', at: `${parts}/0` } },
       { type: 'part-delta', choice: 0, part: 0, delta: { type: 'reasoning', text: 'hm' } },
       { type: 'part-delta', choice: 0, part: 0, delta: { type: 'reasoning', text: 'm' } },
       { type: 'part-end', choice: 0, part: 0 },
-      { type: 'part-start', choice: 0, part: 1, value: { type: 'text', text: '' } },
+      { type: 'part-start', choice: 0, part: 1, value: { type: 'text', text: '', at: `${parts}/1` } },
       { type: 'part-delta', choice: 0, part: 1, delta: { type: 'text', text: 'a' } },
       { type: 'part-delta', choice: 0, part: 1, delta: { type: 'text', text: 'b' } },
       { type: 'part-end', choice: 0, part: 1 },
@@ -63,7 +65,14 @@ describe('a stream from upstream', () => {
         type: 'part-start',
         choice: 0,
         part: 2,
-        value: { type: 'tool-call', id: 'x', name: 'f', input: '', seal: { issuer: 'gemini', data: 'S' } },
+        value: {
+          type: 'tool-call',
+          id: 'x',
+          name: 'f',
+          input: '',
+          seal: { issuer: 'gemini', data: 'S' },
+          at: `${parts}/2`,
+        },
       },
       { type: 'part-delta', choice: 0, part: 2, delta: { type: 'input', text: '{"a":1}' } },
       { type: 'part-end', choice: 0, part: 2 },
@@ -269,6 +278,20 @@ describe('a stream to a client', () => {
     expect(encoder.heartbeat().map(({ data }) => JSON.parse(data))).toEqual([chunk([{ text: '' }])])
     const events = run(geminiCodec.decodeStream(testContext()), [...encoder.heartbeat(), ...sse(last)])
     expect(events.map(({ type }) => type)).toEqual(['response-start', 'choice-end', 'response-end'])
+  })
+
+  test('for the SDK before that holds no empty text, not even around a signature: it would forget the whole answer', () => {
+    const client = geminiCodec.clientQuirks?.((name) => (name === 'x-goog-api-client' ? 'genai-js/0.24.1' : undefined))
+    const losses: string[] = []
+    const report = { losses: [], add: ({ detail }: { detail: string }) => void losses.push(detail) }
+    const encoder = geminiCodec.encodeStream({ ...testContext(), client, report })
+    const thought: Part = { type: 'reasoning', text: 'hm', seal: { issuer: 'gemini', data: 'sig' } }
+    const events: ModelEvent[] = [start, ...part(thought), ...part({ type: 'text', text: 'a' }), ...end]
+    const chunks = events.flatMap((event) => [...encoder.heartbeat(), ...encoder.push(event)])
+    expect(chunks.map(({ data }) => data).filter((data) => data.includes('"text":""'))).toEqual([])
+    expect(JSON.parse(chunks.at(-1)?.data ?? '').candidates).toEqual([{ finishReason: 'STOP', index: 0 }])
+    expect(losses).toContain("the client's SDK keeps no signatures of thoughts")
+    expect(geminiCodec.clientQuirks?.(() => 'google-genai-sdk/2.32.0 gl-node/v22')).toBeUndefined()
   })
 
   test('never holds a chunk without a part: Google’s SDK would forget the whole answer', () => {

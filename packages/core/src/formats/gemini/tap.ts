@@ -1,5 +1,5 @@
 import type { Units } from '../../plugin.ts'
-import type { ResponseTap, SseEvent, StreamTap, TargetTraits, WireEdit } from '../codec.ts'
+import type { ResponseTap, SseEvent, StreamTap, TapOptions, TargetTraits, WireEdit } from '../codec.ts'
 import type { ErrorInfo, JsonObject, Usage } from '../ir.ts'
 import { inWords, isObject } from '../shared/reader.ts'
 import { checkWhole, notJson } from '../shared/tap.ts'
@@ -47,7 +47,7 @@ function finishOf(fields: JsonObject): string | undefined {
  * Chunks are looked at as text. Usage is cumulative, so only the last that holds any is parsed, and only when someone asks.
  * There is no terminal event: the stream has ended when its input is over (`end`) and a chunk said why.
  */
-export function tapStream(_options: { withholdUsage: boolean; target: TargetTraits }): StreamTap {
+export function tapStream({ client }: TapOptions): StreamTap {
   let frame: Frame | undefined
   let started = false
   let ended = false
@@ -123,7 +123,9 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     push(event) {
       plain = false
       recall()
-      if (event.event === ':' || event.data === '') return true
+      if (event.event === ':') return true
+      // Clients parse the data of every event.
+      if (event.data === '') return false
       checkWhole(event.data)
       look(event)
       // An error that clients would read past is to be told again.
@@ -158,7 +160,7 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     get finish() {
       return finish
     },
-    heartbeat: () => [heartbeatEvent(frame)],
+    heartbeat: () => [heartbeatEvent(frame, client)],
     fail: (info) => [errorEvent(info)],
   }
 }

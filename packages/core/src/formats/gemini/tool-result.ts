@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, Part, ToolResultPart } from '../ir.ts'
 import { append } from '../shared/append.ts'
@@ -43,9 +44,9 @@ function textOf(response: JsonObject): { text: string; isError: boolean } {
     const value = response[key]
     // Only what will be wrapped again in the same way may be unwrapped.
     if (typeof value === 'string' && objectIn(value) === undefined) return { text: value, isError: key === 'error' }
-    if (key === 'error' && isObject(value)) return { text: JSON.stringify(value), isError: true }
+    if (key === 'error' && isObject(value)) return { text: stringifyExact(value), isError: true }
   }
-  return { text: JSON.stringify(response), isError: false }
+  return { text: stringifyExact(response), isError: false }
 }
 
 /** Pictures and files that belong to the response. */

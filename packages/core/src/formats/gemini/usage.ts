@@ -60,17 +60,27 @@ const modalities: Readonly<Record<string, Readonly<Record<string, UsageFeature>>
   cacheTokensDetails: {},
   toolUsePromptTokensDetails: {},
 }
+/** All fields of the usage that are known. */
+export const usageNames: ReadonlySet<string> = new Set([
+  ...Object.keys(usageFields),
+  ...Object.keys(modalities),
+  'trafficType',
+])
+
 export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
   beside(usage, usageFields, isShown).filter((path) => {
     const key = path.slice(1)
     const details = usage[key]
     const read = Object.hasOwn(modalities, key) ? modalities[key] : undefined
-    if (read === undefined || !Array.isArray(details)) return true
-    return details.some((detail) => {
-      const word = wordOf(detail)
-      const feature = Object.hasOwn(read, word) ? read[word] : undefined
-      return (
-        word !== 'TEXT' && isObject(detail) && count(detail.tokenCount) && !(feature !== undefined && isShown(feature))
-      )
-    })
+    return read === undefined || !Array.isArray(details) || !details.every((detail) => isTold(detail, read, isShown))
   })
+
+/** Whether the entry of a list of modalities says nothing that the client is not shown. */
+function isTold(detail: Json, read: Readonly<Record<string, UsageFeature>>, isShown: IsShown): boolean {
+  if (!isObject(detail)) return false
+  const { modality: _, tokenCount, ...others } = detail
+  if (Object.keys(others).length > 0) return false
+  const word = wordOf(detail)
+  const feature = Object.hasOwn(read, word) ? read[word] : undefined
+  return word === 'TEXT' || !count(tokenCount) || (feature !== undefined && isShown(feature))
+}

@@ -2,7 +2,9 @@ import { lazily } from '../../lazily.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
+import { clientQuirks } from './clients.ts'
 import { decodeError, encodeError } from './error.ts'
+import { isAnswer } from './is-answer.ts'
 import { modelPrefix } from './model-prefix.ts'
 import { tapResponse, tapStream, wireEdit } from './tap.ts'
 
@@ -17,8 +19,10 @@ export const geminiWire: WireCodec = {
   decodeError,
   encodeError,
   wireEdit,
+  isAnswer,
   tapResponse,
   tapStream,
+  clientQuirks,
   affinity: {
     keys: ['cachedContent'],
     prefix: ['tools', 'systemInstruction', 'system_instruction'],

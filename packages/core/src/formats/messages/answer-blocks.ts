@@ -1,5 +1,6 @@
 import type { CodecContext, ExchangeContext } from '../codec.ts'
 import type { JsonObject, ModelRequest, NativePart, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
+import { callSealFields, reportLostSeal } from '../shared/call-seals.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { writeSeal } from '../shared/seals.ts'
 import type { Nothing } from '../shared/strict.ts'
@@ -8,7 +9,7 @@ import { raiseToolName } from '../shared/tool-names.ts'
 import { reportCache } from './cache.ts'
 import { encodeCitation } from './citations.ts'
 import { toolNames } from './fields.ts'
-import { carrierOf, unsigned } from './seal-carrier.ts'
+import { carrierOf, expectsThinking, mayBeEmpty, unsigned } from './seal-carrier.ts'
 
 /**
  * An answer's part as the blocks that stand for it; none (and a report) where this format has no form for it. Blocks come
@@ -50,8 +51,16 @@ function encodeText(part: Part & { type: 'text' }, context: CodecContext): JsonO
   return out
 }
 
+function encodeReasoning(part: ReasoningPart, context: ExchangeContext): JsonObject[] {
+  if (part.text !== '' || part.redacted === true || mayBeEmpty(part.seal, context.request))
+    return thinkingBlocks(part, context)
+  ownExtra(part.extra, 'messages', part.at ?? '', context.report)
+  if (part.seal !== undefined) reportLostSeal(part.at ?? '', context)
+  return []
+}
+
 /** Reasoning of other formats becomes thinking, with a signature that tells Anthropic's from theirs when it comes back. */
-function encodeReasoning(part: ReasoningPart, context: CodecContext): JsonObject[] {
+export function thinkingBlocks(part: ReasoningPart, context: CodecContext): JsonObject[] {
   const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const own = ownExtra(extra, 'messages', at, context.report)
@@ -72,7 +81,10 @@ function encodeCall(part: ToolCallPart, context: ExchangeContext): JsonObject[] 
     name,
     input: inputObject(part, context.report),
   }
-  return seal === undefined ? [call] : [carrierOf(call, seal), call]
+  if (seal === undefined) return [call]
+  return expectsThinking(context.request)
+    ? [carrierOf(call, seal), call]
+    : [{ ...call, ...callSealFields(seal, 'messages') }]
 }
 
 function encodeNative(part: NativePart, context: CodecContext): JsonObject[] {

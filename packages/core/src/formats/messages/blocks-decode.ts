@@ -1,3 +1,4 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type {
   Json,
   JsonObject,
@@ -8,6 +9,8 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../ir.ts'
+import { takeCallSeal } from '../shared/call-seals.ts'
+import { describeFound } from '../shared/found-tools.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, dropNulls, isObject, leftover, takeBoolean, takeString, type Unread, unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
@@ -86,12 +89,14 @@ function decodeToolUse(block: Unread): ToolCallPart | undefined {
   if (id === undefined || name === undefined) return undefined
   const { input } = block
   drop(block, 'input')
-  return { type: 'tool-call', id, name, input: writeInput(input) }
+  const part: ToolCallPart = { type: 'tool-call', id, name, input: writeInput(input) }
+  put(part, 'seal', takeCallSeal(block, 'messages'))
+  return part
 }
 
 /** A call's input as text. A few servers send the text itself. */
 export const writeInput = (input: Json | undefined): string =>
-  typeof input === 'string' ? input : JSON.stringify(input ?? {})
+  typeof input === 'string' ? input : stringifyExact(input ?? {})
 
 function decodeToolResult(block: Unread, at: string): ToolResultPart | undefined {
   const callId = takeString(block, 'tool_use_id')
@@ -99,11 +104,37 @@ function decodeToolResult(block: Unread, at: string): ToolResultPart | undefined
   const part: ToolResultPart = {
     type: 'tool-result',
     callId,
-    parts: decodeContent(block.content, pointer(at, 'content')),
+    parts: joinReferences(decodeContent(block.content, pointer(at, 'content'))),
   }
   drop(block, 'content')
   put(part, 'isError', takeBoolean(block, 'is_error'))
   return part
+}
+
+const isReference = (part: Part): part is NativePart =>
+  part.type === 'native' && part.value.type === 'tool_reference' && typeof part.value.tool_name === 'string'
+
+/**
+ * The tools that a search of the client's found (`tool_reference` blocks in its result), as one text. The blocks are kept for
+ * their own format.
+ */
+function joinReferences(parts: Part[]): Part[] {
+  const joined: Part[] = []
+  let blocks: JsonObject[] = []
+  for (const [index, part] of parts.entries()) {
+    if (!isReference(part)) {
+      joined.push(part)
+      continue
+    }
+    blocks.push(part.value)
+    const next = parts[index + 1]
+    if (next !== undefined && isReference(next)) continue
+    const text = describeFound(blocks.map(({ tool_name }) => String(tool_name)))
+    const first = parts[index + 1 - blocks.length]
+    joined.push({ type: 'text', text, extra: { messages: { references: blocks } }, at: first?.at ?? '' })
+    blocks = []
+  }
+  return joined
 }
 
 /** Fields that say something: nulls and empty lists of citations are how the SDKs write "none". */

@@ -9,6 +9,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../ir.ts'
+import { areReferences } from '../shared/found-tools.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { inputObject } from '../shared/tool-input.ts'
@@ -55,6 +56,8 @@ function misplaced(part: Part, role: string, context: CodecContext): JsonObject[
 function encodeText(part: TextPart, context: CodecContext): JsonObject[] {
   const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
+  const references = extra?.messages?.references
+  if (areReferences(references)) return references
   if (text.trim() === '') {
     if (text !== '')
       context.report.add(loss(at, 'text of blanks alone is refused upstream and left out', 'unsupported', 'note'))

@@ -1,6 +1,7 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
 import { count } from './count.ts'
+import { defaults } from './defaults.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
@@ -27,8 +28,10 @@ export const messagesCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
+  sealsInCallIds: true,
   answerPointers,
   usageBeside,
   efforts,
   carries,
+  defaults,
 }

@@ -1,5 +1,7 @@
+import type { ExchangeContext } from '../codec.ts'
 import type { Finish, Json, JsonObject, Part } from '../ir.ts'
 import { inWords, isObject, type Unread } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
 
 type Reason = Finish['reason']
 
@@ -12,6 +14,13 @@ const reasons: Readonly<Record<string, Reason>> = {
   pause_turn: 'pause',
   compaction: 'pause',
   refusal: 'refusal',
+}
+
+/** Reports an answer that ended at a bound which the client did not set: messages requires one, so that the gateway did. */
+export function reportOwnBound({ reason }: Finish, { request, report }: ExchangeContext): void {
+  if (reason !== 'length' || request.sampling?.maxTokens !== undefined) return
+  const detail = 'Anthropic requires max_tokens; the answer ended at the value that the gateway set'
+  report.add(loss('/stop_reason', detail, 'clamped'))
 }
 
 /** Words that Anthropic's clients know. After any other some repeat the turn in a hot loop. */

@@ -1,5 +1,6 @@
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, Source } from '../ir.ts'
+import { reportAddressType } from '../shared/media-address.ts'
 import { drop, isObject, leftover, putBack, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
@@ -96,6 +97,7 @@ export function encodeMedia(part: MediaPart, place: Place, context: CodecContext
   if (kind === 'audio' || kind === 'video') return refuse(kind)
   if (place === 'assistant') return refuse(`${kind} of an earlier answer`)
   const own = ownExtra(extra, 'messages', at, report)
+  reportAddressType(part, report)
   if (detail !== undefined) report.add(loss(at, 'messages has no `detail` for images', 'unsupported', 'note'))
   const out: JsonObject = { ...own }
   if (own?.type === 'search_result') put(out, 'title', name)

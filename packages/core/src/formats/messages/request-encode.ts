@@ -71,14 +71,10 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   return out
 }
 
-/** The format requires a bound; where the client named none, one is made up and said so. */
+/** The format requires a bound. One that the client did not set is reported when an answer ends at it (`reportOwnBound`). */
 function encodeMaxTokens(sampling: Sampling, target: TargetTraits, traits: ModelTraits, tell: Tell): number {
   const { maxTokens } = sampling
-  if (maxTokens === undefined) {
-    const made = defaultMaxTokens(target, traits)
-    tell('sampling.maxTokens', `the format requires max_tokens: ${made} was made up`, 'approximated', 'note')
-    return made
-  }
+  if (maxTokens === undefined) return defaultMaxTokens(target, traits)
   if (traits.maxTokens === undefined || maxTokens <= traits.maxTokens) return maxTokens
   tell('sampling.maxTokens', `the model answers with at most ${traits.maxTokens} tokens`, 'clamped')
   return traits.maxTokens

@@ -15,7 +15,7 @@ describe('what messages has no word for is reported where it stood', () => {
       { temperature: 0.2 },
       ['/sampling/topP unsupported warn'],
     ],
-    [{ sampling: {} }, { max_tokens: 32_000 }, ['/sampling/maxTokens approximated note']],
+    [{ sampling: {} }, { max_tokens: 32_000 }, []],
     [{ sampling: { maxTokens: 100_000 } }, { max_tokens: 64_000 }, ['/sampling/maxTokens clamped warn']],
     [
       { sampling: { stop: ['\n', 'END'], maxTokens: 9 } },

@@ -8,7 +8,7 @@ import { type Nothing, put } from '../shared/strict.ts'
 import { encodeAnswerPart, restoreCall } from './answer-blocks.ts'
 import { decodeContent, substance } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
-import { decodeFinish, encodeFinish, heldBy } from './finish.ts'
+import { decodeFinish, encodeFinish, heldBy, reportOwnBound } from './finish.ts'
 import { sealsBeforeText } from './seal-carrier.ts'
 import { decodeTier, decodeUsage, encodeUsage, reportTier } from './usage.ts'
 
@@ -25,6 +25,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
     part.type === 'tool-call' ? restoreCall(part, context.request) : part,
   )
   const choice: Choice = { parts, finish: decodeFinish(fields) }
+  reportOwnBound(choice.finish, context)
   const ending: JsonObject = {}
   for (const key of endingFields) {
     const value = fields[key]

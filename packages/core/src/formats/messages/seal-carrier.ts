@@ -1,11 +1,22 @@
-import type { JsonObject, Part, Sealed, ToolCallPart } from '../ir.ts'
+import type { JsonObject, ModelRequest, Part, Sealed, ToolCallPart } from '../ir.ts'
 import { carriedSeal } from '../shared/call-seals.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
 
 /**
  * Seals in this dialect. A thinking block's `signature` holds a foreign seal as it is; that of a tool call is carried by an
- * empty thinking block beside it.
+ * empty thinking block beside it, or by the call itself for clients that did not ask for thinking.
  */
+
+/** Whether the client sent `thinking`. Others read `content[0]` as text or a call: no empty block may stand in front. */
+export const expectsThinking = ({ reasoning, extra }: ModelRequest): boolean =>
+  reasoning?.adaptive === true || reasoning?.budgetTokens !== undefined || extra?.messages?.thinking !== undefined
+
+/**
+ * Whether a thinking block without text may stand in an answer. Anthropic's own may: its clients know that thinking can be
+ * withheld.
+ */
+export const mayBeEmpty = (seal: Sealed | undefined, request: ModelRequest): boolean =>
+  seal?.issuer === 'messages' || expectsThinking(request)
 
 /** What a `signature` or `data` stands for. Undefined: reasoning of another format that nobody sealed. */
 export function openSeal(text: string): Sealed | undefined {

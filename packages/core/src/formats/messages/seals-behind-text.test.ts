@@ -12,7 +12,7 @@ const carrier = { type: 'thinking', thinking: '', signature: 'mgs1.gemini.@empty
 const words = { type: 'text', text: 'Done.' }
 
 function blocksOf(parts: readonly Part[], stream: boolean): { blocks: unknown[]; notes: string[] } {
-  const context = contextFor({ stream })
+  const context = contextFor({ stream, reasoning: { adaptive: true } })
   if (!stream) {
     const choices = [{ parts: [...parts], finish: { reason: 'stop' as const } }]
     const body = messagesCodec.encodeResponse({ id: 'm', model: 'x', created: 0, choices }, context)

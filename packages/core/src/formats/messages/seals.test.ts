@@ -12,7 +12,7 @@ const anthropic = (data: string): Sealed => ({ issuer: 'messages', data })
 const shown = (parts: Part[]): JsonObject[] =>
   messagesCodec.encodeResponse(
     { id: 'm', model: 'm', created: 0, choices: [{ parts, finish: { reason: 'stop' } }] },
-    contextFor(),
+    contextFor({ reasoning: { adaptive: true } }),
   ).content as JsonObject[]
 
 /** The same through a stream. */
@@ -25,7 +25,9 @@ function streamed(parts: Part[]): JsonObject[] {
     events.push({ type: 'part-end', choice: 0, part })
   }
   events.push({ type: 'choice-end', choice: 0, finish: { reason: 'stop' } }, { type: 'response-end' })
-  const sent = run(messagesCodec.encodeStream(contextFor()), events).map(({ data }) => JSON.parse(data) as JsonObject)
+  const sent = run(messagesCodec.encodeStream(contextFor({ reasoning: { adaptive: true } })), events).map(
+    ({ data }) => JSON.parse(data) as JsonObject,
+  )
   const blocks: JsonObject[] = []
   for (const { type, content_block, delta } of sent as { [key: string]: JsonObject }[]) {
     if (String(type) === 'content_block_start') blocks.push({ ...content_block })
@@ -76,7 +78,7 @@ describe('reasoning of other providers reaches the client and comes back to its 
   })
 
   test('a seal whose call the client dropped is reported, not invented', () => {
-    const context = contextFor()
+    const context = contextFor({ reasoning: { adaptive: true } })
     const [carrier] = shown([call(chat('s'))])
     const request = messagesCodec.decodeRequest(
       {

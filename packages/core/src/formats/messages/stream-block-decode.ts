@@ -2,6 +2,7 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Delta, JsonObject, ModelEvent, Part, ToolCallPart } from '../ir.ts'
 import { innerJson } from '../shared/json-text.ts'
 import { setOwn } from '../shared/own-members.ts'
+import { pointer } from '../shared/pointer.ts'
 import { inWords, isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { customInput } from '../shared/tool-input.ts'
@@ -38,9 +39,9 @@ export function createPartWriter(out: () => ModelEvent[]): PartWriter {
   }
 }
 
-export function openBlock(start: JsonObject, writer: PartWriter, context: ExchangeContext): BlockDecoder {
-  const part = decodeBlock(start, '')
-  delete part.at
+/** @param at where the block stands in the whole message */
+export function openBlock(start: JsonObject, at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {
+  const part = decodeBlock(start, at)
   switch (part.type) {
     case 'text':
       return openText(part, writer, context)
@@ -49,16 +50,16 @@ export function openBlock(start: JsonObject, writer: PartWriter, context: Exchan
     case 'tool-call':
       return openCall(part, start, writer, context)
     default:
-      return openWhole(start, writer)
+      return openWhole(start, at, writer)
   }
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** A delta that does not belong into its block: newer than this codec, or nonsense. */
-function reportDelta(delta: JsonObject, context: ExchangeContext): void {
+function reportDelta(delta: JsonObject, { at = '/content' }: Part, context: ExchangeContext): void {
   const type = inWords(delta.type)
-  context.report.add(loss('/content', `a stream delta of the type '${type}' is not known here`, 'unknown', 'note'))
+  context.report.add(loss(at, `a stream delta of the type '${type}' is not known here`, 'unknown', 'note'))
 }
 
 function openText(part: Part & { type: 'text' }, writer: PartWriter, context: ExchangeContext): BlockDecoder {
@@ -68,7 +69,7 @@ function openText(part: Part & { type: 'text' }, writer: PartWriter, context: Ex
       if (delta.type === 'text_delta') writer.delta(number, { type: 'text', text: textOf(delta.text) })
       else if (delta.type === 'citations_delta' && isObject(delta.citation))
         writer.delta(number, { type: 'citation', citation: decodeCitation(delta.citation) })
-      else reportDelta(delta, context)
+      else reportDelta(delta, part, context)
     },
     stop: () => writer.end(number),
   }
@@ -94,7 +95,7 @@ function openReasoning(
     delta(delta) {
       if (delta.type === 'thinking_delta') writer.delta(number, { type: 'reasoning', text: textOf(delta.thinking) })
       else if (delta.type === 'signature_delta') seal(textOf(delta.signature))
-      else reportDelta(delta, context)
+      else reportDelta(delta, part, context)
     },
     stop() {
       if (early && !sealed) seal('')
@@ -118,7 +119,7 @@ function openCall(
   return {
     delta(delta) {
       if (delta.type !== 'input_json_delta') {
-        reportDelta(delta, context)
+        reportDelta(delta, part, context)
         return
       }
       const piece = textOf(delta.partial_json)
@@ -129,6 +130,10 @@ function openCall(
       input += text
     },
     stop() {
+      if (input !== '' && whole !== '')
+        context.report.add(
+          loss(pointer(part.at ?? '', 'input'), "the input in the block's start gave way to its deltas"),
+        )
       const all = input || whole || '{}'
       if (custom) writer.delta(number, { type: 'input', text: customInput(all) })
       // A call without arguments streams nothing at all; elsewhere that would be broken JSON.
@@ -139,7 +144,7 @@ function openCall(
 }
 
 /** Blocks that only this format knows are collected and passed on whole. */
-function openWhole(start: JsonObject, writer: PartWriter): BlockDecoder {
+function openWhole(start: JsonObject, at: string, writer: PartWriter): BlockDecoder {
   const block: JsonObject = { ...start }
   let input = ''
   return {
@@ -156,7 +161,7 @@ function openWhole(start: JsonObject, writer: PartWriter): BlockDecoder {
     },
     stop() {
       if (input !== '') block.input = innerJson(input) ?? input
-      writer.end(writer.start(nativeBlock(block)))
+      writer.end(writer.start(nativeBlock(block, at)))
     },
   }
 }

@@ -1,14 +1,16 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, SseEvent } from '../codec.ts'
 import type { Delta, JsonObject, Part, Sealed } from '../ir.ts'
+import { callSealFields, reportLostSeal } from '../shared/call-seals.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { quoted } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { writeSeal } from '../shared/seals.ts'
 import { inputObject } from '../shared/tool-input.ts'
-import { encodeAnswerPart } from './answer-blocks.ts'
+import { encodeAnswerPart, thinkingBlocks } from './answer-blocks.ts'
 import { encodeCitation } from './citations.ts'
-import { carrierOf, unsigned } from './seal-carrier.ts'
+import { carrierOf, expectsThinking, mayBeEmpty, unsigned } from './seal-carrier.ts'
 
 /** Writes the events of whole blocks and of blocks in growth, numbered without gaps. */
 export interface BlockWriter {
@@ -24,7 +26,7 @@ export interface BlockWriter {
 /** Where each kind of delta holds its text. */
 const pieces = { text_delta: 'text', thinking_delta: 'thinking', input_json_delta: 'partial_json' } as const
 
-export const sse = (data: JsonObject & { type: string }): SseEvent => ({ event: data.type, data: JSON.stringify(data) })
+export const sse = (data: JsonObject & { type: string }): SseEvent => ({ event: data.type, data: stringifyExact(data) })
 
 export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter {
   let index = 0
@@ -79,7 +81,7 @@ function takeApart(block: JsonObject): { start: JsonObject; deltas: JsonObject[]
   if (typeof type === 'string' && type.endsWith('tool_use')) {
     const { input } = block
     // Input that broke off in the middle is text still.
-    const partial_json = typeof input === 'string' ? input : isEmpty(input) ? '' : JSON.stringify(input)
+    const partial_json = typeof input === 'string' ? input : isEmpty(input) ? '' : stringifyExact(input)
     return { start: { ...block, input: {} }, deltas: [{ type: 'input_json_delta', partial_json }] }
   }
   return { start: block, deltas: [] }
@@ -143,17 +145,28 @@ function openText(
 
 function openReasoning(part: Part & { type: 'reasoning' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
   let seal: Sealed | undefined = part.seal
-  for (const block of encodeAnswerPart({ ...part, text: '' }, context)) writer.start({ ...block, signature: '' })
-  if (part.text !== '') writer.piece('thinking_delta', part.text)
+  let isOpen = false
+  const write = (thinking: string): void => {
+    if (!isOpen)
+      for (const block of thinkingBlocks({ ...part, text: '' }, context)) writer.start({ ...block, signature: '' })
+    isOpen = true
+    if (thinking !== '') writer.piece('thinking_delta', thinking)
+  }
+  if (part.text !== '' || mayBeEmpty(seal, context.request)) write(part.text)
   return {
     delta(delta) {
       if (delta.type === 'reasoning') {
         const thinking = textOf(delta, context)
-        if (thinking !== '') writer.piece('thinking_delta', thinking)
+        if (thinking !== '') write(thinking)
       } else if (delta.type === 'seal') seal = delta.seal
       else reportDelta(delta, part, context)
     },
     end() {
+      if (!isOpen && mayBeEmpty(seal, context.request)) write('')
+      if (!isOpen) {
+        if (seal !== undefined) reportLostSeal(part.at ?? '', context)
+        return
+      }
       // The signature is the last word of a thinking block.
       writer.delta({ type: 'signature_delta', signature: seal === undefined ? unsigned : writeSeal(seal, 'messages') })
       writer.stop()
@@ -178,9 +191,10 @@ function openRedacted(part: Part & { type: 'reasoning' }, writer: BlockWriter, c
 function openCall(part: Part & { type: 'tool-call' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
   const { seal: early, ...bare } = part
   const [block = {}] = encodeAnswerPart({ ...bare, input: '' }, context)
-  if (early !== undefined) writer.whole(carrierOf({ id: String(block.id) }, early))
+  const thinks = expectsThinking(context.request)
+  if (early !== undefined && thinks) writer.whole(carrierOf({ id: String(block.id) }, early))
   let late: Sealed | undefined
-  writer.start(block)
+  writer.start(early === undefined || thinks ? block : { ...block, ...callSealFields(early, 'messages') })
   // As the real server does: the first fragment is empty.
   writer.piece('input_json_delta', '')
   if (part.input !== '') writer.piece('input_json_delta', part.input)
@@ -193,7 +207,9 @@ function openCall(part: Part & { type: 'tool-call' }, writer: BlockWriter, conte
     },
     end() {
       writer.stop()
-      if (late !== undefined && early === undefined) writer.whole(carrierOf({ id: String(block.id) }, late))
+      if (late === undefined || early !== undefined) return
+      if (thinks) writer.whole(carrierOf({ id: String(block.id) }, late))
+      else reportLostSeal(part.at ?? '', context)
     },
   }
 }

@@ -1,15 +1,31 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent } from '../codec.ts'
 import type { ErrorInfo, Finish, Json, JsonObject, ModelEvent } from '../ir.ts'
-import { parseObject } from '../shared/json-text.ts'
-import { drop, isObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import { parseObjectExact } from '../shared/json-text.ts'
+import { assignOwn } from '../shared/own-members.ts'
+import { pointer } from '../shared/pointer.ts'
+import { drop, fieldsBeside, isObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
+import { reportUnknown, shapesOf } from '../shared/shape.ts'
 import { TextMould } from '../shared/text-mould.ts'
 import { substance } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
-import { decodeFinish } from './finish.ts'
+import { decodeFinish, reportOwnBound } from './finish.ts'
 import { endingFields, frameFields } from './response.ts'
 import { type BlockDecoder, createPartWriter, openBlock } from './stream-block-decode.ts'
 import { decodeTier, decodeUsage, mergeUsage } from './usage.ts'
+
+/** Events that belong to a message: none of them comes before its start. */
+const ofMessage: ReadonlySet<string> = new Set([
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+])
+
+/** A stream of nothing but unknown events must not fill the memory. */
+const maxEarly = 64
 
 /** Reads a stream of messages. Only `message_stop` ends it well. */
 export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelEvent> {
@@ -20,6 +36,8 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   let finish: Finish = { reason: 'other' }
   const ending: JsonObject = {}
   const open = new Map<Json, BlockDecoder>()
+  /** Events of unknown types before the message: they say nothing about it. */
+  const early: JsonObject[] = []
   const mould = new TextMould(nothing)
   /** The block that grew last. */
   let growing: BlockDecoder | undefined
@@ -46,6 +64,8 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       model: takeString(fields, 'model') ?? '',
       created: 0,
     }
+    if (Array.isArray(message.content) && message.content.length > 0)
+      context.report.add(loss('/content', 'content in message_start is left out: it comes in blocks of its own'))
     const tier = decodeTier(fields.usage)
     if (tier !== undefined) event.serviceTier = tier
     for (const key of frameFields) drop(fields, key)
@@ -54,6 +74,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     out.push(event)
     tellUsage(message.usage)
     started = true
+    for (const value of early.splice(0)) out.push({ type: 'native', format: 'messages', value })
   }
 
   function keepEnding(fields: Unread): void {
@@ -76,6 +97,9 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       fail(decodeError(200, event))
       return
     }
+    const at = event.index === undefined ? '' : blockAt(event.index)
+    const shape = typeof type === 'string' ? eventShapes.get(type) : undefined
+    if (shape !== undefined) reportUnknown(event, shape, at, context.report)
     if (type === 'ping') return
     if (type === 'message_start') {
       if (started) failBadly('The upstream began its answer anew in the middle of it.')
@@ -83,7 +107,9 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       return
     }
     if (!started) {
-      failBadly('The upstream began its stream with something that is no message_start.')
+      if (typeof type !== 'string' || ofMessage.has(type) || early.length === maxEarly)
+        failBadly('The upstream began its stream with something that is no message_start.')
+      else early.push(event)
       return
     }
     const index = event.index ?? null
@@ -91,13 +117,17 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       case 'content_block_start':
         if (!isObject(event.content_block)) break
         open.get(index)?.stop()
-        open.set(index, openBlock(event.content_block, writer, context))
+        open.set(index, openBlock(event.content_block, at, writer, context))
         break
-      case 'content_block_delta':
-        if (!isObject(event.delta)) break
-        growing = blockOf(index, event.delta)
-        growing.delta(event.delta)
+      case 'content_block_delta': {
+        const { delta } = event
+        if (!isObject(delta)) break
+        const deltaShape = typeof delta.type === 'string' ? deltaShapes.get(delta.type) : undefined
+        if (deltaShape !== undefined) reportUnknown(delta, deltaShape, at, context.report)
+        growing = blockOf(index, delta)
+        growing.delta(delta)
         break
+      }
       case 'content_block_stop':
         open.get(index)?.stop()
         open.delete(index)
@@ -107,6 +137,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
         break
       case 'message_stop':
         closeAll()
+        reportOwnBound(finish, context)
         out.push({
           type: 'choice-end',
           choice: 0,
@@ -129,7 +160,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       delta.type === 'thinking_delta' || delta.type === 'signature_delta'
         ? { type: 'thinking', thinking: '', signature: '' }
         : { type: 'text', text: '' }
-    const made = openBlock(start, writer, context)
+    const made = openBlock(start, blockAt(index), writer, context)
     open.set(index, made)
     return made
   }
@@ -139,6 +170,10 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     if (delta.stop_reason !== undefined && delta.stop_reason !== null) finish = decodeFinish(delta)
     keepEnding({ ...event })
     keepEnding({ ...delta })
+    const beside = fieldsBeside(event, endingEventFields)
+    if (beside !== undefined) assignOwn(ending, beside)
+    const more = fieldsBeside(delta, endingDeltaFields)
+    if (more !== undefined) ending.delta = more
     tellUsage(event.usage)
   }
 
@@ -153,7 +188,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       // Some servers keep a stream alive with no more than a name.
       if (source.data === '' && source.event !== 'error') return []
       out = []
-      const event = parseObject(source.data)
+      const event = parseObjectExact(source.data)
       if (event === undefined) failBadly('The upstream sent a stream event that is not a JSON object.')
       else {
         read(event, source.event)
@@ -169,6 +204,33 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     },
   }
 }
+
+/** Where a block stands in the whole message. */
+const blockAt = (index: Json): string => (typeof index === 'number' ? pointer('/content', index) : '/content')
+
+const eventShapes = shapesOf({
+  message_start: { type: true, message: true },
+  content_block_start: { type: true, index: true, content_block: true },
+  content_block_delta: { type: true, index: true, delta: true },
+  content_block_stop: { type: true, index: true },
+  message_stop: { type: true },
+  ping: { type: true },
+})
+const deltaShapes = shapesOf({
+  text_delta: { type: true, text: true },
+  thinking_delta: { type: true, thinking: true },
+  signature_delta: { type: true, signature: true },
+  citations_delta: { type: true, citation: true },
+  input_json_delta: { type: true, partial_json: true },
+})
+/** Fields of a message's last event, and of its delta, that are read here. */
+const endingEventFields: ReadonlySet<string> = new Set(['type', 'delta', 'usage', ...endingFields])
+const endingDeltaFields: ReadonlySet<string> = new Set([
+  'stop_reason',
+  'stop_sequence',
+  'stop_details',
+  ...endingFields,
+])
 
 /** The member that holds a delta's text. */
 const textKey = ({ delta }: JsonObject): string | undefined =>

@@ -3,7 +3,8 @@ import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, Extra, Finish, JsonObject, ModelEvent, Part, Usage } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { PartQueue } from '../shared/part-queue.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { isObject } from '../shared/reader.ts'
+import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
 import { errorEvent, ping } from './event.ts'
 import { encodeFinish, type Held } from './finish.ts'
 import { checkFinish } from './response.ts'
@@ -124,8 +125,12 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     ownExtra(ended.extra, 'messages', '/choices/0', context.report)
     const served = tier ?? start?.serviceTier
     reportTier(served, usage, context.report)
-    const { container, ...own } = ownExtra(extra, 'messages', '/choices/0', context.report) ?? {}
-    const delta: JsonObject = { ...encodeFinish(ended, held), ...(container === undefined ? {} : { container }) }
+    const { container, delta: more, ...own } = ownExtra(extra, 'messages', '/choices/0', context.report) ?? {}
+    const delta: JsonObject = {
+      ...encodeFinish(ended, held),
+      ...(container === undefined ? {} : { container }),
+      ...(isObject(more) ? more : {}),
+    }
     out.push(sse({ type: 'message_delta', delta, usage: encodeUsage(usage, served), ...own }))
     out.push(sse({ type: 'message_stop' }))
   }
@@ -155,10 +160,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         if (event.format === 'messages' && typeof event.value.type === 'string') {
           begin()
           out.push(sse({ ...event.value, type: event.value.type }))
-        } else
-          context.report.add(
-            loss('', `a stream event of another format has no counterpart in messages`, 'unknown', 'note'),
-          )
+        } else reportNativeEvent(event.value, 'messages', context.report)
         return
       default:
     }

@@ -117,7 +117,9 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
     received: undefined,
     push(event) {
       tap.plain = false
-      if (event.event === ':' || (event.data === '' && event.event !== 'error')) return true
+      if (event.event === ':') return true
+      // Clients parse the data of every event.
+      if (event.data === '' && event.event !== 'error') return false
       checkWhole(event.data)
       return look(event)
     },

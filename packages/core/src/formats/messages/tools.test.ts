@@ -49,7 +49,7 @@ describe('tools of other formats', () => {
       { list, choice: { allowed: ['b'], mode: 'required' } },
       { type: 'any' },
       ['b'],
-      ['/tools/choice approximated note'],
+      ['/tools unsupported note', '/tools unsupported note', '/tools/choice approximated note'],
     ],
     [{ list: [], choice: 'auto' }, undefined, [], []],
     [{ list: [], choice: 'required' }, undefined, [], ['/tools/choice unsupported warn']],

@@ -1,6 +1,7 @@
 import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
 import { nativeToolName } from '../shared/native-name.ts'
+import { offeredTools } from '../shared/offered-tools.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
@@ -91,8 +92,7 @@ export function encodeTools(
   let wanted: 'auto' | 'none' | 'required' | { name: string } | undefined
   if (typeof choice === 'object' && 'allowed' in choice) {
     // There is no list of allowed tools here: the others are not offered, which comes to the same.
-    const allowed = new Set(choice.allowed)
-    offered = list.filter((tool) => tool.type === 'native' || allowed.has(tool.name))
+    offered = offeredTools(list, choice, report)
     wanted = choice.mode
     report.add(loss(at('tools.choice'), 'only the allowed tools are offered', 'approximated', 'note'))
   } else wanted = choice

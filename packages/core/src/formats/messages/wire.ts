@@ -15,6 +15,7 @@ export const messagesWire: WireCodec = {
   decodeError,
   encodeError,
   wireEdit,
+  isAnswer: ({ content }) => Array.isArray(content),
   tapResponse,
   tapStream,
   heldState: ['thread'],

@@ -1,8 +1,11 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, ModelRequest, Part, ToolCallPart } from '../ir.ts'
+import { takeCallSeal } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
+import { put } from '../shared/strict.ts'
 import { decodeContent, substance } from './content.ts'
 import { findMember, keepMember, memberName } from './namespaces.ts'
 import { decodeReasoning } from './reasoning.ts'
@@ -117,6 +120,7 @@ function decodeCall(item: JsonObject, at: string, scope: ItemScope): ToolCallPar
     at,
   }
   if (custom) part.custom = true
+  put(part, 'seal', takeCallSeal(fields, 'responses'))
   // A few gateways add the event's own fields to the item.
   for (const key of ['item_id', 'output_index']) drop(fields, key)
   const rest: JsonObject = { ...beside(fields, scope) }
@@ -134,7 +138,7 @@ function inputText(fields: Unread, key: string): string {
   if (text !== undefined) return text
   const value = fields[key]
   drop(fields, key)
-  return value === undefined ? '' : JSON.stringify(value)
+  return value === undefined ? '' : stringifyExact(value)
 }
 
 /** A tool search that the client runs is a call like any other; what it was is kept, for its own format. */
@@ -144,7 +148,7 @@ const decodeSearch = (item: JsonObject, at: string): ToolCallPart => ({
   type: 'tool-call',
   id: String(item.call_id),
   name: searchName,
-  input: typeof item.arguments === 'string' ? item.arguments : JSON.stringify(item.arguments ?? {}),
+  input: typeof item.arguments === 'string' ? item.arguments : stringifyExact(item.arguments ?? {}),
   extra: { responses: { native: item } },
   at,
 })

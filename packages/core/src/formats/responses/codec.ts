@@ -2,6 +2,7 @@ import { encodeModel, encodeModelList } from '../chat/model-list.ts'
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
 import { count } from './count.ts'
+import { defaults } from './defaults.ts'
 import { answerPointers, efforts, fieldPointers } from './fields.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -28,8 +29,10 @@ export const responsesCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
+  sealsInCallIds: true,
   answerPointers,
   usageBeside,
   efforts,
   carries,
+  defaults,
 }

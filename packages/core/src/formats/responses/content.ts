@@ -2,7 +2,8 @@ import type { CodecContext } from '../codec.ts'
 import type { Json, JsonObject, Part, TextPart } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, leftover, takeArray, takeString, type Unread, unread } from '../shared/reader.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { loss, ownExtra, reportField } from '../shared/report.ts'
+import { shapeOf } from '../shared/shape.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { decodeAnnotations, encodeCitation } from './citations.ts'
 import { decodeMedia, encodeMedia, partName } from './media.ts'
@@ -52,6 +53,9 @@ export function substance(fields: Unread): JsonObject | undefined {
   return leftover(fields)
 }
 
+/** What arrives of log probabilities: those of an output text stand in it as they came. */
+export const logprobsShape = shapeOf({ content: true, refusal: true })
+
 export function reportCache(part: Part, context: CodecContext): void {
   if (part.cache !== undefined)
     context.report.add(
@@ -91,7 +95,12 @@ export function collapse(content: JsonObject[]): string | JsonObject[] {
 /** Text or a refusal as an answer's message holds it. */
 export function encodeOutput(part: Part & { type: 'text' | 'refusal' }, context: CodecContext): JsonObject {
   const { at = '' } = part
-  const { messageItem: _, ...own } = ownExtra(part.extra, 'responses', at, context.report) ?? {}
+  const {
+    messageItem: _,
+    prompt_cache_breakpoint: breakpoint,
+    ...own
+  } = ownExtra(part.extra, 'responses', at, context.report) ?? {}
+  if (breakpoint !== undefined) reportField('prompt_cache_breakpoint', at, context.report)
   if (part.type === 'refusal') {
     const { type, text, cache: _cache, extra: _extra, at: _at, ...rest } = part
     rest satisfies Nothing

@@ -1,4 +1,5 @@
 import { statusOf } from '../../errors.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { SseEvent } from '../codec.ts'
 import type { ErrorInfo, JsonObject } from '../ir.ts'
 import { errorObject, failureObject } from './error.ts'
@@ -6,17 +7,17 @@ import { errorObject, failureObject } from './error.ts'
 /** Every event names itself twice: for readers of the stream's `event` lines, and for those of its data. */
 const namedEvent = (type: string, number: number, fields: JsonObject): SseEvent => ({
   event: type,
-  data: JSON.stringify({ type, sequence_number: number, ...fields }),
+  data: stringifyExact({ type, sequence_number: number, ...fields }),
 })
 
 /** Follows a good ending. Its servers disagree whether it must be there; no client minds it. */
 export const doneEvent: SseEvent = { data: '[DONE]' }
 
-/** Keeps a stream alive that has not begun. */
+/**
+ * Keeps a stream alive. OpenAI's own `keepalive` event fails in clients that validate event types (@ai-sdk/xai), and a second
+ * `response.in_progress` makes OpenAI's SDK forget the output so far.
+ */
 export const comment: SseEvent = { event: ':', data: 'keep-alive' }
-
-/** The one event that all clients take at any time, and that resets their idle timers. */
-export const keepalive = (number: number): SseEvent => namedEvent('keepalive', number, {})
 
 /**
  * A stream that broke says so twice. Some clients throw at `error` and swallow `response.failed`, others know only the

@@ -1,6 +1,8 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { Json, JsonObject, Part, Tool, ToolResultPart, Turn } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { attachCallSeals } from '../shared/call-seals.ts'
+import { describeFound } from '../shared/found-tools.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, takeString, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
@@ -134,7 +136,7 @@ function decodeClientItem(item: JsonObject, type: string, at: string, tools: rea
     return {
       type: 'tool-result',
       callId: item.call_id,
-      parts: [{ type: 'text', text: describeFound(tools), at }],
+      parts: [{ type: 'text', text: describeFound(namesOf(tools)), at }],
       extra: { responses: { native: item } },
       at,
     }
@@ -143,10 +145,8 @@ function decodeClientItem(item: JsonObject, type: string, at: string, tools: rea
   return type === 'additional_tools' && part.type === 'native' ? { ...part, incidental: true } : part
 }
 
-const describeFound = (tools: readonly Tool[]): string => {
-  const names = tools.flatMap((tool) => (tool.type === 'native' ? [] : [tool.name]))
-  return names.length === 0 ? 'No tools found.' : `Tools found, ready to be called: ${names.join(', ')}`
-}
+const namesOf = (tools: readonly Tool[]): string[] =>
+  tools.flatMap((tool) => (tool.type === 'native' ? [] : [tool.name]))
 
 function resultTurn(conversation: Conversation, at: string): Turn {
   const { turns } = conversation
@@ -192,7 +192,7 @@ export const isWords = (part: Part): part is Part & { type: 'text' | 'refusal' }
 
 /** Whether two neighbouring parts stand in one message. */
 export const sameMessage = (a: Part, b: Part): boolean =>
-  messageOf(a) === messageOf(b) || JSON.stringify(messageOf(a)) === JSON.stringify(messageOf(b))
+  messageOf(a) === messageOf(b) || stringifyExact(messageOf(a)) === stringifyExact(messageOf(b))
 export const messageOf = (part: Part): JsonObject | undefined => {
   const message = part.extra?.responses?.messageItem
   return isObject(message) ? message : undefined

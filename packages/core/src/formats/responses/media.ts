@@ -1,6 +1,7 @@
 import { audioFormat, audioMediaType, partName, sourceOfUrl } from '../chat/media.ts'
 import type { CodecContext } from '../codec.ts'
 import type { JsonObject, MediaPart, Source } from '../ir.ts'
+import { reportAddressType } from '../shared/media-address.ts'
 import { drop, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
@@ -73,6 +74,7 @@ export function encodeMedia(
     return undefined
   }
   const own = ownExtra(extra, 'responses', at, report)
+  reportAddressType(part, report)
   if (source.type === 'file' && source.seal.issuer !== 'responses') return refuse('A file that another provider stores')
   if (source.type === 'text') {
     report.add(loss(at, 'a text document is sent as plain text', 'approximated', 'note'))

@@ -1,12 +1,13 @@
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
-import { carriedSeal } from '../shared/call-seals.ts'
+import type { Json, JsonObject, ModelRequest, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
+import { carriedSeal, isMarked } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, takeArray, takeString, unread } from '../shared/reader.ts'
 import { ownExtra } from '../shared/report.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { substance } from './content.ts'
+import { sealsPlace } from './fields.ts'
 
 /**
  * Seals in this dialect stand in `encrypted_content`, which clients send back untouched. A foreign one says in front of
@@ -49,10 +50,12 @@ export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
   return parts
 }
 
+const entryTypes: readonly string[] = ['summary_text', 'reasoning_text', 'text', 'summary', 'content']
+
 function entries(list: readonly Json[] | undefined, at: string, summary: boolean): ReasoningPart[] {
   return (list ?? []).filter(isObject).map((entry, index) => {
     const fields = unread(entry)
-    drop(fields, 'type')
+    if (typeof entry.type !== 'string' || entryTypes.includes(entry.type)) drop(fields, 'type')
     const part: ReasoningPart = {
       type: 'reasoning',
       text: takeString(fields, 'text') ?? '',
@@ -73,6 +76,20 @@ function openForeign(part: ReasoningPart, { issuer, data }: Sealed): void {
     part.redacted = true
   }
 }
+
+/** Whether the client asks for reasoning, or for sealed reasoning. Others read `output[0]` as a message or a call. */
+export const expectsReasoning = ({ reasoning, at, extra }: ModelRequest): boolean =>
+  (reasoning !== undefined && reasoning.off !== true && reasoning.effort !== 'none') ||
+  at?.[sealsPlace] !== undefined ||
+  extra?.responses?.reasoning !== undefined
+
+/** A foreign seal of a text or the like, not of reasoning: no item is made for it, unless the client expects reasoning. */
+export const isLoneSeal = (part: Part): part is ReasoningPart =>
+  part.type === 'reasoning' &&
+  part.text === '' &&
+  part.redacted !== true &&
+  part.seal !== undefined &&
+  isMarked(part.seal)
 
 /** The item that carries a call's seal through a client. */
 export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: string): JsonObject => ({

@@ -17,6 +17,7 @@ import {
   unread,
 } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
+import { reportUnknown, shapeOf } from '../shared/shape.ts'
 import { put } from '../shared/strict.ts'
 import { substance } from './content.ts'
 import { fieldPointers, includes, isEffort, sealsPlace, summaries, verbosities } from './fields.ts'
@@ -114,13 +115,24 @@ function decodeToolFields(fields: Unread, request: ModelRequest, context: CodecC
   if (context.upstream !== undefined && context.upstream !== 'responses') reportNamespaces(list ?? [], context)
   const tools: NonNullable<ModelRequest['tools']> = { list: decodeTools(list ?? [], '/tools') }
   const choice = fields.tool_choice == null ? undefined : decodeChoice(fields.tool_choice, tools)
-  if (choice !== undefined) drop(fields, 'tool_choice')
+  if (choice !== undefined) {
+    if (isObject(fields.tool_choice)) reportUnknown(fields.tool_choice, choiceShape, '/tool_choice', context.report)
+    drop(fields, 'tool_choice')
+  }
   const parallel = takeBoolean(fields, 'parallel_tool_calls')
   if (list === undefined && choice === undefined && parallel === undefined) return
   put(tools, 'choice', choice)
   put(tools, 'parallel', parallel)
   request.tools = tools
 }
+
+const choiceShape = shapeOf({
+  type: true,
+  name: true,
+  namespace: true,
+  mode: true,
+  tools: { type: true, name: true, namespace: true },
+})
 
 /** Elsewhere the members of a namespace go by both names; what else was said of the namespace has no place. */
 function reportNamespaces(tools: readonly Json[], { report }: CodecContext): void {

@@ -3,7 +3,7 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Json, JsonObject, ModelResponse, Part } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, isObject, leftover, takeNumber, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, isObject, leftover, putBack, takeNumber, takeString, type Unread, unread } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
 import { decodeAnswerItem, type ItemScope } from './answer-items.ts'
@@ -51,7 +51,6 @@ const echoed: ReadonlySet<string> = new Set([
   'temperature',
   'text',
   'tool_choice',
-  'tool_usage',
   'tools',
   'top_logprobs',
   'top_p',
@@ -115,7 +114,11 @@ function withoutLogprobs(part: Part): Part {
 
 /** The settings as the upstream repeats them: its client wants them all, any other only what is news. */
 export function settings(fields: Unread, context: ExchangeContext): JsonObject | undefined {
+  const details = isObject(fields.incomplete_details) ? unread(fields.incomplete_details) : {}
+  drop(details, 'reason')
   for (const key of read) drop(fields, key)
+  const rest = leftover(details)
+  if (rest !== undefined) putBack(fields, 'incomplete_details', rest)
   if (isOwnClient(context.request)) return leftover(fields)
   for (const key in fields) if (echoed.has(key)) drop(fields, key)
   return substance(fields)

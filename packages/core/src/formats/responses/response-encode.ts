@@ -1,17 +1,18 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Finish, Json, JsonObject, ModelResponse, Part, ReasoningPart } from '../ir.ts'
+import { callSealFields, reportLostSeal } from '../shared/call-seals.ts'
 import { reportEnding } from '../shared/ending.ts'
+import { reportLogprobs } from '../shared/logprobs-report.ts'
 import { isObject } from '../shared/reader.ts'
-import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
-import { reportCache } from './content.ts'
+import { logprobsShape, reportCache } from './content.ts'
 import { encodeEnvelope, responseId } from './envelope.ts'
 import { encodeFinish, heldBy } from './finish.ts'
 import { isWords, sameMessage } from './input-decode.ts'
 import { callItem, contentPart, messageItem, otherItem, reasoningItem, type Words } from './output-items.ts'
-import { carrierOf, joins } from './reasoning.ts'
+import { carrierOf, expectsReasoning, isLoneSeal, joins } from './reasoning.ts'
 import { encodeUsage, noUsage } from './usage.ts'
 
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
@@ -109,8 +110,15 @@ function encodeItems(parts: readonly Part[], context: ExchangeContext): JsonObje
     words = []
     thoughts = []
   }
+  const reasons = expectsReasoning(context.request)
+  // An image is drawn on only with the seal behind it.
+  const keepsSeals = reasons || parts.some(({ type }) => type === 'media')
   for (const part of parts) {
     reportCache(part, context)
+    if (!keepsSeals && isLoneSeal(part)) {
+      reportLostSeal(part.at ?? '', context)
+      continue
+    }
     const lastWord = words.at(-1)
     const lastThought = thoughts.at(-1)
     if (isWords(part)) {
@@ -123,9 +131,9 @@ function encodeItems(parts: readonly Part[], context: ExchangeContext): JsonObje
       flush()
       if (part.type === 'tool-call') {
         const item = callItem(part, part.input, context)
-        if (part.seal !== undefined)
+        if (part.seal !== undefined && reasons)
           items.push(carrierOf({ id: String(item.call_id) }, part.seal, context.newId('rs_')))
-        items.push(item)
+        items.push(part.seal === undefined || reasons ? item : { ...item, ...callSealFields(part.seal, 'responses') })
       } else {
         const item = otherItem(part, context)
         if (item !== undefined) items.push(item)
@@ -138,7 +146,7 @@ function encodeItems(parts: readonly Part[], context: ExchangeContext): JsonObje
 
 /** Log probabilities go to the texts they belong to, token by token. */
 function putLogprobs(output: readonly JsonObject[], logprobs: Json | undefined, context: ExchangeContext): void {
-  reportRefusalLogprobs(logprobs, 0, context.report)
+  reportLogprobs(logprobs, logprobsShape, 0, context.report)
   const tokens = isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : []
   if (tokens.length === 0) return
   const texts = output.flatMap((item) =>

@@ -13,12 +13,12 @@ import { contextFor, run } from './recorded.test-support.ts'
 const answerOf = (parts: Part[], request: Partial<ModelRequest> = {}): JsonObject =>
   responsesCodec.encodeResponse(
     { id: 'r', model: 'm', created: 1, choices: [{ parts, finish: { reason: 'tool-calls' } }] },
-    contextFor(request),
+    contextFor({ reasoning: { effort: 'low' }, ...request }),
   )
 
 /** The same answer, streamed: every part in two pieces, and its seal behind its text. */
 function streamOf(parts: readonly Part[], request: Partial<ModelRequest> = {}): JsonObject {
-  const encoder = responsesCodec.encodeStream(contextFor(request))
+  const encoder = responsesCodec.encodeStream(contextFor({ reasoning: { effort: 'low' }, ...request }))
   const out = encoder.push({ type: 'response-start', id: 'r', model: 'm', created: 1 })
   for (const [part, value] of parts.entries()) {
     const { seal, ...rest } = value as Part & { seal?: never }

@@ -1,10 +1,13 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Json, JsonObject, Part, ReasoningPart } from '../ir.ts'
 import { GrowingText } from '../shared/growing-text.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
+import { loss } from '../shared/report.ts'
 import { type ItemScope, typeOf } from './answer-items.ts'
 import { decodeAnnotation } from './citations.ts'
+import { contentIn, isProgress, reportEvent, reportItem, reportPart } from './event-shapes.ts'
 import { decodeItem, scopeOf } from './response-decode.ts'
 
 /** Hands out the numbers of an answer's parts, and writes their events. */
@@ -14,6 +17,8 @@ export interface PartWriter {
   end(part: number): void
   /** Passes an event on that only a client of this format understands. */
   progress(event: JsonObject): void
+  /** Passes on, or reports, an event that is not known. `at`: the item it is about. */
+  unknown(type: string, event: JsonObject, at: string): void
 }
 
 /** One item of a stream. */
@@ -35,11 +40,13 @@ interface Entry {
   kind: 'text' | 'refusal' | 'reasoning' | 'input'
   readonly told: GrowingText
   citations: number
+  logprobs: number
   open: boolean
 }
 
 export function createItemDecoder(index: number, writer: PartWriter, context: ExchangeContext): ItemDecoder {
   const at = pointer('/output', index)
+  const { report } = context
   const scope: ItemScope = scopeOf(context)
   /** By `content 0`, `summary 1`, `input`. */
   const entries = new Map<string, Entry>()
@@ -79,6 +86,8 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
 
   const partsOf = (item: JsonObject): Part[] => decodeStreamed(item, at, scope)
 
+  const placeOf = (key: string): string => (key === 'input' ? at : `${at}/${key.replace(' ', '/')}`)
+
   function begin(key: string, kind: Entry['kind']): Entry | undefined {
     const known = entries.get(key)
     if (known !== undefined) return known
@@ -88,10 +97,11 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     if (kind === 'reasoning') close()
     const start = value.type === 'tool-call' ? { ...value, input: '' } : value
     const entry: Entry = {
-      part: writer.start(unplaced(start)),
+      part: writer.start({ ...start, at: placeOf(key) }),
       kind,
       told: new GrowingText(),
       citations: 0,
+      logprobs: 0,
       open: true,
     }
     entries.set(key, entry)
@@ -105,6 +115,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     const probable = Array.isArray(logprobs) && logprobs.length > 0
     if (text === '' && !probable) return
     entry.told.add(text)
+    if (probable) entry.logprobs += logprobs.length
     speaking = entry
     const delta: Delta = { type: kind, text }
     writer.delta(entry.part, probable ? { ...delta, logprobs: { content: logprobs, refusal: null } } : delta)
@@ -117,7 +128,8 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     // A shorter text does not repeat it; putting together what was told would take its time for each event.
     if (before !== undefined && text.length < before.length) return
     const told = before?.toString() ?? ''
-    if (text.startsWith(told)) say(key, kind, text.slice(told.length), told === '' ? logprobs : undefined)
+    const known = entries.get(key)?.logprobs ?? 0
+    if (text.startsWith(told)) say(key, kind, text.slice(told.length), listOf(logprobs).slice(known))
   }
 
   function cite(key: string, annotation: Json | undefined): void {
@@ -151,45 +163,93 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
       whole(key, 'text', part.text, part.logprobs)
       const { citations = 0 } = entries.get(key) ?? {}
       for (const annotation of listOf(part.annotations).slice(citations)) cite(key, annotation)
+      reportLate(part, key)
     }
   }
 
+  /**
+   * The keys of a whole item's entries, by their position. Bedrock Mantle's events number entries beyond the end of the item's list
+   * (`content_index` 1 for `content[0]`): then their order says which entry is which.
+   */
+  function keysOf(list: 'summary' | 'content', count: number): (position: number) => string {
+    const streamed: number[] = []
+    for (const key of entries.keys()) if (key.startsWith(list)) streamed.push(Number(key.slice(list.length + 1)))
+    streamed.sort((a, b) => a - b)
+    const last = streamed.at(-1) ?? -1
+    if (last < count) return (position) => `${list} ${position}`
+    // An entry that was not streamed gets a number of its own.
+    return (position) => `${list} ${streamed[position] ?? last + 1 + position}`
+  }
+
+  function contentOf(item: JsonObject): [JsonObject, string][] {
+    const keys = keysOf('content', listOf(item.content).length)
+    return contentIn(item.content, at, report).map((part, position) => [part, keys(position)])
+  }
+  const isKnownAt = (part: JsonObject, key: string): boolean => reportPart(part, placeOf(key), report)
+
+  /** Reports annotations and log probabilities of a text that had ended before they came. */
+  function reportLate(part: JsonObject, key: string): void {
+    const entry = entries.get(key)
+    if (entry === undefined || entry.open) return
+    for (const [list, told] of [
+      ['annotations', entry.citations],
+      ['logprobs', entry.logprobs],
+    ] as const)
+      if (listOf(part[list]).length > told)
+        report.add(loss(pointer(placeOf(key), list), `${list} that came after the end of their text were left out`))
+  }
+
+  /** What stands in an item's lists when it begins comes again in events of its own, as far as it is known. */
+  function reportBegun(item: JsonObject): void {
+    if (type === 'message') for (const [part, key] of contentOf(item)) isKnownAt(part, key)
+    else if (type === 'reasoning')
+      reportItem(type, { summary: item.summary ?? null, content: item.content ?? null }, {}, at, report)
+  }
+
   function done(item: JsonObject): void {
-    if (over) return
+    const begun = entries.size > 0
+    if (begun) reportItem(typeOf(item), item, frame, at, report)
+    if (over) {
+      if (type === 'message') for (const [part, key] of contentOf(item)) if (isKnownAt(part, key)) reportLate(part, key)
+      return
+    }
     over = true
     setFrame({ ...frame, ...item }, typeOf(item))
     if (type === 'message') {
-      for (const [position, part] of listOf(item.content).entries())
-        if (isObject(part)) wholeContent(part, `content ${position}`)
+      for (const [part, key] of contentOf(item)) if (isKnownAt(part, key)) wholeContent(part, key)
     } else if (type === 'reasoning') doneReasoning(item)
     else if (type === 'function_call' || type === 'custom_tool_call') {
       const text = type === 'function_call' ? item.arguments : item.input
       begin('input', 'input')
-      whole('input', 'input', typeof text === 'string' || text == null ? (text ?? '') : JSON.stringify(text))
-    } else for (const part of partsOf(item)) writer.end(writer.start(unplaced(part)))
+      whole('input', 'input', typeof text === 'string' || text == null ? (text ?? '') : stringifyExact(text))
+    } else for (const part of partsOf(item)) writer.end(writer.start(part))
     close()
   }
 
   function doneReasoning(item: JsonObject): void {
-    for (const list of ['summary', 'content'])
+    for (const list of ['summary', 'content'] as const) {
+      const keys = keysOf(list, listOf(item[list]).length)
       for (const [position, entry] of listOf(item[list]).entries())
-        if (isObject(entry)) whole(`${list} ${position}`, 'reasoning', entry.text)
+        if (isObject(entry)) whole(keys(position), 'reasoning', entry.text)
+    }
     const last = partsOf(item).findLast((part): part is ReasoningPart => part.type === 'reasoning')
     const [first] = open
     if (first === undefined && entries.size === 0) {
       // Nothing but a seal, or nothing but an id.
-      if (last !== undefined) writer.end(writer.start(unplaced(last)))
+      if (last !== undefined) writer.end(writer.start(last))
     } else if (first !== undefined && last?.seal !== undefined)
       writer.delta(first.part, { type: 'seal', seal: last.seal })
   }
 
   return {
     read(name, event) {
+      reportEvent(name, event, at, report)
       if (over) return
       switch (name) {
         case 'response.output_item.added':
           if (!isObject(event.item)) return
           setFrame(event.item, typeOf(event.item))
+          reportBegun(event.item)
           if (type === 'function_call' || type === 'custom_tool_call') begin('input', 'input')
           // A search's call id changes until it is done, and nothing happens in between.
           else if (!['message', 'reasoning', 'tool_search_call'].includes(type)) writer.progress(event)
@@ -198,10 +258,11 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
           if (isObject(event.item)) done(event.item)
           return
         case 'response.content_part.added':
-          if (isObject(event.part)) beginContent(event.part, contentKey(event))
+          if (isObject(event.part) && isKnownAt(event.part, contentKey(event)))
+            beginContent(event.part, contentKey(event))
           return
         case 'response.content_part.done':
-          if (!isObject(event.part)) return
+          if (!isObject(event.part) || !isKnownAt(event.part, contentKey(event))) return
           wholeContent(event.part, contentKey(event))
           if (event.part.type !== 'reasoning_text') end(entries.get(contentKey(event)))
           return
@@ -209,7 +270,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
           say(contentKey(event), 'text', event.delta, event.logprobs)
           return
         case 'response.output_text.done':
-          whole(contentKey(event), 'text', event.text)
+          whole(contentKey(event), 'text', event.text, event.logprobs)
           return
         case 'response.output_text.annotation.added':
           cite(contentKey(event), event.annotation)
@@ -254,7 +315,8 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
           return
         default:
           // The steps of a server's own tools, its code, its pictures as they become clear: told whole at the item's end.
-          writer.progress(event)
+          if (isProgress(name, type)) writer.progress(event)
+          else writer.unknown(name, event, at)
       }
     },
     more(text) {
@@ -279,12 +341,6 @@ const decodeStreamed = (item: JsonObject, at: string, scope: ItemScope): Part[] 
   if (parts.length > 0 || item.type !== 'reasoning') return parts
   const list = listOf(item.summary).length > 0 ? true : listOf(item.content).length > 0 ? false : undefined
   return list === undefined ? [] : [{ type: 'reasoning', text: '', summary: list }]
-}
-
-/** A stream has no body for a part to stand in. */
-function unplaced(part: Part): Part {
-  const { at: _, ...rest } = part
-  return rest
 }
 
 const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])

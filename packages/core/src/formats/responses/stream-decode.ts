@@ -1,11 +1,15 @@
 import { statusOf } from '../../errors.ts'
+import { parseExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
+import { pointer } from '../shared/pointer.ts'
 import { drop, isObject, unread } from '../shared/reader.ts'
-import { loss } from '../shared/report.ts'
+import { loss, reportField } from '../shared/report.ts'
+import { objectsIn } from '../shared/shape.ts'
 import { put } from '../shared/strict.ts'
 import { TextMould } from '../shared/text-mould.ts'
 import { decodeError } from './error.ts'
+import { reportEarlyItems, reportEvent } from './event-shapes.ts'
 import { isOwnClient } from './fields.ts'
 import { decodeFinish, type Held, note, nothingHeld } from './finish.ts'
 import { settings } from './response-decode.ts'
@@ -35,6 +39,8 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let parts = 0
   let started = false
   let servedBy = ''
+  /** The response as it began. */
+  let begun: JsonObject = {}
   let over = false
   const mould = new TextMould(varying)
   /** The item that the last event was about. */
@@ -62,6 +68,10 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     end: (part: number): void => void out.push({ type: 'part-end', choice: 0, part }),
     progress: (event: JsonObject): void =>
       void (ownClient && out.push({ type: 'native', format: 'responses', value: event })),
+    unknown(type: string, event: JsonObject, at: string): void {
+      if (ownClient) this.progress(event)
+      else context.report.add(loss(at, `the event ${type} has no counterpart in the other format`, 'unknown', 'note'))
+    },
   }
 
   function start(response: JsonObject): void {
@@ -86,9 +96,16 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     out.push(event)
   }
 
+  /** What a later beginning says that the first did not: the answer has begun, and takes nothing along any more. */
+  function reportLater(response: JsonObject): void {
+    const own = settings(unread(response), context)
+    for (const key of Object.keys(own ?? {}))
+      if (begun[key] === undefined || begun[key] === null) reportField(key, '', context.report)
+  }
+
   function finish(response: JsonObject): void {
     start(response)
-    finishItems((Array.isArray(response.output) ? response.output : []).filter(isObject))
+    finishItems(Array.isArray(response.output) ? objectsIn(response.output, '/output', context.report) : [])
     const usage = decodeUsage(response.usage)
     const fields = unread(response)
     if (usage !== undefined) {
@@ -138,7 +155,11 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   function readResponse(type: string, event: JsonObject): void {
     const response = isObject(event.response) ? event.response : undefined
+    reportEvent(type, event, '', context.report)
     if (beginnings.has(type)) {
+      reportEarlyItems(response?.output, context.report)
+      if (started) reportLater(response ?? {})
+      else begun = response ?? {}
       start(response ?? {})
       return
     }
@@ -158,8 +179,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       current.read(type, event)
       return
     }
-    if (ownClient) writer.progress(event)
-    else context.report.add(loss('', `the event ${type} has no counterpart`, 'unknown', 'note'))
+    writer.unknown(type, event, pointer('', type))
   }
 
   const drain = (): ModelEvent[] => {
@@ -180,7 +200,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       if (data === '' || data === '[DONE]') return []
       let value: unknown
       try {
-        value = JSON.parse(data)
+        value = parseExact(data)
       } catch {
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
         return drain()

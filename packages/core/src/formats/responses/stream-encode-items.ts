@@ -1,15 +1,18 @@
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Json, JsonObject, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
 import { append } from '../shared/append.ts'
+import { callSealFields } from '../shared/call-seals.ts'
 import { GrowingText } from '../shared/growing-text.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { quoted } from '../shared/json-text.ts'
+import { reportLogprobs } from '../shared/logprobs-report.ts'
 import { isObject } from '../shared/reader.ts'
-import { reportRefusalLogprobs } from '../shared/refusal-logprobs.ts'
 import { encodeCitation } from './citations.ts'
+import { logprobsShape } from './content.ts'
 import { sameMessage } from './input-decode.ts'
 import { callItem, contentPart, messageItem, reasoningItem, type Words } from './output-items.ts'
-import { carrierOf, isOwn, joins } from './reasoning.ts'
+import { carrierOf, expectsReasoning, isOwn, joins } from './reasoning.ts'
 import type { Sender } from './stream-encode-output.ts'
 
 /** Writes one item, part by part. */
@@ -83,14 +86,14 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
     if (more === '' && tokens.length === 0) return
     if (value.type === 'refusal') sender.sendText('response.refusal.delta', `${head}${quoted(more)}}`)
     else {
-      const tail = tokens === none ? noLogprobs : `,"logprobs":${JSON.stringify(tokens)}}`
+      const tail = tokens === none ? noLogprobs : `,"logprobs":${stringifyExact(tokens)}}`
       sender.sendText('response.output_text.delta', head + quoted(more) + tail)
     }
   }
 
   function tokensOf(probable: Json): readonly Json[] {
     const tokens = isObject(probable) && Array.isArray(probable.content) ? probable.content : none
-    reportRefusalLogprobs(probable, 0, context.report)
+    reportLogprobs(probable, logprobsShape, 0, context.report)
     append(logprobs, tokens)
     return tokens
   }
@@ -132,7 +135,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
       const part = contentPart({ ...bare, text: whole } as Words, context)
       if (value.type === 'text') {
         Object.assign(part, { annotations, logprobs })
-        const tail = `,"logprobs":${JSON.stringify(logprobs)}}`
+        const tail = `,"logprobs":${stringifyExact(logprobs)}}`
         sender.sendText('response.output_text.done', `${placed()}"text":${quoted(whole)}${tail}`)
       } else sender.sendText('response.refusal.done', `${placed()}"refusal":${quoted(whole)}}`)
       sender.send('response.content_part.done', { ...place(), part })
@@ -226,7 +229,10 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
   const { context, sender } = place
   const frame = callItem({ ...call, input: '' }, '', context)
   const carrier = (seal: Sealed): JsonObject => carrierOf({ id: String(frame.call_id) }, seal, context.newId('rs_'))
-  if (call.seal !== undefined) place.addWhole(carrier(call.seal))
+  const reasons = expectsReasoning(context.request)
+  const sealed = (seal: Sealed | undefined): JsonObject =>
+    seal === undefined || reasons ? {} : callSealFields(seal, 'responses')
+  if (call.seal !== undefined && reasons) place.addWhole(carrier(call.seal))
   let late: Sealed | undefined
   const index = place.indexNow()
   const id = String(frame.id)
@@ -239,7 +245,7 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
   const key = custom ? 'input' : 'arguments'
   const name = custom ? 'response.custom_tool_call_input' : 'response.function_call_arguments'
   const deltaName = `${name}.delta`
-  place.add({ ...frame, status: 'in_progress', ...(streamed ? { [key]: '' } : {}) })
+  place.add({ ...frame, ...sealed(call.seal), status: 'in_progress', ...(streamed ? { [key]: '' } : {}) })
 
   function write(more: string): void {
     if (more === '') return
@@ -274,8 +280,8 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
     close(status) {
       this.end()
       const whole = callItem({ ...call, id: String(frame.call_id) }, input.toString(), context)
-      return { ...whole, id, status }
+      return { ...whole, ...sealed(call.seal ?? late), id, status }
     },
-    after: () => (late === undefined ? undefined : carrier(late)),
+    after: () => (late === undefined || !reasons ? undefined : carrier(late)),
   }
 }

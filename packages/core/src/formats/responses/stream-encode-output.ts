@@ -1,12 +1,14 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Json, JsonObject, Part } from '../ir.ts'
+import { reportLostSeal } from '../shared/call-seals.ts'
 import { PartQueue, type WaitingPart } from '../shared/part-queue.ts'
 import { isObject } from '../shared/reader.ts'
 import { reportCache } from './content.ts'
 import { type Held, note, nothingHeld } from './finish.ts'
 import { isWords } from './input-decode.ts'
 import { callItem, otherItem } from './output-items.ts'
+import { expectsReasoning, isLoneSeal } from './reasoning.ts'
 import { emptyMessage } from './response-encode.ts'
 import { createCallWriter, createReasoningWriter, createWordsWriter, type ItemWriter } from './stream-encode-items.ts'
 
@@ -36,6 +38,9 @@ export interface Output {
 
 export function createOutput(context: ExchangeContext, sender: Sender): Output {
   const held = nothingHeld()
+  const reasons = expectsReasoning(context.request)
+  /** An image is drawn on only with the seal behind it. */
+  let drawn = false
   const { maxEventChars = Number.POSITIVE_INFINITY } = context
   let retained = 0
   const done: JsonObject[] = []
@@ -144,6 +149,11 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   return {
     held,
     start(part, value) {
+      drawn ||= value.type === 'media'
+      if (!drawn && !reasons && isLoneSeal(value)) {
+        reportLostSeal(value.at ?? '', context)
+        return
+      }
       retain(charsOfPart(value))
       if (value.type !== 'text' || value.text !== '') note(held, value)
       held.any = held.any || value.type !== 'reasoning'

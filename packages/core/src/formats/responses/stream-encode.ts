@@ -1,13 +1,13 @@
 import { statusOf } from '../../errors.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, Finish, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
-import { inWords } from '../shared/reader.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { encodeEnvelope, responseId, withOwn } from './envelope.ts'
-import { doneEvent, errorEvents, keepalive, truncated } from './event.ts'
+import { comment, doneEvent, errorEvents, truncated } from './event.ts'
 import { type Ending, encodeFinish } from './finish.ts'
 import { brokenEnding, countOrNothing, reportExplanation, reportSequence } from './response-encode.ts'
 import { createOutput } from './stream-encode-output.ts'
@@ -38,7 +38,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     }
     out.push({ event: type, data: `${head}${number++},${fields}` })
   }
-  const send = (type: string, fields: JsonObject): void => sendText(type, JSON.stringify(fields).slice(1))
+  const send = (type: string, fields: JsonObject): void => sendText(type, stringifyExact(fields).slice(1))
   const output = createOutput(context, { send, sendText })
 
   function start(id: string, model: string, created: number, settings?: JsonObject): JsonObject {
@@ -49,7 +49,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       createdAt: created || context.now(),
     }
     response = encodeEnvelope(frame, settings, context)
-    const fields = JSON.stringify({ response }).slice(1)
+    const fields = stringifyExact({ response }).slice(1)
     sendText('response.created', fields)
     sendText('response.in_progress', fields)
     return response
@@ -151,10 +151,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         if (event.format === 'responses') {
           start('', '', 0)
           output.progress(event.value)
-        } else
-          context.report.add(
-            loss('', `${inWords(event.value.type ?? 'an event')} has no form in responses`, 'unsupported', 'note'),
-          )
+        } else reportNativeEvent(event.value, 'responses', context.report)
         return
       case 'error':
         fail(event.error)
@@ -186,9 +183,9 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     },
     heartbeat() {
       if (over) return []
-      // Clients want the response's own first event before any other, and idle timers count no comments.
+      // Some idle timers count events only, and the response's own first event is one that every client takes.
       if (response === undefined) start('', '', 0)
-      else out.push(keepalive(number++))
+      else out.push(comment)
       return drain()
     },
   }

@@ -1,13 +1,13 @@
 import { nestsDeeper } from '../../json/scan.ts'
 import type { Units } from '../../plugin.ts'
 import { type Received, receivedIds } from '../../references/received.ts'
-import type { MutableTap, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../codec.ts'
+import type { MutableTap, ResponseTap, SseEvent, StreamTap, TapOptions } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { checkWhole, wholeObject } from '../shared/tap.ts'
 import { decodeError } from './error.ts'
-import { comment, errorEvents, keepalive } from './event.ts'
+import { comment, errorEvents } from './event.ts'
 import { decodeUsage } from './usage-decode.ts'
 
 /** A response that failed is an answer of this format; only an error in its place is one. */
@@ -70,15 +70,13 @@ const varying: ReadonlySet<string> = new Set([
 ])
 
 /** Parses the events that begin and end a stream; of all others only the name is read. */
-export function tapStream(_options: { withholdUsage: boolean; target: TargetTraits }): StreamTap {
+export function tapStream(_options: TapOptions): StreamTap {
   /** The first event, unread until it is needed. */
   let first: string | undefined
   /** The last event, for its number. */
   let last = ''
   /** Reads the last event, where it has not been pushed. */
   let unseen: (() => string) | undefined
-  /** Events sent in between by the gateway itself. */
-  let own = 0
   /** An `error` event within an answer: `response.failed` is still to come, and some clients wait for it. */
   let announced: ErrorInfo | undefined
 
@@ -121,7 +119,9 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
       const { data } = event
       tap.plain = false
       // Behind its `error` event an answer can only have failed.
-      if (event.event === ':' || data === '' || data === '[DONE]') return announced === undefined
+      // Clients parse the data of every event.
+      if (data === '' && event.event !== ':') return false
+      if (event.event === ':' || data === '[DONE]') return announced === undefined
       checkWhole(data)
       const type = typeWithError(event)
       if (announced !== undefined && type !== 'response.failed') return false
@@ -129,7 +129,6 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
       if (tap.ended && endings.has(type)) return false
       last = data
       unseen = undefined
-      own = 0
       tap.plain = !beginnings.has(type) && !endings.has(type)
       if (beginnings.has(type)) first ??= data
       else if (endings.has(type)) readEnd(type, data)
@@ -139,15 +138,13 @@ export function tapStream(_options: { withholdUsage: boolean; target: TargetTrai
     },
     passed(read) {
       unseen = read
-      own = 0
     },
-    // Clients take no event before the first.
-    heartbeat: () => [first === undefined ? comment : keepalive(lastNumber() + ++own)],
+    heartbeat: () => [comment],
     fail(info) {
       // What nests too deep could not be written again.
       const event = first === undefined || nestsDeeper(first, mostLevels) ? undefined : parseObject(first)
       const response = isObject(event?.response) ? event.response : {}
-      const events = errorEvents(announced ?? info, response, lastNumber() + own + 1)
+      const events = errorEvents(announced ?? info, response, lastNumber() + 1)
       return announced === undefined ? events : events.slice(1)
     },
   }

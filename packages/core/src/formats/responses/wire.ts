@@ -14,6 +14,7 @@ export const responsesWire: WireCodec = {
   encodeError,
   // Usage comes with every terminal event: nothing has to be asked for.
   wireEdit: () => undefined,
+  isAnswer: ({ output }) => Array.isArray(output),
   tapResponse,
   tapStream,
   affinity: {

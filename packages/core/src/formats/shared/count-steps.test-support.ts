@@ -52,17 +52,29 @@ export function countSteps(run: () => void): number {
         return text
       },
   )
-  for (const name of ['includes', 'indexOf'])
-    patch(
-      String.prototype,
-      name,
-      (original) =>
-        function (...args) {
-          // A look at the beginning is no search.
-          if (String(this).length > 100) add(String(this).length)
-          return original.apply(this, args)
-        },
-    )
+  patch(
+    String.prototype,
+    'includes',
+    (original) =>
+      function (...args) {
+        // A look at the beginning is no search.
+        if (String(this).length > 100) add(String(this).length)
+        return original.apply(this, args)
+      },
+  )
+  patch(
+    String.prototype,
+    'indexOf',
+    (original) =>
+      function (...args) {
+        const found = original.apply(this, args) as number
+        // A search from a given place reads what lies between that place and what it finds.
+        const [, from = 0] = args as [string, number?]
+        if (String(this).length > 100)
+          add(from > 0 ? Math.max(1, (found < 0 ? String(this).length : found) - from) : String(this).length)
+        return found
+      },
+  )
   patch(
     String.prototype,
     'codePointAt',

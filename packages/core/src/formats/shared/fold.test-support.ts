@@ -1,6 +1,6 @@
 import type { Choice, Delta, ModelEvent, ModelResponse, Part } from '../ir.ts'
 
-/** The answer that a stream of events adds up to. For tests: streams and whole answers must agree. */
+/** The answer that a stream of events adds up to, without the places of its parts. For tests: streams and whole answers must agree. */
 export function foldEvents(events: readonly ModelEvent[]): ModelResponse {
   const response: ModelResponse = { id: '', model: '', created: 0, choices: [] }
   const choiceAt = (index: number): Choice => {
@@ -15,7 +15,7 @@ export function foldEvents(events: readonly ModelEvent[]): ModelResponse {
         break
       case 'part-start':
         if (choiceAt(event.choice).parts.length !== event.part) throw new Error('parts do not start in order')
-        choiceAt(event.choice).parts.push(structuredClone(event.value))
+        choiceAt(event.choice).parts.push(withoutPlace(structuredClone(event.value)))
         break
       case 'part-delta': {
         const part = choiceAt(event.choice).parts[event.part]
@@ -33,6 +33,11 @@ export function foldEvents(events: readonly ModelEvent[]): ModelResponse {
     }
   }
   return response
+}
+
+/** Where a part stood in the body is for reports alone. */
+function withoutPlace({ at: _, ...part }: Part): Part {
+  return part
 }
 
 function grow(part: Part, delta: Delta): void {

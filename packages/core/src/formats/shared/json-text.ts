@@ -1,3 +1,4 @@
+import { parseExact } from '../../json/exact-number.ts'
 import { nestsDeeper } from '../../json/scan.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { isObject } from './reader.ts'
@@ -11,6 +12,15 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
+/** The value a text holds, its numbers exact: for what is written again. Undefined for a text that is no JSON. */
+export function parseJsonExact(text: string): Json | undefined {
+  try {
+    return parseExact(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
 /** Levels that whatever walks a document can take, whoever wrote it. */
 const mostLevels = 1000
 
@@ -19,7 +29,7 @@ const mostLevels = 1000
  * and for one that nests too deep for that: the document's own depth was limited before, that of the texts in it was not.
  */
 export const innerJson = (text: string): Json | undefined =>
-  nestsDeeper(text, mostLevels) ? undefined : parseJson(text)
+  nestsDeeper(text, mostLevels) ? undefined : parseJsonExact(text)
 
 /** The object that such a text holds; undefined for anything else. */
 export function innerObject(text: string): JsonObject | undefined {
@@ -45,24 +55,12 @@ export function parseObject(text: string): JsonObject | undefined {
   return isObject(value) ? value : undefined
 }
 
-/** Integers beyond 2^53 would come out of JSON.parse as others. */
-const longNumber = /\d{16,}/g
-const mostSearches = 16
-
-/** The JSON object a text holds; undefined if it holds none, or one that would not come out as it went in. */
-export function objectIn(text: string): JsonObject | undefined {
-  if (!text.trimStart().startsWith('{')) return undefined
-  const value = innerJson(text)
-  return isObject(value) && keepsNumbers(text, value) ? value : undefined
+/** The same with its numbers exact: for what is written again. */
+export function parseObjectExact(text: string): JsonObject | undefined {
+  const value = parseJsonExact(text)
+  return isObject(value) ? value : undefined
 }
 
-/** Whether every long number of the text is still there once it has been parsed. */
-export function keepsNumbers(text: string, value: Json): boolean {
-  const numbers = text.match(longNumber)
-  if (numbers === null) return true
-  const again = JSON.stringify(value)
-  const kept = new Set(again.match(longNumber))
-  // A kept number may stand within a longer one (`1234567890123456e2`). That is rare, and a search for each takes quadratic time.
-  let searches = 0
-  return numbers.every((number) => kept.has(number) || (searches++ < mostSearches && again.includes(number)))
-}
+/** The JSON object a text holds; undefined if it holds none. */
+export const objectIn = (text: string): JsonObject | undefined =>
+  text.trimStart().startsWith('{') ? innerObject(text) : undefined

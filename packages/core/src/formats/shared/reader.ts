@@ -1,12 +1,13 @@
+import { doubleOf, ExactNumber, stringifyExact } from '../../json/exact-number.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { setOwn } from './own-members.ts'
 
 export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
 
 /** Any value in words: `String` calls what a sender named `toString`. */
 export const inWords = (value: Json | undefined): string =>
-  typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+  typeof value === 'string' ? value : value === undefined ? '' : stringifyExact(value)
 
 /**
  * The fields of an object that nobody has read yet. Decoders take field by field; what is left in the end goes to
@@ -47,13 +48,19 @@ export function take<T extends Json>(from: Unread, key: string, fits: (value: Js
 }
 
 const isString = (value: Json): value is string => typeof value === 'string'
-const isNumber = (value: Json): value is number => typeof value === 'number'
 const isBoolean = (value: Json): value is boolean => typeof value === 'boolean'
 const isArray = (value: Json): value is Json[] => Array.isArray(value)
 const isAny = (value: Json): value is Json => value !== undefined
 
 export const takeString = (from: Unread, key: string): string | undefined => take(from, key, isString)
-export const takeNumber = (from: Unread, key: string): number | undefined => take(from, key, isNumber)
+/** An integer that no double holds is not taken: no field of a format means one, and what is left is kept or reported. */
+export function takeNumber(from: Unread, key: string): number | undefined {
+  const value = from[key]
+  if (value === undefined) return undefined
+  const number = doubleOf(value)
+  if (number !== undefined || value === null) from[key] = undefined
+  return number
+}
 export const takeBoolean = (from: Unread, key: string): boolean | undefined => take(from, key, isBoolean)
 export const takeObject = (from: Unread, key: string): JsonObject | undefined => take(from, key, isObject)
 export const takeArray = (from: Unread, key: string): Json[] | undefined => take(from, key, isArray)

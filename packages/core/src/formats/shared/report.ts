@@ -1,5 +1,7 @@
 import type { Codec } from '../codec.ts'
 import type { Extra, Json, JsonObject, Loss, ModelRequest, Report, UpstreamFormat } from '../ir.ts'
+import { areReferences } from './found-tools.ts'
+import { setOwn } from './own-members.ts'
 import { pointer } from './pointer.ts'
 import { isObject } from './reader.ts'
 
@@ -53,21 +55,46 @@ export const isHarmless = (field: string): boolean => harmless.has(field)
 
 /** Fields that only hold further fields: what is lost is named one level deeper. */
 const groups = new Set([
+  'citationsContent',
+  'content',
+  'delta',
+  'entry',
+  'fileData',
+  'functionCall',
   'functionCallingConfig',
   'generationConfig',
+  'image',
+  'incomplete_details',
+  'inlineData',
   'message',
   'output_config',
   'reasoning',
+  'reasoningContent',
   'response_format',
+  'source',
   'text',
   'thinking',
   'thinkingConfig',
   'toolConfig',
+  'toolUse',
+  'url_citation',
 ])
 
+/** Fields that formats of one vendor write in the same words, and in the same place: each takes them from the other. */
+const sharedFields: { readonly [field: string]: readonly UpstreamFormat[] } = {
+  prompt_cache_breakpoint: ['chat', 'responses'],
+  prompt_cache_options: ['chat', 'responses'],
+  prompt_cache_retention: ['chat', 'responses'],
+}
+
+const isShared = (field: string, owner: UpstreamFormat, own: UpstreamFormat): boolean => {
+  const formats = Object.hasOwn(sharedFields, field) ? sharedFields[field] : undefined
+  return formats?.includes(owner) === true && formats.includes(own)
+}
+
 /**
- * Reports every field of `extra` that another format owns: nobody else can read it. Returns the own part, to be written
- * back, or undefined. `at` is where the node stood in its sender's body.
+ * Reports every field of `extra` that another format owns: nobody else can read it, unless the format shares the field. Returns the own
+ * part and what is shared, to be written, or undefined. `at` is where the node stood in its sender's body.
  */
 export function ownExtra(
   extra: Extra | undefined,
@@ -76,33 +103,87 @@ export function ownExtra(
   report: Report,
 ): JsonObject | undefined {
   if (extra === undefined) return undefined
+  let taken = extra[own]
   for (const owner of Object.keys(extra) as UpstreamFormat[]) {
     const fields = extra[owner]
     if (owner === own || fields === undefined) continue
-    reportForeign(fields, at, report)
+    const foreign: JsonObject = {}
+    for (const key of Object.keys(fields)) {
+      const value = fields[key] as Json
+      if (isShared(key, owner, own)) taken = { ...taken, [key]: value }
+      else setOwn(foreign, key, value)
+    }
+    reportForeign(foreign, at, report)
   }
-  return extra[own]
+  return taken
 }
 
-/** How a codec keeps where a lowered tool came from: its names arrive without that. */
+/** Reports what only other formats say of a citation, in one note: its kind and its place are seldom missed. */
+export function reportCitation(
+  extra: Extra | undefined,
+  own: UpstreamFormat,
+  at: string,
+  can: string,
+  report: Report,
+): void {
+  for (const owner of Object.keys(extra ?? {}) as UpstreamFormat[])
+    if (owner !== own)
+      report.add(loss(at, `${can}; left out: ${namesIn(extra?.[owner]).join(', ')}`, 'approximated', 'note'))
+}
+
+/** The names of an object's members, and of theirs. */
+function namesIn(value: Json | undefined): string[] {
+  if (Array.isArray(value)) return value.flatMap(namesIn)
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const names = namesIn(inner)
+    return names.length === 0 ? [key] : names.map((name) => `${key}.${name}`)
+  })
+}
+
+/** How a codec keeps where a lowered tool came from, or the blocks that a text names: their names arrive without that. */
 const isCarried = (key: string, value: Json | undefined): boolean =>
-  (key === 'namespace' && typeof value !== 'string') || (key === 'loaded' && value === true)
+  (key === 'references' && areReferences(value)) ||
+  (key === 'namespace' && typeof value !== 'string') ||
+  (key === 'loaded' && value === true)
 
 function reportForeign(fields: JsonObject, at: string, report: Report): void {
   for (const key of Object.keys(fields)) {
     const value = fields[key]
     if (groups.has(key) && isObject(value)) {
-      reportForeign(value, pointer(at, key), report)
+      // An entry's own fields stand on the part itself.
+      reportForeign(value, key === 'entry' ? at : pointer(at, key), report)
       continue
     }
-    if (isCarried(key, value)) continue
-    report.add({
-      path: key === 'native' ? at : pointer(at, key),
-      kind: 'unsupported',
-      severity: harmless.has(key) ? 'note' : 'warn',
-      detail: `${key} has no counterpart in the upstream's format`,
-    })
+    if (!isCarried(key, value)) reportField(key, at, report, value)
   }
+}
+
+/** The most names of inner fields that a report gives. */
+const mostNames = 8
+
+/** Reports a field of the object at `at` that only its sender's format knows. `value`: what it holds, to name that, too. */
+export function reportField(key: string, at: string, report: Report, value?: Json): void {
+  const inner = namesIn(value).slice(0, mostNames)
+  report.add({
+    path: key === 'native' ? at : pointer(at, key),
+    kind: 'unsupported',
+    severity: harmless.has(key) ? 'note' : 'warn',
+    detail: `${key}${inner.length === 0 ? '' : ` (${inner.join(', ')})`} has no counterpart in the other format`,
+  })
+}
+
+/**
+ * Reports what a stream's event says that another format has no form for: fields of the answer under their own names, an event with a
+ * type, which stands nowhere in a whole answer, under its type.
+ *
+ * @param client the format that has no form for it
+ */
+export function reportNativeEvent(value: JsonObject, client: Codec['format'], report: Report): void {
+  const { type } = value
+  if (typeof type === 'string' && type !== '')
+    report.add(loss(pointer('', type), `the event ${type} has no form in ${client}`, 'unsupported', 'note'))
+  else for (const key of Object.keys(value)) reportField(key, '', report)
 }
 
 /** Where an IR field stood in the client's body: what the decoder noted, else the client's format's own table. */

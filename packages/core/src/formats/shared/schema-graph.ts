@@ -1,4 +1,5 @@
 import { GatewayError } from '../../errors.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { innerSchemas, typesOf } from './json-schema.ts'
 import { inWords, isObject } from './reader.ts'
@@ -232,7 +233,7 @@ export class SchemaGraph {
   /** The values that a schema lists, as JSON. */
   #valuesOf(node: JsonObject): readonly string[] | undefined {
     this.#values ??= new Map()
-    return known(this.#values, node, () => listedValues(node)?.map((value) => JSON.stringify(value)))
+    return known(this.#values, node, () => listedValues(node)?.map((value) => stringifyExact(value)))
   }
 
   #valuesOfProperty(node: JsonObject, name: string): readonly string[] | undefined {

@@ -1,3 +1,4 @@
+import { isNumber, stringifyExact } from '../../json/exact-number.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { describesObject, mapInner, nested, typesOf } from './json-schema.ts'
 import { setOwn } from './own-members.ts'
@@ -114,7 +115,7 @@ function reword(source: JsonObject, graph: SchemaGraph, dialect: SchemaDialect, 
   let schema = mergeOnly(source)
   const { keywords } = dialect
   const { const: only, oneOf, $ref } = schema
-  if (only !== undefined && !keywords.has('const') && (typeof only === 'string' || typeof only === 'number')) {
+  if (only !== undefined && !keywords.has('const') && (typeof only === 'string' || isNumber(only))) {
     const { const: _, ...rest } = schema
     schema = { ...rest, enum: [only] }
   }
@@ -141,8 +142,22 @@ function mergeOnly(schema: JsonObject): JsonObject {
   if (schema.allOf === undefined) return schema
   const { allOf, ...rest } = schema
   const [only, second] = Array.isArray(allOf) ? allOf : []
-  if (!isObject(only) || second !== undefined) return schema
+  if (!isObject(only) || second !== undefined || speakOfEachOther(only, rest)) return schema
   return Object.keys(rest).every((key) => hints.has(key) || only[key] === undefined) ? { ...only, ...rest } : schema
+}
+
+/** Keywords that mean something else once another of their group stands in the same schema. */
+const groups: readonly (readonly string[])[] = [
+  ['additionalProperties', 'properties', 'patternProperties'],
+  ['items', 'prefixItems', 'additionalItems'],
+  ['contains', 'minContains', 'maxContains'],
+  ['if', 'then', 'else'],
+]
+
+function speakOfEachOther(inner: JsonObject, outer: JsonObject): boolean {
+  if (inner.unevaluatedProperties !== undefined || inner.unevaluatedItems !== undefined) return true
+  const has = (schema: JsonObject, group: readonly string[]): boolean => group.some((key) => schema[key] !== undefined)
+  return groups.some((group) => has(inner, group) && has(outer, group))
 }
 
 /** For integers "more than 0" is "from 1". */
@@ -164,7 +179,7 @@ function wholeBounds(schema: JsonObject, { keywords }: SchemaDialect): JsonObjec
 /** The type that all the named values have. */
 function typeOfValues({ const: only, enum: list }: JsonObject): string | undefined {
   const values = only !== undefined ? [only] : Array.isArray(list) ? list : []
-  const types = new Set(values.map((value) => (value === null ? 'null' : typeof value)))
+  const types = new Set(values.map((value) => (value === null ? 'null' : isNumber(value) ? 'number' : typeof value)))
   const [type] = types
   return types.size === 1 && type !== 'object' ? type : undefined
 }
@@ -187,9 +202,9 @@ function faultOf(
   if (!keywords.has(key)) return hints.has(key) ? 'hint' : `'${key}'`
   if (key === '$ref')
     return typeof value === 'string' && graph.resolve(value) !== undefined ? undefined : "'$ref' to elsewhere"
-  if (key === 'minItems' && minItems !== undefined && typeof value === 'number' && value > minItems) return `'${key}'`
+  if (key === 'minItems' && minItems !== undefined && isNumber(value) && !(Number(value) <= minItems)) return `'${key}'`
   if (key === 'pattern' && typeof value === 'string' && refusedPattern?.test(value)) return `'${key}'`
-  if (key === 'enum' && Array.isArray(value) && value.some((item) => typeof item === 'object' && item !== null))
+  if (key === 'enum' && Array.isArray(value) && value.some((item) => isObject(item) || Array.isArray(item)))
     return "'enum' of objects or lists"
   // A schema may be `true` or `false`, too; dialects take objects only.
   const kind = nested[key]
@@ -204,7 +219,7 @@ function hasBoolean(kind: string | undefined, value: Json): boolean {
 
 /** Models read descriptions: what is not enforced can at least be told. */
 function describe(out: JsonObject, told: readonly [string, Json][]): void {
-  const rules = told.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(', ')
+  const rules = told.map(([key, value]) => `${key}: ${stringifyExact(value)}`).join(', ')
   const { description } = out
   out.description =
     typeof description === 'string' && description !== '' ? `${description}\n\n{${rules}}` : `{${rules}}`

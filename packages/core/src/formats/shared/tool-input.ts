@@ -1,7 +1,8 @@
 import type { JsonObject, ModelRequest, Report, Tool, ToolCallPart } from '../ir.ts'
-import { innerJson, keepsNumbers, parseJson } from './json-text.ts'
+import { innerJson, parseJson } from './json-text.ts'
 import { inWords, isObject } from './reader.ts'
 import { loss } from './report.ts'
+import { reportUnknown, shapeOf } from './shape.ts'
 import { findTool } from './tool-names.ts'
 
 /** The one property of the function that stands for a custom (free text) tool. */
@@ -18,10 +19,6 @@ export function inputObject(
   if (custom) return { [customProperty]: input }
   if (input.trim() === '') return {}
   const value = innerJson(input)
-  if (value !== undefined && !keepsNumbers(input, value)) {
-    const detail = `a number in the input of the call of '${name}' is too long to be kept exactly`
-    report.add(loss(at, detail, 'approximated'))
-  }
   if (isObject(value)) return value
   report.add(loss(at, `the input of the call of '${name}' is no JSON object; it is wrapped in one`, 'approximated'))
   return value === undefined ? { invalid_json: input } : { value }
@@ -42,6 +39,7 @@ export function customSchema(tool: Tool & { type: 'custom' }, report: Report): J
   const { name, grammar, at = '' } = tool
   const told = grammar === undefined ? '' : '; its grammar is only told, not enforced'
   report.add(loss(at, `the free-text tool '${name}' is offered as a function with one text${told}`, 'approximated'))
+  if (grammar !== undefined) reportUnknown(grammar, grammarShape, at, report)
   return {
     type: 'object',
     properties: { [customProperty]: { type: 'string', description: describeText(grammar) } },
@@ -49,6 +47,8 @@ export function customSchema(tool: Tool & { type: 'custom' }, report: Report): J
     additionalProperties: false,
   }
 }
+
+const grammarShape = shapeOf({ syntax: true, definition: true })
 
 function describeText(grammar: JsonObject | undefined): string {
   if (grammar === undefined) return 'The whole input, as raw text.'

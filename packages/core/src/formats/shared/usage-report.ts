@@ -10,7 +10,8 @@ export type UsageFeature = Extract<AnswerFeature, `usage.${string}`>
 
 /** How each field of a usage object is read. `told`: it follows from the others, or is told in another place. */
 export interface UsageFields {
-  readonly [field: string]: UsageFeature | 'told' | UsageFields
+  /** A list holds the fields of its entries. */
+  readonly [field: string]: UsageFeature | 'told' | UsageFields | readonly [UsageFields]
 }
 
 /** Whether the client is shown a feature of the usage. */
@@ -25,12 +26,17 @@ export function usageBeside(value: JsonObject, fields: UsageFields, isShown: IsS
     if (field === 'told' || !counts(inner)) continue
     if (typeof field === 'string') {
       if (!isShown(field)) found.push(pointer(at, key))
-    } else if (field !== undefined && isObject(inner))
+    } else if (isEntries(field) && Array.isArray(inner)) {
+      for (const [index, entry] of inner.entries())
+        if (isObject(entry)) append(found, usageBeside(entry, field[0], isShown, pointer(pointer(at, key), index)))
+    } else if (field !== undefined && !isEntries(field) && isObject(inner))
       append(found, usageBeside(inner, field, isShown, pointer(at, key)))
     else found.push(pointer(at, key))
   }
   return found
 }
+
+const isEntries = (field: UsageFields[string] | undefined): field is readonly [UsageFields] => Array.isArray(field)
 
 /** Zeros count nothing, and neither do objects full of them. */
 function counts(value: Json | undefined): boolean {

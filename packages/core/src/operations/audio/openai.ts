@@ -71,6 +71,7 @@ const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
     ]
   },
 
+  isAnswer: ({ text, segments, words }) => text !== undefined || segments !== undefined || words !== undefined,
   tapAnswer(body) {
     if (isObject(body.error) && body.text === undefined) return { error: decodeError(200, body) }
     const out: ReturnType<TranscriptionDialect['tapAnswer']> = {}

@@ -37,7 +37,7 @@ const textOf = (text: string) =>
 
 describe('completions at an upstream that has them', () => {
   it('pass byte for byte', async () => {
-    const odd = '{ "choices":[ ], "big":12345678901234567890, "usage":{"prompt_tokens":1,"completion_tokens":0} }'
+    const odd = '{ "choices":[ {} ], "big":12345678901234567890, "usage":{"prompt_tokens":1,"completion_tokens":0} }'
     const { post, seen, finished } = setUp({ a: () => new Response(odd) })
     const body = '{ "model":"alias", "prompt":[[1,2],[3]], "suffix":"h\\u00ef", "invented":12345678901234567890 }'
     const reply = await post(path, body)

@@ -72,6 +72,7 @@ export const cohere: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
     return { vectors: checkVectors(lists.map(decodeVector), context), ...(usage === undefined ? {} : { usage }) }
   },
 
+  isAnswer: ({ embeddings }) => typeof embeddings === 'object' && embeddings !== null,
   tapAnswer(body) {
     const usage = isObject(body.meta) ? usageOf(body.meta) : undefined
     return usage === undefined ? {} : { usage }

@@ -19,7 +19,7 @@ const tasks: { readonly [word: string]: Task } = {
   CODE_RETRIEVAL_QUERY: 'code-query',
 }
 
-type Settings = { -readonly [S in Exclude<SettingName, 'user'>]?: EmbeddingsRequest[S] }
+export type Settings = { -readonly [S in Exclude<SettingName, 'user'>]?: EmbeddingsRequest[S] }
 
 /** One content with its own settings: each request of a batch has some. */
 export interface DecodedOne {
@@ -45,7 +45,13 @@ export function decodeOne(source: JsonObject, at: string, { report }: OperationC
   return { input, settings, at: places }
 }
 
-function readSettings(fields: Unread, source: JsonObject, at: string, into: Settings, places: DecodedOne['at']): void {
+export function readSettings(
+  fields: Unread,
+  source: JsonObject,
+  at: string,
+  into: Settings,
+  places: DecodedOne['at'],
+): void {
   const note = (name: SettingName, key: string): string => {
     const place = pointer(at, spelt(source, key))
     places[name] = place

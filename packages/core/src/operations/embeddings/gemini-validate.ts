@@ -33,6 +33,24 @@ export function validateBatch(body: Json): JsonObject {
   return root
 }
 
+/** Checks `:predict` of Vertex AI, whose instances hold a text, or an image or a video for models of several modalities. */
+export function validateInstances(body: Json): JsonObject {
+  const root = rootOf(body)
+  const { instances, parameters } = root
+  if (!Array.isArray(instances) || instances.length === 0)
+    throw invalid('instances', 'a list of at least one object', instances ?? null, 'instances')
+  for (const [index, instance] of instances.entries()) {
+    const at = `instances.${index}`
+    if (!isObject(instance)) throw invalid(`instances[${index}]`, 'an object', instance, at)
+    const { content } = instance
+    if (content !== undefined && typeof content !== 'string')
+      throw invalid(`instances[${index}].content`, 'TYPE_STRING', content, `${at}.content`)
+  }
+  if (parameters !== undefined && parameters !== null && !isObject(parameters))
+    throw invalid('parameters', 'an object', parameters, 'parameters')
+  return root
+}
+
 function rootOf(body: Json): JsonObject {
   if (isObject(body)) return body
   throw refused('Invalid JSON payload received. The root of the request is not an object.')

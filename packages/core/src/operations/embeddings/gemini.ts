@@ -54,6 +54,7 @@ export const gemini: EmbeddingsDialect = {
     const [vector] = vectors
     return { embedding: { values: vector === undefined ? [] : toNumbers(vector) }, ...withUsage(usage) }
   },
+  isAnswer: ({ embedding }) => isObject(embedding),
   tapAnswer,
 }
 
@@ -122,6 +123,7 @@ export const geminiBatch: EmbeddingsDialect = {
       ),
     }
   },
+  isAnswer: ({ embeddings }) => Array.isArray(embeddings),
   tapAnswer,
 }
 

@@ -61,5 +61,6 @@ export const jina: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
   },
 
   decodeAnswer: decodeList,
+  isAnswer: ({ data }) => Array.isArray(data),
   tapAnswer: openai.tapAnswer,
 }

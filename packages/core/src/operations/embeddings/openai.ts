@@ -108,6 +108,7 @@ export const openai: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
     }
   },
 
+  isAnswer: ({ data }) => Array.isArray(data),
   tapAnswer(body) {
     const usage = listUsage(body.usage)
     return usage === undefined ? {} : { usage }

@@ -1,14 +1,19 @@
+import { respell } from '../../formats/gemini/spelling.ts'
 import type { JsonObject, Usage } from '../../formats/ir.ts'
-import { isObject } from '../../formats/shared/reader.ts'
+import { pointer } from '../../formats/shared/pointer.ts'
+import { isObject, unread } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
 import { put } from '../../formats/shared/strict.ts'
 import type { Dialect } from '../operation.ts'
+import { reportUnread } from '../unread.ts'
 import { checkVectors, type EmbeddingsAnswer, inputUsage, unusable } from './answer.ts'
 import { encodeContent, usageFrom, words } from './gemini.ts'
+import { type DecodedOne, readSettings, type Settings, shared } from './gemini-decode.ts'
+import { validateInstances } from './gemini-validate.ts'
 import { textsOf } from './inputs.ts'
 import type { EmbeddingsRequest } from './request.ts'
 import { cutsAtEnd, reportSettings, taskWord } from './settings.ts'
-import { decodeVector } from './vector.ts'
+import { decodeVector, toNumbers } from './vector.ts'
 
 type EmbeddingsDialect = Dialect<EmbeddingsRequest, EmbeddingsAnswer>
 
@@ -22,6 +27,42 @@ export const vertex: EmbeddingsDialect = {
   errors: 'gemini',
   modelInPath: '/{model}:predict',
   serves: (model) => !takesContents(model),
+
+  validate: validateInstances,
+
+  decodeRequest(body, context) {
+    const { model, stream: _, instances, parameters, ...rest } = body
+    const common = unread(isObject(parameters) ? parameters : {})
+    const settings: Settings = {}
+    const at: DecodedOne['at'] = {}
+    readSettings(common, isObject(parameters) ? parameters : {}, '/parameters', settings, at)
+    reportUnread(common, context.report, '/parameters')
+    const items = (Array.isArray(instances) ? instances : []).filter(isObject).map((instance, index): DecodedOne => {
+      const place = pointer('/instances', index)
+      const own: Settings = {}
+      const ownAt: DecodedOne['at'] = {}
+      const { content, ...fields } = respell(instance)
+      if (typeof content !== 'string')
+        context.report.add(loss(place, 'only texts can be embedded by the upstream', 'unsupported', 'fatal'))
+      readSettings(fields, instance, place, own, ownAt)
+      reportUnread(fields, context.report, place)
+      return {
+        input: { at: pointer(place, 'content'), text: typeof content === 'string' ? content : '' },
+        settings: { ...own, ...settings },
+        at: { ...ownAt, ...at },
+      }
+    })
+    return { model: String(model), ...shared(items, context, rest) }
+  },
+
+  encodeAnswer({ vectors, usage }, { report }) {
+    const [only, second] = vectors
+    const alone = only !== undefined && second === undefined
+    if (usage !== undefined && !alone)
+      report.add(loss('/usage', 'the tokens of single texts are not known', 'unsupported', 'note'))
+    const statistics = usage === undefined || !alone ? {} : { statistics: { token_count: usage.input.total } }
+    return { predictions: vectors.map((vector) => ({ embeddings: { values: toNumbers(vector), ...statistics } })) }
+  },
 
   encodeRequest(request, context) {
     const { inputs, dimensions, title } = request
@@ -52,7 +93,14 @@ export const vertex: EmbeddingsDialect = {
     }
   },
 
-  tapAnswer: () => ({}),
+  isAnswer: ({ predictions }) => Array.isArray(predictions),
+  tapAnswer({ predictions }) {
+    const found = (Array.isArray(predictions) ? predictions : []).map((item) =>
+      isObject(item) && isObject(item.embeddings) ? item.embeddings : {},
+    )
+    const usage = found.length === 0 ? undefined : countedIn(found)
+    return usage === undefined ? {} : { usage }
+  },
 }
 
 /** Each vector says how many tokens its text had. Undefined where one does not. */
@@ -101,5 +149,6 @@ export const vertexContent: EmbeddingsDialect = {
     }
   },
 
+  isAnswer: ({ embedding }) => isObject(embedding),
   tapAnswer: () => ({}),
 }

@@ -33,5 +33,6 @@ export const voyage: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
   },
 
   decodeAnswer: decodeList,
+  isAnswer: ({ data }) => Array.isArray(data),
   tapAnswer: openai.tapAnswer,
 }

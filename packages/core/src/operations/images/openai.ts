@@ -129,6 +129,7 @@ const common = {
   errors: 'chat',
   decodeRequest,
   encodeAnswer,
+  isAnswer: ({ data }: JsonObject) => Array.isArray(data),
   tapAnswer,
   expects: expectedImages,
 } as const

@@ -15,6 +15,7 @@ import {
 import { loss } from '../../formats/shared/report.ts'
 import { put } from '../../formats/shared/strict.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
 import type { OperationContext, TargetContext } from '../operation.ts'
 import type { RerankDocument, RerankRequest, SettingName } from './request.ts'
 
@@ -96,7 +97,7 @@ function decodeDocument(item: Json, ranks: ReadonlyMap<string, number> | undefin
           .sort((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0))
   if (named.length > 0) {
     const lines = named.map(
-      (key) => `${key}: ${typeof source[key] === 'string' ? source[key] : JSON.stringify(source[key])}`,
+      (key) => `${key}: ${typeof source[key] === 'string' ? source[key] : stringifyExact(source[key])}`,
     )
     return { text: lines.join('\n'), source }
   }

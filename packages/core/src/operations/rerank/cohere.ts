@@ -43,6 +43,7 @@ export const cohere: Dialect<RerankRequest, RerankAnswer> = {
     meta: encodeMeta(answer, '2'),
   }),
 
+  isAnswer: ({ results }) => Array.isArray(results),
   tapAnswer({ meta }) {
     const { usage, searchUnits } = readMeta(meta)
     return tapRerank(usage, searchUnits)

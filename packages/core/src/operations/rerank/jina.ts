@@ -81,6 +81,7 @@ export const jina: Dialect<RerankRequest, RerankAnswer> = {
     }
   },
 
+  isAnswer: ({ results }) => Array.isArray(results),
   tapAnswer({ usage: counted, meta }) {
     const { usage, searchUnits } = readMeta(meta)
     return tapRerank(tokenUsage(counted) ?? usage, searchUnits)

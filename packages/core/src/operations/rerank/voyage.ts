@@ -30,6 +30,7 @@ export const voyage: Dialect<RerankRequest, RerankAnswer> = {
     }
   },
 
+  isAnswer: ({ data }) => Array.isArray(data),
   tapAnswer({ usage: counted }) {
     const usage = tokenUsage(counted)
     return usage === undefined ? {} : { usage }

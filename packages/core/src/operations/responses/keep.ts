@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../formats/ir.ts'
 import { isObject } from '../../formats/shared/reader.ts'
 import { newId } from '../../ids.ts'
 import type { Reply } from '../../inbound.ts'
+import { parseExact, stringifyExact } from '../../json/exact-number.ts'
 import type { Ledger } from '../../settle.ts'
 import { blockEnd } from '../../sse/blocks.ts'
 import { createSseDecoder, decodeBlock } from '../../sse/decode.ts'
@@ -38,7 +39,7 @@ export async function keepReply(reply: Reply, keeping: Keeping): Promise<Reply> 
   const response = parse(typeof body === 'string' ? body : decoder.decode(body))
   if (response === undefined) return reply
   const told = await keepResponse(response, keeping)
-  return told === response ? reply : { ...reply, body: JSON.stringify(told) }
+  return told === response ? reply : { ...reply, body: stringifyExact(told) }
 }
 
 function keepStream(body: AsyncIterable<Uint8Array>, keeping: Keeping): AsyncIterable<Uint8Array> {
@@ -108,7 +109,7 @@ async function keepFromBlock(block: string, keeping: Keeping): Promise<string | 
     if (!decisive.includes(typeof event.type === 'string' ? event.type : (name ?? ''))) continue
     const told = await keepResponse(event.response, keeping)
     if (told !== event.response)
-      text = (text ?? block).replace(data, () => JSON.stringify({ ...event, response: told }))
+      text = (text ?? block).replace(data, () => stringifyExact({ ...event, response: told }))
   }
   return text
 }
@@ -156,7 +157,7 @@ const named = (item: Json): Json => (isObject(item) && idOf(item) === undefined 
 
 function parse(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseExact(text)
     return isObject(value) ? value : undefined
   } catch {
     return undefined

@@ -1,8 +1,10 @@
 import { GatewayError } from '../../errors.ts'
 import type { Json, JsonObject } from '../../formats/ir.ts'
 import { isObject } from '../../formats/shared/reader.ts'
+import { stringifyExact } from '../../json/exact-number.ts'
 import { scanJson } from '../../json/scan.ts'
 import { spliceJson } from '../../json/splice.ts'
+import { exactValue } from '../../lanes/exact-body.ts'
 import type { RequestBody } from '../../lanes/wire.ts'
 import { checkNumber, isAccepted, mostReferences, unknownReference } from '../../references/check.ts'
 import { isItemReference, lacksContent } from '../../references/places.ts'
@@ -43,7 +45,7 @@ export async function recall(
   policy: ReferencePolicy,
   maxChars: number,
 ): Promise<Recalled> {
-  const { value } = request
+  const value = exactValue(request)
   const given = typeof value.input === 'string' ? [{ role: 'user', content: value.input }] : listOf(value.input)
   const size = { left: maxChars }
   const items = await resolveItems(given, records, policy, size)
@@ -71,7 +73,7 @@ const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(valu
 
 /** What references and earlier turns stand for may be no larger than a request that says it all itself. */
 function spend(size: { left: number }, what: Json): void {
-  size.left -= JSON.stringify(what).length
+  size.left -= stringifyExact(what).length
   if (size.left < 0)
     throw new GatewayError('request_too_large', 'What the request refers to is larger than a request may be.', {
       param: 'input',

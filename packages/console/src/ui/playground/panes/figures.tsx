@@ -56,17 +56,21 @@ export function Figures({ round: { exchange, facts }, folded }: { round: Round; 
   )
 }
 
+const counted = (count: number, one: string, several: string): string =>
+  count === 0 ? '' : `${count} ${count === 1 ? one : several}`
+
 /** What did not arrive as it was written, in one line that leads to the whole story. */
 export function LossNotice({ round, onInspect }: { round: Round; onInspect: () => void }) {
-  const { losses, total } = readLossHeader(round.exchange.responseHeaders?.['modelgate-loss'])
+  const { losses, total: warnings, notes } = readLossHeader(round.exchange.responseHeaders?.['modelgate-loss'])
+  const total = warnings + notes
   if (total === 0) return null
   // Notes are for the curious: nothing that was asked for went missing.
-  const isNote = losses.every(({ severity }) => severity === 'note')
+  const isNote = warnings === 0
   const named = losses.slice(0, 2).map(({ path }) => path || 'the whole')
   return (
     <button type="button" class={cx('loss-notice', isNote && 'note')} onClick={onInspect}>
       <strong>
-        {total === 1 ? '1 loss' : `${total} losses`}
+        {[counted(warnings, 'loss', 'losses'), counted(notes, 'note', 'notes')].filter(Boolean).join(', ')}
         {losses.length > 0 && losses.every(({ inAnswer }) => inAnswer) ? ' in the answer' : ''}
       </strong>
       <span class="mono">

@@ -1,0 +1,109 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createFakeProvider, listen } from '@modelgate/testing'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type DelayedRedis, delayRedis } from '../../../tokens/src/storage/redis-delay.test-support.ts'
+import { startRedis, withoutRedisToKill } from '../../../tokens/src/storage/redis-process.test-support.ts'
+import { serve } from '../start/serve.ts'
+import { createWorld, type TestWorld } from '../world.test-support.ts'
+
+/** The package that users install in their own folder. */
+const redisPackage = join(dirname(fileURLToPath(import.meta.url)), '../../../tokens/node_modules/redis')
+
+const open: (() => Promise<unknown>)[] = []
+let redis: DelayedRedis
+beforeEach(async () => {
+  if (withoutRedisToKill !== undefined) return
+  const own = await startRedis()
+  redis = await delayRedis(own.url)
+  open.push(own.close, redis.close)
+})
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+  vi.restoreAllMocks()
+})
+
+/** A folder with a configuration that shares Redis. */
+async function sharingWorld(settings: object = {}): Promise<TestWorld> {
+  const provider = await listen(createFakeProvider({ apiKey: 'k' }))
+  open.push(provider.close)
+  const world = createWorld({
+    'modelgate.config.json': JSON.stringify({
+      upstreams: { one: { provider: 'openai', apiKey: 'k', baseURL: provider.url, formats: ['chat'] } },
+      models: { m: 'one' },
+      redis: { url: redis.url, ...settings },
+    }),
+  })
+  mkdirSync(join(world.cwd, 'node_modules'))
+  symlinkSync(redisPackage, join(world.cwd, 'node_modules/redis'), 'junction')
+  return world
+}
+
+const secretFrom = async (world: TestWorld): Promise<string> => {
+  const before = world.said().length
+  expect(await world.run('tokens', 'issue', '--requests-per-minute', '1000', '--json'), world.complained()).toBe(0)
+  return JSON.parse(world.said().slice(before)).secret
+}
+
+async function started(world: TestWorld) {
+  const serving = await serve(world, { port: '0' })
+  open.push(serving.stop)
+  return async (secret: string, body: object): Promise<{ status: number; json: Record<string, unknown> }> => {
+    const response = await fetch(`http://127.0.0.1:${serving.port}/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', ...body }),
+    })
+    return { status: response.status, json: (await response.json()) as Record<string, unknown> }
+  }
+}
+
+describe.skipIf(withoutRedisToKill !== undefined)('a configuration with Redis', () => {
+  it('runs the token commands at a round trip of 45 ms', async () => {
+    redis.roundTripMs(45)
+    const world = await sharingWorld()
+    await secretFrom(world)
+    expect(await world.run('tokens', 'list')).toBe(0)
+    expect(world.complained()).toBe('')
+  })
+
+  it('finds a response that another process of the command stored', async () => {
+    const [first, second] = [await sharingWorld(), await sharingWorld()]
+    const secret = await secretFrom(first)
+    const [ask, askOther] = [await started(first), await started(second)]
+    const begun = await ask(secret, { input: 'My name is Ada.' })
+    expect(begun.status).toBe(200)
+    const { status, json } = await askOther(secret, { input: 'Go on.', previous_response_id: begun.json.id })
+    expect([status, json.error]).toEqual([200, null])
+    const stranger = await secretFrom(first)
+    const refused = await askOther(stranger, { input: 'Go on.', previous_response_id: begun.json.id })
+    expect(refused.status).toBe(400)
+  })
+
+  it.each([
+    [{}, 200, 0],
+    [{ timeoutMs: 100, localMs: 0 }, 503, 1],
+  ])('takes its time limits from the file: %j', async (settings, status, warnings) => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const world = await sharingWorld(settings)
+    const secret = await secretFrom(world)
+    const ask = await started(world)
+    expect((await ask(secret, { input: 'hi', store: false })).status).toBe(200)
+    redis.pause(300)
+    expect((await ask(secret, { input: 'hi', store: false })).status).toBe(status)
+    const told = warn.mock.calls.map(([message]) => String(message))
+    expect(told.filter((line) => line.startsWith('modelgate: Redis is unavailable'))).toHaveLength(warnings)
+  })
+
+  it.each([
+    [{ timeoutMs: 0 }, 'redis.timeoutMs is 0: write milliseconds, 1 or more'],
+    [{ staleMs: -1 }, 'redis.staleMs is -1: write milliseconds, 0 or more'],
+    [{ timeoutMS: 5 }, "redis.timeoutMS is no setting: did you mean 'timeoutMs'?"],
+    [{ url: '' }, 'redis has no url'],
+  ])('rejects %j', async (settings, words) => {
+    const world = await sharingWorld(settings)
+    expect(await world.run('tokens', 'list')).toBe(1)
+    expect(world.complained()).toContain(`modelgate: modelgate.config.json: ${words}`)
+  })
+})

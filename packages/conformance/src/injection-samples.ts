@@ -1,0 +1,458 @@
+import { streamedEvents, wholeAnswer } from '../../core/src/formats/converse/answers.test-support.ts'
+import type { Format, UpstreamFormat } from '../../core/src/formats/ir.ts'
+import { richAnswers } from './fuzz-answers.ts'
+import { bodies } from './fuzz-bodies.ts'
+import { readSse } from './fuzz-oracle.ts'
+import { writtenStreams } from './fuzz-streams.ts'
+import type { StreamEvent } from './injection.ts'
+import { type JsonObject, parseJson } from './json.ts'
+
+// The bodies of the fuzz tests, and what vendors and newer clients write beyond them.
+
+const more: { readonly [F in Format]: readonly JsonObject[] } = {
+  chat: [
+    {
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'hi', prompt_cache_breakpoint: { mode: 'explicit' } }] },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'yes' },
+            { type: 'refusal', refusal: 'no' },
+          ],
+          reasoning_details: [{ type: 'reasoning.text', text: 'hm', signature: 's', index: 0 }],
+          annotations: [{ type: 'url_citation', url_citation: { url: 'https://e.example', title: 't' } }],
+          audio: { id: 'audio_1' },
+          function_call: { name: 'old', arguments: '{}' },
+        },
+        { role: 'function', name: 'old', content: 'done' },
+        { role: 'user', content: 'go on' },
+      ],
+      functions: [{ name: 'old', description: 'd', parameters: { type: 'object', properties: {} } }],
+      function_call: { name: 'old' },
+      response_format: { type: 'json_object' },
+      prediction: { type: 'content', content: [{ type: 'text', text: 'maybe' }] },
+      modalities: ['text', 'audio'],
+      audio: { voice: 'alloy', format: 'wav' },
+      web_search_options: { user_location: { type: 'approximate', approximate: { city: 'Ulm' } } },
+      logit_bias: { '1': 2 },
+      reasoning: { effort: 'high' },
+      thinking: { type: 'enabled', budget_tokens: 2000 },
+    },
+    {
+      messages: [{ role: 'user', content: 'which?' }],
+      tools: [
+        { type: 'function', function: { name: 'a', parameters: { type: 'object', properties: {} } } },
+        { type: 'function', function: { name: 'b' } },
+      ],
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'a' } }] },
+      },
+    },
+  ],
+  messages: [
+    {
+      max_tokens: 4000,
+      cache_control: { type: 'ephemeral' },
+      system: 'Be brief.',
+      thinking: { type: 'adaptive', display: 'summarized' },
+      container: { id: 'c', skills: [{ type: 'anthropic', skill_id: 'pdf', version: 'latest' }] },
+      context_management: { edits: [{ type: 'clear_tool_uses_20250919', keep: { type: 'tool_uses', value: 3 } }] },
+      mcp_servers: [{ type: 'url', url: 'https://mcp.example', name: 'm' }],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'words' }] } },
+            { type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'found' }] },
+            { type: 'container_upload', file_id: 'f' },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            {
+              type: 'text',
+              text: 'so',
+              citations: [
+                {
+                  ...{ type: 'web_search_result_location', url: 'https://e.example', title: 't', cited_text: 'c' },
+                  encrypted_index: 'e',
+                },
+              ],
+            },
+            { type: 'tool_use', id: 'toolu_a', name: 'lookup', input: {}, caller: { type: 'direct' } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'tool_result',
+              tool_use_id: 'toolu_a',
+              content: [
+                { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
+                { type: 'tool_reference', tool_name: 'lookup' },
+              ],
+              is_error: true,
+            },
+          ],
+        },
+      ],
+      tools: [
+        {
+          name: 'lookup',
+          input_schema: { type: 'object', allOf: [{ properties: { a: { enum: [1] } } }] },
+          strict: true,
+        },
+        { type: 'mcp_toolset', mcp_server_name: 'm', default_config: { enabled: true } },
+      ],
+      tool_choice: { type: 'tool', name: 'lookup' },
+    },
+  ],
+  gemini: [
+    {
+      contents: [
+        { role: 'user', parts: [{ text: 'hi', partMetadata: { a: 1 } }] },
+        {
+          role: 'model',
+          parts: [
+            { text: 'so', thoughtSignature: 'c2ln' },
+            { functionCall: { name: 'look', args: { list: [{ a: 1 }] } } },
+          ],
+        },
+        {
+          role: 'user',
+          parts: [
+            {
+              functionResponse: {
+                name: 'look',
+                response: { output: 'x' },
+                parts: [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }],
+              },
+            },
+          ],
+        },
+      ],
+      tools: [
+        { functionDeclarations: [{ name: 'look', parametersJsonSchema: { type: 'object', required: ['list'] } }] },
+        { googleMaps: { enableWidget: true } },
+      ],
+      toolConfig: {
+        functionCallingConfig: { mode: 'VALIDATED', allowedFunctionNames: ['look'] },
+        retrievalConfig: { latLng: { latitude: 1, longitude: 2 } },
+      },
+      generationConfig: {
+        responseModalities: ['TEXT'],
+        speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } },
+        imageConfig: { aspectRatio: '1:1' },
+        thinkingConfig: { thinkingLevel: 'HIGH' },
+      },
+      serviceTier: 'priority',
+    },
+  ],
+  responses: [
+    {
+      input: [
+        { type: 'message', role: 'system', content: [{ type: 'input_text', text: 'Be brief.' }] },
+        { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } },
+        {
+          type: 'message',
+          role: 'assistant',
+          content: [
+            {
+              type: 'output_text',
+              text: 'so',
+              annotations: [
+                { type: 'url_citation', url: 'https://e.example', title: 't', start_index: 0, end_index: 1 },
+              ],
+              logprobs: [{ token: 'so', logprob: -1, bytes: [115, 111], top_logprobs: [] }],
+            },
+          ],
+          phase: 'final_answer',
+        },
+        { type: 'reasoning', id: 'rs_2', summary: [], content: [{ type: 'reasoning_text', text: 'hm' }] },
+        { type: 'function_call', call_id: 'call_a', name: 'look', namespace: 'n', arguments: '{}' },
+        {
+          type: 'function_call_output',
+          call_id: 'call_a',
+          output: [{ type: 'input_image', image_url: 'https://e.example/a.png', detail: 'low' }],
+        },
+        { role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }] },
+      ],
+      tools: [
+        {
+          type: 'namespace',
+          name: 'n',
+          description: 'd',
+          tools: [{ type: 'function', name: 'look', parameters: { type: 'object', properties: {} } }],
+        },
+        { type: 'tool_search', execution: 'client', description: 'd', parameters: { type: 'object', properties: {} } },
+      ],
+      tool_choice: { type: 'function', name: 'look', namespace: 'n' },
+      text: { format: { type: 'json_object' } },
+      reasoning: { effort: 'low', context: 'auto' },
+      prompt: { id: 'p', variables: { a: 'b' } },
+      stream_options: { include_obfuscation: false },
+      context_management: [{ type: 'compaction', compact_threshold: 1000 }],
+      prompt_cache_options: { mode: 'explicit', ttl: '30m' },
+    },
+  ],
+}
+
+const requestsFor = (format: Format): readonly JsonObject[] =>
+  [...bodies[format], ...more[format]].map((body) => ({ model: 'probed', ...body }))
+export const requestsOf: { readonly [F in Format]: readonly JsonObject[] } = {
+  chat: requestsFor('chat'),
+  messages: requestsFor('messages'),
+  gemini: requestsFor('gemini'),
+  responses: requestsFor('responses'),
+}
+
+const chatUsage = {
+  ...{ prompt_tokens: 3, completion_tokens: 9, total_tokens: 12 },
+  completion_tokens_details: { reasoning_tokens: 2 },
+}
+const moreAnswers: { readonly [F in Format]: readonly JsonObject[] } = {
+  chat: [
+    {
+      ...{ id: 'c', object: 'chat.completion', created: 1, model: 'recorded', usage: chatUsage },
+      choices: [
+        {
+          index: 0,
+          finish_reason: 'stop',
+          message: {
+            role: 'assistant',
+            content: [
+              { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+              { type: 'text', text: 'so' },
+              { type: 'reference', reference_ids: [1] },
+            ],
+            reasoning_details: [
+              { type: 'reasoning.text', text: 'hm', format: 'f', index: 0 },
+              { type: 'reasoning.encrypted', data: 'ZA==', index: 1 },
+            ],
+            images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0K' } }],
+            function_call: { name: 'old', arguments: '{}' },
+          },
+        },
+      ],
+      citations: ['https://e.example'],
+      search_results: [{ title: 't', url: 'https://e.example' }],
+    },
+  ],
+  messages: [
+    {
+      ...{ id: 'msg_4', type: 'message', role: 'assistant', model: 'recorded' },
+      ...{ stop_reason: 'refusal', stop_details: { type: 'refusal', category: 'cyber', explanation: 'no' } },
+      container: { id: 'c', expires_at: '2026-01-01T00:00:00Z' },
+      context_management: { applied_edits: [{ type: 'clear_tool_uses_20250919', cleared_tool_uses: 1 }] },
+      content: [
+        { type: 'tool_use', id: 'toolu_a', name: 'lookup', input: { list: [{ a: 1 }] }, caller: { type: 'direct' } },
+        { type: 'compaction', content: 'all before' },
+        { type: 'text', text: 'so', citations: null },
+      ],
+      usage: { input_tokens: 3, output_tokens: 9, server_tool_use: { web_search_requests: 1 } },
+    },
+  ],
+  gemini: [
+    {
+      candidates: [
+        {
+          ...{ index: 0, finishReason: 'STOP', finishMessage: 'done' },
+          content: {
+            role: 'model',
+            parts: [{ text: 'so' }, { fileData: { mimeType: 'image/png', fileUri: 'files/a' } }],
+          },
+          safetyRatings: [{ category: 'HARM_CATEGORY_HARASSMENT', probability: 'LOW' }],
+          citationMetadata: {
+            citationSources: [{ startIndex: 0, endIndex: 1, uri: 'https://e.example', license: 'x' }],
+          },
+          urlContextMetadata: { urlMetadata: [{ retrievedUrl: 'https://e.example' }] },
+        },
+      ],
+      usageMetadata: {
+        ...{ promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5, cachedContentTokenCount: 1 },
+        cacheTokensDetails: [{ modality: 'TEXT', tokenCount: 1 }],
+        candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1 }],
+      },
+      modelStatus: { modelStage: 'STABLE' },
+    },
+  ],
+  responses: [
+    {
+      ...{ id: 'resp_4', object: 'response', created_at: 1, model: 'recorded', status: 'completed' },
+      reasoning: { effort: 'high', summary: 'auto' },
+      tool_usage: { web_search: { num_requests: 1 } },
+      tools: [{ type: 'web_search' }],
+      output: [
+        { id: 'ig_1', type: 'image_generation_call', status: 'completed', result: 'iVBORw0K', output_format: 'png' },
+        { id: 'rs_1', type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'hm' }] },
+        {
+          ...{ id: 'msg_1', type: 'message', status: 'completed', role: 'assistant', phase: 'final_answer' },
+          content: [
+            {
+              ...{ type: 'output_text', text: 'so' },
+              annotations: [{ type: 'file_citation', file_id: 'f', filename: 'a.pdf', index: 0 }],
+              logprobs: [
+                {
+                  ...{ token: 'so', logprob: -1, bytes: [115, 111] },
+                  top_logprobs: [{ token: 'so', logprob: -1, bytes: [115, 111] }],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+      usage: {
+        ...{ input_tokens: 3, output_tokens: 9, total_tokens: 12 },
+        input_tokens_details: { cached_tokens: 1 },
+        output_tokens_details: { reasoning_tokens: 2 },
+      },
+    },
+  ],
+}
+export const answersOf: { readonly [F in UpstreamFormat]: readonly JsonObject[] } = {
+  chat: [...richAnswers.chat, ...moreAnswers.chat],
+  messages: [...richAnswers.messages, ...moreAnswers.messages],
+  gemini: [...richAnswers.gemini, ...moreAnswers.gemini],
+  responses: [...richAnswers.responses, ...moreAnswers.responses],
+  converse: [wholeAnswer],
+}
+
+const encoder = new TextEncoder()
+const eventsOf = (text: string): readonly StreamEvent[] =>
+  readSse(encoder.encode(text)).map(({ event, data }) => ({ event, data: parseJson(data) ?? data }))
+const written = (format: Format): readonly (readonly StreamEvent[])[] =>
+  writtenStreams.filter((one) => one.format === format).map(({ text }) => eventsOf(text))
+
+const events = (...list: readonly JsonObject[]): readonly StreamEvent[] =>
+  list.map((data) => ({ event: typeof data.type === 'string' ? data.type : '', data }))
+const chunk = (delta: JsonObject, more: JsonObject = {}): StreamEvent => ({
+  event: '',
+  data: {
+    ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'recorded' },
+    choices: [{ index: 0, delta, finish_reason: null, ...more }],
+  },
+})
+const vendorChat: readonly StreamEvent[] = [
+  chunk({ role: 'assistant', content: '' }),
+  chunk({ reasoning_details: [{ type: 'reasoning.text', text: 'hm', format: 'f', index: 0 }] }),
+  chunk({ reasoning_details: [{ type: 'reasoning.encrypted', data: 'ZA==', index: 1 }] }),
+  chunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }] }),
+  chunk({ content: 'so' }),
+  chunk({ annotations: [{ type: 'url_citation', url_citation: { url: 'https://e.example', title: 't' } }] }),
+  chunk({ images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0K' } }] }),
+  chunk({ audio: { id: 'a', data: 'UklG', transcript: 't' } }),
+  chunk({ audio: { data: 'Rg==', expires_at: 1 } }),
+  chunk({ tool_calls: [{ index: 0, id: 'x', type: 'custom', custom: { name: 'run', input: '' } }] }),
+  chunk({ tool_calls: [{ index: 0, custom: { input: 'a' } }] }),
+  chunk({}, { finish_reason: 'tool_calls' }),
+  { event: '', data: { id: 'c', object: 'chat.completion.chunk', model: 'recorded', choices: [], usage: chatUsage } },
+  { event: '', data: '[DONE]' },
+]
+const legacyChat: readonly StreamEvent[] = [
+  chunk({ role: 'assistant', content: null, function_call: { name: 'old', arguments: '' } }),
+  chunk({ function_call: { arguments: '{}' } }),
+  chunk({}, { finish_reason: 'function_call' }),
+  { event: '', data: '[DONE]' },
+]
+const endingMessages = events(
+  {
+    type: 'message_start',
+    message: {
+      ...{ id: 'm', type: 'message', role: 'assistant', model: 'recorded', content: [], stop_reason: null },
+      usage: { input_tokens: 3, output_tokens: 1, cache_creation: { ephemeral_5m_input_tokens: 1 } },
+    },
+  },
+  { type: 'content_block_start', index: 0, content_block: { type: 'compaction', content: null } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'compaction_delta', content: 'all before' } },
+  { type: 'content_block_stop', index: 0 },
+  {
+    type: 'message_delta',
+    delta: {
+      ...{ stop_reason: 'refusal', stop_sequence: null, container: { id: 'c' } },
+      stop_details: { type: 'refusal', category: 'cyber', explanation: 'no' },
+    },
+    usage: { output_tokens: 9 },
+    context_management: { applied_edits: [{ type: 'clear_tool_uses_20250919' }] },
+    input_transformations: [{ type: 'thinking_removed', count: 1 }],
+  },
+  { type: 'message_stop' },
+)
+const item = { id: 'msg_1', type: 'message', role: 'assistant' }
+const text = { type: 'output_text', text: 'so', annotations: [], logprobs: [] }
+const token = { token: 'so', logprob: -1, bytes: [115, 111], top_logprobs: [] }
+const otherResponses = events(
+  { type: 'response.created', response: { id: 'r', model: 'recorded', status: 'in_progress', output: [] } },
+  {
+    type: 'response.output_item.added',
+    output_index: 0,
+    item: { id: 'ws', type: 'web_search_call', status: 'in_progress' },
+  },
+  { type: 'response.web_search_call.searching', output_index: 0, item_id: 'ws' },
+  {
+    type: 'response.output_item.done',
+    output_index: 0,
+    item: { id: 'ws', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } },
+  },
+  { type: 'response.output_item.added', output_index: 1, item: { id: 'rs', type: 'reasoning', summary: [] } },
+  { type: 'response.reasoning_text.delta', output_index: 1, item_id: 'rs', content_index: 0, delta: 'hm' },
+  { type: 'response.reasoning_text.done', output_index: 1, item_id: 'rs', content_index: 0, text: 'hm' },
+  {
+    type: 'response.output_item.done',
+    output_index: 1,
+    item: { id: 'rs', type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'hm' }] },
+  },
+  { type: 'response.output_item.added', output_index: 2, item: { ...item, status: 'in_progress', content: [] } },
+  { type: 'response.content_part.added', output_index: 2, content_index: 0, part: { ...text, text: '' } },
+  { type: 'response.output_text.delta', output_index: 2, content_index: 0, delta: 'so', logprobs: [token] },
+  { type: 'response.output_text.done', output_index: 2, content_index: 0, text: 'so', logprobs: [token] },
+  { type: 'response.content_part.done', output_index: 2, content_index: 0, part: { ...text, logprobs: [token] } },
+  { type: 'response.content_part.added', output_index: 2, content_index: 1, part: { type: 'refusal', refusal: '' } },
+  { type: 'response.refusal.delta', output_index: 2, content_index: 1, delta: 'no' },
+  { type: 'response.refusal.done', output_index: 2, content_index: 1, refusal: 'no' },
+  { type: 'response.content_part.done', output_index: 2, content_index: 1, part: { type: 'refusal', refusal: 'no' } },
+  {
+    type: 'response.output_item.done',
+    output_index: 2,
+    item: {
+      ...item,
+      phase: 'final_answer',
+      content: [
+        { ...text, logprobs: [token] },
+        { type: 'refusal', refusal: 'no' },
+      ],
+    },
+  },
+  {
+    type: 'response.output_item.added',
+    output_index: 3,
+    item: { id: 'ctc', type: 'custom_tool_call', call_id: 'b', name: 'run', input: '' },
+  },
+  { type: 'response.custom_tool_call_input.delta', output_index: 3, item_id: 'ctc', delta: 'a' },
+  { type: 'response.custom_tool_call_input.done', output_index: 3, item_id: 'ctc', input: 'a' },
+  {
+    type: 'response.output_item.done',
+    output_index: 3,
+    item: { id: 'ctc', type: 'custom_tool_call', call_id: 'b', name: 'run', input: 'a' },
+  },
+  {
+    type: 'response.incomplete',
+    response: {
+      ...{ id: 'r', model: 'recorded', status: 'incomplete', output: [] },
+      incomplete_details: { reason: 'max_output_tokens' },
+      tool_usage: { web_search: { num_requests: 1 } },
+      usage: { input_tokens: 3, output_tokens: 9, total_tokens: 12, input_tokens_details: { cached_tokens: 1 } },
+    },
+  },
+)
+
+export const streamsOf: { readonly [F in UpstreamFormat]: readonly (readonly StreamEvent[])[] } = {
+  chat: [...written('chat'), vendorChat, legacyChat],
+  messages: [...written('messages'), endingMessages],
+  gemini: written('gemini'),
+  responses: [...written('responses'), otherResponses],
+  converse: [streamedEvents.map(([event, data]) => ({ event, data }))],
+}

@@ -1,0 +1,220 @@
+import { isSpace, stringEnd } from './scan.ts'
+
+/**
+ * A number of a JSON document whose decimal value no double holds: an integer above 2^53, more digits than a double has, or a
+ * magnitude beyond its range. It keeps its source text. `stringifyExact` writes that text; `JSON.stringify` writes the
+ * nearest double, as if the document had been read with `JSON.parse`.
+ *
+ * The type `Json` does not name it: codecs pass numbers on, and read the few that they calculate with by `doubleOf`.
+ */
+export class ExactNumber {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  toJSON(): number {
+    wasWritten = true
+    return Number(this.text)
+  }
+}
+
+/** Whether `JSON.stringify` met an ExactNumber since this was last reset. */
+let wasWritten = false
+
+/** Parses JSON as `JSON.parse` does, except that numbers which no double holds become `ExactNumber`s. Throws SyntaxError. */
+export function parseExact(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  return hasExactNumbers(text) ? new Parser(text).value() : value
+}
+
+/** Returns JSON as `JSON.stringify` does, with each `ExactNumber` as it was written. */
+export function stringifyExact(value: unknown): string {
+  wasWritten = false
+  const text = JSON.stringify(value)
+  return wasWritten ? (write(value) ?? text) : text
+}
+
+/** Whether a JSON value is a number. */
+export const isNumber = (value: unknown): boolean => typeof value === 'number' || value instanceof ExactNumber
+
+/** Returns the number that a text spells, exactly. The text has to be a JSON number. */
+export const exactNumber = (text: string): number | ExactNumber =>
+  isExactDouble(text) ? Number(text) : new ExactNumber(text)
+
+/**
+ * Returns a value as a double, for a field that its format defines as a number; undefined if it is no number, or an integer
+ * beyond what doubles hold. A fraction with more digits is rounded: servers read such fields into doubles.
+ */
+export function doubleOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value
+  if (!(value instanceof ExactNumber) || !/[.eE]/.test(value.text)) return undefined
+  const double = Number(value.text)
+  return Number.isFinite(double) ? double : undefined
+}
+
+/** Decimals of fewer digits are never changed by a double. */
+const minDigits = 16
+/** Exponents of three digits may be beyond the range of a double. In a string, most of what looks like one goes on. */
+const longExponent = /\d[eE][+-]?\d{3,}(?:[\s,}\]]|$)/
+/** From here on most of a document is long strings (images, files), which a search for quotes skips faster. */
+const longText = 32_768
+
+/**
+ * Whether a document has a number that no double holds. Nearly all have none: a short document is searched for a run as long
+ * as such a number by a look at one character in 16, and for a long exponent, in about a tenth of the time of `JSON.parse`.
+ * Strings are told apart only if there is something to find.
+ */
+export const hasExactNumbers = (text: string): boolean =>
+  (text.length >= longText || mayHaveLongNumber(text) || longExponent.test(text)) && findExactNumber(text)
+
+function mayHaveLongNumber(text: string): boolean {
+  for (let at = minDigits - 1; at < text.length; at += minDigits) {
+    if (!isNumberCode(text.charCodeAt(at))) continue
+    // A run of 16 characters reaches 8 further to one side at least.
+    if (!isNumberCode(text.charCodeAt(at + 8)) && !isNumberCode(text.charCodeAt(at - 8))) continue
+    let start = at
+    while (isNumberCode(text.charCodeAt(start - 1))) start--
+    const end = numberEnd(text, at)
+    if (end - start >= minDigits && !isExactDouble(text.slice(start, end))) return true
+    // Each run is read once.
+    while (at + minDigits < end) at += minDigits
+  }
+  return false
+}
+
+function findExactNumber(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === quote) at = stringEnd(text, at) - 1
+    else if (isDigit(code)) {
+      const end = numberEnd(text, at)
+      if (!isExactDouble(text.slice(at, end))) return true
+      at = end - 1
+    }
+  }
+  return false
+}
+
+const quote = 34
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
+/** Whether a number may contain the character: a digit, a sign, a point or an exponent's letter. */
+const isNumberCode = (code: number): boolean =>
+  code < 58 ? code > 42 && code !== 44 && code !== 47 : code === 101 || code === 69
+
+function numberEnd(text: string, at: number): number {
+  let end = at + 1
+  while (isNumberCode(text.charCodeAt(end))) end++
+  return end
+}
+
+/**
+ * Whether a double is written with the same decimal value, or the text is no number at all. An integer has to stay one in its spelling, too: readers of many
+ * languages tell 1e+21 from 1000000000000000000000.
+ */
+function isExactDouble(text: string): boolean {
+  if (text.length < minDigits && !longExponent.test(text)) return true
+  const written = String(Number(text))
+  if (written === text) return true
+  const given = decimal(text)
+  return given === undefined || (!given.isInteger && given.value === decimal(written)?.value)
+}
+
+const spelling = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+
+/** A number as its digits and a power of ten: the same text for the same magnitude. Undefined for what is no number. */
+function decimal(text: string): { value: string; isInteger: boolean } | undefined {
+  const found = spelling.exec(text)
+  if (found === null) return undefined
+  const [, whole = '', fraction = '', exponent] = found
+  const isInteger = fraction === '' && exponent === undefined
+  const all = whole + fraction
+  let start = 0
+  while (start < all.length && all.charCodeAt(start) === zero) start++
+  let end = all.length
+  while (end > start && all.charCodeAt(end - 1) === zero) end--
+  if (start === end) return { value: '0', isInteger }
+  const power = Number(exponent ?? 0) - fraction.length + (all.length - end)
+  return { value: `${all.slice(start, end)}e${power}`, isInteger }
+}
+
+const zero = 48
+
+/** Reads a document that `JSON.parse` has accepted, and that nests no deeper than the stack allows. */
+class Parser {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  value(): unknown {
+    const code = this.#next()
+    if (code === 123) return this.#object()
+    if (code === 91) return this.#array()
+    if (code === quote) return this.#string()
+    const start = this.#at
+    if (isDigit(code) || code === 45) {
+      this.#at = numberEnd(this.#text, start)
+      return exactNumber(this.#text.slice(start, this.#at))
+    }
+    this.#at += code === 102 ? 5 : 4
+    return code === 116 ? true : code === 102 ? false : null
+  }
+
+  #object(): unknown {
+    const object: { [key: string]: unknown } = {}
+    this.#at++
+    while (this.#next() !== 125) {
+      const key = this.#string()
+      this.#next()
+      this.#at++
+      const value = this.value()
+      if (key === '__proto__')
+        Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true })
+      else object[key] = value
+      if (this.#next() === 44) this.#at++
+    }
+    this.#at++
+    return object
+  }
+
+  #array(): unknown[] {
+    const list: unknown[] = []
+    this.#at++
+    while (this.#next() !== 93) {
+      list.push(this.value())
+      if (this.#next() === 44) this.#at++
+    }
+    this.#at++
+    return list
+  }
+
+  #string(): string {
+    const start = this.#at
+    this.#at = stringEnd(this.#text, start)
+    const quoted = this.#text.slice(start, this.#at)
+    return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1)
+  }
+
+  /** The next character that is no white space. */
+  #next(): number {
+    while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++
+    return this.#text.charCodeAt(this.#at)
+  }
+}
+
+/** JSON of plain values; undefined for what JSON leaves out. */
+function write(value: unknown): string | undefined {
+  if (value instanceof ExactNumber) return value.text
+  if (Array.isArray(value)) return `[${value.map((item) => write(item) ?? 'null').join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members: string[] = []
+  for (const [key, item] of Object.entries(value)) {
+    const text = write(item)
+    if (text !== undefined) members.push(`${JSON.stringify(key)}:${text}`)
+  }
+  return `{${members.join(',')}}`
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import type { ToolCallPart, Turn } from '../formats/ir.ts'
+import { sealInId, unsealCallIds } from './call-id-seals.ts'
+
+const call: ToolCallPart = { type: 'tool-call', id: 'call_AbCdEfGhIjKlMnOpQrStUv', name: 'f', input: '{}' }
+const sealed = (data: string, issuer: 'gemini' | 'chat' = 'gemini'): ToolCallPart => ({
+  ...call,
+  seal: { issuer, data },
+})
+
+describe('a seal in the id of a call', () => {
+  it.each(['c2ln', 'a+b/c==', 'x'.repeat(45)])('comes back from it: %s', (data) => {
+    const part = sealInId(sealed(data), 'chat')
+    expect(part.seal).toBeUndefined()
+    expect(part.id.length).toBeLessThanOrEqual(64)
+    const turns: Turn[] = [
+      { role: 'assistant', parts: [{ ...part }] },
+      { role: 'user', parts: [{ type: 'tool-result', callId: part.id, parts: [] }] },
+    ]
+    unsealCallIds(turns)
+    const [made, result] = turns.flatMap(({ parts }) => parts)
+    if (made?.type !== 'tool-call' || result?.type !== 'tool-result') throw new Error('The parts are others')
+    expect(made.seal).toEqual({ issuer: 'gemini', data })
+    expect(made.id).toBe(result.callId)
+    expect(call.id.endsWith(made.id)).toBe(true)
+  })
+
+  it.each([
+    ['is too long', sealed('x'.repeat(46))],
+    ['is no plain text', sealed('{"google":{}}', 'chat')],
+    ['is not there', call],
+  ])('is not put there if it %s', (_why, part) => {
+    expect(sealInId(part, 'messages')).toBe(part)
+  })
+
+  it('is not put there for a client of the format that issued it', () => {
+    const part = sealed('c2ln', 'chat')
+    expect(sealInId(part, 'chat')).toBe(part)
+  })
+
+  it('leaves ids alone that only begin like one', () => {
+    const parts: ToolCallPart[] = [
+      { ...call, id: 'mgs1.' },
+      { ...call, id: 'mgs1.gemini.c2ln' },
+    ]
+    unsealCallIds([{ role: 'assistant', parts }])
+    expect(parts.map(({ id }) => id)).toEqual(['mgs1.', 'mgs1.gemini.c2ln'])
+  })
+})

@@ -1,0 +1,50 @@
+import type { Format, ModelResponse, ToolCallPart, Turn } from '../formats/ir.ts'
+import { sealPrefix, writeSeal } from '../formats/shared/seals.ts'
+
+/**
+ * Most SDKs send nothing back of a call but its id, name and arguments: a seal that fits travels in the id. Longer ones stay
+ * in the carriers of the client's format, which fewer SDKs keep.
+ */
+
+/** The longest id of a call that providers accept. */
+const maxIdChars = 64
+/** So much of a call's own id is kept that calls stay apart. */
+const minOwnChars = 6
+
+const plain = /^[A-Za-z0-9+/=_-]+$/
+const sealedId = /^mgs1\.([a-z]+)\.([A-Za-z0-9+/=_-]+)\.([A-Za-z0-9_-]+)$/
+
+/** Returns the call with its seal in its id, if another format issued the seal and it fits. */
+export function sealInId(part: ToolCallPart, format: Format): ToolCallPart {
+  const { seal, ...call } = part
+  if (seal === undefined || seal.issuer === format || !plain.test(seal.data)) return part
+  const head = `${writeSeal(seal, format)}.`
+  const room = maxIdChars - head.length
+  const own = room < minOwnChars ? '' : call.id.replaceAll(/[^A-Za-z0-9_-]/g, '').slice(-room)
+  return own === '' ? part : { ...call, id: head + own }
+}
+
+/** The same for all calls of a whole answer. */
+export function sealCallIds(response: ModelResponse, format: Format): ModelResponse {
+  const isSealed = response.choices.some(({ parts }) => parts.some((part) => part.type === 'tool-call' && part.seal))
+  if (!isSealed) return response
+  const choices = response.choices.map((choice) => ({
+    ...choice,
+    parts: choice.parts.map((part) => (part.type === 'tool-call' ? sealInId(part, format) : part)),
+  }))
+  return { ...response, choices }
+}
+
+/** Takes the seals out of the ids of calls and results again. */
+export function unsealCallIds(turns: readonly Turn[]): void {
+  for (const { parts } of turns)
+    for (const part of parts)
+      if (part.type === 'tool-call' && part.id.startsWith(sealPrefix)) {
+        const found = sealedId.exec(part.id)
+        if (found === null) continue
+        const [, issuer = '', data = '', id = ''] = found
+        part.id = id
+        part.seal ??= { issuer: issuer as Format, data }
+      } else if (part.type === 'tool-result' && part.callId.startsWith(sealPrefix))
+        part.callId = sealedId.exec(part.callId)?.[3] ?? part.callId
+}
