@@ -224,4 +224,4 @@ const said = new Set(['output', 'choices', 'candidates', 'content'])
 const saidFirst = (a, b) => Number(said.has(b.name)) - Number(said.has(a.name))
 
 /** The text in samples that shows where it went. */
-export const sentinel = 'drift-sentinel'
+const sentinel = 'drift-sentinel'
