@@ -12,6 +12,7 @@ const chat = 'openai/resources/chat/completions/completions'
 const responses = 'openai/resources/responses/responses'
 const messages = '@anthropic-ai/sdk/resources/beta/messages/messages'
 
+/** @type {Readonly<Record<string, { request: string, answer: string, event: string | null, declarations?: string }>>} */
 export const formats = {
   chat: {
     // To a stream of chat the gateway adds that it wants the usage.

@@ -16,6 +16,11 @@ const { values: options } = parseArgs({ options: { update: { type: 'boolean' }, 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const work = mkdtempSync(join(tmpdir(), 'modelgate-drift-'))
 
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {import('node:child_process').SpawnSyncOptions} settings
+ */
 function run(command, args, settings = {}) {
   const { status, error } = spawnSync(command, args, { stdio: 'inherit', ...settings })
   if (error) throw error
@@ -30,7 +35,14 @@ function install() {
   return work
 }
 
-/** Sends names through all pairs of formats, in the gateway's own test setting; returns them with what became of each. */
+/** @typedef {{ format: string, side: string, name: string, place: string }} Name */
+
+/**
+ * Sends names through all pairs of formats, in the gateway's own test setting.
+ *
+ * @param {readonly Name[]} names
+ * @returns {(Name & { outcome: string })[]} the names with what became of each
+ */
 function probe(names) {
   const [asked, told] = [join(work, 'names.json'), join(work, 'outcomes.json')]
   writeFileSync(asked, JSON.stringify(names))
@@ -50,7 +62,9 @@ try {
   const found = Object.entries(formats).flatMap(([format, { declarations, ...roots }]) =>
     readNames(folder, roots, declarations).map((name) => ({ format, ...name })),
   )
+  /** @type {Name[]} */
   const fresh = []
+  /** @type {{ format: string }[]} */
   const gone = []
   for (const format of Object.keys(formats)) {
     const known = parseNames(readFileSync(namesFile(format), { encoding: 'utf8', flag: 'a+' }))
@@ -58,7 +72,7 @@ try {
       found.filter((name) => name.format === format).map((name) => [`${name.side}\t${name.name}`, name]),
     )
     for (const [key, name] of now) if (!known.has(key)) fresh.push(name)
-    for (const [key, outcome] of known) if (!now.has(key)) gone.push({ format, key, outcome })
+    for (const key of known.keys()) if (!now.has(key)) gone.push({ format })
   }
   if (options.update) {
     const outcomes = probe(found)

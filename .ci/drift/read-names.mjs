@@ -2,6 +2,13 @@ import { dirname, join } from 'node:path'
 import ts from 'typescript'
 import { ofTheSdk, unlisted } from './formats.mjs'
 
+/**
+ * A name, with a value that holds it at its place, and the same value without it.
+ *
+ * @typedef {{ side: string, name: string, place: string, sample: unknown, bare: unknown }} FoundName
+ */
+/** @typedef {(value: unknown) => unknown} Wrap */
+
 /** How deep a sample value is filled in with what its type requires. */
 const sampleDepth = 4
 
@@ -11,13 +18,13 @@ const sampleDepth = 4
  * @param {string} folder where the SDKs are installed
  * @param {{ [side: string]: string | null }} roots the type of each side
  * @param {string} [declarations] types that the roots refer to
- * @returns {{ side: string, name: string, place: string, sample: unknown, bare: unknown }[]} each name once, with a value
- *   that holds it at its place, and the same value without it
+ * @returns {FoundName[]} each name once
  */
 export function readNames(folder, roots, declarations = '') {
   const sides = Object.entries(roots).filter(([, type]) => type !== null)
   const file = join(folder, 'drift-roots.ts')
   const source = `${declarations}\n${sides.map(([side, type]) => `export type ${side} = ${type}`).join('\n')}`
+  /** @type {ts.CompilerOptions} */
   const options = {
     strict: true,
     noEmit: true,
@@ -38,29 +45,51 @@ export function readNames(folder, roots, declarations = '') {
   const checker = program.getTypeChecker()
   const root = program.getSourceFile(file)
   if (root === undefined) throw new Error('The types could not be read.')
-  const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(root))
+  const module = checker.getSymbolAtLocation(root)
+  const exported = module === undefined ? [] : checker.getExportsOfModule(module)
+  /** @type {{ request: Set<ts.Type>, answer: Set<ts.Type> }} */
   const seen = { request: new Set(), answer: new Set() }
   return sides.flatMap(([side]) => {
     const symbol = exported.find(({ name }) => name === side)
-    const type = checker.getDeclaredTypeOfSymbol(symbol)
-    if (type.flags & ts.TypeFlags.Any) throw new Error(`The type ${roots[side]} was not found: has the SDK moved it?`)
+    const type = symbol === undefined ? undefined : checker.getDeclaredTypeOfSymbol(symbol)
+    if (type === undefined || type.flags & ts.TypeFlags.Any)
+      throw new Error(`The type ${roots[side]} was not found: has the SDK moved it?`)
     // An event repeats what the whole answer has.
     return namesOf(side, type, checker, side === 'request' ? seen.request : seen.answer)
   })
 }
 
+/**
+ * @param {string} side
+ * @param {ts.Type} root
+ * @param {ts.TypeChecker} checker
+ * @param {Set<ts.Type>} seen
+ */
 function namesOf(side, root, checker, seen) {
+  /** @type {Map<string, FoundName>} */
   const names = new Map()
 
-  /** The same field of the same kind of object is one name, wherever it is found. */
+  /**
+   * The same field of the same kind of object is one name, wherever it is found.
+   *
+   * @param {string} owner
+   * @param {string} name
+   * @param {string} place
+   * @param {unknown} sample
+   * @param {unknown} bare
+   */
   const add = (owner, name, place, sample, bare) => {
     const key = owner === '' ? name : `${owner}.${name}`
     if (!names.has(key)) names.set(key, { side, name: key, place, sample, bare })
   }
 
   /**
-   * @param wrap makes a value of the root from one of this type
-   * @param bare the value of the root without the field
+   * @param {ts.Type} type
+   * @param {string} owner
+   * @param {string} field
+   * @param {string} path
+   * @param {Wrap} wrap makes a value of the root from one of this type
+   * @param {unknown} bare the value of the root without the field
    */
   function visit(type, owner, field, path, wrap, bare) {
     const parts = alternatives(type)
@@ -76,16 +105,23 @@ function namesOf(side, root, checker, seen) {
     }
   }
 
+  /**
+   * @param {ts.Type} type
+   * @param {string} field
+   * @param {string} path
+   * @param {Wrap} wrap
+   */
   function visitObject(type, field, path, wrap) {
     if (seen.has(type)) return
     seen.add(type)
     const tag = tagOf(type)
     const owner = tag ?? field
     const place = tag === undefined ? path : `${path}{${tag}}`
-    const required = sampleOf(type, 0)
+    const required = /** @type {Record<string, unknown>} */ (sampleOf(type, 0))
     for (const property of propertiesOf(type)) {
       const inner = checker.getTypeOfSymbol(property)
       const at = place === '' ? property.name : `${place}.${property.name}`
+      /** @type {Wrap} */
       const around = (value) => wrap({ ...required, [property.name]: value })
       const { [property.name]: _, ...others } = required
       const bare = wrap(others)
@@ -94,36 +130,48 @@ function namesOf(side, root, checker, seen) {
     }
   }
 
+  /** @param {ts.Type} type */
   const propertiesOf = (type) =>
-    checker
-      .getPropertiesOfType(type)
-      .sort(saidFirst)
-      .filter(({ name, flags, declarations = [] }) => {
-        const isOwn = !declarations.some((declared) => ts.isGetAccessor(declared) || ts.isMethodDeclaration(declared))
-        return isOwn && !(flags & ts.SymbolFlags.Method) && !name.startsWith('__') && !ofTheSdk.has(name)
-      })
+    [...checker.getPropertiesOfType(type)].sort(saidFirst).filter(({ name, flags, declarations = [] }) => {
+      const isOwn = !declarations.some((declared) => ts.isGetAccessor(declared) || ts.isMethodDeclaration(declared))
+      return isOwn && !(flags & ts.SymbolFlags.Method) && !name.startsWith('__') && !ofTheSdk.has(name)
+    })
 
-  /** The members of a union; null and undefined say nothing. */
+  /**
+   * The members of a union; null and undefined say nothing.
+   *
+   * @param {ts.Type} type
+   */
   const alternatives = (type) =>
     (type.isUnion() ? type.types : [type]).filter(
       ({ flags }) => !(flags & (ts.TypeFlags.Null | ts.TypeFlags.Undefined)),
     )
 
+  /** @param {ts.Type} type */
   function elementOf(type) {
     if (!checker.isArrayType(type) && !checker.isTupleType(type)) return undefined
-    return checker.getTypeArguments(type)[0]
+    return checker.getTypeArguments(/** @type {ts.TypeReference} */ (type))[0]
   }
 
-  /** `string & {}`: any text beside the known ones. */
+  /**
+   * `string & {}`: any text beside the known ones.
+   *
+   * @param {ts.Type} type
+   */
   const isOpenText = (type) => type.isIntersection() && type.types.some(({ flags }) => flags & ts.TypeFlags.String)
 
+  /** @param {ts.Type} type */
   const isRecord = (type) =>
     !isOpenText(type) &&
     (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) !== 0 &&
     checker.getSignaturesOfType(type, ts.SignatureKind.Call).length === 0 &&
     !['Uint8Array', 'Blob', 'Date', 'AbortSignal'].includes(type.symbol?.name ?? '')
 
-  /** The literal by which an object is known among its kin. */
+  /**
+   * The literal by which an object is known among its kin.
+   *
+   * @param {ts.Type} type
+   */
   function tagOf(type) {
     for (const key of ['type', 'role', 'object']) {
       const property = checker.getPropertyOfType(type, key)
@@ -133,7 +181,14 @@ function namesOf(side, root, checker, seen) {
     return undefined
   }
 
-  /** A value of the type, with what is required; `whole`: not only then. */
+  /**
+   * A value of the type, with what it requires.
+   *
+   * @param {ts.Type} type
+   * @param {number} depth
+   * @param {boolean} whole nullable types and lists get a value too
+   * @returns {unknown}
+   */
   function sampleOf(type, depth, whole = false) {
     // What need not be there is not there.
     if (!whole && type.isUnion() && type.types.some(({ flags }) => flags & ts.TypeFlags.Null)) return null
@@ -151,6 +206,7 @@ function namesOf(side, root, checker, seen) {
     const element = elementOf(best)
     if (element !== undefined) return whole ? [sampleOf(element, depth + 1)] : []
     if (!isRecord(best)) return null
+    /** @type {Record<string, unknown>} */
     const out = {}
     for (const property of propertiesOf(best))
       if (!(property.flags & ts.SymbolFlags.Optional))
@@ -164,7 +220,8 @@ function namesOf(side, root, checker, seen) {
 
 /** What a model says comes first: elsewhere an answer repeats what was asked. */
 const said = new Set(['output', 'choices', 'candidates', 'content'])
+/** @type {(a: ts.Symbol, b: ts.Symbol) => number} */
 const saidFirst = (a, b) => Number(said.has(b.name)) - Number(said.has(a.name))
 
 /** The text in samples that shows where it went. */
-export const sentinel = 'drift-sentinel'
+const sentinel = 'drift-sentinel'

@@ -26,7 +26,7 @@ const samples: readonly DriftName[] = lines(new URL('sample-names.tsv', import.m
 )
 const names = asked === undefined ? samples : (JSON.parse(readFileSync(asked, 'utf8')) as DriftName[])
 
-const listed = new Map(
+const listed = new Map<string, string | undefined>(
   formats.flatMap((format) =>
     lines(new URL(`../../../../.ci/drift/names/${format}.tsv`, import.meta.url)).map(
       ([side, name, outcome]) => [`${format} ${side} ${name}`, outcome] as const,

@@ -138,10 +138,11 @@ export const covered = {
     authorize: ['authorize of an upstream'],
     passHeaders: data,
     quirks: data,
+    modelRules: data,
   } satisfies Covered<Upstream>,
-  UpstreamOptions: { apiKey: data, baseURL: data, headers: data } satisfies Covered<UpstreamOptions>,
+  UpstreamOptions: { apiKey: data, baseURL: data, headers: data, modelRules: data } satisfies Covered<UpstreamOptions>,
   AwsOptions: { region: data, apiKey: data, credentials: ['credentials of AWS'] } satisfies Covered<
-    Omit<AwsOptions, 'baseURL' | 'headers'>
+    Omit<AwsOptions, 'baseURL' | 'headers' | 'modelRules'>
   >,
   BedrockOptions: {
     formats: data,
@@ -156,7 +157,7 @@ export const covered = {
     keyFile: data,
     credentials: data,
     apiVersion: data,
-  } satisfies Covered<Omit<VertexOptions, 'baseURL' | 'headers'>>,
+  } satisfies Covered<Omit<VertexOptions, 'baseURL' | 'headers' | 'modelRules'>>,
   NodeOptions: { transport: ['transport'] } satisfies Covered<NodeOptions>,
   MediaFetcherOptions: {
     hosts: data,
