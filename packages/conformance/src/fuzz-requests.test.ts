@@ -113,7 +113,8 @@ function complaint(request: FuzzRequest, { status, text }: { status: number; tex
 
 beforeAll(async () => {
   // What is loaded when it is first needed would look like slowness.
-  for (let base = 0; base < bases.length; base++) await ask(requestOf(bases, { base, steps: [], bytes: [], head: [] }))
+  for (let base = 0; base < bases.length; base++)
+    await settled(ask(requestOf(bases, { base, steps: [], bytes: [], head: [] })))
 }, 60_000)
 
 test(

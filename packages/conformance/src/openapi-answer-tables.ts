@@ -18,7 +18,7 @@ const endings = (values: readonly string[], as: readonly string[]): Meaning[] =>
 /** Words of one format's answers that another says differently. Everything else has to arrive as it was written. */
 export const answerMeanings: readonly Meaning[] = [
   ...endings(['stop', 'end_turn', 'stop_sequence', 'STOP', 'completed'], done),
-  ...endings(['length', 'max_tokens', 'model_context_window_exceeded', 'MAX_TOKENS', 'max_output_tokens'], length),
+  ...endings(['length', 'model_context_window_exceeded', 'MAX_TOKENS', 'max_output_tokens'], length),
   ...endings(['tool_calls', 'function_call', 'tool_use'], calls),
   ...endings(['content_filter', 'refusal', 'SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII'], blocked),
   ...endings(['IMAGE_SAFETY', 'IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION', 'IMAGE_OTHER', 'ESCALATION'], blocked),
@@ -86,7 +86,6 @@ export const answerExemptions: readonly Exemption[] = [
   { from: 'responses', at: /^\/created_at$/, to: ['messages', 'gemini'], why: timeless },
   { from: 'responses', at: /^\/completed_at$/, to: others('responses'), why: 'is the time at which the answer came' },
   { from: 'responses', at: /^\/output_text$/, why: 'SDKs add it: the texts of the output once more' },
-  { from: 'responses', at: /\/bytes\/\*$/, to: ['gemini'], why: spelled },
   {
     from: 'responses',
     at: /^\/output\/\*\[type=(message|function_call|custom_tool_call|reasoning)\]\/id$/,
@@ -94,14 +93,4 @@ export const answerExemptions: readonly Exemption[] = [
     why: itemName,
   },
   { from: 'responses', at: /^\/output\/\*\[type=(message|function_call|reasoning)\]\/status$/, why: itemState },
-]
-
-/** Parts of a stream have no place in a body: what is lost of them is told without one. */
-const unplaced = { path: '', detail: cited }
-const why = 'a citation is lost with the text that it supports, which has no place in a stream'
-export const streamExemptions: readonly Exemption[] = [
-  { from: 'chat', at: /\/annotations\//, told: unplaced, why },
-  { from: 'messages', at: /\/citations\//, told: unplaced, why },
-  { from: 'gemini', at: /\/citationSources\//, told: unplaced, why },
-  { from: 'responses', at: /\/annotations\//, told: unplaced, why },
 ]

@@ -22,7 +22,6 @@ export const meanings: readonly Meaning[] = [
   { at: /input_audio\/format$/, value: 'wav', as: ['audio/wav'] },
   { at: /input_audio\/format$/, value: 'mp3', as: ['audio/mpeg'] },
   { at: /mimeType$/, value: 'audio/wav', as: ['wav'] },
-  { at: /mimeType$/, value: 'image/png', as: ['image_url', 'image', 'input_image'] },
   // log probabilities
   { at: /^\/logprobs$/, value: true, as: ['message.output_text.logprobs'] },
   { at: /responseLogprobs$/, value: true, as: ['message.output_text.logprobs'] },
@@ -38,7 +37,6 @@ export const meanings: readonly Meaning[] = [
 
 const namedById = 'the result names its call by the id, which arrives; the name says the same once more'
 const silence = 'says the same as no field'
-const fetched = 'the kind of the part arrives; the exact type comes with the file when the upstream fetches the address'
 
 const thoughtless = 'a model that cannot think neither thinks nor shows it'
 const strictAnyway = 'these formats hold every answer to its schema'
@@ -56,13 +54,8 @@ export const exemptions: readonly Exemption[] = [
   { from: 'chat', at: /\[role=function\]\/name$/, to: ['messages', 'responses'], why: namedById },
   { from: 'messages', at: /\/(is_error|disable_parallel_tool_use|strict)$/, value: false, why: silence },
   { from: 'messages', at: /^\/tools\/\*\[(Beta)?Tool\]\/type$/, why: silence },
+  { from: 'messages', at: /^\/speed$/, value: 'standard', why: silence },
   { from: 'messages', at: /^\/service_tier$/, value: 'auto', to: ['gemini'], why: silence },
-  {
-    from: 'messages',
-    at: /(source\[type=content\]|\[type=search_result\])\/content.*\/\*.*\/(cache_control|citations)\//,
-    to: ['chat', 'gemini', 'responses'],
-    why: 'the block is reported as one that has no counterpart, of which only the text is carried',
-  },
   {
     from: 'messages',
     at: /^\/thinking.*\/(type|display)$/,
@@ -74,13 +67,6 @@ export const exemptions: readonly Exemption[] = [
   { from: 'gemini', at: /\/(thought|nullable|includeThoughts)$/, value: false, why: silence },
   { from: 'gemini', at: /^\/systemInstruction\/role$/, why: 'instructions have one role, whatever is written there' },
   { from: 'gemini', at: /\/functionResponse\/name$/, to: ['messages', 'responses'], why: namedById },
-  {
-    from: 'gemini',
-    at: /\/fileData\/mimeType$/,
-    value: /^(application|text)\//,
-    to: ['chat', 'messages', 'responses'],
-    why: fetched,
-  },
   { from: 'gemini', at: /\/responseModalities\/\*$/, value: 'TEXT', to: ['messages', 'responses'], why: silence },
   {
     from: 'responses',

@@ -119,6 +119,7 @@ export const covered = {
   TransportResponse: {
     status: data,
     resent: data,
+    delimited: data,
     header: ['transport.header'],
     bytes: ['transport.bytes'],
     stream: ['transport.stream'],

@@ -43,7 +43,11 @@ export function withTier(
 ): JsonObject | undefined {
   if (tier === undefined || usage?.serviceTier !== undefined) return usage
   const word = encodeTier(tier)
-  if (usage !== undefined && word !== undefined) return { ...usage, serviceTier: word }
+  if (usage !== undefined && word !== undefined) {
+    if (tier === 'fast')
+      context.report.add(loss('/serviceTier', "the tier 'fast' is named 'priority' here", 'approximated', 'note'))
+    return { ...usage, serviceTier: word }
+  }
   context.report.add(loss('/serviceTier', `the tier '${tier}' is not said here`, 'unsupported', 'note'))
   return usage
 }
