@@ -67,14 +67,15 @@ async function countText(text: string, options: EstimateOptions): Promise<Estima
   return tokens === undefined ? byCharacters : { tokens, by: 'o200k_base' }
 }
 
-/** With the tokenizer in this thread: other calls have their turn after each batch. */
+/** With the tokenizer in this thread: other calls have their turn between batches. A short text is one batch, and waits for nothing. */
 async function countHere(text: string, signal: Signal): Promise<number | undefined> {
   const count = await loadTokenizer()
   if (count === undefined) return undefined
+  let isFirst = true
   const countBatch: CountTexts = async (texts) => {
-    const tokens = texts.reduce((sum, piece) => sum + count(piece), 0)
-    await new Promise((resolve) => setTimeout(resolve, 0))
-    return tokens
+    if (!isFirst) await new Promise((resolve) => setTimeout(resolve, 0))
+    isFirst = false
+    return texts.reduce((sum, piece) => sum + count(piece), 0)
   }
   return countPieces(text, countBatch, signal)
 }
