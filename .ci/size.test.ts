@@ -51,9 +51,9 @@ async function startOf(dir: string, entry: string) {
 
 /** Bytes of a package's own, minified and gzipped, that are there once it is imported. To be raised knowingly. */
 const ceilings = {
-  'core/dist/index.js': 75_000,
-  'node/dist/index.js': 12_000,
-  'express/dist/index.js': 500,
+  'core/dist/index.js': 82_000,
+  'node/dist/index.js': 13_000,
+  'express/dist/index.js': 700,
   'fastify/dist/index.js': 1_500,
   'hono/dist/index.js': 1_000,
   'hono/dist/node.js': 2_000,

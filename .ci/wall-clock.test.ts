@@ -17,6 +17,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/core/src/health/state.ts': [2, 'converts the times of day of HealthState to durations'],
   'packages/core/src/lanes/least-loss.ts': [1, 'the `created` field of a response'],
   'packages/core/src/operations/count-lane.ts': [1, 'the `created` field of a response'],
+  'packages/core/src/operations/models.ts': [1, 'the `created` of models that no provider dates'],
   'packages/core/src/operations/realtime.ts': [1, 'the timestamp of a call'],
   'packages/core/src/operations/run.ts': [1, 'the `created` field of a response'],
   'packages/core/src/reply.ts': [2, 'rate limit headers that name a date'],
