@@ -48,7 +48,11 @@ function setUp(options: TokensOptions = {}, auth: Auth = (tokens) => ({ auth: to
 
 /** Every kind of client, each asking for the same. */
 const dialects = [
-  ['chat', '/v1/chat/completions', { model: 'gpt-5', max_completion_tokens: 20, messages: [{ role: 'user', content: 'hello' }] }],
+  [
+    'chat',
+    '/v1/chat/completions',
+    { model: 'gpt-5', max_completion_tokens: 20, messages: [{ role: 'user', content: 'hello' }] },
+  ],
   ['messages', '/v1/messages', { model: 'gpt-5', max_tokens: 20, messages: [{ role: 'user', content: 'hello' }] }],
   [
     'gemini',
