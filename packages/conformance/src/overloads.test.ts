@@ -146,6 +146,16 @@ describe('a client that repeats a call by itself, without counting', () => {
     expect(await callsOf('ann')).toBe(3)
   })
 
+  test('does not use up the upstream calls of an SDK with the same identity', async () => {
+    const w = world({ a: failing(503) }, { ...unlimited, ...keyed })
+    const authorization = 'Bearer ann'
+    expect((await clocked(w.chat({}, { authorization }))).status).toBe(503)
+    expect(w.calls).toHaveLength(3)
+    w.behave('a', well)
+    const retried = await clocked(w.chat({}, { authorization, 'x-stainless-retry-count': '1' }))
+    expect([retried.status, w.calls.length]).toEqual([200, 4])
+  })
+
   test('still falls back to the other targets after an overload', async () => {
     const w = world({ a: failing(503), b: failing(503) }, { ...unlimited, ...keyed })
     const ask = () => clocked(w.chat({}, { authorization: 'Bearer ann' }))

@@ -217,6 +217,15 @@ describe('the estimate a call is admitted by', () => {
       700,
     ],
     ['completions with a choice', '/v1/completions', { prompt: words, max_tokens: 5, n: 1, best_of: 20 }, {}, 100],
+    // Some servers generate without a bound for it.
+    ['chat with a negative bound', '/v1/chat/completions', { messages, max_tokens: -1 }, {}, undefined],
+    [
+      'chat with a bound in a string',
+      '/v1/chat/completions',
+      { messages, max_completion_tokens: '9000', max_tokens: 1 },
+      {},
+      9000,
+    ],
     ['chat without a bound', '/v1/chat/completions', { messages }, {}, undefined],
     ['messages', '/v1/messages', { messages, max_tokens: 900 }, anthropic, 900],
     ['responses', '/v1/responses', { input: words, max_output_tokens: 80 }, {}, 80],

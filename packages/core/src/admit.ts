@@ -137,15 +137,23 @@ function estimate(counted: Counted | undefined, request: RequestBody): ReturnTyp
 function largestAt(body: JsonObject, paths: readonly string[]): number | undefined {
   let largest: number | undefined
   for (const path of paths) {
-    const number = numberAt(body, path)
-    if (number !== undefined) largest = Math.max(number, largest ?? number)
+    const bound = boundAt(body, path)
+    if (bound === unbounded) return undefined
+    if (bound !== undefined) largest = Math.max(bound, largest ?? bound)
   }
   return largest
 }
 
-function numberAt(body: JsonObject, path: string): number | undefined {
+const unbounded = -1
+
+/**
+ * The bound in a field. `unbounded` for a value that is none: nothing else checks it, some servers generate without a bound for a negative
+ * number, and others read a number in a string.
+ */
+function boundAt(body: JsonObject, path: string): number | undefined {
   let at: Json | undefined = body
   for (const name of path.split('.')) at = isObject(at) ? at[name] : undefined
-  // Nothing else checks it, and a negative number must not reserve a negative amount.
-  return typeof at === 'number' ? Math.max(0, at) : undefined
+  if (at === undefined || at === null) return undefined
+  const bound = typeof at === 'string' && /^\d+$/.test(at) ? Number(at) : at
+  return typeof bound === 'number' && bound >= 0 ? bound : unbounded
 }

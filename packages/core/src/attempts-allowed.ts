@@ -22,6 +22,7 @@ export class AttemptsAllowed {
   readonly #memory: OverloadMemory
   readonly #ledger: Pick<Ledger, 'identity' | 'model' | 'attempts'>
   readonly #retry: number
+  readonly #isCounted: boolean
   /** Upstream calls of the SDK call's earlier requests. */
   readonly #before: number
 
@@ -34,6 +35,7 @@ export class AttemptsAllowed {
     this.#memory = memory
     this.#ledger = ledger
     const counted = inbound.header('x-stainless-retry-count')
+    this.#isCounted = counted !== undefined
     const retry = counted === undefined ? 0 : Number(counted)
     this.#retry = Number.isSafeInteger(retry) && retry > 0 ? retry : 0
     const recent = memory.find(ledger.identity?.id ?? '', ledger.model)
@@ -77,7 +79,9 @@ export class AttemptsAllowed {
     const { kind, retryAfter = 0 } = error.info
     if (!isOverload(kind)) return
     const calls = this.#before + callsOf(attempts)
-    this.#memory.record(id, model, { kind, retry: this.#retry, calls, waitMs: retryAfter * 1000 })
+    // A client that does not count retries makes more calls for one request: they must not use up the calls of an SDK's retries.
+    const retry = this.#isCounted ? this.#retry : undefined
+    this.#memory.record(id, model, { kind, retry, calls, waitMs: retryAfter * 1000 })
   }
 }
 

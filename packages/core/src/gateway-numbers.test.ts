@@ -54,7 +54,7 @@ async function call(client: Format, upstream: UpstreamFormat, body: string, answ
   )
   const response = await post(paths[client](stream), body, { 'anthropic-version': '2023-06-01' })
   const text = await response.text()
-  return { status: response.status, text, sent: seen[0]?.body ?? '', losses: finished[0]?.losses ?? [] }
+  return { status: response.status, text, sent: seen[0]?.body ?? '', losses: finished[0]?.losses ?? [], finished }
 }
 const asked = (client: Format, stream: boolean): string => {
   const least = { messages: [{ role: 'user', content: 'Hello.' }] }
@@ -197,5 +197,16 @@ describe('numbers that are not integers', () => {
     const { sent, losses } = await call('chat', 'gemini', body, whole('{}'))
     expect(JSON.parse(sent).generationConfig.temperature).toBe(0.7)
     expect(losses).toEqual([])
+  })
+
+  it('reach plugins as doubles, whole and streamed', async () => {
+    const usage = '"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":1,"x":1234567890123456789}'
+    const text = `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}],${usage}}`
+    const wholeAnswer = await call('chat', 'gemini', asked('chat', false), () => new Response(text))
+    const headers = { 'content-type': 'text/event-stream' }
+    const events = () => new Response(`data: ${text}\n\n`, { headers })
+    const streamed = await call('chat', 'gemini', asked('chat', true), events, true)
+    for (const { finished } of [wholeAnswer, streamed])
+      expect(finished[0]?.usage?.raw?.value.x).toBe(Number('1234567890123456789'))
   })
 })

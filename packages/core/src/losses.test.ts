@@ -38,3 +38,16 @@ it.each([
   answerSide(report).add({ ...seed, path })
   expect(report.losses.map((loss) => loss.path)).toEqual([expected, path])
 })
+
+it('bounds the losses of an answer, and keeps one entry for each severity of the rest', () => {
+  const report = createReport()
+  const answer = answerSide(report)
+  const lose = (n: number, severity: 'note' | 'warn') =>
+    answer.add({ path: `/choices/0/x${n}`, kind: 'unknown', severity, detail: 'the field is left out' })
+  for (let n = 0; n < 20_000; n++) lose(0, 'note')
+  expect(report.losses).toHaveLength(1)
+  for (let n = 0; n < 50_000; n++) lose(n, 'note')
+  for (let n = 50_000; n < 60_000; n++) lose(n, 'warn')
+  expect(report.losses).toHaveLength(10_002)
+  expect(report.losses.slice(-2).map(({ severity }) => severity)).toEqual(['note', 'warn'])
+})

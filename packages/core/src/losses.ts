@@ -3,6 +3,12 @@ import { type AnswerPointers, answerPath } from './formats/shared/answer-pointer
 import { type RequestDefaults, standsOnDefault } from './formats/shared/defaults.ts'
 
 /**
+ * Bounds the list for an answer, whose length the upstream decides: a stream may have an unknown field in each of a million events. A
+ * request is bounded by `limits`.
+ */
+const maxAnswerLosses = 10_000
+
+/**
  * A list to which codecs add what they could not carry. The same loss (all but its severity) is kept once.
  *
  * @param body the client's request: a path into a list of it that leads to nothing there is cut to what does stand there
@@ -12,6 +18,7 @@ export function createReport(body?: JsonObject, defaults?: RequestDefaults): Rep
   const losses: Loss[] = []
   // Most calls lose nothing. Those that lose much (one field in each of 50,000 messages) must not cost the square of it.
   let known: Set<string> | undefined
+  let inAnswer = 0
   return {
     losses,
     add(given) {
@@ -23,10 +30,22 @@ export function createReport(body?: JsonObject, defaults?: RequestDefaults): Rep
       const key = `${path}\n${side}\n${kind}\n${detail}`
       known ??= new Set()
       if (known.has(key)) return
+      if (loss.side === 'answer' && ++inAnswer > maxAnswerLosses) {
+        addUnlisted(losses, loss.severity)
+        return
+      }
       known.add(key)
       losses.push(loss)
     },
   }
+}
+
+/** Adds one entry for all further losses of a severity in the answer: what refuses losses has to see it. */
+function addUnlisted(losses: Loss[], severity: Loss['severity']): void {
+  const detail = `more than ${maxAnswerLosses} losses: further ones are not listed`
+  // Nothing but such entries is added any more: they are the last.
+  for (const last of losses.slice(-3)) if (last.detail === detail && last.severity === severity) return
+  losses.push({ path: '', kind: 'unsupported', severity, detail, side: 'answer' })
 }
 
 /**

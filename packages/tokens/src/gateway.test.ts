@@ -42,13 +42,17 @@ function setUp(options: TokensOptions = {}, auth: Auth = (tokens) => ({ auth: to
     })
   const hello = [{ role: 'user', content: 'hello' }]
   const chat = (secret: string, more: object = {}) =>
-    post('/v1/chat/completions', secret, { model: 'gpt-5', messages: hello, max_tokens: 20, ...more })
+    post('/v1/chat/completions', secret, { model: 'gpt-5', messages: hello, max_completion_tokens: 20, ...more })
   return { tokens, gateway, provider, ledger, finished, post, chat, hello }
 }
 
 /** Every kind of client, each asking for the same. */
 const dialects = [
-  ['chat', '/v1/chat/completions', { model: 'gpt-5', max_tokens: 20, messages: [{ role: 'user', content: 'hello' }] }],
+  [
+    'chat',
+    '/v1/chat/completions',
+    { model: 'gpt-5', max_completion_tokens: 20, messages: [{ role: 'user', content: 'hello' }] },
+  ],
   ['messages', '/v1/messages', { model: 'gpt-5', max_tokens: 20, messages: [{ role: 'user', content: 'hello' }] }],
   [
     'gemini',
@@ -407,7 +411,7 @@ describe('createTokens', () => {
   ])('reserves as much output as it is told, at most: %i', async (outputTokens, statuses) => {
     const { tokens, chat } = setUp({ reserve: { outputTokens } })
     const { secret } = await tokens.issue({ budget: { tokens: 1000, period: 'day' } })
-    const both = await Promise.all([1, 2].map(() => chat(secret, { max_tokens: 64_000 })))
+    const both = await Promise.all([1, 2].map(() => chat(secret, { max_completion_tokens: 64_000 })))
     expect(both.map(({ status }) => status)).toEqual(statuses)
   })
 

@@ -24,10 +24,17 @@ describe('the memory of overload responses', () => {
 
   it('counts the 30 seconds from the moment for which the client is asked to come back', () => {
     const memory = createOverloadMemory()
-    memory.record('ann', 'm', overload(0, 2, 'rate_limited', 3_600_000))
-    vi.advanceTimersByTime(3_629_999)
+    memory.record('ann', 'm', overload(0, 2, 'rate_limited', 20_000))
+    vi.advanceTimersByTime(49_999)
     expect(memory.find('ann', 'm')).toBeDefined()
     vi.advanceTimersByTime(1)
+    expect(memory.find('ann', 'm')).toBeUndefined()
+  })
+
+  it('forgets an overload response after 90 seconds at the latest, however long the client is asked to wait', () => {
+    const memory = createOverloadMemory()
+    memory.record('ann', 'm', overload(0, 2, 'rate_limited', 86_400_000))
+    vi.advanceTimersByTime(90_000)
     expect(memory.find('ann', 'm')).toBeUndefined()
   })
 
@@ -46,6 +53,13 @@ describe('the memory of overload responses', () => {
     expect(memory.find('ann', 'm')?.recovered).toBe(true)
     memory.record('ann', 'm', overload(1, 3, 'rate_limited'))
     expect(memory.find('ann', 'm')).toMatchObject({ kind: 'rate_limited', calls: [2, 3], recovered: false })
+  })
+
+  it('keeps no calls of a client that does not count its retries', () => {
+    const memory = createOverloadMemory()
+    memory.record('ann', 'm', overload(0, 2))
+    memory.record('ann', 'm', { ...overload(0, 3), retry: undefined })
+    expect(memory.find('ann', 'm')).toMatchObject({ calls: [2], recovered: false })
   })
 
   it('does not grow with a retry number that a client sends', () => {

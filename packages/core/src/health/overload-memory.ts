@@ -18,8 +18,8 @@ export interface RecentOverload {
 /** An overload response to a client. */
 export interface OverloadResponse {
   readonly kind: OverloadKind
-  /** Which retry of its SDK call the request was. 0: the call itself, or a client that does not count retries. */
-  readonly retry: number
+  /** Which retry of its SDK call the request was; 0: the call itself. Undefined for a client that does not count retries. */
+  readonly retry: number | undefined
   /** Upstream calls of the SDK call so far. */
   readonly calls: number
   /** Milliseconds that the client is asked to wait. */
@@ -36,6 +36,9 @@ export interface OverloadMemory {
 
 /** How long a retry of the client is waited for, from the moment for which it is asked to come back. */
 const lifetimeMs = 30_000
+
+/** Bounds the wait that extends the lifetime: SDKs do not wait longer, and an upstream may ask for a day. */
+const maxWaitMs = 60_000
 
 /** Bounds the memory: identities and model names come from outside. */
 const maxEntries = 10_000
@@ -73,8 +76,13 @@ export function createOverloadMemory(): OverloadMemory {
       entries.delete(key)
       const now = monotonicNow()
       removeExpired(now)
-      if (retry <= maxRetries) known[retry] = calls
-      entries.set(key, { deadline: now + waitMs + lifetimeMs, kind, calls: known, recovered: false })
+      if (retry !== undefined && retry <= maxRetries) known[retry] = calls
+      entries.set(key, {
+        deadline: now + Math.min(waitMs, maxWaitMs) + lifetimeMs,
+        kind,
+        calls: known,
+        recovered: false,
+      })
     },
     recover(identityId, model) {
       if (entries.size === 0) return

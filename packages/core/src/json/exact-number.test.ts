@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { doubleOf, ExactNumber, exactNumber, hasExactNumbers, parseExact, stringifyExact } from './exact-number.ts'
+import {
+  doubleOf,
+  ExactNumber,
+  exactNumber,
+  hasExactNumbers,
+  parseExact,
+  plainNumbers,
+  stringifyExact,
+} from './exact-number.ts'
 
 const again = (text: string): string => stringifyExact(parseExact(text))
 
@@ -124,5 +132,14 @@ describe('any document', () => {
   it('throws where JSON.parse throws', () => {
     for (const text of ['', '{', '[1234567890123456789', '01234567890123456789', '{"a":1e400,}', 'NaN'])
       expect(() => parseExact(text)).toThrow(SyntaxError)
+  })
+})
+
+describe('the value for readers outside the gateway', () => {
+  it('has doubles, and is the very value where it had no other numbers', () => {
+    const text = '{"a":[1,{"b":12345678901234567890,"__proto__":1e400}],"c":"x","d":null}'
+    expect(plainNumbers(parseExact(text))).toStrictEqual(JSON.parse(text))
+    const value = { a: [1, { b: null }] }
+    expect(plainNumbers(value)).toBe(value)
   })
 })

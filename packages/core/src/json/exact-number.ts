@@ -54,6 +54,24 @@ export function doubleOf(value: unknown): number | undefined {
   return Number.isFinite(double) ? double : undefined
 }
 
+/** Returns a value for readers outside the gateway, with doubles for `ExactNumber`s: the very value if it has none. */
+export function plainNumbers<T>(value: T): T {
+  if (value instanceof ExactNumber) return Number(value.text) as T
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const items = value.map(plainNumbers)
+    return items.some((item, n) => item !== value[n]) ? (items as T) : value
+  }
+  let plain: T = value
+  for (const [key, item] of Object.entries(value)) {
+    const member: unknown = plainNumbers(item)
+    if (member === item) continue
+    if (plain === value) plain = { ...value }
+    Object.defineProperty(plain, key, { value: member, writable: true, enumerable: true, configurable: true })
+  }
+  return plain
+}
+
 /** Decimals of fewer digits are never changed by a double. */
 const minDigits = 16
 /** Exponents of three digits may be beyond the range of a double. In a string, most of what looks like one goes on. */

@@ -5,7 +5,7 @@ import { boundFrame } from '../formats/shared/bounded-frame.ts'
 import { fitToModel } from '../formats/shared/model-rules.ts'
 import { translateParam } from '../formats/shared/param.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
-import { stringifyExact } from '../json/exact-number.ts'
+import { plainNumbers, stringifyExact } from '../json/exact-number.ts'
 import { nestsDeeper } from '../json/scan.ts'
 import { answerSide, createReport, lossHeader } from '../losses.ts'
 import type { Redactor } from '../redaction/redactor.ts'
@@ -81,7 +81,7 @@ export function translateLane(translation: Translation): Lane {
       reportUsage(response.usage, upstream, client, exchange.report)
       return {
         body,
-        ...(response.usage === undefined ? {} : { usage: response.usage }),
+        ...(response.usage === undefined ? {} : { usage: plainNumbers(response.usage) }),
         ...(finish === undefined ? {} : { finish }),
       }
     },
@@ -147,7 +147,7 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
         state.ended = true
         break
       case 'usage':
-        state.usage = event.usage as Usage
+        state.usage = plainNumbers(event.usage as Usage)
         break
       case 'choice-end':
         state.finish = event.finish.reason

@@ -54,6 +54,8 @@ const earlyO = reasons(efforts('low', 'high'), [...sampling, ...penalties, 'tool
 /** The first prefix that matches applies. Names that match none (embeddings, images, aliases) are left alone. */
 const rows: readonly (readonly [model: string, facts: Facts, source: string])[] = [
   ['gpt-3', plain, reasoningGuide],
+  // Azure's spelling of 3.5.
+  ['gpt-35', plain, reasoningGuide],
   ['gpt-4', plain, reasoningGuide],
   ['chatgpt-4o', plain, reasoningGuide],
   ['gpt-oss', {}, reasoningGuide],

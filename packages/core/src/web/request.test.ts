@@ -103,3 +103,18 @@ describe('a streamed response', () => {
   it('that its signal cut short fails, as one of fetch does', async () => expect(await cut(true)).toBe('left'))
   it('that came to its end is whole', async () => expect(await cut(false)).toBe('half'))
 })
+
+describe('a body that is shorter than announced', () => {
+  const read = async (body: string): Promise<string> => {
+    const headers = { 'content-length': '500' }
+    const inbound = toInbound(new Request('http://gw/v1/chat/completions', { method: 'POST', headers, body }))
+    return new TextDecoder().decode(await inbound.read(1000))
+  }
+  it('is whole if an app wrote it anew under the headers of another one', async () => {
+    expect(await read('{"model":"m"}\n')).toBe('{"model":"m"}\n')
+    expect(await read('--a\r\n\r\nx\r\n--a--\r\n')).toHaveLength(17)
+  })
+  it('was cut if it ends in the middle', async () => {
+    await expect(read('{"model":"m')).rejects.toMatchObject({ info: { kind: 'request_too_large' } })
+  })
+})

@@ -56,6 +56,7 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
   if (request.body === null) return
   const reader = request.body.getReader()
   let size = 0
+  let last = new Uint8Array(0)
   let whole = false
   let isReading = false
   let isSlow = false
@@ -82,12 +83,14 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
       if (isSlow) throw new GatewayError('timeout', 'The request body came too slowly and was given up.')
       if (done) {
         whole = true
-        // A server ends no body before its announced length; what stands between the server and the gateway does.
-        if (size < announced) throw cutByHost(size, announced)
+        // A server ends no body before its announced length; what stands between the server and the gateway does. A body that an app wrote
+        // anew under the headers of the old one is whole.
+        if (size < announced && !mayBeWhole(last)) throw cutByHost(size, announced)
         break
       }
       size += value.length
       if (size > limit) throw tooLarge()
+      if (value.length > 0) last = value
       yield value
     }
   } catch (cause) {
@@ -98,6 +101,13 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
     signal.removeEventListener('abort', leave)
     if (!whole) reader.cancel().catch(() => {})
   }
+}
+
+/** Whether a body may end with these bytes: as JSON objects (`}`) and uploads (`--`) do. */
+function mayBeWhole(bytes: Uint8Array): boolean {
+  let end = bytes.length
+  while (end > 0 && (bytes[end - 1] as number) <= 32) end--
+  return bytes[end - 1] === 125 || (bytes[end - 1] === 45 && bytes[end - 2] === 45)
 }
 
 /**

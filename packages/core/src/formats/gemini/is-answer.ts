@@ -1,6 +1,10 @@
 import type { JsonObject } from '../ir.ts'
+import { isObject } from '../shared/reader.ts'
 
 const answerKeys = ['candidates', 'promptFeedback', 'prompt_feedback', 'usageMetadata', 'usage_metadata'] as const
 
-/** Counts alone are an answer, too: the model said nothing. */
-export const isAnswer = (body: JsonObject): boolean => answerKeys.some((key) => body[key] !== undefined)
+/** Counts alone are an answer, too: the model said nothing. Beside an error, only a candidate is one. */
+export function isAnswer(body: JsonObject): boolean {
+  if (isObject(body.error)) return Array.isArray(body.candidates) && body.candidates.length > 0
+  return answerKeys.some((key) => body[key] !== undefined && body[key] !== null)
+}

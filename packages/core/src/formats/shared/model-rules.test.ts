@@ -26,12 +26,21 @@ describe('a model rule is found', () => {
     ['gpt-6.1-terra', 'gpt-6'],
     ['o3', 'o3'],
     ['o3-pro', 'o3-pro'],
+    ['gpt-35-turbo', 'gpt-35'],
   ])('for %s by the prefix %s', (model, prefix) => {
     expect(findModelRule(openaiModels, model)?.model).toBe(prefix)
   })
 
   it('not for a name that the table does not know', () => {
-    for (const name of ['my-deployment', 'text-embedding-3-large', 'opus', 'claude-opus-5'])
+    for (const name of [
+      'my-deployment',
+      'text-embedding-3-large',
+      'opus',
+      'claude-opus-5',
+      'o365-assistant',
+      'chat.o1999',
+      'gpt-50',
+    ])
       expect(findModelRule(openaiModels, name)).toBeUndefined()
   })
 
@@ -44,8 +53,7 @@ describe('a model rule is found', () => {
 
   it('before every rule that a shorter prefix would hide', () => {
     for (const rules of [openaiModels, xaiModels])
-      for (const [index, { model }] of rules.entries())
-        expect(rules.findIndex((rule) => model.startsWith(rule.model))).toBe(index)
+      for (const [index, { model }] of rules.entries()) expect(findModelRule(rules, model)).toBe(rules[index])
   })
 
   it('by the name that an alias is like, once', () => {

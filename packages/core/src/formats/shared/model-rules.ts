@@ -20,7 +20,10 @@ export type ModelSetting =
  * upstream's own format passes unchanged, and the provider answers for it.
  */
 export interface ModelRule {
-  /** How the names begin, in lower case and without a vendor (`openai/`, `openai.`). The first rule that matches applies. */
+  /**
+   * How the names begin, in lower case and without a vendor (`openai/`, `openai.`). A number at its end is a whole number: `o3` does not
+   * match `o365-assistant`. The first rule that matches applies.
+   */
   readonly model: string
   /** Another name whose rule applies: for deployments and aliases with names of their own. */
   readonly like?: string
@@ -77,8 +80,15 @@ export function findModelRule(rules: readonly ModelRule[] | undefined, model: st
 
 function match(rules: readonly ModelRule[], model: string): ModelRule | undefined {
   const name = bareName(model)
-  return rules.find((rule) => name.startsWith(rule.model))
+  return rules.find(
+    (rule) =>
+      name.startsWith(rule.model) &&
+      !(endsInDigit.test(rule.model) && startsWithDigit.test(name.slice(rule.model.length))),
+  )
 }
+
+const endsInDigit = /\d$/
+const startsWithDigit = /^\d/
 
 /** `openai/gpt-5.4`, `us.openai.gpt-5.4` and `ft:gpt-4.1:org` without what stands in front of the model's own name. */
 const bareName = (model: string): string =>

@@ -42,7 +42,10 @@ export function validateInstances(body: Json): JsonObject {
   for (const [index, instance] of instances.entries()) {
     const at = `instances.${index}`
     if (!isObject(instance)) throw invalid(`instances[${index}]`, 'an object', instance, at)
-    const { content } = instance
+    const { content, prompt } = instance
+    // The path is that of images, too: one instance must not be counted as a text and answered as an image.
+    if (prompt !== undefined)
+      throw refused(`Invalid value at 'instances[${index}]': unknown name "prompt".`, `${at}.prompt`)
     if (content !== undefined && typeof content !== 'string')
       throw invalid(`instances[${index}].content`, 'TYPE_STRING', content, `${at}.content`)
   }
