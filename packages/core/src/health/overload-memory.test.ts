@@ -31,10 +31,13 @@ describe('the memory of overload responses', () => {
     expect(memory.find('ann', 'm')).toBeUndefined()
   })
 
-  it('forgets an overload response after 90 seconds at the latest, however long the client is asked to wait', () => {
+  it('expects no further overload after 90 seconds, and forgets the calls after an hour, however long the client is asked to wait', () => {
     const memory = createOverloadMemory()
     memory.record('ann', 'm', overload(0, 2, 'rate_limited', 86_400_000))
+    expect(memory.find('ann', 'm')?.recovered).toBe(false)
     vi.advanceTimersByTime(90_000)
+    expect(memory.find('ann', 'm')).toMatchObject({ calls: [2], recovered: true })
+    vi.advanceTimersByTime(3_600_000)
     expect(memory.find('ann', 'm')).toBeUndefined()
   })
 

@@ -11,7 +11,7 @@ export interface RecentOverload {
    * first retry. Sparse.
    */
   readonly calls: readonly (number | undefined)[]
-  /** Another call of the identity to the model has succeeded since. */
+  /** Another call of the identity to the model has succeeded since, or the overload was too long ago to expect another one. */
   readonly recovered: boolean
 }
 
@@ -37,8 +37,11 @@ export interface OverloadMemory {
 /** How long a retry of the client is waited for, from the moment for which it is asked to come back. */
 const lifetimeMs = 30_000
 
-/** Bounds the wait that extends the lifetime: SDKs do not wait longer, and an upstream may ask for a day. */
-const maxWaitMs = 60_000
+/** Bounds the wait that extends the lifetime: an upstream may ask for a day. */
+const maxWaitMs = 3_600_000
+
+/** Bounds the wait after which another overload is expected. Anthropic's SDK sleeps for an hour if asked to; other calls go on. */
+const maxExpectedMs = 60_000
 
 /** Bounds the memory: identities and model names come from outside. */
 const maxEntries = 10_000
@@ -48,9 +51,10 @@ const maxRetries = 10
 
 interface Entry {
   readonly deadline: number
+  /** Until when another overload is expected. */
+  expectedUntil: number
   readonly kind: OverloadKind
   readonly calls: (number | undefined)[]
-  recovered: boolean
 }
 
 export function createOverloadMemory(): OverloadMemory {
@@ -69,7 +73,10 @@ export function createOverloadMemory(): OverloadMemory {
   }
   return {
     // Most gateways have no entry most of the time, and every call asks.
-    find: (identityId, model) => (entries.size === 0 ? undefined : findByKey(keyOf(identityId, model))),
+    find(identityId, model) {
+      const entry = entries.size === 0 ? undefined : findByKey(keyOf(identityId, model))
+      return entry && { kind: entry.kind, calls: entry.calls, recovered: entry.expectedUntil <= monotonicNow() }
+    },
     record(identityId, model, { kind, retry, calls, waitMs }) {
       const key = keyOf(identityId, model)
       const known = findByKey(key)?.calls ?? []
@@ -79,16 +86,16 @@ export function createOverloadMemory(): OverloadMemory {
       if (retry !== undefined && retry <= maxRetries) known[retry] = calls
       entries.set(key, {
         deadline: now + Math.min(waitMs, maxWaitMs) + lifetimeMs,
+        expectedUntil: now + Math.min(waitMs, maxExpectedMs) + lifetimeMs,
         kind,
         calls: known,
-        recovered: false,
       })
     },
     recover(identityId, model) {
       if (entries.size === 0) return
       // Kept: the other calls that failed are about to be retried by their clients.
       const entry = findByKey(keyOf(identityId, model))
-      if (entry !== undefined) entry.recovered = true
+      if (entry !== undefined) entry.expectedUntil = 0
     },
   }
 }
