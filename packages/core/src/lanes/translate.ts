@@ -123,11 +123,15 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
   const said = createSaid(upstream.says)
   const decode = upstream.decodeStream(exchange)
   const encode = client.encodeStream(exchange)
-  const state: { -readonly [K in keyof StreamState]: StreamState[K] } = {
+  /** The newest usage: Gemini reports it in every event, and it is read once. */
+  let reported: Usage | undefined
+  const state: { -readonly [K in keyof Omit<StreamState, 'usage'>]: StreamState[K] } & Pick<StreamState, 'usage'> = {
     started: false,
     ended: false,
     error: undefined,
-    usage: undefined,
+    get usage() {
+      return reported === undefined ? undefined : plainNumbers(reported)
+    },
     finish: undefined,
   }
   const told = report.losses.length
@@ -147,7 +151,7 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
         state.ended = true
         break
       case 'usage':
-        state.usage = plainNumbers(event.usage as Usage)
+        reported = event.usage as Usage
         break
       case 'choice-end':
         state.finish = event.finish.reason
