@@ -69,12 +69,12 @@ describe('a gateway with the plugin', () => {
     const { provider, recorder, ask, tree, sentTraces } = setUp()
     provider.reply({ text: 'Hello there', usage: { input: 100, cacheRead: 80, output: 20 }, paceMs: 5 })
     const body = stream ? { stream, stream_options: { include_usage: true } } : {}
-    const response = await ask({ ...body, temperature: 0.5 })
+    const response = await ask({ ...body, temperature: 1 })
     await response.text()
     const { call, attempts } = tree()
     expect(call).toMatchObject({ name: 'chat smart', status: 'UNSET' })
     expect(call.attributes).toMatchObject({
-      'gen_ai.request.temperature': 0.5,
+      'gen_ai.request.temperature': 1,
       'gen_ai.response.finish_reasons': ['stop'],
       'http.response.status_code': 200,
       'modelgate.outcome': 'finished',

@@ -227,7 +227,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       const { page, wrongs, close } = await openPlayground(scene.url)
       await page.getByLabel('Client format').selectOption('messages')
       const answer = await ask(page, 'Hi')
-      await answer.getByRole('button', { name: '1 loss in the answer /system_fingerprint' }).click()
+      await answer.getByRole('button', { name: '1 note in the answer /system_fingerprint' }).click()
       expect(await page.evaluate(() => document.activeElement?.textContent)).toMatch(/^Inspector/)
       await page.getByRole('tab', { name: 'Upstream' }).click()
       await page.getByText('demo-openai').first().waitFor()

@@ -168,7 +168,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
         expect(slowest?.ms, JSON.stringify(slowest)).toBeLessThan(150 + machine.longest())
         // Once it is known, nobody waits at all.
         const known = took.filter(({ at }) => at > 150 + machine.longest())
-        expect(known.length).toBeGreaterThan(30)
+        expect(known.length).toBeGreaterThan(5)
         expect(known.filter(({ waited }) => waited)).toEqual([])
 
         await outage.end()
