@@ -62,9 +62,13 @@ const names = ({ param, message }: ToldError, wanted: string, format: Format): b
     ? plain(`${param ?? ''} ${message}`).includes(plain(wanted))
     : param !== undefined && plain(param).startsWith(plain(wanted))
 
+/** An upstream of another format: in the client's own, fields that the gateway need not read are the provider's to refuse. */
+const modelFor = (target: Target, { name }: Pick<Endpoint, 'name'>): string =>
+  target.model(name === 'chat/completions' ? 'messages' : 'chat')
+
 async function ask(target: Target, { endpoint, body, type, headers }: Case) {
   const bytes = Buffer.from(body)
-  const head = headOf(target, endpoint.path(target.model('chat')), {
+  const head = headOf(target, endpoint.path(modelFor(target, endpoint)), {
     'content-type': type,
     'content-length': String(bytes.length),
     connection: 'close',
@@ -87,7 +91,7 @@ export const malformed: Check = {
   async run({ target, upstream, count }) {
     const step = count(1, 4)
     const cases = endpoints
-      .flatMap((endpoint) => casesOf(endpoint, target.model('chat')))
+      .flatMap((endpoint) => casesOf(endpoint, modelFor(target, endpoint)))
       .filter((_, place) => place % step === 0)
     const before = upstream.requests
     let refused = 0

@@ -19,12 +19,18 @@ const send = (call: UpstreamCall, text: string): void => {
   if (text !== '') call.response.write(text)
 }
 
-/** After how much of a good stream: nothing, three events, three and a half, all but the last. */
+/** The events before the one that completes the answer. For chat completions that is the finish reason (docs/decisions/0005). */
+function beforeCompletion(events: readonly string[]): readonly string[] {
+  const finish = events.findIndex((event) => event.includes('"finish_reason":"stop"'))
+  return events.slice(0, finish)
+}
+
+/** After how much of a good stream: nothing, three events, three and a half, all that do not complete it. */
 const places: Readonly<Record<string, (events: readonly string[]) => string>> = {
   'before any event': () => '',
   'after three events': (events) => events.slice(0, 3).join(''),
   'amid an event': (events) => events.slice(0, 3).join('') + events[3]?.slice(0, 30),
-  'before its last event': (events) => events.slice(0, -1).join(''),
+  'before its last event': (events) => beforeCompletion(events).join(''),
 }
 
 const breaks: readonly Break[] = [

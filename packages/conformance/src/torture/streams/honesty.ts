@@ -1,4 +1,5 @@
 import type { Format } from '../../fixtures.ts'
+import { listOf, objectOf, parseJson, textOf } from '../../json.ts'
 import type { Check, Pair, Setting } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
 import { inParallel, tally } from '../figures.ts'
@@ -28,17 +29,27 @@ type Verdict = 'false success' | 'success behind an error' | 'no ending'
 const hasFailed = (format: Format, text: string): boolean =>
   format === 'responses' && /"type": ?"response\.failed"/.test(text)
 
+/** Chat completions are complete without `[DONE]` where the body ends well after a finish reason (docs/decisions/0005). */
+const isCompleteWithoutMarker = (upstream: Format, { end }: Mutated, { events }: StreamReading): boolean =>
+  upstream === 'chat' &&
+  end === 'well' &&
+  events.some((data) =>
+    listOf(objectOf(parseJson(data)).choices).some((choice) => textOf(objectOf(choice).finish_reason) !== ''),
+  )
+
 /** What is wrong with an answer, by what the upstream said itself of the stream behind it. */
-function judge({ client, upstream }: Pair, { bytes }: Mutated, answer: Answer): Verdict | undefined {
-  const [success] = read(upstream, bytes.toString('utf8')).successes
+function judge({ client, upstream }: Pair, mutated: Mutated, answer: Answer): Verdict | undefined {
+  const said = read(upstream, mutated.bytes.toString('utf8'))
+  const withoutMarker = isCompleteWithoutMarker(upstream, mutated, said)
   const { successes, errors } = read(client, answer.text)
   if (answer.status === 200 && successes.length > 0) {
-    if (success === undefined) return 'false success'
+    if (said.successes.length === 0 && !withoutMarker) return 'false success'
     return errors.some((error) => error < (successes[0] as number)) ? 'success behind an error' : undefined
   }
   const told =
     answer.status >= 400 || answer.broken !== undefined || errors.length > 0 || hasFailed(client, answer.text)
-  return told ? undefined : 'no ending'
+  // Nothing is added to a stream in the client's own format.
+  return told || (withoutMarker && client === upstream) ? undefined : 'no ending'
 }
 
 async function ask({ target, upstream }: Setting, pair: Pair, stream: Mutated, withinMs: number): Promise<Answer> {
