@@ -163,7 +163,18 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
   }
   const read = (event: SseEvent): void => {
     if (nestsDeeper(event.data, maxDepth)) throw tooDeep()
-    pass(decode.push(redactor.suspects(event.data, mayHold) ? { ...event, data: redactor.json(event.data) } : event))
+    pass(decode.push(withoutSecrets(event)))
+  }
+  const withoutSecrets = (event: SseEvent): SseEvent => {
+    const holds = redactor.suspects(event.data, mayHold)
+    // Decoders take the name of an event for its type where the data has none, and report unknown types.
+    const isNamed = mayHold && event.event !== undefined && redactor.suspects(event.event)
+    if (!holds && !isNamed) return event
+    return {
+      ...event,
+      data: holds ? redactor.json(event.data) : event.data,
+      ...(isNamed ? { event: redactor.text(event.event ?? '') } : {}),
+    }
   }
   const pass = (events: readonly ModelEvent[]): void => {
     for (const raw of events) {

@@ -29,8 +29,8 @@ const outageMs = 2000
 const localMs = 1200
 /** How long an answer of the store is good (docs/tokens.md): whoever was let in lately, is let in. */
 const cacheMs = 500
-/** What one call may wait for the store, in all. */
-const mostWaitMs = 100
+/** What one call may wait for the store, in all: the limit of an admission is 500 ms (docs/decisions/0015). */
+const mostWaitMs = 550
 /** What a refusal may take once the store is known to be away. */
 const refusalMs = 20
 /** Until somebody is let in again: clients of Redis try a lost connection again after up to two seconds. */
@@ -172,7 +172,7 @@ export const redisAway: Check = {
   group: 'Distributed state',
   title: 'Redis killed, 2 s slow, and back',
   promise:
-    'auth closed: 503 + Retry-After ≤ 20 ms; limits local, then closed; overspend ≤ one window’s limit; no request waits > 100 ms on the store',
+    'auth closed: 503 + Retry-After ≤ 20 ms; limits local, then closed; overspend ≤ one window’s limit; no request waits > 550 ms on the store',
   async run(setting) {
     if (setting.target.own === undefined) return { skipped: 'where it keeps its tokens is not known' }
     if (withoutRedisToKill !== undefined) return { skipped: withoutRedisToKill }
