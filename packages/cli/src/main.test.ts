@@ -138,7 +138,7 @@ it('tokens are issued where the configuration has them', async () => {
   expect(other.said()).toMatch(/^Name +laptop$/m)
 })
 
-it('reports the cause of a failure of the store, not what clients are told', async () => {
+it('reports the cause of a failure of the store, not the message that clients get', async () => {
   const world = createWorld()
   const issue = ['tokens', 'issue', '--data', 'd', '--requests-per-minute', '60', '--json']
   expect(await world.run(...issue)).toBe(0)

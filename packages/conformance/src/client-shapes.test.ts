@@ -95,7 +95,7 @@ it('message_start has the input tokens of a chat upstream that counts in every c
     if (event.type === 'message_start') expect(event.message.usage.input_tokens).toBe(1000)
 })
 
-it('a messages request without a version is told of both headers that can hold one', async () => {
+it('the error for a messages request without a version names both headers that can hold it', async () => {
   const { gateway } = behind('messages')
   const request = requestTo('messages', JSON.stringify({ model: 'demo', max_tokens: 9, messages: hello }))
   request.headers.delete('anthropic-version')

@@ -173,7 +173,7 @@ describe('a response that cannot be read', () => {
     casesOf(stream ? 'content-type: text/event-stream' : jsonType).map((entry) => [stream, ...entry] as const),
   )
 
-  test.each(cases)('is told as what it is (stream: %s): %s', async (stream, _name, response, message) => {
+  test.each(cases)('is reported with its cause (stream: %s): %s', async (stream, _name, response, message) => {
     const client = await overSockets(response)
     await expect(client.chat.completions.create({ model: 'm', messages, stream })).rejects.toMatchObject({
       status: 502,

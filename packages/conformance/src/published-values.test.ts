@@ -117,7 +117,7 @@ describe.each(formats)('every published value of a %s request', (format) => {
     own = gatewayFor(format)
   })
 
-  test('reaches an upstream of the same format byte for byte, and so does an enum value that nobody published', async () => {
+  test('reaches an upstream of the same format byte for byte, and so does an enum value that no document lists', async () => {
     const changed: string[] = []
     let count = 0
     for (const { at, body } of requests(format)) {

@@ -9,7 +9,6 @@ import {
   once,
   streamInUtf8,
 } from './answer-source.ts'
-
 import { authorized, headersTo } from './call-headers.ts'
 import { longestMs } from './check-config.ts'
 import { monotonicNow } from './clock.ts'
@@ -222,7 +221,7 @@ export class Attempt {
     } catch (cause) {
       pump.close()
       const { error } = stream.state
-      // What says why there is no answer says so, however long it takes to be read.
+      // An error response that was being read keeps its own status, also when reading it took too long.
       if (this.#doing !== asItIs) this.#doing = cutOff
       // That the answer stopped is the reader's word: before the first event the cause knows better.
       const unsaid = error === undefined || error.kind === 'upstream_truncated'

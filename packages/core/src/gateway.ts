@@ -15,6 +15,7 @@ import { generate } from './generate.ts'
 import { newId } from './ids.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import { fieldsOf, type RequestBody } from './lanes/wire.ts'
+import { likelyPasses } from './likely-passes.ts'
 import { operationAnswerer, operationOf } from './operations/load.ts'
 import type { OperationName } from './operations/operation.ts'
 import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
@@ -33,7 +34,6 @@ import { createSetup, memory, type Setup, warnOfMemory } from './setup.ts'
 import type { Signal } from './signal.ts'
 import { isThenable } from './thenable.ts'
 import type { Transport } from './transport.ts'
-import { speaks } from './upstreams/formats-for.ts'
 import { fetchTransport } from './web/fetch-transport.ts'
 import { requestOf, toInbound, toResponse } from './web/request.ts'
 
@@ -182,7 +182,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
         return await countTokens({ ...counted, jsonArray: false, tokenizer: config.tokenizer })
       }
       case 'generate': {
-        const request = await read(setup, found, codec.validation(), inbound, passing(setup, found, ledger))
+        const request = await read(setup, found, codec.validation(), inbound, likelyPasses(setup, found, ledger))
         const fields = fieldsOf(request)
         ledger.model = String(fields.model)
         ledger.stream = fields.stream === true
@@ -377,21 +377,6 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   }
   start()
   return gateway
-}
-
-/**
- * Whether a request for a model is likely to pass as it is; undefined where all of its value is looked at anyway, by plugins that
- * watch requests or by the memory of responses.
- */
-function passing(
-  { shared: { plugins, router }, keepsResponses }: Setup,
-  { route: { refers, format } }: Match,
-  { identity }: Ledger,
-): ((model: string) => boolean) | undefined {
-  if ((refers === true && keepsResponses) || plugins.some(({ onRequest }) => onRequest !== undefined)) return undefined
-  return (name) =>
-    router.has(name, identity) &&
-    router.plan(name, identity).targets.some(({ upstream, model }) => speaks(upstream, format, model))
 }
 
 function isBackground({ background }: WireCodec, fields: JsonObject): boolean {

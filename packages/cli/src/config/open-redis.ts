@@ -55,7 +55,7 @@ export function openRedis(settings: RedisSettings, { cwd, logger, isPatient }: R
   return { storage, responses: redisResponseStore(send, prefix), close: () => client.destroy() }
 }
 
-/** The client keeps commands while it is not connected: nobody waits for it as long. */
+/** The client queues commands while it is not connected. A command fails after this time instead of waiting for a connection. */
 async function within<T>(answer: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {

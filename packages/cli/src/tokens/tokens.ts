@@ -64,7 +64,7 @@ export async function tokens(args: string[], world: World): Promise<number> {
   return 0
 }
 
-/** Clients are told only that tokens cannot be checked; the operator needs the cause: a full disk, a damaged file, a slow Redis. */
+/** Clients get a message that tokens cannot be checked. The operator needs the cause: a full disk, a damaged file, a slow Redis. */
 const storageFailureOf = (error: unknown): unknown =>
   error instanceof GatewayError && error.info.kind === 'unavailable' && error.cause instanceof Error
     ? error.cause

@@ -28,7 +28,7 @@ export interface Probed extends DriftName {
 
 /** What came of one body in one pair of formats. */
 interface Seen {
-  /** What arrived on the other side, without ids that are made anew each time. */
+  /** The body that the upstream or the client received, without ids that are generated for each call. */
   readonly text: string
   readonly losses: readonly string[]
   readonly refused: boolean
@@ -51,15 +51,15 @@ function merge(base: Json, sample: Json): Json {
   return out
 }
 
-/** A gateway to a stub, kept for all probes of a pair. */
+/** A gateway whose upstream returns the body set in `response`; one is used for all probes of a pair. */
 function setting(upstream: Format) {
-  const stub = { body: '', type: 'application/json' }
+  const response = { body: '', type: 'application/json' }
   const finished: FinishEvent[] = []
   const gateway = gatewayTo(upstream, {
-    fetch: (async () => new Response(stub.body, { headers: { 'content-type': stub.type } })) as typeof fetch,
+    fetch: (async () => new Response(response.body, { headers: { 'content-type': response.type } })) as typeof fetch,
     plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
   })
-  return { gateway, stub, finished }
+  return { gateway, response, finished }
 }
 const settings = Object.fromEntries(formats.map((format) => [format, setting(format)])) as Record<
   Format,
@@ -106,9 +106,9 @@ async function ask(gateway: Gateway, client: Format, stream: boolean): Promise<{
 
 /** @param upstream the format of the name: the answer is of an upstream of that format */
 async function answered(upstream: Format, client: Format, body: string, stream: boolean): Promise<Seen> {
-  const { gateway, stub, finished } = settings[upstream]
-  stub.body = body
-  stub.type = stream ? 'text/event-stream' : 'application/json'
+  const { gateway, response, finished } = settings[upstream]
+  response.body = body
+  response.type = stream ? 'text/event-stream' : 'application/json'
   const before = finished.length
   const { status, text } = await ask(gateway, client, stream)
   for (let tick = 0; finished.length === before && tick < 100; tick++) await new Promise((next) => setImmediate(next))
