@@ -10,10 +10,24 @@ import { type AnswerCall, sendAnswer } from '../send-answer.ts'
 import { settle } from '../settle.ts'
 import { type Prepared, tryTargets } from '../targets.ts'
 import { type CountRequest, decodeInput, prepareCount } from './count-lane.ts'
+import type { Handler } from './handler.ts'
 
 export interface CountCall extends AnswerCall, CountRequest {
   readonly codec: CountRequest['codec']
   readonly tokenizer: Tokenizer | undefined
+}
+
+export const handleCountTokens: Handler = async (call) => {
+  const { setup, shared, route, inbound, ledger, transport, signal, release } = call
+  const codec = await call.codec.whole()
+  const { count, modelPlaces } = codec
+  if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
+  const received = await call.readBody(count.checkRequest)
+  ledger.model = String(received.value.model)
+  const request = await setup.remembered(route, received, ledger.identity)
+  const { tokenizer } = setup.config
+  const target = { shared, inbound, codec, request, modelPlaces, ledger, transport, signal, release }
+  return countTokens({ ...target, count, tokenizer, jsonArray: false })
 }
 
 /**

@@ -19,6 +19,7 @@ import type { Shared } from '../targets.ts'
 import type { Transport } from '../transport.ts'
 import { readUpstreamError, toClientError, unreachable } from '../upstream-error.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
+import type { Handler } from './handler.ts'
 import { outputOf } from './responses/output.ts'
 
 export interface StoredCall {
@@ -31,6 +32,12 @@ export interface StoredCall {
   readonly signal: Signal
   readonly shared: Shared
   readonly ledger: Ledger
+}
+
+export const handleStoredResponse: Handler = async ({ setup, params, ...call }) => {
+  const { upstreams } = setup.config
+  const records = await setup.recordsOf(call.ledger.identity)
+  return storedResponse({ ...call, id: params.id ?? '', records, upstreams })
 }
 
 /** GET and DELETE of a kept response, its input items, and cancelling it. What an upstream keeps is asked of it. */
