@@ -1,26 +1,22 @@
-import { isOverload } from './attempts-allowed.ts'
 import { authenticate } from './auth.ts'
-import { boundedTransport } from './bounded-transport.ts'
 import { observe } from './callbacks.ts'
 import { longestMs } from './check-config.ts'
 import type { GatewayConfig } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Explanation } from './explain.ts'
 import { GatewayCall } from './gateway/gateway-call.ts'
+import { beginCall, runCall, transportFor } from './gateway/run-call.ts'
 import type { ExplainOptions, Gateway } from './gateway-types.ts'
 import { newId } from './ids.ts'
-import type { Inbound, Reply } from './inbound.ts'
-import { handlerOf } from './operations/dispatch.ts'
-import type { RoutedCall } from './operations/handler.ts'
+import type { Inbound } from './inbound.ts'
 import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
 import type { Plugin } from './plugin.ts'
 import { preload } from './preload.ts'
 import { lastWordsMs } from './relay.ts'
-import { admissionHeaders, callHeaders, errorReply, isStream } from './reply.ts'
+import { errorReply } from './reply.ts'
 import { codecFor } from './route-codec.ts'
-import type { Match } from './routes.ts'
 import { RunningCalls } from './running.ts'
-import { openBooks, settle } from './settle.ts'
+import { openBooks } from './settle.ts'
 import { createSetup, warnOfMemory } from './setup.ts'
 import { isThenable } from './thenable.ts'
 import { fetchTransport } from './web/fetch-transport.ts'
@@ -46,75 +42,22 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
   let closing: Promise<void> | undefined
 
   let called = false
-  const handle: Gateway['handle'] = async (inbound, transport = webTransport) => {
+  // No async function: it would add a promise to each call.
+  const handle: Gateway['handle'] = (inbound, transport = webTransport) => {
     called = true
     const setup = current
-    const { plugins, logger } = setup.shared
     const requestId = newId('req_')
     const found = setup.match(inbound.method, inbound.path)
     const codec = codecFor(found, inbound)
-    if (found === null)
-      return errorReply(
-        new GatewayError('not_found', `There is no ${inbound.method} ${inbound.path.slice(0, 200)} here.`),
-        codec,
-        requestId,
-      )
-    if (closing !== undefined) return errorReply(shuttingDown(), codec, requestId)
-    const ledger = openBooks(requestId, found.route.operation, codec.format)
-    const entry = running.enter(inbound)
-    inbound.watchClient?.(setup.shared.limits.clientStallMs, entry)
-    const done = (): void => running.leave(entry)
-    try {
-      const upstreamTransport = setup.transport ?? boundedTransport(transport)
-      const call = new GatewayCall(setup, found, codec, inbound, ledger, upstreamTransport, entry.signal, done)
-      const reply = await answer(found, call)
-      // A stream goes on after this function: its relay releases the call.
-      if (!isStream(reply) || found.route.operation === 'plugin') done()
-      return reply
-    } catch (cause) {
-      done()
-      const error =
-        cause instanceof GatewayError
-          ? cause
-          : new GatewayError('internal', 'The gateway failed to handle the request.', { cause })
-      if (error.info.kind === 'internal') logger.error(`modelgate: request ${requestId} failed`, error.cause ?? error)
-      const reply = errorReply(error, codec, requestId)
-      if (ledger.upstream !== undefined) Object.assign(reply.headers, callHeaders(ledger))
-      else if (ledger.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(ledger))
-      // Each retry of the client would be as many calls upstream again. Retries of an overload are bounded in another way.
-      const [first, ...others] = ledger.attempts
-      if ((ledger.spent === true || others.length > 0 || first?.resent === true) && !isOverload(error.info.kind))
-        reply.headers['x-should-retry'] = 'false'
-      if (ledger.model !== '' || ledger.announced === true)
-        settle(
-          ledger,
-          { status: reply.status, outcome: error.info.kind === 'cancelled' ? 'aborted' : 'failed', error },
-          plugins,
-          logger,
-        )
-      return reply
+    if (found !== null && closing === undefined) {
+      const call = beginCall(running, setup, found, codec, requestId, inbound, transportFor(setup, transport))
+      return runCall(call, found)
     }
-  }
-
-  /** The pipeline of a call: authenticate → read → plan → attempt… → relay → settle. */
-  async function answer({ allow, actions }: Match, call: RoutedCall): Promise<Reply> {
-    const { setup, shared, route, inbound, ledger, signal } = call
-    if (actions !== undefined)
-      throw new GatewayError(
-        'not_found',
-        `Unknown method in the path ${inbound.path.slice(0, 200)}. A model has these methods: ${actions.join(', ')}.`,
-      )
-    if (allow !== undefined)
-      throw new GatewayError('method_not_allowed', `${inbound.method} is not allowed on this path: use ${allow}.`, {
-        headers: { allow },
-      })
-    if (route.handle === undefined) {
-      const identity = authenticate(setup.config.auth, inbound, route, shared.limits.callbackMs, signal)
-      // Not awaited needlessly: most functions return at once.
-      ledger.identity = identity instanceof Promise ? await identity : identity
-    }
-    const handler = handlerOf(route.operation)
-    return await (handler instanceof Promise ? await handler : handler)(call)
+    const error =
+      found === null
+        ? new GatewayError('not_found', `There is no ${inbound.method} ${inbound.path.slice(0, 200)} here.`)
+        : shuttingDown()
+    return Promise.resolve(errorReply(error, codec, requestId))
   }
 
   const gateway: Gateway = Object.freeze({

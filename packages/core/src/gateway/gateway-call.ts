@@ -6,7 +6,7 @@ import type { RoutedCall } from '../operations/handler.ts'
 import { checkRequiredHeader, readRequest } from '../read-request.ts'
 import { schemeOf } from '../references/notice.ts'
 import type { Match, Route } from '../routes.ts'
-import type { Ledger } from '../settle.ts'
+import type { Ending, Ledger } from '../settle.ts'
 import type { Setup } from '../setup.ts'
 import type { Signal } from '../signal.ts'
 import type { Shared } from '../targets.ts'
@@ -23,7 +23,7 @@ export class GatewayCall implements RoutedCall {
   readonly ledger: Ledger
   readonly transport: Transport
   readonly signal: Signal
-  readonly release: () => void
+  readonly end: (ending: Ending) => void
 
   constructor(
     setup: Setup,
@@ -33,7 +33,7 @@ export class GatewayCall implements RoutedCall {
     ledger: Ledger,
     transport: Transport,
     signal: Signal,
-    release: () => void,
+    end: (ending: Ending) => void,
   ) {
     this.setup = setup
     this.shared = setup.shared
@@ -44,7 +44,7 @@ export class GatewayCall implements RoutedCall {
     this.ledger = ledger
     this.transport = transport
     this.signal = signal
-    this.release = release
+    this.end = end
   }
 
   readBody(validate: ReturnType<WireCodec['validation']>, passes?: (model: string) => boolean): Promise<RequestBody> {

@@ -20,7 +20,7 @@ type UnreadCall = Omit<AnswerCall, 'jsonArray' | 'request' | 'codec' | 'modelPla
 
 /** The handler of every operation in `modelOperations`. */
 export const handleModelOperation: Handler = async (call) => {
-  const { setup, shared, route, inbound, ledger, transport, signal, release } = call
+  const { setup, shared, route, inbound, ledger, transport, signal, end } = call
   // A request for an explanation must not become a call that is billed.
   if (asksToExplain(inbound))
     throw new GatewayError('invalid_request', 'modelgate=explain: only chat generation can be explained.')
@@ -39,7 +39,7 @@ export const handleModelOperation: Handler = async (call) => {
     })
   }
   // Without the codec: a chat codec would read affinity and traits out of bodies that are not chat requests.
-  const unread = { shared, inbound, ledger, transport, signal, release }
+  const unread = { shared, inbound, ledger, transport, signal, end }
   return await answerOperation(unread, operation, asked.dialect, readJson)
 }
 
@@ -63,14 +63,14 @@ async function answerOperation(
     return answer(call, operation, dialect, await readJson((body) => validate(body)))
   }
   const { spool } = form
-  const release = (): void => {
+  const end: UnreadCall['end'] = (ending) => {
     spool.close()
-    call.release()
+    call.end(ending)
   }
   let streams = false
   try {
     const request = { bytes: nothing, text: '', members: [], value: form.value }
-    const reply = await answer({ ...call, release }, operation, dialect, request, form)
+    const reply = await answer({ ...call, end }, operation, dialect, request, form)
     streams = isStream(reply)
     return reply
   } finally {

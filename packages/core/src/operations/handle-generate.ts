@@ -12,7 +12,7 @@ import { loadResponseStore } from './responses/load.ts'
 
 /** Chat generation in any format. */
 export const handleGenerate: Handler = async (call) => {
-  const { setup, shared, route, codec, inbound, ledger, transport, signal, release } = call
+  const { setup, shared, route, codec, inbound, ledger, transport, signal, end } = call
   const request = await call.readBody(codec.validation(), likelyPasses(setup, route, ledger))
   const fields = fieldsOf(request)
   ledger.model = String(fields.model)
@@ -22,7 +22,7 @@ export const handleGenerate: Handler = async (call) => {
   if (asksToExplain(inbound)) return jsonReply(ledger, (await explainOverHttp(call, request)) as unknown as JsonObject)
   const jsonArray = ledger.stream && wantsArray(route, inbound)
   const { modelPlaces } = codec
-  const generation = { shared, inbound, codec, request, modelPlaces, ledger, transport, signal, release, jsonArray }
+  const generation = { shared, inbound, codec, request, modelPlaces, ledger, transport, signal, end, jsonArray }
   // Awaited here: a promise returned from an async function costs three turns of the microtask queue.
   if (route.refers === true && (setup.keepsResponses || request.outline === undefined)) {
     const { generateKept } = await loadResponseStore()

@@ -3,7 +3,7 @@ import type { Codec, WireCodec } from '../formats/codec.ts'
 import type { Inbound, Reply } from '../inbound.ts'
 import type { RequestBody } from '../lanes/wire.ts'
 import type { Route } from '../routes.ts'
-import type { Ledger } from '../settle.ts'
+import type { Ending, Ledger } from '../settle.ts'
 import type { Signal } from '../signal.ts'
 import type { Records } from '../state/records.ts'
 import type { Shared } from '../targets.ts'
@@ -38,8 +38,11 @@ export interface RoutedCall {
   readonly ledger: Ledger
   readonly transport: Transport
   readonly signal: Signal
-  /** To be called once when the call is over: after the reply, or after the last byte of a stream. */
-  readonly release: () => void
+  /**
+   * Settles the call and removes it from the running ones. Later calls do nothing. Called by whatever goes on after the reply (the
+   * relay of a stream, a realtime session); the pipeline ends all other calls.
+   */
+  readonly end: (ending: Ending) => void
   /**
    * Reads the JSON body and checks it. Rejects with a GatewayError.
    *

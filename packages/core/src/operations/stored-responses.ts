@@ -12,7 +12,7 @@ import { announce } from '../observers.ts'
 import { redactorOf } from '../redaction/redactor.ts'
 import { admissionHeaders, idHeaders, json, notCached } from '../reply.ts'
 import type { Route } from '../routes.ts'
-import { type Ledger, settle } from '../settle.ts'
+import type { Ledger } from '../settle.ts'
 import { createCanceller, type Signal } from '../signal.ts'
 import { foreign, idOf, type KeptResponse, type Records } from '../state/records.ts'
 import type { Shared } from '../targets.ts'
@@ -47,9 +47,7 @@ export async function storedResponse(call: StoredCall): Promise<Reply> {
   announce(admitted)
   // Counted as a request, before the store is asked.
   await letIn(admitted, [])
-  const reply = await answer(call, await records.response(id))
-  settle(ledger, { status: reply.status, outcome: 'finished' }, shared.plugins, shared.logger)
-  return reply
+  return await answer(call, await records.response(id))
 }
 
 const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }
