@@ -15,14 +15,12 @@ export const asksToExplain = ({ query }: Inbound): boolean =>
  * GatewayError `permission` for identities that the option `explain` does not allow.
  */
 export async function explainOverHttp(call: RoutedCall, request: RequestBody): Promise<Explanation> {
-  const { setup, shared, inbound, ledger, route, codec } = call
-  const { model, stream, identity } = ledger
+  const { setup, ledger } = call
   ledger.model = ''
-  if (!(await mayExplain(setup.config.explain, identity, call)))
+  if (!(await mayExplain(setup.config.explain, ledger.identity, call)))
     throw new GatewayError('permission', 'modelgate=explain: this gateway does not explain calls to this token.')
-  const whole = await setup.remembered(route, request, identity)
   const { explain } = await import('./explain.ts')
-  return explain({ shared, inbound, codec, request: whole, model, stream, identity, hidesConfigured: true })
+  return explain(call, request, true)
 }
 
 const mayExplain = (

@@ -1,11 +1,10 @@
-import { authenticate } from './auth.ts'
 import { observe } from './callbacks.ts'
 import { longestMs } from './check-config.ts'
 import type { GatewayConfig } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Explanation } from './explain.ts'
 import { GatewayCall } from './gateway/gateway-call.ts'
-import { beginCall, runCall, transportFor } from './gateway/run-call.ts'
+import { authenticateCall, beginCall, runCall, transportFor } from './gateway/run-call.ts'
 import type { ExplainOptions, Gateway } from './gateway-types.ts'
 import { newId } from './ids.ts'
 import type { Inbound } from './inbound.ts'
@@ -87,24 +86,22 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
           `${inbound.method} ${inbound.path} is no generation: there is nothing to explain.`,
         )
       const codec = codecFor(found, inbound)
-      const { callbackMs } = setup.shared.limits
-      const identity = await authenticate(setup.config.auth, inbound, found.route, callbackMs, inbound.signal)
       const ledger = openBooks('', found.route.operation, codec.format)
-      const call = new GatewayCall(setup, found, codec, inbound, ledger, webTransport, inbound.signal, () => {})
-      const request = await call.readBody(codec.validation())
-      const { model, stream } = request.value
-      const whole = await setup.remembered(found.route, request, identity)
-      const { explain } = await import('./explain.ts')
-      return explain({
-        shared: setup.shared,
-        inbound,
+      const { signal } = inbound
+      const call = new GatewayCall(
+        setup,
+        found,
         codec,
-        request: whole,
-        identity,
-        model: String(model),
-        stream: stream === true,
-        hidesConfigured: options.hideConfigured === true,
-      })
+        inbound,
+        ledger,
+        transportFor(setup, webTransport),
+        signal,
+        () => {},
+      )
+      await authenticateCall(call)
+      const request = await call.readBody(codec.validation())
+      const { explain } = await import('./explain.ts')
+      return explain(call, request, options.hideConfigured === true)
     },
     async realtime<Socket>(inbound: Inbound, dial: Dial<Socket>): Promise<RealtimeOpening<Socket>> {
       const { config, shared, match } = current
