@@ -1,5 +1,4 @@
 import { openaiCompatible, type Upstream } from '@modelgate/core'
-import { messageOf } from '../errors.ts'
 import { didYouMean } from '../near.ts'
 import { isRecord } from './is-record.ts'
 import { commonOptions, type Maker, makers, type OptionKind } from './makers.ts'
@@ -39,12 +38,10 @@ function dataUpstream(data: unknown, where: string, report: ReportProblem): Upst
   if (quirks !== undefined) problems.push(...checkKind('object', quirks, `${where}.quirks`))
   for (const problem of problems) report(problem)
   if (problems.length > 0) return standIn
-  try {
-    const made = maker.make(options as never)
-    return isRecord(quirks) ? { ...made, quirks: { ...made.quirks, ...quirks } } : made
-  } catch (error) {
-    return failed(`${where}: ${messageOf(error)}`)
-  }
+  const made = maker.make(options as never)
+  for (const problem of made.problems ?? []) report(`${where}.${problem}`)
+  if (made.problems !== undefined) return standIn
+  return isRecord(quirks) ? { ...made, quirks: { ...made.quirks, ...quirks } } : made
 }
 
 function checkOptions(maker: Maker, provider: string, options: Record<string, unknown>, where: string): string[] {
@@ -61,9 +58,7 @@ function checkOptions(maker: Maker, provider: string, options: Record<string, un
 
 function checkKind(kind: OptionKind, value: unknown, where: string): string[] {
   const wish = wishOf(kind, value)
-  if (wish !== undefined) return [`${where} is ${kindOf(value)}: write ${wish}`]
-  const isEmpty = kind === 'keys' && (value === '' || (Array.isArray(value) && value.includes('')))
-  return isEmpty ? [`${where} is empty: is the variable set that it comes from?`] : []
+  return wish === undefined ? [] : [`${where} is ${kindOf(value)}: write ${wish}`]
 }
 
 /** What to write in its place; undefined if it is right as it is. */

@@ -104,7 +104,12 @@ export function envUpstreams(env: Env): EnvUpstreams {
       if (baseURL !== undefined) found.notes.push(`${one.address} is ignored, because ${one.keys[0]} is not set`)
       continue
     }
-    const upstream = make(one, { apiKey: env[keyName] ?? '', ...(baseURL === undefined ? {} : { baseURL }) }, env)
+    const upstream = make(
+      one,
+      keyName,
+      { apiKey: env[keyName] ?? '', ...(baseURL === undefined ? {} : { baseURL }) },
+      env,
+    )
     if (upstream === undefined) {
       found.notes.push(`${keyName} is ignored, because it also takes ${one.needs}`)
       continue
@@ -116,14 +121,18 @@ export function envUpstreams(env: Env): EnvUpstreams {
   return found
 }
 
-function make(provider: EnvProvider, options: { apiKey: string; baseURL?: string }, env: Env): Upstream | undefined {
-  try {
-    return provider.upstream(options, env)
-  } catch (error) {
-    if (!(error instanceof Error)) throw error
-    const name = options.baseURL === undefined ? provider.keys[0] : provider.address
-    throw new OutsideError(`${name}: ${error.message}`, { cause: error })
-  }
+function make(
+  provider: EnvProvider,
+  keyName: string,
+  options: { apiKey: string; baseURL?: string },
+  env: Env,
+): Upstream | undefined {
+  const upstream = provider.upstream(options, env)
+  if (upstream?.problems === undefined) return upstream
+  const named = upstream.problems.map((problem) =>
+    problem.startsWith('baseURL') ? `${provider.address}: ${problem}` : `${keyName}: ${problem}`,
+  )
+  throw new OutsideError(named.join('; '))
 }
 
 /** The well-known names of a provider's models, and each of its models as `name/…`. */

@@ -72,8 +72,8 @@ ${
 }
 
 const upstreamCode = ({ provider: { name }, keyName }: Chosen): string => {
-  const options = [['apiKey', keyName] as const, ...(furtherOptions[name] ?? [])]
-  return `    ${name}: ${name}({ ${options.map(([option, variable]) => `${option}: process.env.${variable} ?? ''`).join(', ')} }),`
+  const further = (furtherOptions[name] ?? []).map(([option, variable]) => `, ${option}: process.env.${variable} ?? ''`)
+  return `    ${name}: ${name}({ apiKey: process.env.${keyName}${further.join('')} }),`
 }
 
 type SimpleRoute = string | { readonly upstream: string; readonly model: string }
