@@ -1,10 +1,14 @@
-import { GatewayError, statusOf } from '../packages/core/src/errors.ts'
-import { codecs } from '../packages/core/src/formats/index.ts'
-import type { ErrorKind } from '../packages/core/src/formats/ir.ts'
-import { anthropic, createGateway, gemini, openaiCompatible, type Upstream } from '../packages/core/src/index.ts'
-import type { Attempt } from '../packages/core/src/plugin.ts'
-import { errorReply } from '../packages/core/src/reply.ts'
-import { type Onward, onwardFrom } from '../packages/core/src/retry.ts'
+import {
+  type Attempt,
+  anthropic,
+  createGateway,
+  type ErrorKind,
+  GatewayError,
+  gemini,
+  openaiCompatible,
+  type Upstream,
+} from '@modelgate/core'
+import { codecs, errorReply, type Onward, onwardFrom, statusOf } from '@modelgate/core/test-support'
 import { table } from './markdown-table.ts'
 
 const words = { same: 'same target', elsewhere: 'another target', nowhere: 'no' } satisfies Record<Onward, string>

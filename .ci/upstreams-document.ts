@@ -1,5 +1,5 @@
-import type { Quirks } from '../packages/core/src/formats/codec.ts'
-import * as core from '../packages/core/src/index.ts'
+import type { Quirks } from '@modelgate/core'
+import * as core from '@modelgate/core'
 import { table } from './markdown-table.ts'
 
 /** The tables of docs/upstreams.md, made of what the makers return. */

@@ -1,5 +1,5 @@
+import * as core from '@modelgate/core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import * as core from '../../packages/core/src/index.ts'
 import { isAtHome } from '../packed/at-home.cjs'
 import { providersAtHome } from '../packed/at-home.mjs'
 import { documentedMakers } from '../upstreams-document.ts'
