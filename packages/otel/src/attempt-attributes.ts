@@ -6,7 +6,10 @@ import { answerWordsOf } from './provider-attributes.ts'
 import { short } from './short.ts'
 import { usageAttributes } from './usage-attributes.ts'
 
-/** What is known of an attempt when its call is over. Usage stands with the one that answered, so that it is summed up once. */
+/**
+ * Returns the attributes of a finished attempt. Usage is set only on the attempt that answered, so that a sum over spans is
+ * right.
+ */
 export function attemptAttributes(
   event: FinishEvent,
   attempt: Attempt,

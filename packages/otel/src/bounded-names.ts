@@ -1,12 +1,12 @@
-/** How many names that nobody has ever answered to are told apart. */
+/** Maximum number of distinct names kept for models that have never answered. */
 const maxUnproven = 100
-/** How many names are told apart at all. */
+/** Maximum number of distinct names in all. */
 const maxNames = 2000
 const other = '_OTHER'
 
 /**
- * Names of models as a metric may have them. Where a route has a `*` the client makes up the rest, and each name would be a
- * time series of its own: those that have never had an answer are bounded, and then all are.
+ * Creates a function that bounds the model names in a metric. With a `*` in a model route the client chooses the rest of the
+ * name, and each name would be a time series of its own. Names that never had a response are bounded first, then all names.
  */
 export function createBoundedNames(): (name: string, answered: boolean) => string {
   const known = new Set<string>()

@@ -3,7 +3,7 @@ import type { CallInfo, FinishEvent } from './events.ts'
 import { attr, own } from './names.ts'
 import { short } from './short.ts'
 
-/** What is known of a call when it begins: samplers see it. */
+/** Returns the attributes known when a call begins. Samplers see these. */
 export const beginAttributes = ({ operation, format, model, stream, requestId }: CallInfo): Attributes => ({
   [attr.requestModel]: short(model),
   ...(stream ? { [attr.stream]: true } : {}),
@@ -12,7 +12,10 @@ export const beginAttributes = ({ operation, format, model, stream, requestId }:
   [own.requestId]: requestId,
 })
 
-/** What is known when it is over. Of losses only how many and of which kinds, notes apart: where they were, a path in the request, is its content. */
+/**
+ * Returns the attributes known when a call has ended. Losses are recorded as counts by kind (notes apart): the path of a loss is
+ * content of the request.
+ */
 export function endAttributes(
   event: FinishEvent,
   errorType: string | undefined,

@@ -2,8 +2,7 @@
 export type Clock = () => number
 
 /**
- * The time of day that does not go back: what began earlier within a call also has the earlier time, whatever happens to
- * the machine's clock.
+ * Starts a clock that never goes back: within one call a later event has a later time, even if the machine's clock is set back.
  *
  * @param notBefore in milliseconds since 1970
  */

@@ -1,17 +1,18 @@
 import { errorTypeOf } from './error-type.ts'
 import type { FinishEvent } from './events.ts'
 
-/** How one attempt of a call ended. */
+/** The end of one attempt of a call. */
 export interface Ended {
-  /** It is the one whose answer the client got, or began to get. */
+  /** True for the attempt whose response the client got, or began to get. */
   readonly answered: boolean
   readonly durationMs: number
   readonly errorType?: string
 }
 
 /**
- * How an attempt ended. The one that answered goes on to the end of the call, and what broke the call then broke it; the
- * others were over with their error.
+ * Returns how an attempt ended. The attempt that answered lasts until the end of the call, and an error that broke the call is
+ * its error.
+ * The other attempts ended with their own errors.
  */
 export function endOf(event: FinishEvent, index: number): Ended {
   const { attempts, durationMs } = event

@@ -1,10 +1,10 @@
 import type { FinishEvent } from './events.ts'
 
-/** The value for errors that have no word of their own. */
+/** Value for errors without a name in the conventions. */
 const other = '_OTHER'
 
 /**
- * The kind of error that a call ended with (docs/errors.md), or undefined for one that did not. Messages are not read: they
+ * Returns the kind of error that a call ended with (docs/errors.md), or undefined after a success. Messages are not read: they
  * may quote the request.
  */
 export function errorTypeOf({ outcome, error }: Pick<FinishEvent, 'outcome' | 'error'>): string | undefined {
@@ -13,7 +13,7 @@ export function errorTypeOf({ outcome, error }: Pick<FinishEvent, 'outcome' | 'e
   return kindIn(fieldOf(error, 'info')) ?? kindIn(error) ?? other
 }
 
-/** The gateway's errors have it in their `info`; what was read from a stream is such an `info` itself. */
+/** Gateway errors carry the kind in their `info`; an error read from a stream is such an `info` itself. */
 function kindIn(value: unknown): string | undefined {
   const kind = fieldOf(value, 'kind')
   return typeof kind === 'string' && /^[a-z_]{1,40}$/.test(kind) ? kind : undefined

@@ -31,7 +31,7 @@ const spanThat = (over: Partial<Span>): TracerProvider => ({
   },
 })
 
-describe('a broken SDK breaks no call', () => {
+describe('a call with a broken SDK', () => {
   it.each<[string, TracerProvider]>([
     ['a provider that throws', throwing()],
     ['a tracer that throws', { getTracer: () => throwing() }],
@@ -41,40 +41,40 @@ describe('a broken SDK breaks no call', () => {
     ],
     ['a span that cannot be written to', spanThat({ setAttributes: boom })],
     ['a span that cannot be ended', spanThat({ end: boom })],
-  ])('%s', async (_, tracerProvider) => {
+  ])('succeeds when the SDK breaks: %s', async (_, tracerProvider) => {
     const said: DiagLogger['error'] = vi.fn()
     diag.setLogger({ ...console, error: said, verbose() {}, debug() {}, info() {}, warn() {} })
     const recorder = createRecorder()
     const plugin = otel({ tracerProvider, meterProvider: recorder.meterProvider })
     expect(() => play(plugin)).not.toThrow()
     expect(said).toHaveBeenCalledWith(expect.stringMatching(/^@modelgate\/otel: .* failed$/), expect.any(Error))
-    // What still works goes on.
+    // The parts that still work go on.
     expect(await recorder.points('modelgate.attempts')).toHaveLength(1)
   })
 
   it.each<[string, MeterProvider]>([
     ['a meter provider that throws', throwing()],
     ['instruments that throw', { getMeter: () => throwing() }],
-  ])('%s', (_, meterProvider) => {
+  ])("succeeds when one of the host's functions breaks: %s", (_, meterProvider) => {
     const recorder = createRecorder()
     expect(() => play(otel({ meterProvider, tracerProvider: recorder.tracerProvider }))).not.toThrow()
     expect(recorder.spans()).toHaveLength(2)
   })
 
-  it('nor does a diagnostics logger that throws', () => {
+  it('succeeds when the diagnostics logger throws', () => {
     diag.setLogger(throwing<DiagLogger>())
     expect(() => play(otel({ tracerProvider: throwing<TracerProvider>(), attributes: boom }))).not.toThrow()
   })
 
-  it('nor do `attributes` that throw: then there are none', () => {
+  it('succeeds without extra attributes when `attributes` throws', () => {
     const recorder = createRecorder()
     play(otel({ tracerProvider: recorder.tracerProvider, attributes: boom }))
     expect(recorder.spans()).toHaveLength(2)
   })
 })
 
-describe('without an SDK', () => {
-  it("nothing is added to the call upstream: the client's own headers stay", () => {
+describe('a gateway without an SDK', () => {
+  it("adds nothing to the call upstream and keeps the client's own trace headers", () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     expect(play(otel(), { headers: { traceparent } })).toEqual([undefined])
     expect(play(otel({ tracerProvider: false, meterProvider: false }), { headers: { traceparent } })).toEqual([
@@ -82,7 +82,7 @@ describe('without an SDK', () => {
     ])
   })
 
-  it('spans begin when one is registered, however late that is', () => {
+  it('begins to record spans as soon as an SDK is registered', () => {
     const plugin = otel()
     play(plugin)
     const recorder = createRecorder()
@@ -91,7 +91,7 @@ describe('without an SDK', () => {
     expect(recorder.spans()).toHaveLength(2)
   })
 
-  it('a call costs next to nothing', () => {
+  it('spends next to nothing on a call', () => {
     const plugin = otel()
     const header = () => undefined
     const shared = {
@@ -127,14 +127,14 @@ describe('without an SDK', () => {
         return (performance.now() - from) / 10
       }),
     )
-    // In microseconds; well below one on a quiet machine.
+    // Microseconds; well below one on a quiet machine.
     expect(best).toBeLessThan(10)
   })
 })
 
-describe('what is recorded', () => {
+describe('the recorded telemetry', () => {
   const canary = 'canary-7f3a'
-  /** A request that holds the word wherever a client or a provider can put one that is content or a credential. */
+  /** A request with a marker word in every place where a client or a provider can put content or a credential. */
   const scene: Scene = {
     headers: {
       authorization: `Bearer ${canary}`,
@@ -170,7 +170,7 @@ describe('what is recorded', () => {
   }
 
   it.each(['chat', 'messages', 'gemini', 'responses'] as const)(
-    'is neither content nor credential nor person (%s)',
+    'contains no content, no credential and no person (%s)',
     async (format) => {
       const recorder = createRecorder()
       const { tracerProvider, meterProvider } = recorder

@@ -40,7 +40,7 @@ const claude = {
 }
 
 describe('the metrics', () => {
-  it("are the conventions', for each call to a provider", async () => {
+  it('follow the conventions for each call to a provider', async () => {
     const { points, metrics } = measured(failedOver)
     expect(await points('gen_ai.client.operation.duration')).toEqual([
       { attributes: { ...openai, 'error.type': 'overloaded' }, count: 1, sum: 0.1, boundaries: secondBuckets },
@@ -64,13 +64,13 @@ describe('the metrics', () => {
     ])
   })
 
-  it("have the conventions' buckets", () => {
+  it("use the conventions' histogram buckets", () => {
     expect(tokenBuckets).toEqual([
       1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864,
     ])
   })
 
-  it('are our own for calls, attempts and losses', async () => {
+  it('have names of our own for calls, attempts and losses', async () => {
     const { points } = measured(failedOver, {})
     const call = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'smart', 'modelgate.client.format': 'chat' }
     expect(await points('modelgate.call.duration')).toMatchObject([
@@ -128,17 +128,17 @@ describe('the metrics', () => {
       { finish: { outcome: 'failed', status: 502, error: { info: { kind: 'upstream_error' } } } },
       { 'modelgate.outcome': 'failed', 'error.type': 'upstream_error', 'http.response.status_code': 502 },
     ],
-  ])('tell %s from a good call', async (_, scene, attributes) => {
+  ])('distinguish %s from a successful call', async (_, scene, attributes) => {
     const [point] = await measured(scene).points('modelgate.call.duration')
     expect(point?.attributes).toMatchObject(attributes)
   })
 
-  it('hold no id of a call, nor who called', async () => {
+  it('contain neither the id of a call nor the caller', async () => {
     const { everything } = measured(failedOver, { finish: { outcome: 'failed', status: 502 } })
     expect(await everything()).not.toMatch(/req_|someone/)
   })
 
-  it('hold what the user adds', async () => {
+  it("contain the user's own attributes", async () => {
     const recorder = createRecorder()
     play(otel({ meterProvider: recorder.meterProvider, attributes: ({ identity }) => ({ team: `${identity?.id}` }) }), {
       ...failedOver,
@@ -159,7 +159,7 @@ describe('the metrics', () => {
     expect(await points('gen_ai.client.token.usage')).toEqual([])
   })
 
-  it('are bounded where clients make up the names of models', async () => {
+  it('bound the model names that clients make up', async () => {
     const guesses = Array.from(
       { length: 300 },
       (_, i): Scene => ({
@@ -181,7 +181,7 @@ describe('the metrics', () => {
     expect(points.reduce((sum, { count = 0 }) => sum + count, 0)).toBe(301)
   })
 
-  it('begin when an SDK is registered, however late that is', async () => {
+  it('begin as soon as an SDK is registered', async () => {
     const plugin = otel()
     play(plugin)
     const recorder = createRecorder()

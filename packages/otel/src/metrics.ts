@@ -16,17 +16,21 @@ import { operationOf } from './operations.ts'
 import { isCounted } from './usage-attributes.ts'
 import { version } from './version.ts'
 
-/** Counts and measures one call, once it is over. */
+/** Counts and measures one finished call. */
 export type Measure = (event: FinishEvent, extra: () => Attributes) => void
 
-/** @param provider default: the one that is registered globally at the time of the call */
+/**
+ * Creates the function that records the metrics of a call.
+ *
+ * @param provider default: the one that is registered globally at the time of the call
+ */
 export function createMeasure(provider: MeterProvider | undefined, providerOf: (upstream: string) => string): Measure {
   const modelName = createBoundedNames()
   let instruments: Instruments | undefined
   let madeBy: MeterProvider | undefined
 
   const current = (): Instruments | undefined => {
-    // Unlike tracers, meters of before the registration stay deaf after it.
+    // Meters made before the registration stay without effect after it; tracers do not.
     const now = provider ?? metrics.getMeterProvider()
     if (now === madeBy) return instruments
     const meter = now.getMeter('@modelgate/otel', version, { schemaUrl })
@@ -82,7 +86,7 @@ const formats = ({ format, upstreamFormat }: FinishEvent): Attributes => ({
   ...(upstreamFormat === undefined ? {} : { [own.upstreamFormat]: upstreamFormat }),
 })
 
-/** How many losses there were of each sort. Where in the request they were is the client's own business. */
+/** Counts losses by kind, severity and side. Their paths are content of the client's request and stay out. */
 function tally(losses: FinishEvent['losses']): Iterable<readonly [Attributes, number]> {
   const sorts = new Map<string, readonly [Attributes, number]>()
   for (const { kind, severity, side = 'request' } of losses) {

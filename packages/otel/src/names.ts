@@ -1,6 +1,6 @@
-// The words of the OpenTelemetry semantic conventions for generative AI 1.41, the last version that was published (its
-// successor lives in a repository of its own, has no release yet, and still renames things). Kept here as text: the
-// package with these constants marks all of them as removed from its later versions.
+// Names from the OpenTelemetry semantic conventions for generative AI 1.41, the last published version. (Its successor lives in
+// its own repository, has no release yet, and still renames things.) They are kept here as text because the package with these
+// constants marks all of them as removed from its later versions.
 
 export const schemaUrl = 'https://opentelemetry.io/schemas/1.41.1'
 
@@ -34,7 +34,7 @@ export const attr = {
   status: 'http.response.status_code',
 } as const
 
-/** What the conventions have no word for. Lengths of time are in seconds, as theirs are. */
+/** Names for everything the conventions do not cover. Durations are in seconds, as in the conventions. */
 export const own = {
   requestId: 'modelgate.request.id',
   operation: 'modelgate.operation',
@@ -72,7 +72,7 @@ export const metric = {
 
 /** Powers of two from 10 ms, as the conventions advise. */
 export const secondBuckets = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
-/** Calls with their retries and whole streams take longer than what the conventions had in mind. */
+/** Calls with retries and whole streams take longer than the conventions' buckets reach. */
 export const callBuckets = [...secondBuckets, 163.84, 327.68, 655.36]
 /** Powers of four, as the conventions advise. */
 export const tokenBuckets = Array.from({ length: 14 }, (_, power) => 4 ** power)

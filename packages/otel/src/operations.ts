@@ -1,10 +1,10 @@
-/** What the conventions call an operation, and what kind of thing it makes where that is not up to the request. */
+/** Name of an operation in the conventions, and its output type where the request cannot change it. */
 interface OperationWords {
   readonly name: string
   readonly output?: 'text' | 'image' | 'speech'
 }
 
-/** The gateway's operations. Where the conventions have no word, the gateway's own is written as they write theirs. */
+/** The gateway's operations. An operation unknown to the conventions keeps the gateway's name, written in their style. */
 const operations: Readonly<Record<string, OperationWords>> = {
   completions: { name: 'text_completion' },
   embeddings: { name: 'embeddings' },
@@ -16,7 +16,7 @@ const operations: Readonly<Record<string, OperationWords>> = {
   translations: { name: 'generate_content', output: 'text' },
 }
 
-/** Chat generation is called as the client's format calls it. */
+/** Chat generation is named after the client's format. */
 const generation: Readonly<Record<string, OperationWords>> = {
   gemini: { name: 'generate_content' },
 }

@@ -1,10 +1,14 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { FinishEvent, RequestEvent } from './events.ts'
 
-/** What the conventions ask for beside, of one provider only. */
+/** Additional attributes that the conventions define for one provider only. */
 interface ProviderWords {
   ofRequest(body: RequestEvent['body']): Attributes
-  /** @param format the one that the provider was spoken to in */
+  /**
+   * Returns the attributes of the provider's response.
+   *
+   * @param format the format used with the provider
+   */
   ofAnswer(format: FinishEvent['upstreamFormat']): Attributes
 }
 
@@ -13,7 +17,7 @@ const apiTypes: Readonly<Record<string, string>> = { chat: 'chat_completions', r
 const providers: Readonly<Record<string, ProviderWords>> = {
   openai: {
     ofRequest({ service_tier: tier }) {
-      // A word, not what else a client may have put there.
+      // Only a plain identifier is recorded: a client can put any text here.
       const isTier = typeof tier === 'string' && tier !== 'auto' && /^[a-z_]{1,32}$/.test(tier)
       return isTier ? { 'openai.request.service_tier': tier } : {}
     },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { operationOf } from './operations.ts'
 import { providerNames } from './providers.ts'
 
-describe('which provider an upstream is', () => {
+describe('the provider name of an upstream', () => {
   it.each([
     ['openai', 'openai'],
     ['Anthropic', 'anthropic'],
@@ -12,17 +12,17 @@ describe('which provider an upstream is', () => {
     ['azure', 'azure.ai.openai'],
     ['our-vllm', 'our-vllm'],
     ['constructor', 'constructor'],
-  ])('%s, without being told: %s', (upstream, provider) => {
+  ])('of an upstream named %s is %s by default', (upstream, provider) => {
     expect(providerNames()(upstream)).toBe(provider)
   })
 
-  it('is what the user says before all', () => {
+  it('is the configured name before all others', () => {
     const providerOf = providerNames({ openai: 'groq', 'our-vllm': 'vllm' })
     expect(['openai', 'our-vllm', 'cohere'].map(providerOf)).toEqual(['groq', 'vllm', 'cohere'])
   })
 })
 
-describe("the conventions' word for an operation", () => {
+describe("the conventions' operation name", () => {
   it.each([
     ['generate', 'chat', 'chat'],
     ['generate', 'messages', 'chat'],
@@ -33,7 +33,7 @@ describe("the conventions' word for an operation", () => {
     ['images', 'chat', 'generate_content'],
     ['count-tokens', 'messages', 'count_tokens'],
     ['rerank', 'chat', 'rerank'],
-  ])('%s in %s: %s', (operation, format, name) => {
+  ])('for %s in the format %s is %s', (operation, format, name) => {
     expect(operationOf(operation, format).name).toBe(name)
   })
 })

@@ -17,7 +17,7 @@ const wellKnownProviders: ReadonlySet<string> = new Set([
   'x_ai',
 ])
 
-/** Names that people give to upstreams of providers whose well-known value is another word. */
+/** Common upstream names of providers whose well-known value is spelled otherwise. */
 const otherNames: Readonly<Record<string, string>> = {
   azure: 'azure.ai.openai',
   bedrock: 'aws.bedrock',
@@ -30,8 +30,9 @@ const otherNames: Readonly<Record<string, string>> = {
 }
 
 /**
- * Which provider an upstream is: as configured, else what its name says, else that name itself. The format it speaks says
- * nothing: most providers speak that of another.
+ * Creates a function that returns the provider of an upstream: the configured one, else the one its name implies, else the name
+ * itself.
+ * The format is no evidence: most providers speak another provider's format.
  */
 export function providerNames(given: Readonly<Record<string, string>> = {}): (upstream: string) => string {
   return (upstream) => {

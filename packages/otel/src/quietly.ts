@@ -1,6 +1,6 @@
 import { diag } from '@opentelemetry/api'
 
-/** Telemetry must never break a call: what goes wrong is told to OpenTelemetry's own diagnostics, and passed over. */
+/** Runs telemetry code and reports its exceptions to OpenTelemetry's diagnostics: telemetry must never break a call. */
 export function quietly<T>(what: string, run: () => T): T | undefined {
   try {
     return run()
@@ -10,12 +10,12 @@ export function quietly<T>(what: string, run: () => T): T | undefined {
   }
 }
 
-/** The same for a function of the host's: undefined also where it returns a promise, or another value than it should. */
+/** Does the same for a function of the host. A promise or a value of the wrong type counts as undefined. */
 export function hostValue<T>(what: string, run: () => T | undefined, isGood: (value: T) => boolean): T | undefined {
   return quietly(what, () => {
     const value = run()
     if (value === undefined || value === null) return undefined
-    // Its rejection must not end the process; nobody waits for its value.
+    // A rejection must not end the process, and nobody awaits the value.
     if (value instanceof Promise) value.catch(() => {})
     if (value instanceof Promise || !isGood(value))
       throw new TypeError(`it returned ${value instanceof Promise ? 'a promise' : typeof value}, which is ignored`)
@@ -27,6 +27,6 @@ function failed(what: string, error: unknown): void {
   try {
     diag.error(`@modelgate/otel: ${what} failed`, error)
   } catch {
-    // A diagnostics logger that throws leaves nobody to tell.
+    // If the diagnostics logger throws, there is nowhere left to report.
   }
 }

@@ -80,7 +80,7 @@ describe('the attributes of a request', () => {
       { 'gen_ai.request.max_tokens': 9, 'gen_ai.conversation.id': 'conv_1', 'gen_ai.output.type': 'text' },
     ],
     ['responses', { conversation: 'conv_2' }, { 'gen_ai.conversation.id': 'conv_2' }],
-  ])('%s: %j', (format, body, attributes) => {
+  ])('are read from a %s request: %j', (format, body, attributes) => {
     expect(of(format, body)).toEqual(attributes)
   })
 
@@ -97,11 +97,11 @@ describe('the attributes of a request', () => {
       { temperature: 0.2, response_format: 'srt' },
       { 'gen_ai.request.temperature': 0.2, 'gen_ai.output.type': 'text' },
     ],
-  ])('%s', (operation, body, attributes) => {
+  ])('are read for the operation %s', (operation, body, attributes) => {
     expect(of('chat', body, operation)).toEqual(attributes)
   })
 
-  it('pass over what is not of the expected type', () => {
+  it('ignore fields of an unexpected type', () => {
     const odd = {
       temperature: '0.5',
       max_tokens: 1.5,
@@ -116,7 +116,7 @@ describe('the attributes of a request', () => {
     expect(of('responses', { text: 'json_schema', conversation: 3 })).toEqual({})
   })
 
-  it('keep what a client can make long within bounds', () => {
+  it('are cut to a bounded length', () => {
     const { 'gen_ai.request.stop_sequences': stop } = of('chat', {
       stop: Array.from({ length: 100 }, () => 'x'.repeat(1000)),
     })

@@ -4,26 +4,26 @@ import { attr } from './names.ts'
 import { operationOf } from './operations.ts'
 import { short } from './short.ts'
 
-// An allow-list: of a request's body nothing is read but what stands here, and what is not of the expected type is passed
-// over. So no prompt, no tool and no credential can get into a span, whatever a client sends.
+// An allow-list: only these fields of a request's body are read, and a value of an unexpected type is ignored. So no prompt, no
+// tool and no credential can get into a span, whatever a client sends.
 
 type Body = RequestEvent['body']
 type Value = Body[string] | undefined
 type Read = (value: Value) => AttributeValue | undefined
 
-/** An attribute, and where in the body it stands: the first place that has it counts. */
+/** An attribute and its places in the body; the first place with a value counts. */
 type Rule = readonly [name: string, read: Read, ...places: readonly (readonly [string, ...string[]])[]]
 
 const number: Read = (value) => (typeof value === 'number' && Number.isFinite(value) ? value : undefined)
 const integer: Read = (value) => (Number.isInteger(value) ? (value as number) : undefined)
-/** One is what goes without saying. */
+/** One is the default and is not recorded. */
 const several: Read = (value) => (value === 1 ? undefined : integer(value))
 const text: Read = (value) => (typeof value === 'string' && value !== '' ? short(value) : undefined)
 const texts: Read = (value) => {
   const list = (Array.isArray(value) ? value : [value]).filter((item) => typeof item === 'string')
   return list.length === 0 ? undefined : list.slice(0, 16).map((item) => short(item, 64))
 }
-/** What is asked for, in the conventions' few words. */
+/** The requested output type, in the conventions' few values. */
 const word =
   (words: Readonly<Record<string, string>>): Read =>
   (value) => {
@@ -90,7 +90,7 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
   ],
 }
 
-/** What the conventions want to know of a request, in the client's own numbers. */
+/** Returns the request attributes of the conventions, with the client's own values. */
 export function requestAttributes(event: Pick<RequestEvent, 'operation' | 'format' | 'body'>): Attributes {
   const attributes: Attributes = {}
   for (const [name, read, ...places] of rules[event.format] ?? [])

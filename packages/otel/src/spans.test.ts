@@ -14,15 +14,15 @@ function spansOf(scene: Scene): { call: SeenSpan; attempts: SeenSpan[] } {
   return { call, attempts }
 }
 
-/** Name, kind, status, and when it was, in milliseconds from the call's arrival. */
+/** Name, kind, status and times in milliseconds since the call's arrival. */
 const outline = ({ name, kind, status, from, to }: SeenSpan): string =>
   `${name} ${kind} ${status} ${from - arrival}-${to - arrival}`
 
 describe('the spans of a call', () => {
   it.each<[string, Scene, string, string[]]>([
-    ['a good one', {}, 'chat smart SERVER UNSET 0-100', ['chat gpt-5 CLIENT UNSET 2-100']],
+    ['a successful call', {}, 'chat smart SERVER UNSET 0-100', ['chat gpt-5 CLIENT UNSET 2-100']],
     [
-      'one that was tried again',
+      'a call that was retried',
       {
         attempts: [
           { reason: 'first', startedMs: 1, status: 503, latencyMs: 10, error: 'overloaded' },
@@ -33,7 +33,7 @@ describe('the spans of a call', () => {
       ['chat gpt-5 CLIENT ERROR 1-11', 'chat gpt-5 CLIENT UNSET 31-100'],
     ],
     [
-      'one that another target answered',
+      'a call that fell back to another target',
       {
         attempts: [
           { reason: 'first', startedMs: 1, latencyMs: 10, error: 'upstream_unreachable' },
@@ -45,7 +45,7 @@ describe('the spans of a call', () => {
       ['chat gpt-5 CLIENT ERROR 1-11', 'chat claude-opus-5 CLIENT UNSET 11-100'],
     ],
     [
-      'a hedged one: two at once, and the loser was cancelled',
+      'a hedged call with two concurrent attempts, the slower one cancelled',
       {
         attempts: [
           { reason: 'first', startedMs: 1, latencyMs: 59, error: 'cancelled' },
@@ -56,7 +56,7 @@ describe('the spans of a call', () => {
       ['chat gpt-5 CLIENT UNSET 1-60', 'chat claude-opus-5 CLIENT UNSET 30-100'],
     ],
     [
-      'one that failed throughout',
+      'a call whose attempts all failed',
       {
         attempts: [{ reason: 'first', startedMs: 1, status: 500, latencyMs: 10, error: 'upstream_error' }],
         finish: { status: 502, outcome: 'failed', error: { info: { kind: 'upstream_error' } } },
@@ -66,7 +66,7 @@ describe('the spans of a call', () => {
       ['chat gpt-5 CLIENT ERROR 1-11'],
     ],
     [
-      "one that was the client's own fault",
+      'a call with an invalid request',
       {
         attempts: [{ reason: 'first', startedMs: 1, status: 400, latencyMs: 10, error: 'invalid_request' }],
         finish: { status: 400, outcome: 'failed', error: { info: { kind: 'invalid_request' } } },
@@ -76,31 +76,31 @@ describe('the spans of a call', () => {
       ['chat gpt-5 CLIENT ERROR 1-11'],
     ],
     [
-      'one whose client left in the midst of the answer',
+      'a call whose client disconnected during the response',
       { request: { stream: true }, finish: { outcome: 'aborted' } },
       'chat smart SERVER UNSET 0-100',
       ['chat gpt-5 CLIENT UNSET 2-100'],
     ],
     [
-      'one whose stream broke',
+      'a call whose stream broke off',
       { request: { stream: true }, finish: { outcome: 'failed', error: { kind: 'upstream_truncated' } } },
       'chat smart SERVER ERROR 0-100',
       ['chat gpt-5 CLIENT ERROR 2-100'],
     ],
     [
-      'one that nobody was called for',
+      'a call without an attempt',
       { attempts: [], finish: { status: 429, outcome: 'failed', error: { info: { kind: 'rate_limited' } } }, ms: 1 },
       'chat smart SERVER UNSET 0-1',
       [],
     ],
     [
-      'one that is told of only when it is over',
+      'a call that is reported only at its end',
       { unannounced: true, request: { operation: 'realtime', model: 'gpt-realtime' } },
       'realtime gpt-realtime SERVER UNSET 0-100',
       ['realtime gpt-5 CLIENT UNSET 2-100'],
     ],
     [
-      'one that was refused before its model was read',
+      'a call that was rejected before its model was read',
       {
         unannounced: true,
         request: { model: '' },
@@ -111,12 +111,12 @@ describe('the spans of a call', () => {
       'chat SERVER UNSET 0-3',
       [],
     ],
-  ])('%s', (_, scene, call, attempts) => {
+  ])('are traced for %s', (_, scene, call, attempts) => {
     const spans = spansOf(scene)
     expect([outline(spans.call), ...spans.attempts.map(outline)]).toEqual([call, ...attempts])
   })
 
-  it('say what was asked, who was asked, and what came of it', () => {
+  it('record the request, the upstream and the result', () => {
     const { call, attempts } = spansOf({
       request: { body: { temperature: 0.5, max_tokens: 100 }, stream: true },
       attempts: [
@@ -243,21 +243,21 @@ describe('the spans of a call', () => {
     expect(attempts[0]?.attributes['error.type']).toBe(ofAttempt)
   })
 
-  it('count no usage that the gateway made up itself', () => {
+  it('record no usage that the gateway estimated', () => {
     const { attempts } = spansOf({
       finish: { usage: { input: { total: 5 }, output: { total: 0 } }, estimate: 'characters' },
     })
     expect(Object.keys(attempts[0]?.attributes ?? {}).filter((name) => name.startsWith('gen_ai.usage'))).toEqual([])
   })
 
-  it.each(['estimated', 'partial'] as const)('say of usage that was %s no more than that', (basis) => {
+  it.each(['estimated', 'partial'] as const)('record usage that was %s without a claim of exactness', (basis) => {
     const { attempts } = spansOf({ finish: { usage: { input: { total: 5 }, output: { total: 9 } }, basis } })
     const attributes = attempts[0]?.attributes ?? {}
     expect(Object.keys(attributes).filter((name) => name.startsWith('gen_ai.usage'))).toEqual([])
     expect(attributes['modelgate.usage.basis']).toBe(basis)
   })
 
-  it('end all of them, and only once', () => {
+  it('all end, and only once', () => {
     const recorder = createRecorder()
     const plugin = otel({ tracerProvider: recorder.tracerProvider, meterProvider: false })
     for (let i = 0; i < 50; i++) play(plugin)
@@ -266,7 +266,7 @@ describe('the spans of a call', () => {
     expect(new Set(recorder.spans().map(({ traceId }) => traceId)).size).toBe(50)
   })
 
-  it('add what the user adds, to the call and to its attempts', () => {
+  it("carry the user's attributes on the call and its attempts", () => {
     const recorder = createRecorder()
     const plugin = otel({
       tracerProvider: recorder.tracerProvider,

@@ -26,33 +26,33 @@ import { readTraceHeaders, writeTraceHeaders } from './trace-headers.ts'
 import { version } from './version.ts'
 
 export interface SpanOptions {
-  /** Undefined: the one that is registered globally at the time of the call. */
+  /** Undefined: the provider registered globally at the time of the call. */
   readonly provider: TracerProvider | undefined
   readonly contextFrom: (event: RequestEvent) => Context | undefined
-  /** What the user adds to a call's spans. */
+  /** Returns the user's attributes for the spans of a call. */
   readonly extra: (call: CallInfo) => Attributes
   readonly providerOf: (upstream: string) => string
 }
 
-/** A span for each call, and below it one for each attempt. */
+/** Records a span for each call, with a child span for each attempt. */
 export interface CallSpans {
   begin(event: RequestEvent): void
-  /** Returns the headers that name the attempt's span. */
+  /** Returns the trace headers of the attempt's span. */
   beginAttempt(event: UpstreamEvent): Readonly<Record<string, string>> | undefined
   finish(event: FinishEvent): void
 }
 
-/** A call on its way. */
+/** A call whose span is open. */
 interface OpenCall {
   readonly tracer: Tracer
   readonly span: Span
   readonly context: Context
-  /** What every span of the call says. */
+  /** Attributes on every span of the call. */
   readonly shared: Attributes
   readonly body: RequestEvent['body']
   readonly stream: boolean
   readonly clock: Clock
-  /** By their number, from 1. */
+  /** Ordered by attempt number, from 1. */
   readonly attempts: OpenAttempt[]
 }
 interface OpenAttempt {
@@ -60,7 +60,7 @@ interface OpenAttempt {
   readonly startedAt: number
 }
 
-/** More than these are not on their way at once; a call that never ends must not be kept for ever. */
+/** Limit of open calls. More are never in flight at once, and a call that never ends must not be kept for ever. */
 const maxOpen = 100_000
 
 export function createSpans({ provider, contextFrom, extra, providerOf }: SpanOptions): CallSpans {
@@ -76,7 +76,7 @@ export function createSpans({ provider, contextFrom, extra, providerOf }: SpanOp
     return tracer
   }
 
-  /** Undefined where nobody traces: then there is nothing to keep, and the client's own headers go on as they are. */
+  /** Returns undefined if tracing is off: then nothing is kept, and the client's own headers pass unchanged. */
   function beginCall(
     event: CallInfo,
     parentOf: () => Context,
@@ -91,14 +91,14 @@ export function createSpans({ provider, contextFrom, extra, providerOf }: SpanOp
     const span = tracer.startSpan(
       spanName(shared, event.model),
       {
-        // Below a span of the host's own, the server has been told of already.
+        // The host's own span already stands for the server.
         kind: isLocal(parent) ? SpanKind.INTERNAL : SpanKind.SERVER,
         startTime: startedAt,
         attributes: { ...shared, ...beginAttributes(event) },
       },
       parent,
     )
-    // A tracer that does nothing hands out the parent, or nothing that is valid.
+    // A no-op tracer returns the parent's span context or an invalid one.
     const spanContext = span.spanContext()
     if (!isSpanContextValid(spanContext) || spanContext.spanId === trace.getSpanContext(parent)?.spanId)
       return undefined
@@ -166,7 +166,7 @@ export function createSpans({ provider, contextFrom, extra, providerOf }: SpanOp
     finish(event) {
       const known = open.get(event.requestId)
       open.delete(event.requestId)
-      // Refused before it was read, or not a request with a body at all: told of afterwards.
+      // Calls rejected before they were read, and requests without a body, are recorded afterwards.
       const call = known ?? beginCall(event, () => contexts.active(), event.startedAt)
       if (call === undefined) return
       const endedAt = call.clock()
@@ -189,7 +189,7 @@ export function createSpans({ provider, contextFrom, extra, providerOf }: SpanOp
 const spanName = (shared: Attributes, model: string): string =>
   model === '' ? `${shared[attr.operation]}` : `${shared[attr.operation]} ${short(model)}`
 
-/** The span that the host has made of the request, where it makes any; else what the client's headers say. */
+/** Returns the context of the host's span if there is one, else that of the client's trace headers. */
 function parentOf(event: RequestEvent): Context {
   const active = contexts.active()
   const span = trace.getSpanContext(active)
@@ -202,6 +202,8 @@ function isLocal(context: Context): boolean {
   return span !== undefined && isSpanContextValid(span) && span.isRemote !== true
 }
 
-/** A server's 4xx is the client's error, not the server's. An answer that broke off under a good status is ours. */
+/**
+ * A server's 4xx is the client's error, not the server's. A response that broke off under a 2xx status is the server's failure.
+ */
 const isOurFailure = ({ outcome, status }: FinishEvent): boolean =>
   outcome === 'failed' && (status >= 500 || status < 400)

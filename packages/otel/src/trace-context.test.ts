@@ -18,7 +18,7 @@ afterEach(() => {
   trace.disable()
 })
 
-/** One call with two attempts: its spans, and what the attempts were given as headers. */
+/** Plays one call with two attempts and returns its spans and the trace headers of the attempts. */
 function spansAndHeaders(headers: { [name: string]: string }, options: OtelOptions = {}) {
   const recorder = createRecorder()
   const given = play(otel({ tracerProvider: recorder.tracerProvider, meterProvider: false, ...options }), {
@@ -42,7 +42,7 @@ describe.each([
 ])('trace context, %s', (_, propagator) => {
   const setUp = () => propagator === undefined || propagation.setGlobalPropagator(propagator)
 
-  it("goes on from the client's headers to each attempt's own span", () => {
+  it("continues from the client's headers to each attempt's own span", () => {
     setUp()
     const { call, first, second, given } = spansAndHeaders({ traceparent, tracestate: 'vendor=1,other=2' })
     expect(call).toMatchObject({ traceId, parent: parentId, kind: 'SERVER' })
@@ -52,7 +52,7 @@ describe.each([
     ])
   })
 
-  it('begins anew where the client sends none', () => {
+  it('starts a new trace if the client sends no headers', () => {
     setUp()
     const { call, first, given } = spansAndHeaders({})
     expect(call?.parent).toBeUndefined()
@@ -73,20 +73,20 @@ describe.each([
     ['without a span', `00-${traceId}-${'0'.repeat(16)}-01`],
     ['in capitals', traceparent.toUpperCase()],
     ['of nonsense', 'hello'],
-  ])('begins anew for a header %s', (_, broken) => {
+  ])('starts a new trace for a header %s', (_, broken) => {
     setUp()
     const { call } = spansAndHeaders({ traceparent: broken })
     expect(call?.traceId).not.toBe(traceId)
     expect(call?.parent).toBeUndefined()
   })
 
-  it('reads later versions as far as it knows them', () => {
+  it('reads the known fields of later versions', () => {
     setUp()
     const { call } = spansAndHeaders({ traceparent: `cc-${traceId}-${parentId}-01-what-the-future-holds` })
     expect(call).toMatchObject({ traceId, parent: parentId })
   })
 
-  it("keeps to the client's decision not to sample", () => {
+  it("honours the client's decision not to sample", () => {
     setUp()
     const recorder = createRecorder({ sampler: new ParentBasedSampler({ root: new AlwaysOffSampler() }) })
     const given = play(otel({ tracerProvider: recorder.tracerProvider }), {
@@ -98,7 +98,7 @@ describe.each([
 })
 
 describe('the parent of a call', () => {
-  it("is the host's span where there is one, and the call is then no server of its own", () => {
+  it("is the host's span if there is one, and the call's span is then internal", () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
     const recorder = createRecorder()
     const host = recorder.tracerProvider.getTracer('host').startSpan('POST')
@@ -113,13 +113,13 @@ describe('the parent of a call', () => {
     })
   })
 
-  it('is what contextFrom says', () => {
+  it('is the context that contextFrom returns', () => {
     const { call } = spansAndHeaders({ traceparent }, { contextFrom: () => ROOT_CONTEXT })
     expect(call?.parent).toBeUndefined()
     expect(call?.traceId).not.toBe(traceId)
   })
 
-  it('is the default where contextFrom says nothing, or throws', () => {
+  it('is the default if contextFrom returns nothing or throws', () => {
     const silent = spansAndHeaders({ traceparent }, { contextFrom: () => undefined })
     const loud = spansAndHeaders(
       { traceparent },

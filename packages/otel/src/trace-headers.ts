@@ -22,18 +22,18 @@ const setter: TextMapSetter<Record<string, string>> = {
   },
 }
 
-/** Without a propagator the API reads and writes nothing: then it is W3C trace context. */
+/** Without a registered propagator the API reads and writes nothing: W3C trace context is used then. */
 const hasPropagator = (): boolean => propagation.fields().length > 0
 
-/** The context that a client's headers name, as far as they do. */
+/** Returns the context that a client's trace headers describe, or `base` without them. */
 export const readTraceHeaders = (base: Context, header: HeaderReader): Context =>
   hasPropagator() ? propagation.extract(base, header, getter) : readW3C(base, header)
 
-/** Headers that name the context's span, by lower-case name. Undefined where there is none. */
+/** Returns the trace headers of the context's span, by lower-case name, or undefined without a span. */
 export function writeTraceHeaders(context: Context): Readonly<Record<string, string>> | undefined {
   if (!hasPropagator()) return writeW3C(context)
   const headers: Record<string, string> = {}
-  // Baggage is the application's own, and a model provider is another company.
+  // Baggage belongs to the application, and a model provider is another company.
   propagation.inject(propagation.deleteBaggage(context), headers, setter)
   return Object.keys(headers).length === 0 ? undefined : headers
 }

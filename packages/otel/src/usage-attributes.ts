@@ -2,11 +2,11 @@ import type { Attributes } from '@opentelemetry/api'
 import type { FinishEvent } from './events.ts'
 import { attr, own } from './names.ts'
 
-/** Whether it is the upstream that counted all of it: what the gateway has estimated is on nobody's bill. */
+/** Returns true if the upstream counted all usage: estimates of the gateway appear on no bill. */
 export const isCounted = ({ estimate, basis = 'reported' }: Pick<FinishEvent, 'estimate' | 'basis'>): boolean =>
   estimate === undefined && basis === 'reported'
 
-/** The gateway's totals are inclusive, as the conventions want them. */
+/** Returns the usage attributes. The gateway's totals are inclusive, as the conventions require. */
 export function usageAttributes(event: Pick<FinishEvent, 'usage' | 'estimate' | 'basis'>): Attributes {
   const { usage, basis } = event
   if (usage === undefined) return {}

@@ -1,2 +1,2 @@
-/** Of this package, as its package.json has it. */
+/** Version of this package, the same as in its package.json. */
 export const version = '0.1.0'

@@ -7,21 +7,21 @@ import { cutBytes, cutEvents, dataPiece, eventPiece, type Piece } from './piece.
 import type { Destination } from './routes.ts'
 import type { Fault, Json, RawReply, Script } from './types.ts'
 
-/** What an answer is sent with. */
+/** Everything needed to send a response. */
 export interface Sending {
   readonly exchange: Exchange
   readonly voice: Voice
   readonly destination: Destination | undefined
   readonly script: Script
   readonly signing: Signing
-  /** Milliseconds between words where the script names none. */
+  /** Milliseconds between words if the script sets none. */
   readonly paceMs: number
 }
 
 const eventStream = 'text/event-stream; charset=utf-8'
 const page =
   '<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>\n'
-/** JSON answers are cut into pieces of this many bytes when a fault counts them. */
+/** Bytes per piece of a JSON response, in which faults count. */
 const jsonPieceBytes = 64
 
 const faultsOf = (script: Script): readonly Fault[] => {
@@ -31,7 +31,7 @@ const faultsOf = (script: Script): readonly Fault[] => {
   return list.map((one) => (one.type === 'endless-line' ? { ...one, after: one.after ?? 0 } : one))
 }
 
-/** An error in the provider's shape. */
+/** Returns an error in the provider's shape. */
 export function errorResponse(
   sending: Omit<Sending, 'script' | 'paceMs'>,
   error: WireError,
@@ -51,13 +51,13 @@ export function errorResponse(
   return new Response(body, { status: error.status, headers })
 }
 
-/** An answer to send: as a stream, or whole. */
+/** A response to send, as a stream or whole. */
 export interface Rendered {
   readonly rendering: Rendering
   readonly stream: boolean
 }
 
-/** Sends what a script asks for. `rendered` is undefined for raw replies. */
+/** Sends the response of a script. `rendered` is undefined for raw replies. */
 export async function respond(sending: Sending, rendered: (() => Rendered) | undefined): Promise<Response> {
   const { exchange, script, voice } = sending
   const faults = faultsOf(script)
@@ -100,7 +100,7 @@ function streamed(sending: Sending, rendering: Rendering, faults: readonly Fault
 function whole(sending: Sending, rendering: Rendering, faults: readonly Fault[]): Response {
   const { exchange, voice, script, signing } = sending
   const mishap = faultNamed(faults, 'error-event')
-  // No stream to put the event into: the error is the answer.
+  // Without a stream there is no place for the event: the error is the response.
   if (mishap) return errorResponse(sending, errorOfFault(voice, mishap, voice.words[500].type), { ...script.headers })
   const media = script.body === undefined ? rendering.media?.() : undefined
   if (media) return binary(sending, rendering, media, faults)
@@ -119,7 +119,7 @@ function whole(sending: Sending, rendering: Rendering, faults: readonly Fault[])
   return new Response(bytes, { status, headers })
 }
 
-/** Sound and plain text, as they come. */
+/** Sends audio or plain text. */
 function binary(sending: Sending, rendering: Rendering, media: Media, faults: readonly Fault[]): Response {
   const { script, signing } = sending
   const headers: Record<string, string> = {
@@ -162,7 +162,7 @@ function rawResponse(sending: Sending, raw: RawReply, faults: readonly Fault[]):
 
 const bodyless = new Set([204, 205, 304])
 
-/** A body that is made no faster than it is read, and notices when its reader leaves. */
+/** Creates a response whose body is produced no faster than it is read, and that notices when its reader disconnects. */
 function bodyResponse(
   sending: Sending,
   rendering: Rendering | undefined,

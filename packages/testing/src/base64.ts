@@ -1,4 +1,4 @@
-/** Bytes at a time: a call takes only so many arguments. */
+/** Bytes per call: the number of arguments of a call is limited. */
 const step = 0x8000
 
 export function toBase64(bytes: Uint8Array): string {
@@ -8,7 +8,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary)
 }
 
-/** The bytes of base64 text; undefined if it is none. */
+/** Decodes base64 text; returns undefined if it is invalid. */
 export function fromBase64(text: string): Uint8Array | undefined {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))

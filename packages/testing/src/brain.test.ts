@@ -37,11 +37,11 @@ describe('the demo model', () => {
     ],
     ['[[tools:3]]', { parallel_tool_calls: false }, [['get_weather', { city: 'example' }]]],
     ['[[tool:sendMail {"list":[[1]]}]]', {}, [['sendMail', { list: [[1]] }]]],
-  ])('%s %o calls %o', async (text, more, wanted) => {
+  ])('answers %s (%o) with calls of %o', async (text, more, wanted) => {
     expect(await called(text, more)).toEqual(wanted)
   })
 
-  it('calls no tool again when a result has come, though the user asked for one', async () => {
+  it('does not repeat a tool call after its result, even if the user asked for the tool', async () => {
     const call1 = { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{}' } }
     const messages = [
       { role: 'user', content: '[[tools:1]] the weather?' },
@@ -62,7 +62,7 @@ describe('directives', () => {
     ['[[tool:f {"a":[[1,2]]}]]!', [['tool', 'f', { input: '{"a":[[1,2]]}' }]], '!'],
     ['[[wiki link]] and [[', [], '[[wiki link]] and [['],
     ['[[think', [], '[[think'],
-  ])('%s', (text, wanted, rest) => {
+  ])('control the answer: %s', (text, wanted, rest) => {
     const read = readDirectives(text)
     expect(read.directives.map(({ name, value, options }) => [name, value, options])).toEqual(wanted)
     expect(read.rest).toBe(rest)

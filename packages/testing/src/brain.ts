@@ -8,8 +8,8 @@ import { tokensOf } from './tokens.ts'
 import type { Json, Script, ScriptedCitation, ScriptedToolCall } from './types.ts'
 
 /**
- * The demo model: repeatable answers in a few plain sentences. It calls a tool whose name the user mentions, reports tool
- * results, says what media it received, does what is asked plainly, fills schemas, cites documents, and obeys the directives
+ * Answers as the demo model: repeatable answers in a few plain sentences. It calls a tool whose name the user mentions, reports
+ * tool results, describes the media it received, follows plain requests, fills schemas, cites documents, and obeys the directives
  * in the user's last text.
  */
 export function demoBrain(prompt: Prompt): Script {
@@ -91,7 +91,7 @@ function describe(media: PromptMedia): string {
   return `the ${media.kind}${title} (${media.mediaType === '' ? text : `${media.mediaType}, ${text}`})`
 }
 
-/** One sentence of each document whose citations are switched on. */
+/** Cites one sentence of each document that has citations enabled. */
 function citationsOf(media: readonly PromptMedia[]): ScriptedCitation[] {
   const documents = media.filter((one) => one.kind === 'document')
   return documents.flatMap((document, documentIndex) => {
@@ -105,7 +105,7 @@ function structured(output: Exclude<Prompt['output'], 'text'>, rest: string): Js
   return output === 'json' ? { answer: rest } : sampleOf(output.schema, hintOf(rest))
 }
 
-/** The last capitalised word, or the first words: a likelier argument than `example`. */
+/** Returns the last capitalised word, or the first words: more realistic as an argument than `example`. */
 function hintOf(text: string): string {
   const names = text.replace(/[^\p{L}\p{N}\s-]/gu, ' ').match(/(?<=\S\s+)\p{Lu}[\p{L}\p{N}-]+/gu)
   return names?.at(-1) ?? 'example'
@@ -150,12 +150,12 @@ function callsOf(prompt: Prompt, directives: readonly Directive[], rest: string)
 function callOf(tool: PromptTool | undefined, rest: string): ScriptedToolCall | undefined {
   if (!tool) return undefined
   if (tool.custom) return { name: tool.name, input: rest }
-  // A tool without a schema takes no arguments.
+  // A tool without a schema has no arguments.
   const sample = sampleOf(tool.schema, hintOf(rest))
   return { name: tool.name, input: isObject(sample) ? sample : {} }
 }
 
-/** `get_weather` is mentioned by its name, by `get weather`, or by its last word. */
+/** Returns true if the text names the tool: `get_weather` matches its name, `get weather`, or its last word. */
 function mentions(text: string, name: string): boolean {
   const lower = text.toLowerCase()
   const words = name

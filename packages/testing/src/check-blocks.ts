@@ -6,7 +6,7 @@ import type { Json, JsonObject } from './types.ts'
 /** Base64 that begins with `E`, as the real signatures do. */
 export const anthropicDress = dressOf('thinking', { letters: 'E' })
 
-/** The fields of each block a client may send; any other is refused. Blocks of server tools are not looked into. */
+/** Allowed fields of each block from a client; others are rejected. Blocks of server tools are not checked. */
 const fields: Readonly<Record<string, string>> = {
   text: 'type text cache_control citations',
   image: 'type source cache_control',

@@ -28,7 +28,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   seed: { kind: 'integer' },
 }
 
-/** What OpenAI would refuse about the request, in its words; undefined if nothing. */
+/** Returns OpenAI's error for an invalid request, or undefined. */
 export function checkChat(body: JsonObject): WireError | undefined {
   if (typeof body.model !== 'string' || body.model === '') return fault('you must provide a model parameter', undefined)
   const stranger = Object.keys(body).find((key) => !known.has(key))

@@ -24,7 +24,7 @@ const shape: Shape = {
 }
 const mostToken = 100_257
 
-/** What OpenAI would refuse of a request for a completion. */
+/** Returns OpenAI's error for an invalid completion request, or undefined. */
 export function checkCompletion({ body }: Asked): WireError | undefined {
   const error = checkShape(body, shape)
   if (error) return error

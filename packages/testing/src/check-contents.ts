@@ -8,13 +8,13 @@ import type { JsonObject } from './types.ts'
 /** Base64 of bytes that begin like an encoded message, as the real signatures do. */
 export const googleDress = dressOf('thought', { bytes: '\n' })
 
-/** What Google documents for histories that no Gemini model wrote: they stand in for any signature. */
+/** Signatures that Google documents for histories no Gemini model wrote: they replace any signature. */
 const passes = ['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go']
 
-/** Models of before the third generation do not insist on their signatures. */
+/** Models before the third generation do not require signatures. */
 const lenient = /^(models\/)?gemini-[12]/
 
-/** Looks at the contents one by one: their roles, their parts, and the signatures. */
+/** Checks each content: role, parts and signatures. */
 export function checkContents(request: JsonObject, seals: Seals): WireError | undefined {
   const contents = listOf(request.contents).map(objectOf)
   if (contents.length === 0) return invalidArgument('* GenerateContentRequest.contents: contents is not specified\n')
@@ -79,13 +79,15 @@ function checkPart(part: JsonObject, at: string, seals: Seals): WireError | unde
   return seals.verify(googleDress, bound, seal) ? undefined : invalidArgument('Corrupted thought signature.')
 }
 
-/** Looks at the order of calls and answers: of a whole conversation, while tokens are counted of any part of one. */
+/**
+ * Checks the order of calls and results in a conversation. Token counting accepts any part of one, so it is not checked there.
+ */
 export function checkOrder(request: JsonObject, model: string): WireError | undefined {
   const contents = modelTurns(listOf(request.contents).map(objectOf))
   return checkAnswers(contents, model) ?? checkMissing(request, contents, model)
 }
 
-/** Calls come after what a user said or a tool answered, and are all answered in the next turn. */
+/** Requires calls to follow a user text or a tool result, and results for all of them in the next turn. */
 function checkAnswers(contents: readonly JsonObject[], model: string): WireError | undefined {
   let open = 0
   let before = ''
@@ -97,7 +99,7 @@ function checkAnswers(contents: readonly JsonObject[], model: string): WireError
       const words = 'Please ensure that function response turn comes immediately after a function call turn.'
       return invalidArgument(words)
     }
-    // Answers may stand in several contents, one after the other.
+    // Results may be spread over several consecutive contents.
     if (answers > open) return uneven
     if (open > 0 && answers === 0) {
       if (!lenient.test(model)) return uneven
@@ -118,7 +120,7 @@ const uneven = invalidArgument(
   'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
 )
 
-/** In the turn under way, the first call of each step must bring its signature back, if thinking was asked for. */
+/** Requires the signature on the first call of each step of the current turn, if thinking was requested. */
 function checkMissing(request: JsonObject, contents: readonly JsonObject[], model: string): WireError | undefined {
   const thinking = objectOf(objectOf(request.generationConfig).thinkingConfig)
   const thinks = Object.keys(thinking).length > 0 && thinking.thinkingBudget !== 0

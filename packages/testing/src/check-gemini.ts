@@ -7,7 +7,7 @@ import { isObject, listOf, objectOf, stringOf } from './json.ts'
 import { geminiRequestOf } from './read-gemini.ts'
 import type { JsonObject } from './types.ts'
 
-/** What Google would refuse about the request, in its words; undefined if nothing. */
+/** Returns Google's error for an invalid request, or undefined. */
 export function checkGemini(body: JsonObject, { destination, seals }: Checking): WireError | undefined {
   const counting = destination.operation === 'count-tokens'
   const { error } = readGeminiJson(body, counting ? 'CountTokensRequest' : 'GenerateContentRequest')
@@ -118,7 +118,7 @@ function checkTools(request: JsonObject): WireError | undefined {
   return undefined
 }
 
-/** Google's own dialect of schemas: a list says what its items are, and what is required exists. */
+/** Checks Google's own schema dialect: arrays have `items`, and required properties exist. */
 function schemaFault(schema: JsonObject): { at: string; words: string } | undefined {
   const properties = objectOf(schema.properties)
   if (schema.type === 'ARRAY' && schema.items === undefined) return { at: '.items', words: 'missing field.' }

@@ -44,7 +44,7 @@ const shapes: Partial<Record<FakeOperation, Shape>> = {
 const mostImages = 16
 const mostPixels = 4096
 
-/** What OpenAI would refuse of a request for images. */
+/** Returns OpenAI's error for an invalid image request, or undefined. */
 export function checkImages(asked: Asked): WireError | undefined {
   const { body, destination, form } = asked
   const operation = destination.service?.operation ?? 'images'
@@ -86,7 +86,7 @@ function checkPrompt(prompt: Json | undefined, model: string): WireError | undef
   return prompt.length > most ? tooLong('prompt', most, prompt.length) : undefined
 }
 
-/** Any size of the later models, as long as its sides are multiples of 16. */
+/** Checks a size: the later models accept any with sides that are multiples of 16. */
 function checkSize(value: Json | undefined, model: string): WireError | undefined {
   if (value === undefined || value === null) return undefined
   const size = stringOf(value)
@@ -130,7 +130,7 @@ function checkFiles(form: readonly FormPart[], operation: FakeOperation): WireEr
   return broken && badImage(broken.name)
 }
 
-/** Pictures of a JSON body: an address, of which the demo reads those with the data in them, or a file's id. */
+/** Checks the pictures of a JSON body: an address, of which the demo reads only data URLs, or a file id. */
 function checkPictures(value: Json | undefined): WireError | undefined {
   if (value === undefined || value === null) return missing('images')
   if (!Array.isArray(value)) return badType('images', 'array of objects', value)

@@ -10,7 +10,7 @@ import type { Json, JsonObject } from './types.ts'
 /** Base64 that begins like an encrypted token (version, then time), as the real content does. */
 export const openaiDress = dressOf('reasoning', { bytes: '\x80\0\0\0\0i' })
 
-/** What each type of item cannot do without. */
+/** Required fields of each type of item. */
 const required: Readonly<Record<string, string>> = {
   message: 'role content',
   function_call: 'call_id name arguments',
@@ -43,19 +43,19 @@ const required: Readonly<Record<string, string>> = {
   program: 'id',
   program_output: 'id',
 }
-/** How the ids of items begin. */
+/** Prefixes of item ids. */
 const prefixes: Readonly<Record<string, string>> = {
   message: 'msg',
   function_call: 'fc',
   custom_tool_call: 'ctc',
   reasoning: 'rs',
 }
-/** Items that carry what only the provider can read. */
+/** Items with content that only the provider can read. */
 const sealed = ['reasoning', 'compaction']
 const roles = ['assistant', 'system', 'developer', 'user']
 const inputParts = ['input_text', 'input_image', 'input_file', 'input_audio', 'output_text', 'refusal']
 
-/** Looks at the conversation: its items, their order, and what they refer to. */
+/** Checks the conversation: items, order and references. */
 export function checkItems(body: JsonObject, { memory, seals }: Checking): WireError | undefined {
   const { input, previous_response_id: previous } = body
   const elsewhere = previous ?? body.prompt ?? body.conversation
@@ -83,7 +83,7 @@ export function checkItems(body: JsonObject, { memory, seals }: Checking): WireE
     }
   }
   const items = conversationOf(body, memory)
-  // What is kept elsewhere may hold the other half of a pair.
+  // A stored prompt or conversation may hold the other half of a pair.
   if (body.prompt || body.conversation) return undefined
   return checkPairs(items) ?? checkReasoning(items, memory)
 }
@@ -140,7 +140,7 @@ function checkParts(content: Json | undefined, at: string, allowed: readonly str
   return undefined
 }
 
-/** What is named without its content must have been stored. */
+/** Requires that an item referenced by id was stored. */
 function checkStored(item: JsonObject, memory: Memory): WireError | undefined {
   const type = typeOf(item)
   const bare = type === 'reasoning' && typeof item.encrypted_content !== 'string'
@@ -152,7 +152,7 @@ function checkStored(item: JsonObject, memory: Memory): WireError | undefined {
   return { ...fault(words + hint, 'input'), status: 404 }
 }
 
-/** Every call is answered somewhere after it, and every answer has its call. */
+/** Requires a later result for every call, and a call for every result. */
 function checkPairs(items: readonly JsonObject[]): WireError | undefined {
   const asked = items.filter(isCall).map((item) => stringOf(item.call_id))
   const answers = items.filter((item) => isOutput(item) && typeof item.call_id === 'string')
@@ -168,7 +168,7 @@ function checkPairs(items: readonly JsonObject[]): WireError | undefined {
   return open && fault(`No tool output found for ${kind(open)} ${stringOf(open.call_id)}.`, 'input')
 }
 
-/** Reasoning belongs to what followed it: neither comes back alone. */
+/** Requires reasoning and the item that followed it to come back together. */
 function checkReasoning(items: readonly JsonObject[], memory: Memory): WireError | undefined {
   for (const [index, item] of items.entries()) {
     const id = stringOf(item.id)

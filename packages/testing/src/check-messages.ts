@@ -21,7 +21,7 @@ const thinkingGuide =
 
 const fault = (message: string): WireError => ({ status: 400, type: 'invalid_request_error', message })
 
-/** What Anthropic would refuse about the request, in its words; undefined if nothing. */
+/** Returns Anthropic's error for an invalid request, or undefined. */
 export function checkMessages(body: JsonObject, seals: Seals): WireError | undefined {
   if (body.thread !== undefined) {
     return {
@@ -37,7 +37,7 @@ export function checkMessages(body: JsonObject, seals: Seals): WireError | undef
   return checkFields(body, seals) ?? checkTools(body) ?? checkThinking(body) ?? checkConversation(body, seals)
 }
 
-/** The same for token counting, which wants no `max_tokens`. */
+/** Does the same for token counting, which needs no `max_tokens`. */
 export function checkCount(body: JsonObject, seals: Seals): WireError | undefined {
   return checkMessages({ ...body, max_tokens: 100_000 }, seals)
 }
@@ -84,7 +84,7 @@ function checkFields(body: JsonObject, seals: Seals): WireError | undefined {
 function checkTools(body: JsonObject): WireError | undefined {
   const tools = listOf(body.tools).map(objectOf)
   for (const [index, tool] of tools.entries()) {
-    // A dated type is a server or Anthropic-defined tool, with fields of its own.
+    // A dated type is a server tool or an Anthropic-defined tool, with its own fields.
     if (typeof tool.type === 'string' && tool.type !== 'custom') continue
     const at = `tools.${index}.custom`
     if (tool.name === undefined) return fault(`${at}.name: Field required`)
@@ -166,11 +166,13 @@ function checkConversation(body: JsonObject, seals: Seals): WireError | undefine
 interface Turn {
   readonly role: string
   readonly blocks: { readonly block: JsonObject; readonly at: string }[]
-  /** The turn's last message. */
+  /** Index of the turn's last message. */
   index: number
 }
 
-/** Neighbours of one role count as one turn; a system message may stand anywhere and parts nothing. */
+/**
+ * Groups messages into turns. Adjacent messages of one role are one turn; a system message may be anywhere and separates nothing.
+ */
 function turnsOf(messages: JsonObject[]): Turn[] {
   const turns: Turn[] = []
   for (const [index, message] of messages.entries()) {
@@ -189,7 +191,7 @@ function turnsOf(messages: JsonObject[]): Turn[] {
   return turns
 }
 
-/** Every `tool_use` is answered in the next turn, and every `tool_result` answers one of the turn before. */
+/** Requires results for every `tool_use` in the next turn, and a `tool_use` in the turn before for every `tool_result`. */
 function checkPairs(messages: JsonObject[]): WireError | undefined {
   let asked: string[] = []
   let askedAt = 0
@@ -222,7 +224,7 @@ function checkMessage(message: JsonObject, at: string, last: boolean, seals: Sea
       `messages: Unexpected role "${wordOf(message.role)}". Allowed roles are "user" or "assistant". For more information, see https://docs.claude.com/en/api/messages`,
     )
   }
-  // A system message between turns may change how much is thought from there on.
+  // A system message between turns may change the effort from there on.
   const keys = message.role === 'system' ? ['role', 'content', 'output_config'] : ['role', 'content']
   const extra = Object.keys(message).find((key) => !keys.includes(key))
   if (extra !== undefined) return fault(`${at}.${extra}: Extra inputs are not permitted`)

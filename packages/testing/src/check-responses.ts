@@ -16,7 +16,7 @@ const known = new Set(
     'tool_choice tools top_logprobs top_p truncation user'
   ).split(' '),
 )
-/** What chat completions has by another name, and where it went. */
+/** Fields of Chat Completions that have another name or place here. */
 const moved: Readonly<Record<string, string>> = {
   messages: 'input',
   max_tokens: 'max_output_tokens',
@@ -56,13 +56,13 @@ const includable = [
 const bounds: Readonly<Record<string, Bound>> = {
   temperature: { kind: 'decimal', min: 0, max: 2 },
   top_p: { kind: 'decimal', min: 0, max: 1 },
-  // Fewer would not do for a reasoning model's bookkeeping: the API refuses them for every model.
+  // The API rejects lower limits for every model: reasoning models need these tokens.
   max_output_tokens: { kind: 'integer', min: 16 },
   top_logprobs: { kind: 'integer', min: 0, max: 20 },
   max_tool_calls: { kind: 'integer', min: 1 },
 }
 
-/** What OpenAI would refuse about the request, in its words; undefined if nothing. */
+/** Returns OpenAI's error for an invalid request, or undefined. */
 export function checkResponses(body: JsonObject, checking: Checking): WireError | undefined {
   // A stored prompt may name the model.
   if (typeof body.model !== 'string' ? !body.prompt : body.model === '') return missing('model')

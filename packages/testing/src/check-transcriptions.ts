@@ -31,7 +31,7 @@ const extensions = ['flac', 'm4a', 'mp3', 'mp4', 'mpeg', 'mpga', 'oga', 'ogg', '
 const mostBytes = 26_214_400
 const leastSeconds = 0.1
 
-/** What OpenAI would refuse of a request for a transcript. */
+/** Returns OpenAI's error for an invalid transcription request, or undefined. */
 export function checkTranscription(asked: Asked): WireError | undefined {
   const { body, destination, model, form } = asked
   const error = checkShape(body, shapes[destination.service?.operation ?? 'transcriptions'] ?? {})

@@ -119,14 +119,14 @@ const cases: [name: string, body: JsonObject, message: string][] = [
   ],
 ]
 
-describe('a generateContent request that Google would refuse', () => {
-  it.each(cases)('%s', async (_name, body, message) => {
+describe('an invalid generateContent request', () => {
+  it.each(cases)('is rejected: %s', async (_name, body, message) => {
     const response = await createFakeProvider().fetch(requestTo(path, body))
     expect(response.status).toBe(400)
     expect((await response.json()).error).toMatchObject({ code: 400, message, status: 'INVALID_ARGUMENT' })
   })
 
-  it('names the fields in its details', async () => {
+  it('is rejected with the fields in its details', async () => {
     const body = geminiBody('x', { foo: 1, generation_config: { bar: 1 } })
     const { error } = await (await createFakeProvider().fetch(requestTo(path, body))).json()
     const words = (name: string, at = '') =>
@@ -142,7 +142,7 @@ describe('a generateContent request that Google would refuse', () => {
     ])
   })
 
-  it('is wrapped in an array where the answer would have been one', async () => {
+  it('is rejected with an array if the response would have been one', async () => {
     const stream = path.replace('generateContent', 'streamGenerateContent')
     const [shape] = await (await createFakeProvider().fetch(requestTo(stream, {}))).json()
     expect(shape.error.code).toBe(400)
@@ -151,10 +151,10 @@ describe('a generateContent request that Google would refuse', () => {
   })
 })
 
-describe('a generateContent request that Google takes', () => {
+describe('a valid generateContent request', () => {
   const spelled = (body: JsonObject) => createFakeProvider().fetch(requestTo(path, body))
 
-  it('is written in either spelling', async () => {
+  it('is accepted in either spelling', async () => {
     const snake = {
       contents: [{ parts: [{ inline_data: { mime_type: 'image/png', data: 'AAAA' } }] }],
       system_instruction: { parts: { text: 'S' } },
@@ -171,7 +171,7 @@ describe('a generateContent request that Google takes', () => {
     expect(answer.candidates[0].finishReason).toBe('MAX_TOKENS')
   })
 
-  it('says nothing of calls that an older model made without a signature', async () => {
+  it('is accepted with calls of an older model without a signature', async () => {
     const body = {
       contents: [user, { role: 'model', parts: [call1] }, { role: 'user', parts: [answer1] }],
       generationConfig: { thinkingConfig: { includeThoughts: true } },
@@ -182,7 +182,7 @@ describe('a generateContent request that Google takes', () => {
     expect((await refused.json()).error.message).toContain('missing a thought_signature')
   })
 
-  it('counts any part of a conversation', async () => {
+  it('is accepted for token counting with any part of a conversation', async () => {
     const count = path.replace('generateContent', 'countTokens')
     const provider = createFakeProvider()
     const body = { contents: [{ role: 'user', parts: [answer1] }] }
@@ -194,7 +194,7 @@ describe('a generateContent request that Google takes', () => {
     })
   })
 
-  it('gives calls an id where the model’s generation has them', async () => {
+  it('gets calls with an id from model generations that have ids', async () => {
     const provider = createFakeProvider()
     const body = geminiBody('[[tool:f]]', declared({ name: 'f' }))
     const callOf = async (model: string) => {
@@ -206,7 +206,7 @@ describe('a generateContent request that Google takes', () => {
   })
 })
 
-describe('the way in to generateContent', () => {
+describe('authentication and routing of generateContent', () => {
   const body = JSON.stringify(geminiBody('x'))
   const send = async (url: string, headers: Record<string, string>) => {
     const provider = createFakeProvider({ apiKey: 'good', models: ['demo-gemini'] })
@@ -227,11 +227,14 @@ describe('the way in to generateContent', () => {
     ['another header', `/v1beta${rest}`, { 'x-api-key': 'good' }, [403, 'PERMISSION_DENIED']],
     ['an unknown model', '/v1beta/models/x:generateContent', { 'x-goog-api-key': 'good' }, [404, 'NOT_FOUND']],
     ['an unknown method', '/v1beta/models/demo-gemini:embed', { 'x-goog-api-key': 'good' }, [404, 'NOT_FOUND']],
-  ] satisfies [string, string, Record<string, string>, unknown[]][])('%s', async (_name, url, headers, wanted) => {
-    expect(await send(url, headers)).toEqual(wanted)
-  })
+  ] satisfies [string, string, Record<string, string>, unknown[]][])(
+    'rejects %s',
+    async (_name, url, headers, wanted) => {
+      expect(await send(url, headers)).toEqual(wanted)
+    },
+  )
 
-  it('shares the list of models with the others, told apart by the headers', async () => {
+  it('shares the list of models with the other providers, selected by the headers', async () => {
     const provider = createFakeProvider()
     const list = async (url: string, headers: Record<string, string>) =>
       Object.keys(await (await provider.fetch(`http://fake.invalid${url}`, { headers })).json())
@@ -242,7 +245,7 @@ describe('the way in to generateContent', () => {
   })
 })
 
-it('a signature is good for the tool that it was made for, and for no other', async () => {
+it('a signature is valid only for the tool it was made for', async () => {
   const provider = createFakeProvider()
   const tools = declared({ name: 'f' })
   const first = await (await call(provider, 'gemini', '[[think]] [[tool:f]]', tools)).json()

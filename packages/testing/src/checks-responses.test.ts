@@ -135,8 +135,8 @@ const cases: [name: string, body: JsonObject, message: string, rest: JsonObject]
   ],
 ]
 
-describe('a responses request that OpenAI would refuse', () => {
-  it.each(cases)('%s', async (_name, body, message, rest) => {
+describe('an invalid Responses request', () => {
+  it.each(cases)('is rejected: %s', async (_name, body, message, rest) => {
     const response = await createFakeProvider().fetch(requestTo('/v1/responses', body))
     expect(response.status).toBe(400)
     const { error } = await response.json()
@@ -144,7 +144,7 @@ describe('a responses request that OpenAI would refuse', () => {
     expect(error.message).toContain(message)
   })
 
-  it('chat refuses a loose schema called strict, too', async () => {
+  it('Chat Completions rejects a loose schema that is declared strict', async () => {
     const strict = { name: 'f', parameters: { ...loose, additionalProperties: false }, strict: true }
     const body = chatBody('x', { tools: [{ type: 'function', function: strict }] })
     const { error } = await (await createFakeProvider().fetch(requestTo('/v1/chat/completions', body))).json()
@@ -157,7 +157,7 @@ describe('a responses request that OpenAI would refuse', () => {
   })
 })
 
-it('compacts when a request ends by asking for it, and takes the result back', async () => {
+it('Responses compacts when a request ends with the compaction item, and accepts the result', async () => {
   const provider = createFakeProvider()
   const send = async (...items: Json[]) => (await provider.fetch(requestTo('/v1/responses', input(...items)))).json()
   const { output } = await send(user, { type: 'compaction_trigger' })

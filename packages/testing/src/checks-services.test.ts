@@ -103,7 +103,7 @@ describe.each<readonly [string, readonly Bad[]]>([
   ],
   ['/v1/audio/transcriptions', [[{ model: 'm' }, 400, /only accepts 'multipart\/form-data'/, null]]],
 ])('%s', (path, table) => {
-  it.each(table)('refuses %j with %i', async (body, status, message, param) => {
+  it.each(table)('rejects %j with %i', async (body, status, message, param) => {
     const refusal = await refusalOf(path, body)
     expect(refusal).toMatchObject({
       status,
@@ -156,13 +156,13 @@ describe('forms', () => {
     ],
     ['without an image to vary', '/v1/images/variations', {}, /Missing required parameter: 'image'/],
     ['with a prompt to vary by', '/v1/images/variations', { image: [png, 'a.png'], prompt: 'x' }, /Unknown parameter/],
-  ])('%s are refused', async (_name, path, fields, message) => {
+  ])('%s are rejected', async (_name, path, fields, message) => {
     const refusal = await refusalOf(path, formOf(fields))
     const status = message.source.startsWith('Maximum') ? 413 : 400
     expect(refusal).toMatchObject({ status, body: { error: { message: expect.stringMatching(message) } } })
   })
 
-  it('cut short are no forms', async () => {
+  it('are rejected if they are truncated', async () => {
     const type = 'multipart/form-data; boundary=b'
     const body = '--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nm'
     const provider = createFakeProvider()
@@ -180,14 +180,14 @@ describe('other providers', () => {
     [{ model: 'm', query: 'q', documents: [] }, 400, /list of documents must not be empty/],
     [{ model: 'm', query: 'q', documents: [1] }, 422, /documents\[0\]/],
     [{ model: 'm', query: 'q', documents: ['d'], top_n: 0 }, 400, /top_n/],
-  ])('refuse to rerank %j with %i, in Cohere’s shape', async (body, status, message) => {
+  ])('reject the rerank request %j with %i in Cohere’s error shape', async (body, status, message) => {
     for (const path of ['/v1/rerank', '/v2/rerank']) {
       const refusal = await refusalOf(path, body)
       expect(refusal).toEqual({ status, body: { id: expect.any(String), message: expect.stringMatching(message) } })
     }
   })
 
-  it('rerank objects by their text, and give them back, in the first version only', async () => {
+  it('rerank objects by their text and return them, in v1 only', async () => {
     const body = { model: 'm', query: 'ruby', documents: [{ text: 'Paris' }, { text: 'Ruby', id: 7 }] }
     const { results } = (await refusalOf('/v1/rerank', { ...body, top_n: 1, return_documents: true })).body
     expect(results).toEqual([{ index: 1, relevance_score: expect.any(Number), document: { text: 'Ruby', id: 7 } }])
@@ -210,7 +210,7 @@ describe('other providers', () => {
       { requests: [{ model: 'models/other', content: { parts: [{ text: 'x' }] } }] },
       /must be that of the path/,
     ],
-  ])('refuse :%s of %j', async (action, body, message) => {
+  ])('reject :%s of %j', async (action, body, message) => {
     const refusal = await refusalOf(`/v1beta/models/m:${action}`, body)
     expect(refusal).toMatchObject({
       status: 400,
@@ -218,7 +218,7 @@ describe('other providers', () => {
     })
   })
 
-  it('know their models, each in its own words', async () => {
+  it('list their models in their own shapes', async () => {
     const options = { models: ['known'] }
     const content = { content: { parts: [{ text: 'x' }] } }
     expect((await refusalOf('/v1/embeddings', { model: 'm', input: 'x' }, options)).body.error.code).toBe(

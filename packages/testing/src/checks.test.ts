@@ -214,27 +214,27 @@ const messagesCases: [name: string, body: JsonObject, message: string][] = [
   ],
 ]
 
-describe('a request the real provider would refuse', () => {
-  it.each(chatCases)('chat: %s', async (_name, body, message, rest) => {
+describe('a request that the real provider rejects', () => {
+  it.each(chatCases)('is rejected by chat: %s', async (_name, body, message, rest) => {
     const response = await createFakeProvider().fetch(requestTo('/v1/chat/completions', body))
     expect(response.status).toBe(400)
     expect((await response.json()).error).toMatchObject({ message, type: 'invalid_request_error', ...rest })
   })
 
-  it.each(messagesCases)('messages: %s', async (_name, body, message) => {
+  it.each(messagesCases)('is rejected by messages: %s', async (_name, body, message) => {
     const response = await createFakeProvider().fetch(requestTo('/v1/messages', body))
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'invalid_request_error', message } })
   })
 
-  it('is let in when checking is switched off', async () => {
+  it('is accepted if validation is off', async () => {
     const provider = createFakeProvider({ validate: false })
     expect((await provider.fetch(requestTo('/v1/messages', messagesBody('x', { foo: 1 })))).status).toBe(200)
     expect((await provider.fetch(requestTo('/v1/chat/completions', chatBody('x', { foo: 1 })))).status).toBe(200)
   })
 })
 
-describe('the way in', () => {
+describe('authentication and routing', () => {
   const status = async (path: string, init: RequestInit) => {
     const response = await createFakeProvider({ models: ['demo-chat', 'demo-messages'] }).fetch(
       `http://fake.invalid${path}`,
@@ -296,13 +296,16 @@ describe('the way in', () => {
       400,
       'We could not parse the JSON body',
     ],
-  ] satisfies [string, string, RequestInit, number, string][])('%s', async (_name, path, init, wanted, message) => {
-    const got = await status(path, init)
-    expect(got.status).toBe(wanted)
-    expect(got.error.message).toContain(message)
-  })
+  ] satisfies [string, string, RequestInit, number, string][])(
+    'reject %s',
+    async (_name, path, init, wanted, message) => {
+      const got = await status(path, init)
+      expect(got.status).toBe(wanted)
+      expect(got.error.message).toContain(message)
+    },
+  )
 
-  it('takes the key an Anthropic client sends as a bearer token', async () => {
+  it('accept the key of an Anthropic client as a bearer token', async () => {
     const provider = createFakeProvider({ apiKey: (key) => key.startsWith('sk-') })
     const send = (authorization: string) =>
       provider.fetch('http://fake.invalid/v1/messages', json(messagesBody('x'), { authorization, ...version }))

@@ -9,17 +9,17 @@ const folder = join(shared, 'client-requests')
 const present = existsSync(folder)
 if (!present) console.log('clients.test.ts: skipped, no recorded clients at ../shared (set MODELGATE_SHARED)')
 
-/** The paths that the fake speaks; what else a client asks for is answered 404. */
+/** Paths that the fake serves; others return 404. */
 const spoken =
   /^\/(v1|v1beta|v1beta1)(\/publishers\/google)?\/(chat\/completions|messages(\/count_tokens)?|responses(\/input_tokens)?|models\/.*:(streamGenerateContent|generateContent|countTokens))(\?|$)/
-/** What only the recording's own upstream can know, and what no real provider takes either. */
+/** Errors about state of the recorded upstream, and about values that no real provider accepts either. */
 const refused =
   /Invalid `signature`|Corrupted thought signature|could not be verified|Previous response with id|Item with id '.*' not found|thread: this endpoint/
 
-describe.skipIf(!present)('what real clients send', () => {
+describe.skipIf(!present)('requests of real clients', () => {
   const files = present ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
 
-  it('is taken as the real providers take it', async () => {
+  it('are accepted and rejected as by the real providers', async () => {
     const strange: string[] = []
     let taken = 0
     for (const file of files) {
@@ -41,7 +41,7 @@ describe.skipIf(!present)('what real clients send', () => {
   })
 })
 
-/** Those that a client chooses; long ones were cut with a character that no header may hold. */
+/** Headers chosen by the client; long values were cut with a character that headers cannot contain. */
 function headersOf(pairs: readonly [name: string, value: string][]): Headers {
   const headers = new Headers()
   for (const [name, value] of pairs) {

@@ -23,7 +23,7 @@ const errorBody = ({ message }: WireError, requestId: string): JsonObject => ({ 
 
 export const cohereFault = (message: string, status = 400): WireError => ({ status, message })
 
-/** Cohere's manner: errors are a message, and no more. */
+/** Cohere's conventions: an error has a message only. */
 export const cohereVoice: Voice = {
   words: cohereWords,
   breakdown: '',
@@ -49,6 +49,6 @@ export const cohereVoice: Voice = {
   errorHeaders: () => ({}),
 }
 
-/** Of at least 32 hex digits. */
+/** Formats at least 32 hex digits as a UUID. */
 export const uuid = (hex: string): string =>
   `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`

@@ -6,9 +6,9 @@ import type { Seals } from './signature.ts'
 import { countTokens, tokensOf } from './tokens.ts'
 import type { FinishWord, Script, ScriptedCitation, UsageNumbers } from './types.ts'
 
-/** A block of an answer, before a format has written it. */
+/** A block of an answer, before a format renders it. */
 export type Block =
-  /** `tokens`: what was thought, though the text may be held back. */
+  /** `tokens` counts the thinking, although its text may be withheld. */
   | { readonly type: 'thinking'; readonly text: string; readonly signature: string; readonly tokens: number }
   | { readonly type: 'redacted'; readonly data: string }
   | { readonly type: 'text'; readonly text: string; readonly citations: readonly ScriptedCitation[] }
@@ -19,9 +19,9 @@ export type Block =
       readonly name: string
       readonly input: string
       readonly custom: boolean
-      /** The group of tools that it belongs to. */
+      /** Group of tools that the tool belongs to. */
       readonly namespace: string | undefined
-      /** The type of a tool that is built into the format. */
+      /** Type of a tool that is built into the format. */
       readonly native: string | undefined
     }
 
@@ -31,7 +31,7 @@ export interface AnswerChoice {
   readonly sequence: string | undefined
 }
 
-/** An answer, complete, independent of the format. */
+/** A complete answer, independent of the format. */
 export interface Answer {
   readonly id: string
   readonly model: string
@@ -48,11 +48,11 @@ export interface Composing {
   readonly ids: Ids
   readonly seals: Seals
   readonly now: () => number
-  /** Apply the request's stop sequences and token limit: to what the model made up, not to what a test wrote down. */
+  /** True to apply the request's stop sequences and token limit: to generated answers, not to a test's script. */
   readonly limited: boolean
 }
 
-/** Gives a script what it left open: ids, signatures, finish, usage, and the request's limits. */
+/** Completes a script: ids, signatures, finish reason, usage, and the request's limits. */
 export function compose(script: Script, composing: Composing): Answer {
   const { prompt, ids, now } = composing
   const choices: AnswerChoice[] = []
@@ -63,7 +63,7 @@ export function compose(script: Script, composing: Composing): Answer {
   const output = sum(choices, blockTokens)
   const counted = { ...composing.input, output, reasoning }
   const usage = { ...counted, ...script.usage }
-  // A script that names only the reasoning means it to come on top.
+  // A script that sets only the reasoning tokens adds them to the output.
   const hidden = script.usage?.reasoning !== undefined && script.usage.output === undefined
   return {
     id: composing.dialect.answerId(ids),
@@ -140,7 +140,7 @@ function limit(choice: AnswerChoice, prompt: Prompt): AnswerChoice {
       blocks.push(block)
       continue
     }
-    // A call or a signed thought cannot be sent in part.
+    // A tool call or a signed thought cannot be sent in part.
     if ((block.type === 'text' || block.type === 'refusal') && left > 0) {
       blocks.push({ ...block, text: tokensOf(block.text).slice(0, left).join('') })
     }

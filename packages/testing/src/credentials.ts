@@ -12,7 +12,7 @@ const isGood = (key: string | undefined, wanted: Wanted): boolean =>
 const bearerOf = (knock: Knock): string | undefined =>
   /^Bearer\s+(.*)$/i.exec(knock.headers.authorization ?? '')?.[1]?.trim()
 
-/** OpenAI looks at no other header than `authorization`. */
+/** Checks OpenAI's key, in the header `authorization` only. */
 export function checkOpenaiKey(knock: Knock, wanted: Wanted): WireError | undefined {
   const bearer = bearerOf(knock)
   if (isGood(bearer, wanted)) return undefined
@@ -29,7 +29,7 @@ export function checkOpenaiKey(knock: Knock, wanted: Wanted): WireError | undefi
   )
 }
 
-/** Anthropic takes its own header, or a bearer token. */
+/** Checks Anthropic's key, in its own header or as a bearer token. */
 export function checkAnthropicKey(knock: Knock, wanted: Wanted): WireError | undefined {
   const bearer = bearerOf(knock)
   const header = knock.headers['x-api-key']?.trim()
@@ -41,8 +41,8 @@ export function checkAnthropicKey(knock: Knock, wanted: Wanted): WireError | und
 const apiKeyInvalid = 'API key not valid. Please pass a valid API key.'
 
 /**
- * Google takes its own header or `?key=`. A bearer token is an OAuth token there: those begin with `ya29.`, and the paths
- * of Vertex take nothing else.
+ * Checks Google's key, in its own header or as `?key=`. A bearer token must be an OAuth token: those begin with `ya29.`, and
+ * Vertex paths accept nothing else.
  */
 export function checkGoogleKey(knock: Knock, wanted: Wanted): WireError | undefined {
   const key = knock.headers['x-goog-api-key']?.trim() || new URLSearchParams(knock.query).get('key') || undefined
@@ -88,6 +88,6 @@ export function checkGoogleKey(knock: Knock, wanted: Wanted): WireError | undefi
   }
 }
 
-/** The first eight and the last four characters, as OpenAI shows them. */
+/** Masks a key as OpenAI shows it: the first eight and the last four characters. */
 const masked = (key: string): string =>
   key.length <= 12 ? key : `${key.slice(0, 8)}${'*'.repeat(key.length - 12)}${key.slice(-4)}`

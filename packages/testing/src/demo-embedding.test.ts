@@ -11,7 +11,7 @@ describe('demo embeddings', () => {
     expect(similarity(own, demoEmbedding(near))).toBeGreaterThan(similarity(own, demoEmbedding(far)) + 0.2)
   })
 
-  it('are the same for the same text, and nothing but their length says how long they are', () => {
+  it('are the same for the same text, and independent of its length', () => {
     for (const text of ['hello world', '', '!?', '東京', 'x'.repeat(5000)]) {
       const vector = demoEmbedding(text)
       expect(vector).toEqual(demoEmbedding(text))
@@ -21,13 +21,13 @@ describe('demo embeddings', () => {
     }
   })
 
-  it.each([1, 3, 1536, 3072])('have %i dimensions where asked', (dimensions) => {
+  it.each([1, 3, 1536, 3072])('have %i dimensions on request', (dimensions) => {
     expect(demoEmbedding('hello', dimensions)).toHaveLength(dimensions)
   })
 })
 
 describe('demo rankings', () => {
-  it('put what answers the query first', () => {
+  it('put the best match for the query first', () => {
     const documents = [
       'Paris is the capital of France.',
       'Bananas are yellow.',
@@ -38,7 +38,7 @@ describe('demo rankings', () => {
     for (const { score } of ranks) expect(score >= 0 && score <= 1).toBe(true)
   })
 
-  it('keep the order of documents that are all alike', () => {
+  it('keep the order of equal documents', () => {
     expect(demoRerank('q', ['same', 'same', 'same']).map(({ index }) => index)).toEqual([0, 1, 2])
   })
 })

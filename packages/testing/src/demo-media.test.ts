@@ -7,11 +7,11 @@ interface Decoded {
   readonly chunks: readonly string[]
   readonly width: number
   readonly height: number
-  /** Colour numbers, row by row. */
+  /** Colour indexes, row by row. */
   readonly pixels: readonly Uint8Array[]
 }
 
-/** Reads a PNG by the book: lengths, checksums, zlib, filters. */
+/** Decodes a PNG strictly: lengths, checksums, zlib, filters. */
 function decode(png: Uint8Array): Decoded {
   const view = new DataView(png.buffer, png.byteOffset, png.byteLength)
   const chunks: string[] = []
@@ -57,7 +57,7 @@ describe('demo pictures', () => {
     [256, 256],
     [17, 3],
     [1, 1],
-  ])('of %i by %i pixels decode', (width, height) => {
+  ])('of %i by %i pixels can be decoded', (width, height) => {
     const png = demoPicture('a cat', { width, height })
     expect(imageType(png)).toBe('image/png')
     const { chunks, pixels, ...size } = decode(png)
@@ -66,13 +66,13 @@ describe('demo pictures', () => {
     expect(pixels.every((line) => line.every((colour) => colour < 4))).toBe(true)
   })
 
-  it('are small, each text has its own, and the same text the same', () => {
+  it('are small, different for each text, and the same for the same text', () => {
     expect(demoPicture('a cat').length).toBeLessThan(30_000)
     expect(demoPicture('a cat')).toEqual(demoPicture('a cat'))
     expect(demoPicture('a cat')).not.toEqual(demoPicture('a dog'))
   })
 
-  it('grow from the top, and stand on nothing where asked', () => {
+  it('are drawn from the top, and transparent on request', () => {
     const half = decode(demoPicture('a cat', { width: 64, height: 64, done: 0.5, transparent: true }))
     const whole = decode(demoPicture('a cat', { width: 64, height: 64 }))
     expect(half.chunks).toContain('tRNS')
@@ -83,7 +83,7 @@ describe('demo pictures', () => {
 })
 
 describe('demo speech', () => {
-  it('is a WAV as long as its words, and no louder than it may be', () => {
+  it('is a WAV as long as its words, within the volume limit', () => {
     const samples = [...demoSpeech('one two three')]
     expect(samples).toHaveLength(3)
     const wav = wavOf(samples)
@@ -94,7 +94,7 @@ describe('demo speech', () => {
     expect(Math.max(...values.map(Math.abs))).toBeGreaterThan(5000)
   })
 
-  it('is faster where asked, pitched by its voice, and never empty', () => {
+  it('is faster on request, pitched by its voice, and never empty', () => {
     const bytes = (text: string, options = {}): number =>
       [...demoSpeech(text, options)].reduce((sum, part) => sum + part.length, 0)
     expect(bytes('hello there', { speed: 2 })).toBe(bytes('hello there') / 2)
@@ -105,7 +105,7 @@ describe('demo speech', () => {
 
 describe('the length of a WAV', () => {
   const wav = wavOf([new Uint8Array(48_000)])
-  it('is what is there, where the header does not know', () => {
+  it('is that of the samples if the header does not know it', () => {
     const open = wav.slice()
     new DataView(open.buffer).setUint32(40, 0xffffffff, true)
     expect(wavSeconds(open)).toBe(1)

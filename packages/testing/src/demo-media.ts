@@ -5,16 +5,16 @@ export interface PictureOptions {
   /** In pixels. Default 1024. */
   readonly width?: number
   readonly height?: number
-  /** How much of it is drawn, from 0 to 1. Default 1. */
+  /** Fraction of the picture to draw, from 0 to 1. Default 1. */
   readonly done?: number
-  /** Without a background. */
+  /** Omits the background. */
   readonly transparent?: boolean
 }
 
-/** Cells across and down. The left half is mirrored, which makes a pattern look like something. */
+/** Cells across and down. The left half is mirrored, because symmetric patterns look better. */
 const cells = 8
 
-/** A PNG that any decoder reads: a pattern of the text's own, the same for the same text. */
+/** Draws a PNG that any decoder reads: a pattern derived from the text. */
 export function demoPicture(text: string, options: PictureOptions = {}): Uint8Array {
   const { width = 1024, height = 1024, done = 1, transparent = false } = options
   const random = createIds(Number.parseInt(hashText(text).slice(-8), 16))
@@ -48,22 +48,22 @@ function rgb(hue: number, saturation: number, lightness: number): [number, numbe
   return [part(0), part(8), part(4)]
 }
 
-/** Samples a second of demo speech: 16 bit, one channel, the least byte first, as the real providers send it. */
+/** Samples per second of demo speech: 16 bit, mono, little-endian, as the real providers send it. */
 export const speechRate = 24_000
 
 export interface SpeechOptions {
   /** Default 1. */
   readonly speed?: number
-  /** Whose pitch it is. */
+  /** Determines the pitch. */
   readonly voice?: string
 }
 
-/** Seconds that a letter is hummed, at most so many letters a word. */
+/** Seconds of sound per letter, up to a maximum per word. */
 const perLetter = 0.05
 const mostLetters = 10
 const loudness = 9000
 
-/** A hum for each word of a text, a rest between: raw samples, word by word. */
+/** Generates a hum for each word of a text, with pauses between: raw samples, word by word. */
 export function* demoSpeech(text: string, { speed = 1, voice = '' }: SpeechOptions = {}): Generator<Uint8Array> {
   const base = 110 + (Number.parseInt(hashText(voice).slice(-4), 16) % 110)
   const words = text.split(/\s+/u).filter((word) => word !== '')
@@ -73,7 +73,7 @@ export function* demoSpeech(text: string, { speed = 1, voice = '' }: SpeechOptio
     const rest = Math.round((perLetter * speechRate) / speed)
     const view = new DataView(new ArrayBuffer((hummed + rest) * 2))
     for (let index = 0; index < hummed; index++) {
-      // Swells and fades, so that nothing clicks.
+      // Fades in and out to avoid clicks.
       const swell = Math.sin((Math.PI * index) / hummed)
       const wave = Math.sin((2 * Math.PI * pitch * index) / speechRate)
       view.setInt16(index * 2, Math.round(loudness * swell * wave), true)
@@ -82,12 +82,12 @@ export function* demoSpeech(text: string, { speed = 1, voice = '' }: SpeechOptio
   }
 }
 
-/** A WAV file of raw samples. */
+/** Returns a WAV file of raw samples. */
 export function wavOf(samples: readonly Uint8Array[]): Uint8Array {
   return joined([wavHeader(samples.reduce((sum, part) => sum + part.length, 0)), ...samples])
 }
 
-/** What stands before so many bytes of samples. */
+/** Returns the WAV header for a number of bytes of samples. */
 export function wavHeader(bytes: number): Uint8Array {
   const header = new Uint8Array(44)
   const view = new DataView(header.buffer)

@@ -9,7 +9,7 @@ import { readChat } from './read-chat.ts'
 import { chatBody, chatEvents } from './render-chat.ts'
 import { dressOf } from './signature.ts'
 
-/** OpenAI's chat completions. */
+/** OpenAI's Chat Completions. */
 export const chat: Dialect = {
   ...openai,
   dress: dressOf('chat', {}),

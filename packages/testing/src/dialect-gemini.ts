@@ -9,7 +9,7 @@ import { readGemini } from './read-gemini.ts'
 import { renderGemini } from './render-gemini.ts'
 import type { JsonObject } from './types.ts'
 
-/** Models of before the third generation give their calls no ids. */
+/** Models before the third generation give their calls no ids. */
 const nameless = /^(models\/)?gemini-[12]/
 
 const bare = (model: string): string => model.replace(/^models\//, '')
@@ -70,7 +70,7 @@ export const gemini: Dialect = {
   errorBody: (error, _requestId, headers) => geminiErrorBody(error, headers),
   errorHeaders: () => ({}),
   failure: (error) => pieceOf(`${JSON.stringify(geminiErrorBody(error), null, 2)}\n`),
-  // A seal on a call is good for that call's tool only.
+  // A seal on a call is valid for that call's tool only.
   sealed: (_thought, calls) => calls[0]?.name ?? '',
   answerId: (ids) => ids.letters(23),
   callId: (ids, prompt) => (nameless.test(prompt.model) ? '' : ids.lower(8)),

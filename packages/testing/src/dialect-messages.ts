@@ -59,7 +59,7 @@ function checkVersion({ headers }: Knock): WireError | undefined {
   )
 }
 
-/** Anthropic's messages. */
+/** Anthropic's Messages. */
 export const messages: Dialect = {
   words,
   breakdown: 'overloaded_error',
@@ -79,7 +79,7 @@ export const messages: Dialect = {
   read: (body) => readMessages(body),
   unknownModel: (model) => ({ status: 404, type: 'not_found_error', message: `model: ${model}` }),
   errorBody,
-  // Anthropic says of its client errors that another try is no use.
+  // Anthropic marks its client errors as not retryable.
   errorHeaders: ({ status }): Record<string, string> =>
     status < 500 && status !== 429 && status !== 409 ? { 'x-should-retry': 'false' } : {},
   sealed: (thought) => thought,

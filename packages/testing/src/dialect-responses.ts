@@ -9,7 +9,7 @@ import { eventPiece } from './piece.ts'
 import { readResponses } from './read-responses.ts'
 import { renderResponses } from './render-responses.ts'
 
-/** OpenAI's responses. */
+/** OpenAI's Responses. */
 export const responses: Dialect = {
   ...openai,
   dress: openaiDress,
@@ -17,7 +17,7 @@ export const responses: Dialect = {
   admit: checkOpenaiKey,
   check: checkResponses,
   read: (body, _destination, memory) => readResponses(body, memory),
-  // Chat answers 404 to the same.
+  // Chat Completions returns 404 for the same error.
   unknownModel: (model) =>
     invalidRequest(400, `The requested model '${model}' does not exist.`, { param: 'model', code: 'model_not_found' }),
   failure: (error) =>
@@ -31,7 +31,7 @@ export const responses: Dialect = {
       },
       sequence_number: 0,
     }),
-  // The content is whole in itself: it is good with or without the summary.
+  // The encrypted content is self-contained: it is valid with or without the summary.
   sealed: () => '',
   answerId: (ids) => ids.item('resp'),
   callId: (ids) => ids.call(),

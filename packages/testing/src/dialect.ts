@@ -9,101 +9,101 @@ import type { Destination } from './routes.ts'
 import type { Dress, Seals } from './signature.ts'
 import type { FakeProviderOptions, JsonObject } from './types.ts'
 
-/** What a call shows before its body is read. */
+/** The parts of a request that are known before its body is read. */
 export interface Knock {
   readonly method: string
   readonly path: string
   readonly query: string
-  /** Lower-case names. */
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What the checks of a body may look at. */
+/** Context for the checks of a body. */
 export interface Checking {
   readonly seals: Seals
   readonly memory: Memory
   readonly destination: Destination
 }
 
-/** What an answer is written from. */
+/** Input for rendering an answer. */
 export interface Generated {
   readonly prompt: Prompt
   readonly answer: Answer
-  /** The request's body as it came. */
+  /** The request's body as received. */
   readonly request: JsonObject
   readonly destination: Destination
   readonly memory: Memory
   readonly ids: Ids
   readonly seals: Seals
   readonly now: () => number
-  /** Where chat shows reasoning; undefined: it is only counted. */
+  /** Chat field that shows reasoning; undefined: reasoning is only counted. */
   readonly reasoningField: 'reasoning_content' | 'reasoning' | undefined
-  /** Pads the data of message events. */
+  /** Pads the data of Messages events. */
   readonly padding: boolean
 }
 
-/** Bytes, in the pieces they are sent in. */
+/** Bytes, in the pieces to send. */
 export interface Media {
   readonly contentType: string
   readonly pieces: Iterable<Piece>
 }
 
-/** An answer in a format: whole, or as a stream. */
+/** An answer rendered in a format, whole and as a stream. */
 export interface Rendering {
   body(): JsonObject
-  /** The answer where it is no JSON. */
+  /** Returns the answer if it is not JSON. */
   media?(): Media | undefined
   events(): Iterable<Piece>
-  /** How this very stream fails after `sent` pieces, where that takes more than the dialect's own piece. */
+  /** Returns the failure of this stream after `sent` pieces, if it differs from the dialect's own failure piece. */
   failure?(error: WireError, sent: number): Iterable<Piece>
 }
 
-/** How a provider speaks, whatever it is asked for: its errors, headers and keys. */
+/** A provider's conventions that all its operations share: errors, headers, keys. */
 export interface Voice {
   readonly words: ErrorTable
-  /** The type of an error that breaks a stream, where none is asked for. */
+  /** Default type of an error that breaks a stream. */
   readonly breakdown: string
-  /** Spaces that JSON bodies are indented by. */
+  /** Indentation of JSON bodies in spaces. */
   readonly indent: number | undefined
   readonly jsonType: string
   readonly streamType: string
   readonly notJson: WireError
 
-  /** The headers of every answer, with a new request id. */
+  /** Returns the headers of a response, with a new request id. */
   sign(ids: Ids, now: number, model: string): Signing
-  /** What the provider says to a call it knows no path for. */
+  /** Returns the error for an unknown path. */
   noRoute(knock: Knock): WireError
   wrongMethod(knock: Knock): WireError
-  /** Looks at the key and the headers. */
+  /** Checks the key and the headers. */
   admit(knock: Knock, apiKey: FakeProviderOptions['apiKey']): WireError | undefined
   unknownModel(model: string, destination: Destination | undefined): WireError
-  /** The error's body. `headers` are what a script adds to the answer. */
+  /** Returns the error's body. `headers` are the script's additional headers. */
   errorBody(error: WireError, requestId: string, headers: Readonly<Record<string, string>>): JsonObject
-  /** How a stream fails. */
+  /** Returns the piece that ends a failed stream. */
   failure(error: WireError, requestId: string): Piece
   errorHeaders(error: WireError): Readonly<Record<string, string>>
 }
 
-/** Everything that one provider says and does its own way when it generates. */
+/** A provider's conventions and its own ways of generation. */
 export interface Dialect extends Voice {
-  /** How the seals of its thinking look. */
+  /** Style of the seals of its thinking. */
   readonly dress: Dress
-  /** A request is cached without being asked to; otherwise up to its own marks only. */
+  /** True if prompts are cached automatically; otherwise only up to the request's cache marks. */
   readonly cachesUnasked: boolean
-  /** A model that thinks seals its answer even where a script wrote down no thought. */
+  /** True if a thinking model seals its answer even if a script has no thinking. */
   readonly sealsAlways: boolean
 
-  /** What the provider would refuse about the body, in its words. */
+  /** Returns the provider's error for an invalid body. */
   check(body: JsonObject, checking: Checking): WireError | undefined
   read(body: JsonObject, destination: Destination, memory: Memory): Prompt
-  /** The text that a thought's seal is bound to. */
+  /** Returns the text that the seal of a thought is bound to. */
   sealed(thought: string, calls: readonly { readonly name: string }[]): string
   answerId(ids: Ids): string
-  /** An id for a call; empty: this model gives its calls none. */
+  /** Returns an id for a tool call; empty if the model gives its calls none. */
   callId(ids: Ids, prompt: Prompt): string
   counted(tokens: number): JsonObject
   render(generated: Generated): Rendering
-  /** The models, or the page of them that the query asks for. */
+  /** Returns the models, or the page of them that the query selects. */
   listModels(models: readonly string[], query: URLSearchParams): JsonObject
   modelEntry(model: string): JsonObject
 }

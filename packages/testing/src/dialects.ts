@@ -5,5 +5,5 @@ import { messages } from './dialect-messages.ts'
 import { responses } from './dialect-responses.ts'
 import type { FakeFormat } from './types.ts'
 
-/** Who speaks which format. */
+/** Dialect of each format. */
 export const dialects: Readonly<Record<FakeFormat, Dialect>> = { chat, messages, gemini, responses }

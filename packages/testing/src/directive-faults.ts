@@ -28,11 +28,11 @@ const makers: Readonly<Record<string, (directive: Directive) => Fault>> = {
 const after = (directive: Directive): { after?: number } =>
   directive.options.after === undefined ? {} : { after: directiveNumber(directive.options.after, 0) }
 
-/** The faults that directives ask for. */
+/** Returns the faults that directives request. */
 const faultsOf = (directives: readonly Directive[]): Fault[] =>
   directives.flatMap((directive) => makers[directive.name]?.(directive) ?? [])
 
-/** What directives say about the way of the answer, not its words. */
+/** Returns the delivery settings of directives, without the answer's content. */
 export function settingsOf(directives: readonly Directive[]): Script {
   const status = directives.find(({ name }) => name === 'status')
   const finish = directives.find(({ name }) => name === 'finish')

@@ -3,7 +3,7 @@ import { parseJson } from './json.ts'
 /** One `[[name:value key:value]]` in the user's text. */
 export interface Directive {
   readonly name: string
-  /** What follows the first colon, up to the next `key:value`. */
+  /** Text after the first colon, up to the next `key:value`. */
   readonly value: string
   readonly options: Readonly<Record<string, string>>
 }
@@ -33,7 +33,7 @@ const names = new Set([
   'empty',
 ])
 
-/** Finds the directives of a text and gives the text without them. Unknown names stay text. */
+/** Extracts the directives of a text and returns the text without them. Unknown names stay text. */
 export function readDirectives(text: string): { directives: Directive[]; rest: string } {
   const directives: Directive[] = []
   let rest = ''
@@ -56,7 +56,7 @@ function directiveAt(text: string, open: number): { directive: Directive; end: n
   const start = open + 2 + name.length
   let close = text.indexOf(']]', start)
   if (name === 'tool') {
-    // The input may hold `]]` itself: the first close after which the input is JSON counts.
+    // The input itself may contain `]]`: the first close that leaves valid JSON counts.
     const first = close
     while (close >= 0 && !toolOf(text.slice(start, close))) close = text.indexOf(']]', close + 1)
     if (close < 0) close = first
@@ -68,7 +68,7 @@ function directiveAt(text: string, open: number): { directive: Directive; end: n
     const tool = toolOf(inner)
     return tool && { directive: { name, value: tool.name, options: { input: tool.input } }, end }
   }
-  // What is said is free text: a colon in it is no option.
+  // The text of `say` is free: a colon in it starts no option.
   if (name === 'say') return { directive: { name, value: inner.replace(/^:/, ''), options: {} }, end }
   const options: Record<string, string> = {}
   const value: string[] = []
@@ -87,7 +87,7 @@ function toolOf(inner: string): { name: string; input: string } | undefined {
   return input === '' || parseJson(input) !== undefined ? { name: match[1], input } : undefined
 }
 
-/** A whole number of a directive, or what stands in for it. */
+/** Parses a whole number of a directive, with a default. */
 export function directiveNumber(text: string | undefined, otherwise: number): number {
   const number = text === undefined || text === '' ? Number.NaN : Number(text)
   return Number.isFinite(number) && number >= 0 ? number : otherwise

@@ -1,10 +1,10 @@
 import type { Json, Script } from './types.ts'
 
-/** An HTTP error as a provider answers it. */
+/** A provider's HTTP error. */
 export interface WireError {
   readonly status: number
   readonly message: string
-  /** The error's kind in the dialect's own words. Default: by status. */
+  /** Error type in the dialect's own terms. Default: by status. */
   readonly type?: string
   readonly code?: string
   readonly param?: string
@@ -15,16 +15,16 @@ export interface Words {
   readonly type: string
   readonly code: string | null
   readonly message: string
-  /** What the provider adds to such an error. */
+  /** Additional data of the provider's error. */
   readonly details?: Json
 }
 
-/** What a provider says to each status. It has 400 and 500, which stand in for those it has no words for. */
+/** A provider's error texts by status. The entries for 400 and 500 cover all other statuses. */
 export type ErrorTable = Readonly<Record<number, Words>> & { readonly 400: Words; readonly 500: Words }
 
 export const wordsFor = (table: ErrorTable, status: number): Words => table[status] ?? table[status < 500 ? 400 : 500]
 
-/** The error a status stands for, with the script's own words where it has some. */
+/** Returns the error for a status, with the script's overrides. */
 export function errorOfStatus(table: ErrorTable, status: number, own: Script['error'] = {}): WireError {
   const words = wordsFor(table, status)
   const code = own.code ?? words.code
@@ -38,14 +38,14 @@ export function errorOfStatus(table: ErrorTable, status: number, own: Script['er
   }
 }
 
-/** The status an error type is answered with when there is no stream yet. */
+/** Returns the status of an error type when no stream has begun. */
 export function statusOfType(table: ErrorTable, type: string): number {
   const found = Object.entries(table).find(([, words]) => words.type === type)
   if (found) return Number(found[0])
   return type === 'overloaded_error' ? 503 : type === 'rate_limit_error' ? 429 : 500
 }
 
-/** A refusal of the request itself, as every dialect but Google's names it. */
+/** Returns an invalid-request error as every dialect but Google's names it. */
 export const invalidRequest = (status: number, message: string, more: Partial<WireError> = {}): WireError => ({
   status,
   type: 'invalid_request_error',

@@ -6,10 +6,10 @@ import { createFakeProvider, type Fault, FaultError, type ListeningProvider, lis
 import { bodyOf, call, chatBody, eventsOf, formats, pathOf } from './test-calls.ts'
 import type { FakeFormat } from './types.ts'
 
-/** What a stream that was not cut has at its end. */
+/** Terminal event of a complete stream. */
 const terminal = /\[DONE\]|message_stop|response\.completed|"finishReason"/
 
-/** What a client in the process gets to see. */
+/** Calls in process and returns the client's view. */
 async function inProcess(format: FakeFormat, fault: Fault | Fault[], stream = true) {
   const provider = createFakeProvider()
   provider.reply({ text: 'one two three four five six seven eight nine ten', fault })
@@ -34,14 +34,14 @@ describe.each(formats)('faults of a %s stream', (format) => {
     expect(text.split(/\r?\n\r?\n/)).toHaveLength(4)
   })
 
-  it('garbage: one broken event, and the rest as it was', async () => {
+  it('garbage: sends one broken event, and the rest unchanged', async () => {
     const { response } = await inProcess(format, { type: 'garbage', after: 2 })
     const text = await response.text()
     expect(text).toContain('data: {"broken": \n\n')
     expect(text).toMatch(terminal)
   })
 
-  it('error-event: the format’s own error, and nothing after it', async () => {
+  it('error-event: sends the format’s own error, and nothing after it', async () => {
     const { response } = await inProcess(format, { type: 'error-event', after: 3, error: 'overloaded_error' })
     const text = await response.text()
     const words = expect.stringMatching(/overloaded/i)
@@ -68,13 +68,13 @@ describe.each(formats)('faults of a %s stream', (format) => {
       })
     }
     if (format === 'gemini') {
-      // As recorded: bare JSON, without `data:`.
+      // As recorded: bare JSON without `data:`.
       const bare = JSON.parse(text.slice(text.lastIndexOf('\r\n\r\n')))
       expect(bare).toEqual({ error: { code: 503, message: words, status: 'UNAVAILABLE' } })
     }
   })
 
-  it('reset: breaks before the headers, or after so many events', async () => {
+  it('reset: breaks before the headers, or after a number of events', async () => {
     const provider = createFakeProvider()
     provider.reply({ fault: { type: 'reset' } }, { text: 'one two', fault: { type: 'reset', after: 2 } })
     await expect(call(provider, format, 'x')).rejects.toBeInstanceOf(FaultError)
@@ -89,7 +89,7 @@ describe.each(formats)('faults of a %s stream', (format) => {
     await expect(call(provider, format, 'x')).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
   })
 
-  it('stall: sends nothing more until the client leaves', async () => {
+  it('stall: sends nothing more until the client disconnects', async () => {
     const { provider, response } = await inProcess(format, { type: 'stall', after: 2 })
     const reader = response.body?.getReader()
     await reader?.read()
@@ -109,7 +109,7 @@ describe.each(formats)('faults of a %s stream', (format) => {
     expect(performance.now() - started).toBeGreaterThan(90)
   })
 
-  it('endless-line: goes on without a line end, as far as it is read', async () => {
+  it('endless-line: continues without a line end, as far as it is read', async () => {
     const { provider, response } = await inProcess(format, { type: 'endless-line', bytes: 300_000 })
     const text = await response.text()
     expect(text).toHaveLength(300_000)
@@ -118,13 +118,13 @@ describe.each(formats)('faults of a %s stream', (format) => {
   })
 })
 
-describe.each(formats)('faults of a %s JSON answer', (format) => {
+describe.each(formats)('faults of a %s JSON response', (format) => {
   it.each([
     ['html', { type: 'html' }, (text: string) => text.startsWith('<!DOCTYPE html>')],
     ['empty', { type: 'empty' }, (text: string) => text === ''],
     ['cut', { type: 'cut', after: 2 }, (text: string) => text.length === 128],
     ['garbage', { type: 'garbage', after: 1 }, (text: string) => text.includes('data: {"broken"')],
-  ] satisfies [string, Fault, (text: string) => boolean][])('%s', async (_name, fault, holds) => {
+  ] satisfies [string, Fault, (text: string) => boolean][])('end as declared: %s', async (_name, fault, holds) => {
     const { response } = await inProcess(format, fault, false)
     expect(response.status).toBe(200)
     expect(holds(await response.text())).toBe(true)
@@ -136,7 +136,7 @@ describe.each(formats)('faults of a %s JSON answer', (format) => {
   })
 })
 
-it('a body is made no faster than it is read', async () => {
+it('a body is produced no faster than it is read', async () => {
   const provider = createFakeProvider()
   let made = 0
   provider.reply(() => ({
@@ -173,7 +173,7 @@ it('a call whose signal is aborted before the headers rejects with the reason', 
   expect(provider.requests[0]).toMatchObject({ aborted: true, status: undefined })
 })
 
-describe('on a socket', () => {
+describe('faults on a socket', () => {
   const provider = createFakeProvider()
   let server: ListeningProvider
   beforeAll(async () => {
@@ -214,15 +214,18 @@ describe('on a socket', () => {
     })
   }
 
-  it.each(formats)('%s: a reset is a reset, before the headers and after so many events', async (format) => {
-    expect(await get(format, '[[reset]]')).toMatchObject({ error: 'ECONNRESET', text: '' })
-    const late = await get(format, '[[reset after:3]]')
-    expect(late).toMatchObject({ status: 200, error: 'ECONNRESET' })
-    expect(eventsOf(late.text)).toHaveLength(3)
-  })
+  it.each(formats)(
+    '%s: a reset breaks the connection, before the headers and after a number of events',
+    async (format) => {
+      expect(await get(format, '[[reset]]')).toMatchObject({ error: 'ECONNRESET', text: '' })
+      const late = await get(format, '[[reset after:3]]')
+      expect(late).toMatchObject({ status: 200, error: 'ECONNRESET' })
+      expect(eventsOf(late.text)).toHaveLength(3)
+    },
+  )
 
   it.each(formats)(
-    '%s: a content-length too long ends in a broken body, one too short in a cut one',
+    '%s: a content-length that is too long breaks the body, and one that is too short cuts it',
     async (format) => {
       expect(await get(format, '[[content-length:50]]', false)).toMatchObject({
         status: 200,
@@ -240,7 +243,7 @@ describe('on a socket', () => {
     expect(eventsOf(got.text)).toHaveLength(4)
   })
 
-  it('a client that leaves is noticed, before the headers and in the stream', async () => {
+  it('a disconnect is noticed before the headers and in the stream', async () => {
     for (const text of ['[[stall]]', '[[stall after:3]]']) {
       provider.reset()
       const controller = new AbortController()
@@ -259,7 +262,7 @@ describe('on a socket', () => {
     }
   })
 
-  it('a client that leaves is noticed after garbage was collected', async () => {
+  it('a disconnect is noticed after garbage collection', async () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const controllers = Array.from({ length: 20 }, () => new AbortController())
@@ -282,14 +285,14 @@ describe('on a socket', () => {
     await expect.poll(() => provider.stats).toMatchObject({ aborted: 20, open: 0 })
   })
 
-  it('refuses connections while told so, and accepts again on the same port', async () => {
+  it('refuses connections on request, and accepts again on the same port', async () => {
     await server.refuse()
     expect(await get('chat', '[[say:x]]')).toMatchObject({ error: 'ECONNREFUSED' })
     await server.accept()
     expect(await get('chat', '[[say:back]]')).toMatchObject({ status: 200 })
   })
 
-  it('sends an endless line as fast as it is read, and stops when nobody reads', async () => {
+  it('sends an endless line as fast as it is read, and stops without a reader', async () => {
     const controller = new AbortController()
     const response = await fetch(`${server.url}/chat/completions`, {
       method: 'POST',

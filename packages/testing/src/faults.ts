@@ -1,14 +1,14 @@
 import { type Piece, pieceOf } from './piece.ts'
 import type { Fault } from './types.ts'
 
-/** How an asked-for fault ends a call. `listen` turns it into what happens on a socket. */
+/** The error of a requested fault. `listen` reproduces it on a socket. */
 export class FaultError extends TypeError {
   override readonly name = 'FaultError'
   readonly fault: 'reset' | 'refuse'
 
   constructor(fault: 'reset' | 'refuse') {
     const code = fault === 'reset' ? 'ECONNRESET' : 'ECONNREFUSED'
-    // What undici's fetch rejects with, so that clients classify it alike in process and over a socket.
+    // The same shape as the error of undici's fetch, so that clients classify it alike in process and over a socket.
     super('fetch failed', {
       cause: Object.assign(new Error(fault === 'reset' ? 'read ECONNRESET' : 'connect ECONNREFUSED'), { code }),
     })
@@ -43,7 +43,7 @@ export function faultNamed<T extends Fault['type']>(
   return faults.find((fault): fault is Extract<Fault, { type: T }> => fault.type === type)
 }
 
-/** What happens before the headers. */
+/** Performs the faults that occur before the headers. */
 export async function beforeHeaders(faults: readonly Fault[], signal: AbortSignal): Promise<void> {
   if (faultNamed(faults, 'refuse')) throw new FaultError('refuse')
   const delay = faultNamed(faults, 'delay')
@@ -54,7 +54,7 @@ export async function beforeHeaders(faults: readonly Fault[], signal: AbortSigna
   if (stall && stall.after === undefined) await sleep(forever, signal)
 }
 
-/** True if some fault needs the body in pieces. */
+/** Returns true if a fault needs the body in pieces. */
 export const needsPieces = (faults: readonly Fault[]): boolean =>
   faults.some((fault) => 'after' in fault || fault.type === 'slow' || fault.type === 'endless-line')
 
@@ -62,13 +62,13 @@ export interface Playing {
   readonly faults: readonly Fault[]
   readonly paceMs: number
   readonly signal: AbortSignal
-  /** How the format fails after so many pieces, for the fault that asks for it. */
+  /** Returns the format's failure after a number of pieces, for the fault that requests it. */
   readonly failure: (fault: Extract<Fault, { type: 'error-event' }>, sent: number) => Iterable<Piece>
-  /** Told when a fault ends the body. */
+  /** Called when a fault ends the body. */
   readonly onFault: () => void
 }
 
-/** Plays pieces at the asked pace, with the asked faults among them. */
+/** Plays pieces at the requested pace, with the requested faults among them. */
 export async function* play(pieces: Iterable<Piece>, playing: Playing): AsyncGenerator<Uint8Array> {
   const { faults, paceMs, signal } = playing
   const slow = faultNamed(faults, 'slow')?.ms ?? 0
@@ -84,7 +84,7 @@ export async function* play(pieces: Iterable<Piece>, playing: Playing): AsyncGen
     yield piece.bytes
     sent++
   }
-  // `after` at the end or beyond: what has no end of its own still strikes.
+  // With `after` at the end or beyond, faults without an end of their own still happen.
   for (const fault of faults) {
     if ('after' in fault && (fault.after ?? -1) >= sent && (fault.type === 'reset' || fault.type === 'stall')) {
       yield* strike(fault, pieceOf(''), sent, playing)
@@ -92,7 +92,7 @@ export async function* play(pieces: Iterable<Piece>, playing: Playing): AsyncGen
   }
 }
 
-/** True if nothing follows. */
+/** Performs a fault; returns true if nothing follows. */
 async function* strike(fault: Fault, next: Piece, sent: number, playing: Playing): AsyncGenerator<Uint8Array, boolean> {
   switch (fault.type) {
     case 'reset':

@@ -1,6 +1,6 @@
 import type { FormPart, Json, JsonObject } from './types.ts'
 
-/** Which fields of a form are no strings. */
+/** Names of form fields that are not strings. */
 export interface FieldTypes {
   readonly numbers?: readonly string[]
   readonly booleans?: readonly string[]
@@ -8,7 +8,7 @@ export interface FieldTypes {
 
 const decoder = new TextDecoder()
 
-/** A form's plain fields as JSON would have them: `include[]` is a list, numbers are numbers. Files are left out. */
+/** Returns a form's plain fields as JSON: `include[]` is a list, numbers are numbers. Files are left out. */
 export function fieldsOf(form: readonly FormPart[], { numbers = [], booleans = [] }: FieldTypes): JsonObject {
   const fields: Record<string, Json> = {}
   for (const { name, filename, bytes } of form) {
@@ -24,12 +24,12 @@ export function fieldsOf(form: readonly FormPart[], { numbers = [], booleans = [
   return fields
 }
 
-/** The files of one field, which may be a list (`image[]`). */
+/** Returns the files of one field, which may be a list (`image[]`). */
 export const filesOf = (form: readonly FormPart[] | undefined, field: string): FormPart[] =>
   (form ?? []).filter(({ name, filename }) => filename !== undefined && name.replace(/\[\d*\]$/, '') === field)
 
 function typed(text: string, isNumber: boolean, isBoolean: boolean): Json {
-  // What is no number stays a text, so that the check of types finds it.
+  // An invalid number stays text, so that the type check reports it.
   if (isNumber) return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text)
   if (isBoolean && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true'
   return text

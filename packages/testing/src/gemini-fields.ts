@@ -2,8 +2,8 @@ const embedTask =
   'TASK_TYPE_UNSPECIFIED|RETRIEVAL_QUERY|RETRIEVAL_DOCUMENT|SEMANTIC_SIMILARITY|CLASSIFICATION|CLUSTERING|QUESTION_ANSWERING|FACT_VERIFICATION|CODE_RETRIEVAL_QUERY'
 
 /**
- * The fields of Google's requests, message by message, as Google's published interface description has them: what
- * is not here is refused. `[T]` a list, `{T}` a map, `any` any JSON, `struct` a JSON object, else a message or a scalar.
+ * Fields of Google's requests by message, from Google's published interface description; others are rejected. `[T]` is a list,
+ * `{T}` a map, `any` any JSON, `struct` a JSON object, else a message or a scalar.
  */
 const table: Readonly<Record<string, string>> = {
   GenerateContentRequest: `tools:[Tool] cachedContent:string store:bool systemInstruction:Content contents:[Content]
@@ -39,7 +39,7 @@ const table: Readonly<Record<string, string>> = {
     codeExecutionResult:any mediaResolution:any videoMetadata:any toolCall:any thought:bool text:string
     fileData:FileData inlineData:Blob functionCall:FunctionCall executableCode:any toolResponse:any`,
   FunctionResponse: `response:struct name:string scheduling:word id:string parts:[FunctionResponsePart] willContinue:bool`,
-  // Recorded beside what the description has: `fileData`.
+  // `fileData` was recorded but is missing in the description.
   FunctionResponsePart: 'inlineData:Blob fileData:FileData',
   FunctionCall: 'args:struct name:string id:string',
   FileData: 'fileUri:string mimeType:string',
@@ -68,5 +68,5 @@ for (const [message, text] of Object.entries(table)) {
   messages.set(message, fields)
 }
 
-/** The fields of a message, by both spellings; undefined for scalars. */
+/** Returns the fields of a message by both spellings; undefined for scalars. */
 export const fieldsOf = (type: string): ReadonlyMap<string, GeminiField> | undefined => messages.get(type)

@@ -4,7 +4,7 @@ import { isObject } from './json.ts'
 import type { Json, JsonObject } from './types.ts'
 
 interface Violation {
-  /** Where, in the interface description's spelling; empty at the top. */
+  /** Path in the interface description's spelling; empty at the top. */
   readonly field: string
   readonly description: string
 }
@@ -12,8 +12,8 @@ interface Violation {
 const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 
 /**
- * Reads a request as Google's JSON gateway does: both spellings of a field are one, numbers may be strings, null is
- * absent, enum words may be in lower case. Whatever has no place or the wrong type is refused, all at once.
+ * Reads a request as Google's JSON gateway does: both spellings of a field are equal, numbers may be strings, null is absent,
+ * enum values may be in lower case. Unknown fields and wrong types are rejected, all at once.
  */
 export function readGeminiJson(body: JsonObject, type: string): { value: JsonObject; error: WireError | undefined } {
   const violations: Violation[] = []
@@ -56,7 +56,7 @@ function readMessage(value: JsonObject, type: string, at: string, violations: Vi
 
 function readValue(value: Json, type: string, at: string, violations: Violation[]): Json {
   if (type.startsWith('[')) {
-    // A single value stands for a list of one.
+    // A single value is accepted for a list of one.
     const list = Array.isArray(value) ? value : [value]
     return list.map((item, index) => readValue(item, type.slice(1, -1), `${at}[${index}]`, violations))
   }

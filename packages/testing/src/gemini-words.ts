@@ -7,7 +7,7 @@ const words = (type: string, message: string): { type: string; code: null; messa
   message,
 })
 
-/** What Google says to each status. */
+/** Google's error texts by status. */
 export const geminiWords: ErrorTable = {
   400: words('INVALID_ARGUMENT', 'Request contains an invalid argument.'),
   401: words(
@@ -53,12 +53,12 @@ export const geminiWords: ErrorTable = {
   504: words('DEADLINE_EXCEEDED', 'Deadline expired before operation could complete.'),
 }
 
-/** A refusal of the request itself. */
+/** Returns an INVALID_ARGUMENT error. */
 export const invalidArgument = (message: string): WireError => ({ status: 400, type: 'INVALID_ARGUMENT', message })
 
 /**
- * An error in Google's shape. How long to wait stands in the body, as `RetryInfo`; a type that is none of Google's words
- * gives way to the status's own.
+ * Returns an error in Google's shape. The retry delay is in the body, as `RetryInfo`; a type that Google does not have becomes
+ * the status's own type.
  */
 export function geminiErrorBody(error: WireError, headers: Readonly<Record<string, string>> = {}): JsonObject {
   const own = /^[A-Z_]+$/.test(error.type ?? '') ? error.type : undefined

@@ -5,7 +5,7 @@ export interface Signing {
   readonly requestId: string
 }
 
-/** OpenAI's headers. */
+/** Returns OpenAI's headers. */
 export function openaiHeaders(ids: Ids, model: string): Signing {
   const requestId = ids.requestHex()
   return {
@@ -26,7 +26,7 @@ export function openaiHeaders(ids: Ids, model: string): Signing {
   }
 }
 
-/** Anthropic's headers. */
+/** Returns Anthropic's headers. */
 export function anthropicHeaders(ids: Ids, now: number): Signing {
   const requestId = ids.request58()
   const reset = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')
@@ -45,7 +45,7 @@ export function anthropicHeaders(ids: Ids, now: number): Signing {
   }
 }
 
-/** Google's headers: no id of the request among them. */
+/** Returns Google's headers, which contain no request id. */
 export const googleHeaders = (ids: Ids): Signing => ({
   requestId: '',
   headers: { 'server-timing': `gfet4t7; dur=${100 + ids.integer(900)}`, vary: 'Origin, X-Origin, Referer' },

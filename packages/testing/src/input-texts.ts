@@ -2,7 +2,7 @@ import { listOf } from './json.ts'
 import { countTokens } from './tokens.ts'
 import type { Json } from './types.ts'
 
-/** One of the inputs of an operation that takes texts or tokens. */
+/** An input of an operation that accepts texts or tokens. */
 export interface InputText {
   readonly text: string
   readonly tokens: number
@@ -11,7 +11,7 @@ export interface InputText {
 const ofTokens = (tokens: readonly Json[]): InputText => ({ text: tokens.join(' '), tokens: tokens.length })
 const ofText = (text: string): InputText => ({ text, tokens: countTokens(text) })
 
-/** A text, texts, tokens, or lists of tokens, as inputs one by one. Tokens are read as so many words. */
+/** Splits a text, texts, tokens or lists of tokens into inputs. Tokens are read as words. */
 export function inputTexts(input: Json | undefined): InputText[] {
   if (typeof input === 'string') return [ofText(input)]
   const list = listOf(input)
@@ -22,7 +22,7 @@ export function inputTexts(input: Json | undefined): InputText[] {
 const isTokens = (list: readonly Json[]): boolean =>
   list.length > 0 && list.every((item) => typeof item === 'number' && Number.isInteger(item) && item >= 0)
 
-/** Whether it is any of them, and none is empty where `empty` does not allow it. */
+/** Returns true if the value is a valid input; empty inputs are valid only with `empty`. */
 export function areInputs(input: Json | undefined, empty = false): boolean {
   const isText = (item: Json): boolean => typeof item === 'string' && (empty || item !== '')
   if (typeof input === 'string') return isText(input)

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from './types.ts'
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The value if it is an object, else an empty one. */
+/** Returns the value if it is an object, else an empty one. */
 export const objectOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {})
 
 export const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
@@ -11,7 +11,7 @@ export const listOf = (value: Json | undefined): Json[] => (Array.isArray(value)
 export const stringOf = (value: Json | undefined, otherwise = ''): string =>
   typeof value === 'string' ? value : otherwise
 
-/** Any value in words: `String` calls what a sender named `toString`. */
+/** Formats any value as text. `String` would call a client's own `toString`. */
 export const wordOf = (value: Json | undefined): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 
@@ -25,7 +25,7 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/** The number of bytes that base64 text stands for. */
+/** Returns the number of bytes in base64 text. */
 export function base64Bytes(data: string): number {
   const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0
   return Math.max(0, Math.floor((data.length * 3) / 4) - padding)

@@ -1,21 +1,21 @@
 import type { FakeFormat, FakeOperation, FakeStats, FormPart, Json, RecordedRequest } from './types.ts'
 
-/** How a call ended: `faulted` as a script or directive asked, `aborted` by the client. */
+/** End of a call: `faulted` at the request of a script or directive, `aborted` by the client. */
 export type Outcome = 'finished' | 'aborted' | 'faulted'
 
-/** One call on its way through the fake. */
+/** A call in progress. */
 export interface Exchange {
   readonly record: RecordedRequest
-  /** Aborted when the client leaves. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
   answered(status: number): void
-  /** The first outcome counts. */
+  /** Records the outcome; later calls are ignored. */
   settle(outcome: Outcome): void
-  /** The client has left. */
+  /** Records that the client disconnected. */
   leave(reason?: unknown): void
 }
 
-/** What arrived, with its body read. */
+/** A received request with its body. */
 export interface Arrival {
   readonly method: string
   readonly path: string
@@ -32,18 +32,18 @@ export interface Arrival {
 export interface Ledger {
   readonly requests: RecordedRequest[]
   readonly stats: FakeStats
-  /** `holder` is what the signal belongs to. */
+  /** Records a new call. `holder` is the owner of the signal. */
   open(arrival: Arrival, content: { readonly text: string }, signal: AbortSignal, holder: unknown): Exchange
   clear(): void
 }
 
-/** Keeps the last `keep` requests, and the counts. */
+/** Creates a log of the last `keep` requests, with counts of all. */
 export function createLedger(keep: number): Ledger {
   const requests: RecordedRequest[] = []
-  // Node's Request follows the signal it was given through a weak reference: once the Request is collected, an abort no
-  // longer arrives. Whatever is under way is held here until it has settled.
+  // Node's Request follows its signal through a weak reference: once the Request is collected, an abort no longer arrives. Open
+  // calls are held here until they have settled.
   const held = new Set<unknown>()
-  // A reset starts a new count: calls still open then belong to the old one.
+  // A reset starts a new count: open calls then belong to the old one.
   let counts = { started: 0, finished: 0, aborted: 0, faulted: 0 }
   return {
     requests,
@@ -62,7 +62,7 @@ export function createLedger(keep: number): Ledger {
       }
       const record: RecordedRequest = {
         ...arrival,
-        // Files have no text worth making until somebody reads it.
+        // Decoded on first use, because the text of files is rarely read.
         get bodyText() {
           return content.text
         },

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FaultError } from './faults.ts'
 import type { FakeProvider } from './provider.ts'
 
-/** Where `listen` listens. */
+/** Options of `listen`. */
 export interface ListenOptions {
-  /** Default 0: any free port. */
+  /** Port. Default 0: any free port. */
   port?: number
   /** Default `127.0.0.1`. */
   host?: string
@@ -12,27 +12,27 @@ export interface ListenOptions {
 
 /** A fake provider on a socket. */
 export interface ListeningProvider {
-  /** Base URL with `/v1`, as OpenAI clients take it. */
+  /** Base URL with `/v1`, for OpenAI clients. */
   readonly url: string
-  /** Base URL without a path, as Anthropic clients take it. */
+  /** Base URL without a path, for Anthropic clients. */
   readonly origin: string
   readonly port: number
-  /** Connections open now. */
+  /** Returns the number of open connections. */
   connections(): Promise<number>
-  /** Stops listening on the port, so that connections are refused; calls under way go on. */
+  /** Stops listening, so that new connections are refused; calls in progress continue. */
   refuse(): Promise<void>
   /** Listens again on the same port after `refuse`. */
   accept(): Promise<void>
-  /** Stops and breaks what is still under way. */
+  /** Stops and breaks the calls in progress. */
   close(): Promise<void>
 }
 
 /**
- * Serves a provider over HTTP/1.1 on Node (also Bun and Deno). Faults that break a connection break the socket: a reset
- * is a real TCP reset. Rejects if the port cannot be had.
+ * Serves a provider over HTTP/1.1 on Node (also Bun and Deno). Faults that break a connection break the socket: a reset is a real
+ * TCP reset. Rejects if the port is not available.
  */
 export async function listen(provider: FakeProvider, options: ListenOptions = {}): Promise<ListeningProvider> {
-  // Imported here, so that the rest of this package loads where there is no Node.
+  // Imported here, so that the rest of this package loads without Node.
   const { createServer } = await import('node:http')
   const host = options.host ?? '127.0.0.1'
   const server = createServer((incoming, outgoing) => {
@@ -66,7 +66,7 @@ export async function listen(provider: FakeProvider, options: ListenOptions = {}
         server.getConnections((error, count) => (error ? reject(error) : resolve(count)))
       }),
     async refuse() {
-      // `close` would wait for the calls under way: the port is free at once, and that is what counts.
+      // `close` would wait for the calls in progress, but the port is free at once.
       void stop()
       server.closeIdleConnections()
       await new Promise((resolve) => setTimeout(resolve, 0))
@@ -96,7 +96,7 @@ async function serve(provider: FakeProvider, incoming: IncomingMessage, outgoing
     if (!(error instanceof FaultError)) throw error
     const socket = outgoing.socket
     if (!socket) return
-    // What was written so far should reach the client before the reset does.
+    // Data written so far should reach the client before the reset.
     await new Promise((resolve) => setTimeout(resolve, 5))
     socket.resetAndDestroy()
   }
@@ -111,7 +111,7 @@ async function requestOf(incoming: IncomingMessage, signal: AbortSignal): Promis
   const parts: Uint8Array[] = []
   for await (const part of incoming) parts.push(part)
   const body = parts.length === 0 || method === 'GET' || method === 'HEAD' ? null : new Blob(parts as BlobPart[])
-  // A blob without a type keeps the content type that came.
+  // A blob without a type keeps the received content type.
   return new Request(`http://fake.invalid${incoming.url ?? '/'}`, { method, headers, body, signal })
 }
 
@@ -128,7 +128,7 @@ async function send(response: Response, outgoing: ServerResponse): Promise<void>
     }
   }
   if (announced !== null && Number(announced) > sent) {
-    // Less than was announced: the client learns it from the end of the connection.
+    // The body is shorter than announced: the client notices at the end of the connection.
     outgoing.socket?.end()
     return
   }

@@ -1,20 +1,20 @@
 import type { StoredResponse } from './stored-responses.ts'
 import type { JsonObject } from './types.ts'
 
-/** What a provider keeps of earlier answers, so that later requests can refer to it. */
+/** A provider's memory of earlier answers, for requests that refer to them. */
 export interface Memory {
-  /** The conversation up to and with an answer. */
+  /** The conversation up to and including an answer, by the answer's id. */
   readonly conversations: Map<string, readonly JsonObject[]>
-  /** Answers that can be read again, by their ids. */
+  /** Stored answers by id. */
   readonly stored: Map<string, StoredResponse>
-  /** Items of stored answers, by their ids. */
+  /** Items of stored answers by id. */
   readonly items: Map<string, JsonObject>
-  /** Reasoning that an item cannot be sent back without: the item's id, the reasoning's. */
+  /** Id of the reasoning that must accompany an item, by the item's id. */
   readonly reasonings: Map<string, string>
   clear(): void
 }
 
-/** Entries kept of a kind before the oldest is forgotten: a fake in a long-running demo must not grow. */
+/** Entries per kind before the oldest is dropped: a fake in a long-running demo must not grow. */
 const capacity = 2_000
 
 export function createMemory(): Memory {
@@ -27,7 +27,7 @@ export function createMemory(): Memory {
   }
 }
 
-/** Keeps an entry, and forgets the oldest if there are too many. */
+/** Stores an entry, and drops the oldest if there are too many. */
 export function keep<T>(map: Map<string, T>, key: string, value: T): void {
   map.set(key, value)
   if (map.size <= capacity) return

@@ -1,4 +1,4 @@
-/** What is listed when the options name no models: one for each format, and one for each kind of other work. */
+/** Models listed by default: one for each format, and one for each other operation. */
 export const demoModels: readonly string[] = [
   'demo-chat',
   'demo-messages',
@@ -11,5 +11,5 @@ export const demoModels: readonly string[] = [
   'demo-rerank',
 ]
 
-/** Seconds since 1970 that every model is said to be of. */
+/** Creation time of every model, in seconds since 1970. */
 export const modelsCreated = 1_767_225_600

@@ -2,17 +2,17 @@ import type { WireError } from './errors.ts'
 import { wordOf } from './json.ts'
 import type { Json, JsonObject } from './types.ts'
 
-/** What a number may be. */
+/** Limits of a number. */
 export interface Bound {
   readonly kind: 'integer' | 'decimal'
   readonly min?: number
   readonly max?: number
 }
 
-/** How much a model may reason. */
+/** Reasoning efforts. */
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
-/** A refusal in OpenAI's shape. */
+/** Returns an error in OpenAI's shape. */
 export const fault = (message: string, param: string | undefined, code?: string): WireError => ({
   status: 400,
   message,
@@ -24,7 +24,7 @@ export const fault = (message: string, param: string | undefined, code?: string)
 export const missing = (param: string): WireError =>
   fault(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter')
 
-/** A list of values as OpenAI writes it. */
+/** Formats a list of values as OpenAI does. */
 export const quoted = (words: readonly string[]): string =>
   words.map((word, index) => (index > 0 && index === words.length - 1 ? `and '${word}'` : `'${word}'`)).join(', ')
 
@@ -48,7 +48,7 @@ export const badType = (param: string, wanted: string, value: Json | undefined):
   )
 }
 
-/** Looks at the numbers of a request. */
+/** Checks the numbers of a request. */
 export function checkNumbers(body: JsonObject, bounds: Readonly<Record<string, Bound>>): WireError | undefined {
   for (const [param, bound] of Object.entries(bounds)) {
     const value = body[param]

@@ -33,7 +33,7 @@ const refusals: [path: string, body: JsonObject, param: string, status: number][
   ['/v1/responses', { model: 'gpt-4.1', include: ['reasoning.encrypted_content'] }, 'include', 400],
 ]
 
-it.each(refusals)('%s refuses %j, as OpenAI does', async (path, body, param, status) => {
+it.each(refusals)('%s rejects %j, as OpenAI does', async (path, body, param, status) => {
   expect(await ask(path, body)).toMatchObject({ status, error: { param, type: 'invalid_request_error' } })
 })
 

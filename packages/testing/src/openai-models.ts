@@ -3,15 +3,15 @@ import { listOf, objectOf, stringOf } from './json.ts'
 import { fault, quoted } from './openai-faults.ts'
 import type { Json, JsonObject } from './types.ts'
 
-/** What a family of OpenAI's models refuses, as documented and as recorded from its API (November 2026). */
+/** Restrictions of a family of OpenAI's models, as documented and as recorded from its API (November 2026). */
 interface Family {
   readonly efforts: readonly string[]
   readonly defaultEffort?: string
-  /** Settings of the sampler are accepted with the effort `none`. Default: never. */
+  /** True if sampling settings are accepted with the effort `none`. Default: never. */
   readonly switchable?: true
-  /** Tools on chat completions need the effort `none`. */
+  /** Tools on Chat Completions need the effort `none`. */
   readonly chatTools?: 'without reasoning'
-  /** Efforts of chat completions, where they are fewer. */
+  /** Efforts of Chat Completions, if they are fewer. */
   readonly chatEfforts?: readonly string[]
   readonly responsesOnly?: true
   readonly acceptsStop?: true
@@ -33,7 +33,7 @@ const astra: Family = { efforts: upToMax, chatEfforts: upToXhigh, ...chatWithout
 const codex = (efforts: readonly string[]): Family => ({ efforts, responsesOnly: true })
 const o: Family = { efforts: upToHigh, refusesParallel: true }
 
-/** Longest first: the first that a name begins with counts. */
+/** Longest first: the first matching prefix counts. */
 const families: readonly (readonly [prefix: string, family: Family])[] = [
   ['gpt-6-astra', astra],
   ['gpt-6.1-sol', astra],
@@ -72,7 +72,7 @@ const unsupported = (param: string, hint = ''): WireError =>
 
 const given = (value: Json | undefined): boolean => value !== undefined && value !== null
 
-/** What OpenAI's chat completions refuse because of the model; undefined if nothing, and for every other name. */
+/** Returns OpenAI's error about model restrictions on Chat Completions; undefined for valid requests and unknown models. */
 export function checkChatModel(body: JsonObject): WireError | undefined {
   const family = familyOf(body.model)
   if (family === undefined) return undefined
@@ -117,7 +117,7 @@ export function checkChatModel(body: JsonObject): WireError | undefined {
   return given(body.parallel_tool_calls) && family.refusesParallel ? unsupported('parallel_tool_calls') : undefined
 }
 
-/** The same for responses. */
+/** Does the same for Responses. */
 export function checkResponsesModel(body: JsonObject): WireError | undefined {
   const family = familyOf(body.model)
   if (family === undefined) return undefined

@@ -2,18 +2,18 @@ import type { WireError } from './errors.ts'
 import { type Bound, badType, badValue, checkNumbers, fault } from './openai-faults.ts'
 import type { JsonObject } from './types.ts'
 
-/** What OpenAI takes for an operation, field by field. What is in no list is unknown. */
+/** Fields that OpenAI accepts for an operation. A field in no list is unknown. */
 export interface Shape {
   readonly numbers?: Readonly<Record<string, Bound>>
   readonly booleans?: readonly string[]
   readonly strings?: readonly string[]
-  /** Fields with a fixed list of words. */
+  /** Fields with a fixed list of values. */
   readonly words?: Readonly<Record<string, readonly string[]>>
-  /** Fields that have a check of their own. */
+  /** Fields with a check of their own. */
   readonly others?: readonly string[]
 }
 
-/** The first fault of a body's fields, null counting as absent. */
+/** Returns the first error in a body's fields; null counts as absent. */
 export function checkShape(body: JsonObject, shape: Shape): WireError | undefined {
   const { numbers = {}, booleans = [], strings = [], words = {}, others = [] } = shape
   if (typeof body.model !== 'string' || body.model === '') return fault('you must provide a model parameter', undefined)

@@ -3,7 +3,7 @@ import { isObject, listOf } from './json.ts'
 import { fault } from './openai-faults.ts'
 import type { Json, JsonObject } from './types.ts'
 
-/** Whose schema it is, in the words of the message. */
+/** A schema in strict mode, with the position for the error message. */
 export interface StrictSchema {
   readonly schema: Json | undefined
   /** `function 'f'` or `response_format 'answer'`. */
@@ -12,7 +12,7 @@ export interface StrictSchema {
   readonly code: string | undefined
 }
 
-/** What OpenAI refuses about a schema that is to be kept to the letter. */
+/** Returns OpenAI's error about a strict schema, or undefined. */
 export function checkStrict({ schema, whose, param, code }: StrictSchema): WireError | undefined {
   const words = isObject(schema) ? faultOf(schema, []) : undefined
   return words === undefined ? undefined : fault(`Invalid schema for ${whose}: ${words}`, param, code)

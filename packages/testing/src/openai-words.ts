@@ -3,7 +3,7 @@ import { type ErrorTable, invalidRequest, type WireError, wordsFor } from './err
 import { modelsCreated } from './models.ts'
 import type { JsonObject } from './types.ts'
 
-/** What OpenAI says to each status, whichever of its formats is spoken. */
+/** OpenAI's error texts by status, for all its formats. */
 const openaiWords: ErrorTable = {
   400: { type: 'invalid_request_error', code: null, message: 'Invalid request.' },
   401: { type: 'invalid_request_error', code: 'invalid_api_key', message: 'Incorrect API key provided.' },
@@ -35,7 +35,7 @@ const openaiWords: ErrorTable = {
   },
 }
 
-/** What OpenAI's two formats have in common. */
+/** Conventions shared by OpenAI's two formats. */
 export const openai = {
   words: openaiWords,
   breakdown: 'server_error',

@@ -3,7 +3,7 @@ import type { Json } from './types.ts'
 /** A piece of a body, sent in one write: a server-sent event, or a part of a JSON text or of raw bytes. */
 export interface Piece {
   readonly bytes: Uint8Array
-  /** Part of the answer's words: a pace waits before it. */
+  /** True for a part of the answer's text: the pace applies before it. */
   readonly paced: boolean
 }
 
@@ -11,15 +11,15 @@ const encoder = new TextEncoder()
 
 export const pieceOf = (text: string, paced = false): Piece => ({ bytes: encoder.encode(text), paced })
 
-/** A data-only event, as chat has them. */
+/** Returns a data-only event, as in Chat Completions. */
 export const dataPiece = (data: Json | string, paced = false): Piece =>
   pieceOf(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`, paced)
 
-/** A named event. */
+/** Returns a named event. */
 export const eventPiece = (event: string, data: Json | string, paced = false): Piece =>
   pieceOf(`event: ${event}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`, paced)
 
-/** Cuts bytes for faults and byte-wise replays. */
+/** Cuts bytes for faults and bytewise replays. */
 export function* cutBytes(bytes: Uint8Array, cuts: 'bytes' | number | readonly number[]): Generator<Piece> {
   const step = cuts === 'bytes' ? 1 : typeof cuts === 'number' ? Math.max(1, Math.floor(cuts)) : undefined
   let from = 0
@@ -51,5 +51,5 @@ export function* cutEvents(bytes: Uint8Array): Generator<Piece> {
   if (from < bytes.length) yield { bytes: bytes.subarray(from), paced: true }
 }
 
-/** The events of what has no stream. */
+/** Returns no events, for operations without a stream. */
 export const noEvents = (): Iterable<Piece> => []

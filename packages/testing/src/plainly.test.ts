@@ -40,17 +40,17 @@ const answer = (turns: readonly PromptTurn[], system = ''): string | undefined =
     segments: [],
   } satisfies Prompt).text
 
-/** The palette of a PNG, which is all that is looked at. */
+/** Returns a PNG with a palette only, as the demo model reads no more. */
 const palette = (...rgb: number[]): string => btoa(`\u0089PNG\0\0\0\u0003PLTE${String.fromCharCode(...rgb)}`)
 
-describe('what is asked plainly is done', () => {
-  test('words are said, whoever asked for them', () => {
+describe('plain requests', () => {
+  test('to say given words are followed', () => {
     expect(answer([turn('Reply with exactly: alpha beta')])).toBe('alpha beta')
     expect(answer([turn('Good morning!')], 'Be terse.\nWhatever comes, reply with exactly: OK')).toBe('OK')
     expect(answer([turn('Reply with exactly: me')], 'Reply with exactly: you')).toBe('me')
   })
 
-  test('a code word is recalled, from earlier turns and from a page', () => {
+  test('for a code word are answered from earlier turns and from a page', () => {
     const told = [turn('The code word is MANGO.'), turn('noted', [], 'assistant')]
     expect(answer([...told, turn('What is the code word?')])).toBe('MANGO')
     const page = inline('document', 'application/pdf', btoa('BT (The code word is PAPAYA.) Tj ET'))
@@ -58,7 +58,7 @@ describe('what is asked plainly is done', () => {
     expect(answer([turn('What is the code word?')])).toBe('Nobody told me a code word.')
   })
 
-  test('the colour of a picture is named where it can be seen', () => {
+  test('for the colour of a picture are answered', () => {
     const look = (data: string) => answer([turn('What colour is this?', [inline('image', 'image/png', data)])])
     expect(look(palette(220, 20, 20))).toBe('Red')
     expect(look(palette(10, 30, 240))).toBe('Blue')

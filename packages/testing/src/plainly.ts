@@ -2,9 +2,9 @@ import { fromBase64 } from './base64.ts'
 import type { Prompt, PromptMedia, PromptTurn } from './prompt.ts'
 
 /**
- * What any model does when it is asked in plain words, so that a client can see that its words arrive: say given words
- * (`Reply with exactly: …`, by the user or in the system prompt), recall a code word that was told or stands in a PDF
- * (`What is the code word?`), and name the colour of a picture (`What colour …?`). Undefined: nothing of that was asked.
+ * Answers plain requests that any model can follow, so that a client can verify that its words arrive: repeats given words
+ * (`Reply with exactly: …`, from the user or the system prompt), recalls a code word that was told or is in a PDF
+ * (`What is the code word?`), and names the colour of a picture (`What colour …?`). Returns undefined for other prompts.
  */
 export function plainly(prompt: Prompt, last: PromptTurn | undefined, rest: string): string | undefined {
   const media = last?.media ?? []
@@ -18,13 +18,13 @@ export function plainly(prompt: Prompt, last: PromptTurn | undefined, rest: stri
 
 const wordsIn = (text: string): string | undefined => /\breply with exactly: *([^\n]+)/i.exec(text)?.[1]?.trim()
 
-/** The one told last. */
+/** Returns the last code word in the prompt. */
 function codeWord(prompt: Prompt): string | undefined {
   const told = [prompt.system, ...prompt.turns.flatMap(({ text, media }) => [text, ...media.map(writingOf)])].join('\n')
   return [...told.matchAll(/\bcode word is (\w+)/gi)].at(-1)?.[1]
 }
 
-/** The words of a PDF whose drawing is not compressed. */
+/** Returns the text of a PDF with uncompressed content. */
 function writingOf({ mediaType, data, text }: PromptMedia): string {
   if (text !== undefined) return text
   if (mediaType !== 'application/pdf' || data === undefined) return ''
@@ -41,7 +41,7 @@ const colours: Readonly<Record<string, readonly [red: number, green: number, blu
   Black: [0, 0, 0],
 }
 
-/** Of a PNG with a palette: the name nearest to its first colour. Other pictures would have to be unpacked. */
+/** Names the first colour in the palette of a PNG. Other pictures would have to be decompressed. */
 function colourOf({ mediaType, data }: PromptMedia): string | undefined {
   const bytes = mediaType === 'image/png' && data !== undefined ? fromBase64(data) : undefined
   if (bytes === undefined) return undefined

@@ -2,21 +2,21 @@
 export interface Indexed {
   readonly width: number
   readonly height: number
-  /** Three bytes a colour. */
+  /** Three bytes per colour. */
   readonly palette: readonly (readonly [red: number, green: number, blue: number])[]
-  /** The first colour is see-through. */
+  /** True if the first colour is transparent. */
   readonly transparent: boolean
-  /** The colours of a row, left to right. */
+  /** Returns the colours of a row, left to right. */
   readonly row: (y: number) => Uint8Array
 }
 
-/** Writes a PNG without a library: rows as they differ from the one above, runs of one byte packed together. */
+/** Writes a PNG without a library: each row as its difference to the one above, with runs of a byte compressed. */
 export function encodePng({ width, height, palette, transparent, row }: Indexed): Uint8Array {
   const header = new Uint8Array(13)
   const view = new DataView(header.buffer)
   view.setUint32(0, width)
   view.setUint32(4, height)
-  // Eight bits a pixel, colours by number.
+  // Eight bits per pixel, indexed colours.
   header.set([8, 3, 0, 0, 0], 8)
   const filtered = new Uint8Array((width + 1) * height)
   let above = new Uint8Array(width)
@@ -77,7 +77,7 @@ function adler(bytes: Uint8Array): number {
   return high * 65_536 + low
 }
 
-/** Lengths of runs, as deflate groups them: the least of each group, and the bits that say how much more. */
+/** Run lengths as deflate groups them: the minimum of each group, and its number of extra bits. */
 const runBases = [
   3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258,
 ]
@@ -85,9 +85,9 @@ const runBits = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 
 const shortestRun = 3
 const longestRun = 258
 
-/** A zlib stream of one block with the fixed codes; repeats of the byte before are all that it finds. */
+/** Returns a zlib stream of one block with the fixed codes; it only finds repeats of the previous byte. */
 function zlib(bytes: Uint8Array): Uint8Array {
-  // Never longer than nine bits a byte.
+  // At most nine bits per byte.
   const out = new Uint8Array(16 + Math.ceil((bytes.length * 9) / 8))
   let at = 0
   let held = 0
@@ -131,7 +131,7 @@ function zlib(bytes: Uint8Array): Uint8Array {
   return all
 }
 
-/** Codes are written from their highest bit, all else from the lowest. */
+/** Reverses a code: codes are written from their highest bit, all else from the lowest. */
 function reversed(code: number, bits: number): number {
   let result = 0
   for (let bit = 0; bit < bits; bit++) result |= ((code >> bit) & 1) << (bits - 1 - bit)

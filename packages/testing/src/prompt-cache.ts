@@ -1,7 +1,7 @@
 import type { Prompt } from './prompt.ts'
 import { hashText } from './random.ts'
 
-/** What a request's input costs, cached parts included. */
+/** Input tokens of a request, including cached parts. */
 export interface InputUsage {
   readonly input: number
   readonly cacheRead: number
@@ -9,10 +9,13 @@ export interface InputUsage {
   readonly cacheWrite1h: number
 }
 
-/** Prefixes kept before the cache starts over: a fake in a long-running demo must not grow. */
+/** Prefixes before the cache starts over: a fake in a long-running demo must not grow. */
 const capacity = 10_000
 
-/** Remembers prefixes of earlier requests, per model. They are read unasked, or only at the request's marks: then the writing counts too. */
+/**
+ * Creates a cache of prompt prefixes per model. Prefixes are read automatically, or only at the request's cache marks; with
+ * marks, writes are counted too.
+ */
 export function createPromptCache(minTokens: number): {
   take(prompt: Prompt, unasked: boolean): InputUsage
   clear(): void
@@ -38,7 +41,7 @@ export function createPromptCache(minTokens: number): {
       if (known.size > capacity) known.clear()
       for (const hash of writes) known.add(hash)
       if (unasked) {
-        // A prompt is never cached whole: its last message is always read anew.
+        // A prompt is never cached whole: its last message is always processed.
         const last = prompt.segments.at(-1)?.tokens ?? 0
         return { input: total, cacheRead: Math.min(read, total - last), cacheWrite: 0, cacheWrite1h: 0 }
       }

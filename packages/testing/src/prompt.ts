@@ -1,6 +1,6 @@
 import type { FakeFormat, JsonObject } from './types.ts'
 
-/** A request as the model sees it, whatever format it came in. */
+/** A request as the model sees it, independent of the format. */
 export interface Prompt {
   readonly format: FakeFormat
   readonly model: string
@@ -16,16 +16,16 @@ export interface Prompt {
   readonly output: 'text' | 'json' | { readonly schema: JsonObject }
   readonly stop: readonly string[]
   readonly maxTokens: number | undefined
-  /** Number of answers wanted. */
+  /** Number of answers. */
   readonly choices: number
   /** Alternatives per token; undefined: no log probabilities. */
   readonly logprobs: number | undefined
   readonly includeUsage: boolean
-  /** The input in cacheable steps, in order. */
+  /** The input in cacheable segments, in order. */
   readonly segments: readonly Segment[]
 }
 
-/** Which tools the model may or must call. */
+/** Tools that the model may or must call. */
 export type PromptToolChoice =
   | 'auto'
   | 'none'
@@ -33,7 +33,7 @@ export type PromptToolChoice =
   | { readonly name: string }
   | { readonly allowed: readonly string[]; readonly mode: 'auto' | 'required' }
 
-/** One turn of the conversation, whatever the format. */
+/** One turn of the conversation, independent of the format. */
 export interface PromptTurn {
   readonly role: 'user' | 'assistant'
   readonly text: string
@@ -42,7 +42,7 @@ export interface PromptTurn {
   readonly toolResults: readonly PromptToolResult[]
 }
 
-/** What a tool gave back. */
+/** Result of a tool. */
 export interface PromptToolResult {
   readonly id: string
   readonly name: string | undefined
@@ -51,34 +51,34 @@ export interface PromptToolResult {
   readonly isError: boolean
 }
 
-/** A picture, sound or file in a prompt: its data or its address. */
+/** A picture, audio or file in a prompt: its data or its address. */
 export interface PromptMedia {
   readonly kind: 'image' | 'audio' | 'document' | 'file'
   readonly mediaType: string
-  /** Bytes of inline data. */
+  /** Number of bytes of inline data. */
   readonly bytes: number | undefined
-  /** The inline data itself, in base64. */
+  /** The inline data in base64. */
   readonly data?: string | undefined
   readonly url: string | undefined
   readonly title: string | undefined
-  /** A document's plain text. */
+  /** Plain text of a document. */
   readonly text: string | undefined
   readonly citable: boolean
 }
 
-/** A tool that the request offers. */
+/** A tool of the request. */
 export interface PromptTool {
   readonly name: string
   readonly schema: JsonObject
-  /** Takes free text instead of JSON. */
+  /** True if the tool accepts free text instead of JSON. */
   readonly custom: boolean
-  /** The group of tools that it belongs to, where a format has such. */
+  /** Group of tools that the tool belongs to, in formats with groups. */
   readonly namespace?: string
-  /** The type of a tool that is built into the format and that the client carries out. */
+  /** Type of a tool that is built into the format and executed by the client. */
   readonly native?: string
 }
 
-/** A step of the input. `mark`: a prefix may be cached up to here, for this long. */
+/** A segment of the input. `mark`: a prefix may be cached up to here, for this lifetime. */
 export interface Segment {
   readonly text: string
   readonly tokens: number

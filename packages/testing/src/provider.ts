@@ -22,23 +22,23 @@ import type { FakeProviderOptions, FakeStats, JsonObject, Matcher, RecordedReque
 /** A model provider that runs in the process and behaves like the real ones. */
 export interface FakeProvider {
   /**
-   * Answers a request as `fetch` would: pass it where a `fetch` is asked for. Whatever the host, the path decides:
+   * Answers a request as `fetch` would, so it can replace `fetch`. The host is ignored; the path selects the operation:
    * `/v1/chat/completions`, `/v1/messages`, `/v1/messages/count_tokens`, `/v1/responses`, `/v1/responses/input_tokens`,
    * `/v1/responses/{id}`, `/v1/responses/{id}/input_items`,
    * `/v1beta/models/{model}:generateContent` (also `:streamGenerateContent`, `:countTokens`, `:embedContent`,
    * `:batchEmbedContents`), `/v1/completions`, `/v1/embeddings`, `/v1/rerank`, `/v2/rerank`, `/v1/moderations`,
    * `/v1/images/…`, `/v1/audio/…` and `/v1/models`, all but `/v2/rerank` with any version or none.
-   * Rejects like `fetch` for faults that break the connection, and with the signal's reason when the caller leaves.
+   * Rejects like `fetch` for faults that break the connection, and with the signal's reason when the caller disconnects.
    */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
-  /** Every request since the last `reset`, in order. */
+  /** All requests since the last `reset`, in order. */
   readonly requests: readonly RecordedRequest[]
   readonly stats: FakeStats
-  /** Queues answers for the next calls, one each; they come before standing replies and the demo model. */
+  /** Queues one reply for each of the next calls; they come before standing replies and the demo model. */
   reply(...replies: Reply[]): void
-  /** Answers every call that matches; the latest wins. The returned function takes it away. */
+  /** Replies to every matching call; the latest registration wins. The returned function removes it. */
   on(matcher: Matcher, reply: Reply): () => void
-  /** Forgets requests, counts, replies, cached prefixes and ids: as new. */
+  /** Restores the initial state: forgets requests, counts, replies, cached prefixes and ids. */
   reset(): void
 }
 
@@ -50,7 +50,7 @@ interface Base {
   readonly paceMs: number
 }
 
-/** Makes a fake provider. Nothing is shared between two of them. */
+/** Creates a fake provider. Providers share no state. */
 export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvider {
   const now = options.now ?? Date.now
   const brain = options.brain ?? demoBrain
@@ -153,7 +153,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
     const input = cache.take(prompt, dialect.cachesUnasked)
     const answer = compose(script, { prompt, dialect, input, ids, seals, now, limited: scripted === undefined })
     const field = options.chatReasoning ?? 'hidden'
-    // Reasoning nobody asked for by a field was asked for by a script or a directive: that is meant to be seen.
+    // Reasoning from a script or directive is shown even if no request field asks for it.
     const wanted = scripted !== undefined || prompt.reasoning === 'off'
     const generated: Generated = {
       prompt,

@@ -3,27 +3,27 @@ const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 const base36 = '0123456789abcdefghijklmnopqrstuvwxyz'
 const hex = '0123456789abcdef'
 
-/** Ids in the providers' own styles: prefix, alphabet and length as in recorded traffic. */
+/** Generates ids in the providers' styles: prefix, alphabet and length as in recorded traffic. */
 export interface Ids {
   completion(): string
   message(): string
   call(): string
   toolUse(): string
-  /** A name's prefix and 50 hex digits, as the responses API has them. */
+  /** A prefix and 50 hex digits, as in the Responses API. */
   item(prefix: string): string
-  /** Base64url letters, as Google's answers are named. */
+  /** Base64url letters, as in Google's response ids. */
   letters(length: number): string
-  /** Lower-case letters and digits, as Google's calls are named. */
+  /** Lower-case letters and digits, as in Google's call ids. */
   lower(length: number): string
-  /** `req_` and 32 hex digits, as OpenAI has them. */
+  /** `req_` and 32 hex digits, as in OpenAI's request ids. */
   requestHex(): string
-  /** `req_011…`, as Anthropic has them. */
+  /** `req_011…`, as in Anthropic's request ids. */
   request58(): string
-  /** A number from 0 up to but not including `below`. */
+  /** An integer from 0 up to but not including `below`. */
   integer(below: number): number
 }
 
-/** Repeatable, and different at each call. */
+/** Creates an id generator: repeatable, with a new id at each call. */
 export function createIds(seed: number): Ids {
   let state = seed >>> 0
   const next = (): number => {
@@ -53,7 +53,7 @@ export function createIds(seed: number): Ids {
   }
 }
 
-/** A 53-bit hash of a text (cyrb53), as 14 hex digits. Good for caches and fake signatures; no cryptography. */
+/** Returns a 53-bit hash of a text (cyrb53) as 14 hex digits. For caches and fake signatures; not cryptographic. */
 export function hashText(text: string, seed = 0): string {
   let high = 0xdeadbeef ^ seed
   let low = 0x41c6ce57 ^ seed

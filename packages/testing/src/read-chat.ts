@@ -3,12 +3,12 @@ import type { Prompt, PromptMedia, PromptTool, PromptToolChoice, PromptTurn, Seg
 import { countTokens } from './tokens.ts'
 import type { Json, JsonObject } from './types.ts'
 
-/** Tokens an image, a sound or a file is counted as. */
+/** Tokens counted for an image, audio or file. */
 const mediaTokens = 85
 /** Tokens around each message. */
 const messageTokens = 3
 
-/** Reads a checked chat completions request the way a model would. */
+/** Reads a checked Chat Completions request as a model would. */
 export function readChat(body: JsonObject): Prompt {
   const messages = listOf(body.messages).map(objectOf)
   const format = objectOf(body.response_format)
@@ -82,7 +82,7 @@ function fromUrl(kind: PromptMedia['kind'], url: string): PromptMedia {
   return { ...nothing, kind, mediaType: data[1] ?? '', bytes: base64Bytes(inline), data: inline }
 }
 
-/** Tool messages become results of one user turn, as the messages format has them. */
+/** Groups messages into turns; tool messages become results of one user turn, as in Messages. */
 function turnsOf(messages: JsonObject[]): PromptTurn[] {
   const turns: PromptTurn[] = []
   const names = new Map<string, string>()
@@ -142,7 +142,7 @@ function choiceOf(value: Json | undefined): PromptToolChoice {
   return { name: stringOf(objectOf(value.type === 'custom' ? value.custom : value.function).name) }
 }
 
-/** Chat caches any prefix of whole messages without being asked. */
+/** Returns the cacheable segments: chat caches any prefix of whole messages automatically. */
 function segmentsOf(body: JsonObject, messages: JsonObject[]): Segment[] {
   const tools = listOf(body.tools)
   const segments: Segment[] = []

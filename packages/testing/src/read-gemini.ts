@@ -8,14 +8,14 @@ import type { Json, JsonObject } from './types.ts'
 const mediaTokens = 258
 const messageTokens = 3
 
-/** The request in one spelling. A count may wrap the request it is about. */
+/** Returns the request in one spelling. A count request may wrap the request it counts. */
 export function geminiRequestOf(body: JsonObject, destination: Destination): JsonObject {
   if (destination.operation !== 'count-tokens') return readGeminiJson(body, 'GenerateContentRequest').value
   const { value } = readGeminiJson(body, 'CountTokensRequest')
   return isObject(value.generateContentRequest) ? value.generateContentRequest : value
 }
 
-/** Reads a checked generateContent request the way a model would. */
+/** Reads a checked generateContent request as a model would. */
 export function readGemini(body: JsonObject, destination: Destination): Prompt {
   const request = geminiRequestOf(body, destination)
   const contents = listOf(request.contents).map(objectOf)
@@ -49,8 +49,8 @@ export function readGemini(body: JsonObject, destination: Destination): Prompt {
 }
 
 /**
- * Neighbours of the model count as one turn: the official client sends back each chunk of a stream as a content of its own.
- * (It may also answer calls in the model's name: those are turns apart.)
+ * Joins adjacent model contents into one turn: the official client sends back each chunk of a stream as a content of its own.
+ * (It may also send tool results in the model's role: those are separate turns.)
  */
 export function modelTurns(contents: readonly JsonObject[]): JsonObject[] {
   const turns: JsonObject[] = []
@@ -67,7 +67,7 @@ const answers = (content: JsonObject): boolean => partsOf(content).some((part) =
 
 export const partsOf = (content: JsonObject): JsonObject[] => listOf(content.parts).map(objectOf)
 
-/** Thoughts that come back are the model's own, and no part of what was said. */
+/** Returns the text. Returned thoughts are the model's own, and not part of it. */
 const textOf = (content: JsonObject): string =>
   partsOf(content)
     .filter((part) => typeof part.text === 'string' && part.text !== '' && part.thought !== true)
@@ -101,7 +101,7 @@ function kindOf(mediaType: string): PromptMedia['kind'] {
 }
 
 function turnsOf(contents: readonly JsonObject[]): PromptTurn[] {
-  // Calls need no id: an answer without one is matched by its name, in order.
+  // Calls need no id: a result without one is matched by its name, in order.
   let open: { id: string; name: string }[] = []
   return contents.map((content, turn): PromptTurn => {
     const parts = partsOf(content)
@@ -163,7 +163,7 @@ function outputOf(config: JsonObject): Prompt['output'] {
   return config.responseMimeType === 'application/json' || format.mimeType === 'APPLICATION_JSON' ? 'json' : 'text'
 }
 
-/** Whole contents are cached without being asked for. */
+/** Returns the cacheable segments: whole contents are cached automatically. */
 function segmentsOf(request: JsonObject, contents: readonly JsonObject[]): Segment[] {
   const segments: Segment[] = []
   const add = (value: Json, tokens: number): void => {

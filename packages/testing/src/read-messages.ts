@@ -6,7 +6,7 @@ import type { Json, JsonObject } from './types.ts'
 const mediaTokens = 85
 const messageTokens = 3
 
-/** Reads a checked messages request the way a model would. */
+/** Reads a checked Messages request as a model would. */
 export function readMessages(body: JsonObject): Prompt {
   const messages = listOf(body.messages).map(objectOf)
   const choice = objectOf(body.tool_choice)
@@ -22,7 +22,7 @@ export function readMessages(body: JsonObject): Prompt {
     turns: turnsOf(messages.filter((message) => !isSystem(message))),
     tools: listOf(body.tools)
       .map(objectOf)
-      // Server tools have a type of their own and run at the provider: the fake runs none.
+      // Server tools have a type of their own and run at the provider; the fake runs none.
       .filter((tool) => tool.type === undefined || tool.type === 'custom')
       .map((tool) => ({ name: stringOf(tool.name), schema: objectOf(tool.input_schema), custom: false })),
     toolChoice: choiceOf(choice),
@@ -105,7 +105,7 @@ function choiceOf(choice: JsonObject): PromptToolChoice {
   return choice.type === 'tool' ? { name: stringOf(choice.name) } : 'auto'
 }
 
-/** Messages caches up to the marks the request sets, over tools, system and messages in this order. */
+/** Returns the cacheable segments: up to the request's cache marks, over tools, system and messages in this order. */
 function segmentsOf(body: JsonObject, messages: JsonObject[]): Segment[] {
   const segments = [
     ...listOf(body.tools)

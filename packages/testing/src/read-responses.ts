@@ -8,7 +8,7 @@ import type { Json, JsonObject } from './types.ts'
 const mediaTokens = 85
 const messageTokens = 3
 
-/** Reads a checked responses request the way a model would. */
+/** Reads a checked Responses request as a model would. */
 export function readResponses(body: JsonObject, memory: Memory): Prompt {
   const items = conversationOf(body, memory)
   const format = objectOf(objectOf(body.text).format)
@@ -81,7 +81,7 @@ const mediaOf = (content: Json | undefined): PromptMedia[] =>
       }
     })
 
-/** Neighbouring items of the model are one turn, and so are neighbouring answers of tools. */
+/** Groups items into turns: adjacent items of the model, and adjacent tool results. */
 function turnsOf(items: readonly JsonObject[]): PromptTurn[] {
   const turns: PromptTurn[] = []
   const names = new Map<string, string>()
@@ -149,7 +149,7 @@ function choiceOf(value: Json | undefined): PromptToolChoice {
   return typeof value.name === 'string' ? { name: value.name } : 'auto'
 }
 
-/** A summary is shown only where one is asked for. */
+/** Returns the reasoning mode; a summary is shown only on request. */
 function reasoningOf(reasoning: JsonObject): Prompt['reasoning'] {
   const summary = reasoning.summary ?? reasoning.generate_summary
   if (reasoning.effort === 'none') return 'off'
@@ -157,7 +157,7 @@ function reasoningOf(reasoning: JsonObject): Prompt['reasoning'] {
   return typeof reasoning.effort === 'string' ? 'omitted' : 'off'
 }
 
-/** Whole items are cached without being asked for. */
+/** Returns the cacheable segments: whole items are cached automatically. */
 function segmentsOf(body: JsonObject, items: readonly JsonObject[]): Segment[] {
   const segments: Segment[] = []
   const add = (value: Json, tokens: number): void => {
@@ -168,7 +168,7 @@ function segmentsOf(body: JsonObject, items: readonly JsonObject[]): Segment[] {
   for (const item of items) {
     const media = mediaOf(item.content).length + mediaOf(item.output).length
     const words = item.role === undefined ? callWords(item) : textOf(item.content)
-    // An id says nothing to the model: with and without it the prefix is the same.
+    // The model does not see ids: the prefix is the same without them.
     const { id: _id, status: _status, ...rest } = item
     add(rest, countTokens(words) + messageTokens + media * mediaTokens)
   }

@@ -3,9 +3,9 @@ import type { Json, JsonObject } from './types.ts'
 
 /** The provider's side of one realtime session, without a socket: client events in, server events out. */
 export interface RealtimeMachine {
-  /** What is said before the client has said anything. */
+  /** Returns the events before the client's first one. */
   greet(): JsonObject[]
-  /** The answer to one text message. Never throws: what is wrong becomes an `error` event. */
+  /** Returns the events for one text message. Never throws: an error becomes an `error` event. */
   receive(text: string): JsonObject[]
 }
 
@@ -14,7 +14,7 @@ const object = (value: Json | undefined): JsonObject =>
 const list = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
 const string = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
-/** A short tone, so that a spoken answer without any audio to echo is one that can be heard: 24 kHz, 16 bit, mono. */
+/** Returns a short audible tone, for spoken answers without audio to echo: 24 kHz, 16 bit, mono. */
 function tone(milliseconds: number): string {
   let binary = ''
   for (let index = 0; index < milliseconds * 24; index++) {
@@ -25,8 +25,8 @@ function tone(milliseconds: number): string {
 }
 
 /**
- * Speaks the events of the general-availability version: the answer to a text is the text again, in words; audio that is
- * appended comes back at once, and makes up the next spoken answer.
+ * Creates a machine that speaks the events of the general-availability version. It answers a text with the same text; appended
+ * audio comes back at once, and makes up the next spoken answer.
  */
 export function createRealtimeMachine(model: string): RealtimeMachine {
   let ids = 0
@@ -176,7 +176,7 @@ export function createRealtimeMachine(model: string): RealtimeMachine {
     'input_audio_buffer.append': (given) => {
       const { audio } = given
       if (typeof audio !== 'string') return failed("Missing required parameter: 'audio'.", 'audio', given)
-      // Kept within bounds: a demo may be left on.
+      // Bounded: a demo may run for long.
       heard = [...heard.slice(-99), audio]
       const place = { response_id: 'resp_echo', item_id: 'item_echo', output_index: 0, content_index: 0 }
       return [event('response.output_audio.delta', { ...place, delta: audio })]
@@ -194,7 +194,7 @@ export function createRealtimeMachine(model: string): RealtimeMachine {
       return [event('input_audio_buffer.cleared')]
     },
     'response.create': respond,
-    // An answer is out in one go, so there is never one to cancel.
+    // An answer is sent at once, so there is never one to cancel.
     'response.cancel': (given) => failed('Cancellation failed: no active response found', null, given),
   }
 

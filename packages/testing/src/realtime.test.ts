@@ -39,7 +39,7 @@ async function start(options: FakeRealtimeOptions = {}) {
 }
 
 describe('a fake realtime session', () => {
-  it('greets, takes an update, and answers a text in text', async () => {
+  it('greets, accepts an update, and answers text with text', async () => {
     const { connect } = await start()
     const { events, say, until } = connect()
     expect(await until('session.created')).toMatchObject({ session: { model: 'demo-realtime', type: 'realtime' } })
@@ -60,7 +60,7 @@ describe('a fake realtime session', () => {
     expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length)
   })
 
-  it('echoes audio and binary messages, and speaks what it has heard', async () => {
+  it('echoes audio and binary messages, and speaks the received audio', async () => {
     const { connect } = await start({ paceMs: 1 })
     const { events, say, until, socket } = connect()
     await until('session.created')
@@ -105,13 +105,13 @@ it.each([
   ['with a wrong key', '?model=a', { authorization: 'Bearer wrong' }, 401],
   ['without a model', '', undefined, 404],
   ['with an unknown model', '?model=b', undefined, 404],
-])('a session %s is refused', async (_name, query, headers, status) => {
+])('rejects a session %s', async (_name, query, headers, status) => {
   const { connect, fake } = await start({ apiKey: 'key', models: ['a'] })
   expect(await connect(query, headers).refused).toBe(status)
   expect(fake.sessions).toEqual([])
 })
 
-it('a test refuses, sends, closes, drops, and sees what came', async () => {
+it('lets a test reject, send, close, drop, and inspect a session', async () => {
   const { connect, fake } = await start({ mute: true })
   fake.refuse({ status: 503, body: 'busy' })
   expect(await connect().refused).toBe(503)
@@ -131,7 +131,7 @@ it('a test refuses, sends, closes, drops, and sees what came', async () => {
   expect(await dropped).toBe(1006)
 })
 
-it('a server of its own takes the sessions too', async () => {
+it('accepts sessions on a server of the test', async () => {
   const fake = await createFakeRealtime()
   const server = createServer().on('upgrade', fake.upgrade)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

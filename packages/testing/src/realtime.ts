@@ -5,43 +5,43 @@ import type { WebSocket } from 'ws'
 import { createRealtimeMachine } from './realtime-session.ts'
 import type { JsonObject } from './types.ts'
 
-/** What `createFakeRealtime` takes. */
+/** Options of `createFakeRealtime`. */
 export interface FakeRealtimeOptions {
-  /** The key to accept, in `Authorization`. Default: any key that is not empty. */
+  /** Accepted key in `Authorization`. Default: any key that is not empty. */
   apiKey?: string
-  /** The model names that exist; others are answered 404. Default: every name exists. */
+  /** Existing model names; others return 404. Default: every name exists. */
   models?: readonly string[]
   /** Milliseconds between the events of an answer. Default 0. */
   paceMs?: number
-  /** Says nothing by itself: every message is sent by the test, through the session. Default false. */
+  /** Sends nothing by itself: the test sends every message through the session. Default false. */
   mute?: boolean
 }
 
-/** A session as the fake sees it, and what a test may do to it. */
+/** A session on the fake's side, with a test's controls. */
 export interface FakeRealtimeSession {
   readonly model: string
   /** The raw query without `?`. */
   readonly query: string
   /** Headers of the upgrade, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>
-  /** Text messages as they came. The last thousand. */
+  /** The last thousand text messages, as received. */
   readonly received: readonly string[]
-  /** How it ended; undefined while it is open. 1006: without a close frame. */
+  /** Close code and reason; undefined while the session is open. 1006: without a close frame. */
   readonly closed: { readonly code: number; readonly reason: string } | undefined
-  /** Bytes sent that the system has not taken yet. */
+  /** Bytes sent that the system has not accepted yet. */
   readonly waiting: number
-  /** An object is sent as JSON, a string as it is, bytes as a binary message. Resolves once the system has taken them. */
+  /** Sends an object as JSON, a string unchanged, bytes as a binary message. Resolves once the system has accepted them. */
   send(message: JsonObject | string | Uint8Array): Promise<void>
   close(code?: number, reason?: string): void
-  /** Breaks the connection without a word. */
+  /** Breaks the connection without a close frame. */
   drop(): void
   ping(): void
-  /** Stops reading, until `resume`. */
+  /** Stops reading until `resume`. */
   pause(): void
   resume(): void
 }
 
-/** An HTTP answer in place of the upgrade. */
+/** An HTTP response in place of the upgrade. */
 export interface RealtimeRefusal {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -50,22 +50,22 @@ export interface RealtimeRefusal {
 
 /** Realtime sessions as OpenAI serves them, on a server's `upgrade` event. */
 export interface FakeRealtime {
-  /** For `server.on('upgrade', …)`. Takes `/realtime` and `/v1/realtime`; other paths are answered 404. */
+  /** Handler for `server.on('upgrade', …)`. Accepts `/realtime` and `/v1/realtime`; other paths return 404. */
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Uint8Array) => void
   /** All sessions since the start, the oldest first. */
   readonly sessions: readonly FakeRealtimeSession[]
-  /** Answers the next upgrades, one each, in place of accepting them. */
+  /** Rejects one of the next upgrades for each refusal. */
   refuse(...refusals: readonly RealtimeRefusal[]): void
 }
 
 /** A fake provider of realtime sessions on a socket. */
 export interface ListeningRealtime extends FakeRealtime {
-  /** Base URL with `/v1`, as clients take it. */
+  /** Base URL with `/v1`, for clients. */
   readonly url: string
   readonly port: number
-  /** Connections open now. */
+  /** Returns the number of open connections. */
   connections(): Promise<number>
-  /** Stops, and breaks what is still open. */
+  /** Stops and breaks the open sessions. */
   close(): Promise<void>
 }
 
@@ -86,9 +86,9 @@ const wrongModel = JSON.stringify({
   },
 })
 
-/** Realtime sessions without a server of their own: text events are answered, binary messages come back as they are. Node only. */
+/** Creates realtime sessions without a server: text events are answered, binary messages are echoed. Node only. */
 export async function createFakeRealtime(options: FakeRealtimeOptions = {}): Promise<FakeRealtime> {
-  // Imported here, so that the rest of this package loads where there is no Node.
+  // Imported here, so that the rest of this package loads without Node.
   const { WebSocketServer } = await import('ws')
   const { apiKey, models } = options
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, clientTracking: false })
@@ -114,7 +114,7 @@ export async function createFakeRealtime(options: FakeRealtimeOptions = {}): Pro
       const url = new URL(request.url ?? '/', 'http://fake.invalid')
       const refusal = refusalFor(request, url)
       if (refusal === undefined)
-        // Its types ask for Node's own kind of bytes, which those of an upgrade always are.
+        // The types require Node's Buffer, which the bytes of an upgrade always are.
         server.handleUpgrade(request, socket, head as Parameters<typeof server.handleUpgrade>[2], (accepted) => {
           sessions.push(open(accepted, url, request, options))
         })
@@ -123,7 +123,7 @@ export async function createFakeRealtime(options: FakeRealtimeOptions = {}): Pro
   }
 }
 
-/** The same on a port of its own. Rejects if the port cannot be had. */
+/** Serves realtime sessions on a port of their own. Rejects if the port is not available. */
 export async function listenRealtime(
   options: FakeRealtimeOptions & { port?: number; host?: string } = {},
 ): Promise<ListeningRealtime> {
@@ -150,7 +150,7 @@ export async function listenRealtime(
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
-        // Upgraded connections are no business of the server any more, but it waits for them.
+        // The server no longer manages upgraded connections, but waits for them.
         for (const socket of sockets) socket.destroy()
       }),
   }

@@ -15,7 +15,7 @@ if (!present)
 
 const formats = ['completions', 'embeddings', 'gemini-embeddings', 'images', 'rerank']
 const vendors = ['openai', 'google', 'vertex', 'cohere']
-/** Refused for what is known to no offline provider: which models there are, what an address holds. */
+/** Rejected for reasons that no offline provider knows: existing models, content of addresses. */
 const knownElsewhere = /model_not_found|does not exist|downloading file|Invalid image data/
 
 interface Recorded {
@@ -46,8 +46,8 @@ function* recorded(): Generator<Recorded> {
   }
 }
 
-describe.skipIf(!present)('recorded requests beside generation', () => {
-  it('are taken and refused as the real providers did', async () => {
+describe.skipIf(!present)('recorded requests of other operations than generation', () => {
+  it('are accepted and rejected as by the real providers', async () => {
     const strange: string[] = []
     let count = 0
     for (const { name, path, body, status, answer } of recorded()) {

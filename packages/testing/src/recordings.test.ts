@@ -22,14 +22,14 @@ interface Exchange {
   readonly stream: boolean
 }
 
-/** Whose recordings of which format count as the real thing. */
+/** Recordings that count as authentic for each format. */
 const real: Readonly<Record<string, readonly [FakeFormat, vendor: string]>> = {
   'openai-chat': ['chat', 'openai'],
   'anthropic-messages': ['messages', 'anthropic'],
   gemini: ['gemini', 'google'],
   'openai-responses': ['responses', 'openai'],
 }
-/** What only the provider that was recorded can know: its own seals, and what it stored. */
+/** Errors about state of the recorded provider: its own seals, and stored items. */
 const knownElsewhere =
   /Invalid `(signature|data)`|Corrupted thought signature|encrypted content .* could not be verified|Previous response with id/
 
@@ -61,7 +61,7 @@ function* recorded(): Generator<Exchange> {
 describe.skipIf(!present)('recorded traffic', () => {
   const exchanges = present ? [...recorded()] : []
 
-  it('every request that the real provider answered is answered by the fake', async () => {
+  it('every request that the real provider accepted is accepted by the fake', async () => {
     const refused: string[] = []
     for (const { name, path, body, features } of exchanges) {
       const response = await createFakeProvider().fetch(requestTo(path, body))
@@ -73,7 +73,7 @@ describe.skipIf(!present)('recorded traffic', () => {
     expect(exchanges.length).toBeGreaterThan(1000)
   })
 
-  it('nothing the fake sends has a shape that was never recorded', async () => {
+  it('every shape that the fake sends was recorded', async () => {
     const seen = new Set<string>()
     for (const { answer, stream, format } of exchanges) {
       for (const value of stream ? streamed(answer) : [parseJson(answer)]) {
@@ -102,7 +102,7 @@ describe.skipIf(!present)('recorded traffic', () => {
         '[[think]] [[tools:1]]',
       ]) {
         if (format === 'chat' && text.includes('think')) continue
-        // Of incomplete responses there are two recordings, from before the API had all of its keys.
+        // Two recordings of incomplete responses predate some of the API's keys.
         if (format === 'responses' && text.includes('length')) continue
         for (const stream of [true, false]) {
           const more = { tools: tools[format], stream, ...include, ...(stream ? options : {}) }
@@ -117,10 +117,10 @@ describe.skipIf(!present)('recorded traffic', () => {
     expect([...new Set(strange)]).toEqual([])
   })
 
-  it('a responses stream has the events of recorded ones, in their order', async () => {
+  it('a Responses stream has the events of recorded ones, in their order', async () => {
     const grams = (answer: string): string[] => {
       const types = eventsOf(answer).map(({ event }) => String(event))
-      // What is repeated is one step: how long a text is says nothing.
+      // Repeated events count once: the length of the text does not matter.
       const steps = types.filter((type, index) => type !== types[index - 1])
       return steps.map((step, index) => `${steps[index - 1] ?? 'start'} > ${step}`)
     }
@@ -138,15 +138,15 @@ describe.skipIf(!present)('recorded traffic', () => {
   })
 })
 
-/** The values of a stream: of its events, or of the array that Google sends where none were asked for. */
+/** Returns the values of a stream: of its events, or of the array that Google sends without `alt=sse`. */
 function streamed(answer: string): Json[] {
   const array = parseJson(answer)
   return Array.isArray(array) ? array : eventsOf(answer).map(({ data }) => data as Json)
 }
 
-/** What is the caller's own, and no part of a shape. */
+/** Keys with the caller's own content, which is not part of a shape. */
 const foreign = new Set(['input', 'args', 'parameters', 'schema', 'tools'])
-/** Keys that come and go with the model and the day. */
+/** Keys that depend on the model and the day. */
 const passing = new Set([
   'obfuscation',
   'billing',
@@ -156,7 +156,7 @@ const passing = new Set([
   'finishMessage',
 ])
 
-/** The key sets of an answer's parts, each below its place. */
+/** Yields the key sets of an answer's parts, each below its path. */
 function* shapesOf(place: string, value: Json | undefined): Generator<string> {
   if (Array.isArray(value)) for (const item of value) yield* shapesOf(`${place}[]`, item)
   if (!isObject(value)) return

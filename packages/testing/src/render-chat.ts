@@ -4,9 +4,9 @@ import type { Prompt } from './prompt.ts'
 import { tokensOf } from './tokens.ts'
 import type { Json, JsonObject, UsageNumbers } from './types.ts'
 
-/** How an answer is to be written. */
+/** Style of an answer. */
 export interface ChatStyle {
-  /** Where reasoning is shown; undefined: it is only counted. */
+  /** Field that shows reasoning; undefined: reasoning is only counted. */
   readonly reasoningField: 'reasoning_content' | 'reasoning' | undefined
 }
 
@@ -15,7 +15,7 @@ const finishWords: Readonly<Record<string, string>> = {
   length: 'length',
   'tool-calls': 'tool_calls',
   'stop-sequence': 'stop',
-  // A model's own refusal ends like any answer; only a filter says so.
+  // A model's own refusal ends like any answer; only a content filter has another finish reason.
   refusal: 'stop',
   'content-filter': 'content_filter',
   pause: 'stop',
@@ -46,7 +46,7 @@ const textOf = (blocks: readonly Block[], type: 'text' | 'refusal' | 'thinking')
 type Call = Extract<Block, { type: 'tool-call' }>
 const callsOf = (blocks: readonly Block[]): Call[] => blocks.filter((block) => block.type === 'tool-call')
 
-/** The JSON answer. */
+/** Returns the JSON response. */
 export function chatBody(answer: Answer, prompt: Prompt, style: ChatStyle): JsonObject {
   return {
     id: answer.id,
@@ -90,7 +90,7 @@ export function logprobsOf(text: string, alternatives: number | undefined): Json
     : { content: tokensOf(text).map((token) => logprobOf(token, alternatives)), refusal: null }
 }
 
-/** Made-up but plausible: the same token always gets the same numbers. */
+/** Returns plausible log probabilities: the same token always gets the same numbers. */
 export function logprobOf(token: string, alternatives: number): JsonObject {
   const entry = (text: string, rank: number): JsonObject => ({
     token: text,
@@ -102,7 +102,7 @@ export function logprobOf(token: string, alternatives: number): JsonObject {
   return { ...entry(token, 0), top_logprobs: top }
 }
 
-/** The stream, `[DONE]` included. */
+/** Yields the stream, including `[DONE]`. */
 export function* chatEvents(answer: Answer, prompt: Prompt, style: ChatStyle): Generator<Piece> {
   const chunk = (choices: Json[], usage: JsonObject | null = null): JsonObject => ({
     id: answer.id,
@@ -112,7 +112,7 @@ export function* chatEvents(answer: Answer, prompt: Prompt, style: ChatStyle): G
     service_tier: tier,
     system_fingerprint: fingerprint,
     choices,
-    // The key is there only if usage was asked for: null until the last chunk.
+    // The key exists only if usage was requested: null until the last chunk.
     ...(prompt.includeUsage ? { usage } : {}),
   })
   for (const [index, choice] of answer.choices.entries()) {
@@ -136,7 +136,7 @@ function* choiceEvents(
     (block) => block.type === 'text' || block.type === 'refusal' || (block.type === 'thinking' && style.reasoningField),
   )
   const toolFirst = spoken.length === 0 && calls.length > 0
-  // A single call that comes first rides in the role chunk, as recorded.
+  // A single call that comes first is in the role chunk, as recorded.
   const riding = toolFirst && calls.length === 1 ? calls[0] : undefined
   yield dataPiece(
     part({
@@ -169,5 +169,5 @@ const callStart = (call: Call, index: number): JsonObject =>
     ? { index, id: call.id, type: 'custom', custom: { name: call.name, input: '' } }
     : { index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } }
 
-/** Arguments stream in fragments that respect no JSON token. */
+/** Cuts arguments into fragments that ignore JSON tokens, as in recorded streams. */
 export const argumentPieces = (input: string): string[] => input.match(/[\s\S]{1,7}/gu) ?? []

@@ -10,7 +10,7 @@ import type { Json, JsonObject } from './types.ts'
 const finishWords: Readonly<Record<string, string>> = {
   stop: 'STOP',
   length: 'MAX_TOKENS',
-  // A call ends like any answer: only the parts tell.
+  // A call ends like any answer; only the parts show the difference.
   'tool-calls': 'STOP',
   'stop-sequence': 'STOP',
   refusal: 'SAFETY',
@@ -18,7 +18,7 @@ const finishWords: Readonly<Record<string, string>> = {
   pause: 'STOP',
 }
 
-/** A part of a candidate; `tokens` it cost, and whether it was only thought. */
+/** A part of a candidate, with its `tokens` and whether it is a thought. */
 interface Step {
   readonly part: JsonObject
   readonly tokens: number
@@ -80,10 +80,10 @@ export function renderGemini(generated: Generated): Rendering {
   }
 }
 
-/** Google's events have a space after each colon and none after a comma. */
+/** Formats JSON as Google's events do: a space after each colon and none after a comma. */
 const spaced = (value: Json): string => JSON.stringify(value, null, 1).replace(/\n */g, '')
 
-/** A refusal before a word was said is a prompt that was blocked. */
+/** Returns the block reason: a refusal before any text is a blocked prompt. */
 function blockOf(choices: readonly AnswerChoice[]): JsonObject | undefined {
   const blocks = choices[0]?.blocks ?? []
   const refusal = blocks.find((block) => block.type === 'refusal')
@@ -116,8 +116,8 @@ function endingOf(choice: AnswerChoice): JsonObject {
 }
 
 /**
- * The parts in order. What was thought is sealed on the first call or, without one, on the text: whole on the text part
- * itself, streamed on an empty one at the end.
+ * Yields the parts in order. The seal of the thoughts is on the first call or, without one, on the text: on the text part itself,
+ * or in a stream on an empty one at the end.
  */
 function* stepsOf(choice: AnswerChoice, streamed: boolean): Generator<Step> {
   const { blocks } = choice
@@ -156,7 +156,7 @@ function sealOf(blocks: readonly Block[]): string | undefined {
   return undefined
 }
 
-/** Thoughts are counted beside the candidates, and only once something was said. */
+/** Returns the usage: thoughts are counted separately from candidates, and candidates only once there is text. */
 function usageOf({ answer }: Generated, visible: number, thought: boolean): JsonObject {
   const { input, cacheRead, reasoning } = answer.usage
   const thoughts = thought ? reasoning : 0
@@ -173,7 +173,7 @@ function usageOf({ answer }: Generated, visible: number, thought: boolean): Json
   }
 }
 
-/** Made-up but plausible: the same token always gets the same numbers. */
+/** Returns plausible log probabilities: the same token always gets the same numbers. */
 function logprobsOf({ prompt }: Generated, choice: AnswerChoice): JsonObject {
   if (prompt.logprobs === undefined) return {}
   const words = choice.blocks.flatMap((block) => (block.type === 'text' ? tokensOf(block.text) : []))

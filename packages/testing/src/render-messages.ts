@@ -16,7 +16,7 @@ const finishWords: Readonly<Record<string, string>> = {
 }
 const finishOf = (choice: AnswerChoice): string => finishWords[choice.finish] ?? choice.finish
 
-/** This format's `input_tokens` leaves out what was read from or written to the cache. */
+/** Returns the input usage: this format's `input_tokens` excludes cache reads and writes. */
 const inputUsage = (usage: UsageNumbers): JsonObject => ({
   input_tokens: Math.max(0, usage.input - usage.cacheRead - usage.cacheWrite),
   cache_creation_input_tokens: usage.cacheWrite,
@@ -48,7 +48,7 @@ function ending(choice: AnswerChoice): JsonObject {
   }
 }
 
-/** The JSON answer. */
+/** Returns the JSON response. */
 export function messagesBody(answer: Answer): JsonObject {
   const choice = choiceOf(answer)
   return {
@@ -92,13 +92,13 @@ const citationBody = (citation: ScriptedCitation): JsonObject => ({
   end_char_index: citation.end,
 })
 
-/** The stream, from `message_start` to `message_stop`. */
+/** Yields the stream, from `message_start` to `message_stop`. */
 export function* messagesEvents(answer: Answer, padding: boolean): Generator<Piece> {
   const choice = choiceOf(answer)
   let count = 0
   const event = (type: string, rest: JsonObject, paced = false): Piece => {
     const json = JSON.stringify({ type, ...rest })
-    // The real API pads with up to 15 spaces before the last brace: no client may compare strings.
+    // The real API pads with up to 15 spaces before the last brace, so clients cannot compare strings.
     const spaces = padding ? ' '.repeat((count++ * 7) % 16) : ''
     return eventPiece(type, `${json.slice(0, -1)}${spaces}}`, paced)
   }
@@ -155,7 +155,7 @@ function* blockDeltas(block: Block): Generator<[delta: JsonObject, paced: boolea
       return
     case 'tool-call': {
       yield [{ type: 'input_json_delta', partial_json: '' }, false]
-      // A call without arguments streams nothing more: the empty text stands for `{}`.
+      // A call without arguments streams nothing more: the empty text means `{}`.
       const input: Json | undefined = parseJson(block.input)
       if (isObject(input) && Object.keys(input).length === 0) return
       for (const text of argumentPieces(block.input)) yield [{ type: 'input_json_delta', partial_json: text }, true]

@@ -86,14 +86,14 @@ export function renderResponses(generated: Generated): Rendering {
   }
 }
 
-/** Random letters beside each delta, unless they are switched off. */
+/** Returns true if random letters accompany each delta. */
 const hides = ({ request, padding }: Generated): boolean => {
   const options = request.stream_options
   const off = typeof options === 'object' && options !== null && 'include_obfuscation' in options
   return padding && !(off && options.include_obfuscation === false)
 }
 
-/** Keeps the answer for requests that refer to it, and which items need their reasoning back. */
+/** Stores the answer for requests that refer to it, and the reasoning that its items need. */
 function rememberAnswer({ answer, request, memory }: Generated, items: readonly Item[], done: () => JsonObject): void {
   let reasoning: string | undefined
   for (const item of items) {

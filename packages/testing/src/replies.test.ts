@@ -26,7 +26,7 @@ describe('replies', () => {
     expect(await textOf(await call(provider, 'chat', 'special'))).toContain('You said')
   })
 
-  it('are written in whichever format is asked for', async () => {
+  it('are rendered in the requested format', async () => {
     const provider = createFakeProvider()
     provider.on(
       {},
@@ -93,7 +93,7 @@ describe('replies', () => {
     })
   })
 
-  it('a signature that a script made up is good on the next turn', async () => {
+  it('make the signature of a script valid in the next turn', async () => {
     const provider = createFakeProvider()
     provider.reply({ thinking: { text: 'hm', signature: 'mine' }, text: 'a' })
     await call(provider, 'messages', 'x')
@@ -117,7 +117,7 @@ describe('replies', () => {
     ['content-filter', 'content_filter', 'refusal', 'SAFETY', 'incomplete', 'content_filter'],
     ['pause', 'stop', 'pause_turn', 'STOP', 'completed', undefined],
     ['made_up', 'made_up', 'made_up', 'made_up', 'made_up', undefined],
-  ])('finish %s is %s, %s, %s and %s', async (finish, chat, messages, gemini, responses, reason) => {
+  ])('with the finish %s become %s, %s, %s and %s', async (finish, chat, messages, gemini, responses, reason) => {
     const provider = createFakeProvider()
     provider.on({}, { text: 'x', finish })
     const response = await (await call(provider, 'responses', 'x')).json()
@@ -128,7 +128,7 @@ describe('replies', () => {
     expect((await (await call(provider, 'messages', 'x')).json()).stop_reason).toBe(messages)
   })
 
-  it.each(formats)('%s: an error status has the format’s own body', async (format) => {
+  it.each(formats)('in the %s format have its own error body for an error status', async (format) => {
     const provider = createFakeProvider()
     provider.reply({ status: 429, headers: { 'retry-after': '7' }, error: { message: 'slow down' } })
     const response = await call(provider, format, 'x')
@@ -147,7 +147,7 @@ describe('replies', () => {
     )
   })
 
-  it('events and bodies are sent as they are', async () => {
+  it('with events and bodies are sent unchanged', async () => {
     const provider = createFakeProvider()
     provider.reply({ events: [{ event: 'odd', data: { a: 1 } }, { data: '[DONE]' }] }, { body: null })
     expect(await (await call(provider, 'chat', 'x', { stream: true })).text()).toBe(
@@ -165,12 +165,12 @@ describe('raw replies', () => {
     ['byte by byte', 'bytes' as const, 14],
     ['five at a time', 5, 3],
     ['at positions', [3, 4, 99], 3],
-  ])('%s', async (_name, chunks, count) => {
+  ])('are sent unchanged: %s', async (_name, chunks, count) => {
     const provider = createFakeProvider()
     provider.reply({
       raw: { body: bytes, headers: { 'x-request-id': 'req_rec' }, ...(chunks === undefined ? {} : { chunks }) },
     })
-    // Not even a valid request: a recording is played whatever is asked.
+    // The request is not even valid: a recording is played for any request.
     const response = await provider.fetch(requestTo('/v1/messages', { anything: true }))
     expect(response.headers.get('x-request-id')).toBe('req_rec')
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
@@ -181,14 +181,14 @@ describe('raw replies', () => {
     expect(provider.stats.finished).toBe(1)
   })
 
-  it('are cut by the event for faults', async () => {
+  it('are cut at events for faults', async () => {
     const provider = createFakeProvider()
     provider.reply({ raw: { body: 'data: 1\r\n\r\ndata: 2\n\ndata: 3\n\n' }, fault: { type: 'cut', after: 2 } })
     expect(await (await call(provider, 'chat', 'x')).text()).toBe('data: 1\r\n\r\ndata: 2\n\n')
   })
 })
 
-it('records what came in', async () => {
+it('records incoming requests', async () => {
   const provider = createFakeProvider()
   const body = ' {"model":"demo-chat", "big": 12345678901234567890} '
   await provider.fetch(requestTo('/v1/chat/completions?beta=true', body, { 'X-Mine': 'yes' }))
@@ -207,7 +207,7 @@ it('records what came in', async () => {
   expect(provider.requests[0]?.headers['x-mine']).toBe('yes')
 })
 
-it('matches models and streams that the path names', async () => {
+it('matches models and streams named by the path', async () => {
   const provider = createFakeProvider()
   provider.on({ format: 'gemini', model: 'demo-gemini', stream: true }, { text: 'streamed' })
   expect(await (await call(provider, 'gemini', '[[say:whole]]')).text()).toContain('"whole"')
@@ -218,13 +218,13 @@ it('matches models and streams that the path names', async () => {
   ])
 })
 
-it('a brain of one’s own replaces the demo model', async () => {
+it('replaces the demo model by a custom brain', async () => {
   const provider = createFakeProvider({ brain: (prompt) => ({ text: `${prompt.turns.length} ${prompt.system}` }) })
   const messages = [{ role: 'developer', content: 'S' }, ...(chatBody('x').messages as [])]
   expect(await textOf(await call(provider, 'chat', '', { messages }))).toBe('1 S')
 })
 
-it('a pace waits between words only', async () => {
+it('applies a pace between words only', async () => {
   const provider = createFakeProvider({ paceMs: 15 })
   const started = performance.now()
   const text = await (await call(provider, 'messages', '[[say:one two three four]]', { stream: true })).text()

@@ -1,11 +1,11 @@
 import type { Matcher, RecordedRequest, Reply, Script } from './types.ts'
 
-/** What tests have laid out: a queue of single answers, and standing ones. */
+/** Replies that a test has set: a queue of single ones, and standing ones. */
 export interface Replies {
   queue(replies: readonly Reply[]): void
-  /** The returned function takes the standing reply away. */
+  /** Adds a standing reply; the returned function removes it. */
   on(matcher: Matcher, reply: Reply): () => void
-  /** The script for a request: the queue first, then the latest matching standing reply. */
+  /** Returns the script for a request: from the queue first, then from the latest matching standing reply. */
   take(request: RecordedRequest): Promise<Script | undefined>
   clear(): void
 }

@@ -3,18 +3,18 @@ import type { FormPart, Json } from './types.ts'
 
 /** A request's body, read whole. */
 export interface RequestBody {
-  /** Made when it is first asked for. */
+  /** Decoded on first use. */
   readonly text: string
   readonly json: Json | undefined
-  /** Undefined where the body is no multipart one, or a broken one. */
+  /** Undefined if the body is no valid multipart body. */
   readonly form: readonly FormPart[] | undefined
-  /** As the client said it, without parameters; empty if it said nothing. */
+  /** The client's content type without parameters; empty if there is none. */
   readonly contentType: string
 }
 
 const decoder = new TextDecoder()
 
-/** Reads a body as JSON, or as a form where its content type says so. Never throws for what is in it. */
+/** Reads a body as JSON, or as a form by its content type. Never throws for invalid content. */
 export async function readBody(request: Request): Promise<RequestBody> {
   const header = request.headers.get('content-type') ?? ''
   const contentType = (header.split(';')[0] ?? '').trim().toLowerCase()

@@ -1,7 +1,7 @@
 import { isObject, listOf, objectOf } from './json.ts'
 import type { Json, JsonObject, UsageNumbers } from './types.ts'
 
-/** What a response repeats of its request, with the defaults the API fills in: each of its keys, in its order. */
+/** Returns the fields of a request that a response repeats, with the API's defaults: all its keys, in its order. */
 export function responseEcho(request: JsonObject, model: string): JsonObject {
   const reasoning = objectOf(request.reasoning)
   const text = objectOf(request.text)
@@ -40,7 +40,7 @@ export function responseEcho(request: JsonObject, model: string): JsonObject {
   }
 }
 
-/** `auto` becomes the kind of summary that the model makes. */
+/** Replaces `auto` by the model's own kind of summary. */
 const summaryOf = (summary: Json | undefined): Json => (summary === 'auto' ? 'detailed' : (summary ?? null))
 
 function formatOf(format: Json | undefined): Json {

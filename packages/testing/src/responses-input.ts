@@ -2,17 +2,17 @@ import { listOf, objectOf, stringOf } from './json.ts'
 import type { Memory } from './memory.ts'
 import type { Json, JsonObject } from './types.ts'
 
-/** The items of an input: a text is one message of the user. */
+/** Returns the items of an input; a text is one message of the user. */
 export const itemsOf = (input: Json | undefined): JsonObject[] =>
   typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : listOf(input).map(objectOf)
 
-/** An item's type: what has a role needs none, what has only an id is a reference. */
+/** Returns an item's type: an item with a role needs none, and one with only an id is a reference. */
 export function typeOf(item: JsonObject): string {
   if (typeof item.type === 'string') return item.type
   return item.role !== undefined ? 'message' : item.id !== undefined ? 'item_reference' : ''
 }
 
-/** The whole conversation: what the earlier response had, then this input, its references followed. */
+/** Returns the whole conversation: that of the earlier response, then this input with its references resolved. */
 export function conversationOf(body: JsonObject, memory: Memory): JsonObject[] {
   const earlier = memory.conversations.get(stringOf(body.previous_response_id)) ?? []
   const items = itemsOf(body.input).flatMap((item) => {
@@ -23,14 +23,14 @@ export function conversationOf(body: JsonObject, memory: Memory): JsonObject[] {
   return [...earlier, ...items]
 }
 
-/** The item is a tool's answer. */
+/** Returns true for a tool result. */
 export const isOutput = (item: JsonObject): boolean => typeOf(item).endsWith('_output')
 
-/** The item is a call that the client has to answer. */
+/** Returns true for a call that the client has to answer. */
 export const isCall = (item: JsonObject): boolean =>
   typeOf(item).endsWith('_call') && typeof item.call_id === 'string' && item.execution !== 'server'
 
-/** The tools of a list, those of groups among them. */
+/** Returns the tools of a list, including those in groups. */
 export function flatTools(tools: Json | undefined, namespace?: string): { tool: JsonObject; namespace?: string }[] {
   return listOf(tools)
     .map(objectOf)
@@ -40,7 +40,7 @@ export function flatTools(tools: Json | undefined, namespace?: string): { tool: 
     })
 }
 
-/** Every tool that the model may call: the request's, and those that a tool search has found since. */
+/** Returns all tools that the model may call: the request's, and those that a tool search has found. */
 export const toolsOf = (body: JsonObject, items: readonly JsonObject[]): { tool: JsonObject; namespace?: string }[] => [
   ...flatTools(body.tools),
   ...items

@@ -8,7 +8,7 @@ import { itemsOf as requestItems, typeOf } from './responses-input.ts'
 import { tokensOf } from './tokens.ts'
 import type { Json, JsonObject } from './types.ts'
 
-/** An item of an answer: as it is announced, as it is when done, and what comes between. */
+/** An item of an answer: its announced form, its final form, and the events between. */
 export interface Item {
   readonly id: string
   readonly start: JsonObject
@@ -18,10 +18,10 @@ export interface Item {
 export interface Step {
   readonly event: string
   readonly data: JsonObject
-  /** Part of the answer's words. */
+  /** True for a part of the answer's text. */
   readonly word?: boolean
 }
-/** What an answer consists of. A request that ends by asking for compaction gets nothing but the compacted state. */
+/** Returns the items of an answer. A request that ends with a compaction item gets only the compacted state. */
 export function itemsOf(blocks: readonly Block[], generated: Generated, incomplete: boolean): Item[] {
   const wanted = requestItems(generated.request.input).at(-1)
   if (wanted && typeOf(wanted) === 'compaction_trigger') return [compactionItem(generated)]
@@ -106,7 +106,7 @@ function callItem(block: Extract<Block, { type: 'tool-call' }>, { ids }: Generat
   }
 }
 
-/** A search for tools that the client carries out: its arguments are an object, and come whole. */
+/** Returns a tool search that the client executes: its arguments are an object, and come whole. */
 function searchItem(block: Extract<Block, { type: 'tool-call' }>, ids: Ids): Item {
   const id = ids.item('tsc')
   const item = (status: string): JsonObject => ({

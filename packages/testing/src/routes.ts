@@ -5,24 +5,24 @@ import type { FakeFormat } from './types.ts'
 
 export type Operation = 'generate' | 'count-tokens' | 'models' | 'stored' | 'serve'
 
-/** What a path stands for. */
+/** A path's meaning. */
 export interface Destination {
   readonly operation: Operation
   readonly format: FakeFormat
-  /** Who serves it, where that is none of generation. */
+  /** The service, for other operations than generation. */
   readonly service: Service | undefined
-  /** What the path asks of the model or the item that it names: `embedContent`, `input_items`. */
+  /** Method of the path on its model or item: `embedContent`, `input_items`. */
   readonly action: string | undefined
-  /** What is kept at the provider and named by the path. */
+  /** Id of a stored item in the path. */
   readonly item?: string
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** The model that the path names. */
+  /** Model in the path. */
   readonly model: string | undefined
-  /** What the path says of streaming; undefined: the body says it. */
+  /** Streaming as the path selects it; undefined: the body selects it. */
   readonly stream: boolean | undefined
-  /** A stream is one JSON array instead of events. */
+  /** True if a stream is one JSON array instead of events. */
   readonly array: boolean
-  /** The version of the API that the path names. */
+  /** API version in the path. */
   readonly version: string
 }
 
@@ -41,7 +41,7 @@ const methods: Readonly<Record<string, Operation>> = {
 /** Vertex has the same methods below a project, a location and a publisher. */
 const publisher = /^(\/projects\/[^/]+\/locations\/[^/]+)?\/publishers\/google(?=\/models\/)/
 
-/** With and without a version: base URLs have it or not. */
+/** Matches a path with or without a version: base URLs may contain it. */
 export function destinationOf(knock: Knock): Destination | undefined {
   const version = /^\/(v[12](?:(?:alpha|beta)1?)?)(?=\/)/.exec(knock.path)?.[1]
   const short = (version === undefined ? knock.path : knock.path.slice(version.length + 1))
@@ -98,7 +98,7 @@ function decodeModel(text: string): string {
   }
 }
 
-/** Whose client it is that asks for a path of several formats, or for one that nobody has. */
+/** Returns the format of the client, for paths of several formats and for unknown ones. */
 export function formatOf(knock: Knock): FakeFormat {
   const { headers, path, query } = knock
   if (headers['anthropic-version'] !== undefined) return 'messages'

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { createFakeProvider } from './index.ts'
 
-it('only the listener knows Node, and only once it is called', () => {
+it('only `listen` imports Node modules, and only when it is called', () => {
   const folder = new URL('.', import.meta.url)
   const guilty = readdirSync(folder)
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
@@ -14,7 +14,7 @@ it('only the listener knows Node, and only once it is called', () => {
 
 const withoutTypes = (source: string): string => source.replace(/^import type .*$/gm, '')
 
-it('fits wherever a fetch is asked for', async () => {
+it('the fake can be passed wherever a fetch function is accepted', async () => {
   const asFetch: typeof globalThis.fetch = createFakeProvider().fetch
   const response = await asFetch(new URL('http://fake.invalid/v1/models'), { headers: { authorization: 'Bearer k' } })
   expect(response.status).toBe(200)

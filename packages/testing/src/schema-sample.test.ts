@@ -35,16 +35,16 @@ describe('a sample of a schema', () => {
     [{ allOf: [{ properties: { a: { const: 1 } } }, { properties: { b: { const: 2 } } }] }, { a: 1, b: 2 }],
     [{ properties: { a: { $ref: '#/$defs/x' } }, $defs: { x: { const: 'x' } } }, { a: 'x' }],
     [recursive, { name: 'example', next: null }],
-  ] satisfies [JsonObject, Json][])('%j', (schema, wanted) => {
+  ] satisfies [JsonObject, Json][])('satisfies %j', (schema, wanted) => {
     expect(sampleOf(schema)).toEqual(wanted)
   })
 
-  it('ends for schemas that require themselves for ever', () => {
+  it('is finite for schemas that require themselves', () => {
     const endless: JsonObject = { type: 'object', properties: { self: { $ref: '#' } }, required: ['self'] }
     expect(JSON.stringify(sampleOf(endless)).length).toBeLessThan(1000)
   })
 
-  it('leaves the prototype alone', () => {
+  it('leaves the prototype unchanged', () => {
     const value = sampleOf(
       JSON.parse('{"properties":{"__proto__":{"type":"object","properties":{"bad":{}}}}}') as JsonObject,
     )
@@ -64,7 +64,7 @@ describe('tokens', () => {
     'x'.repeat(30),
     'naïve 😀😀😀😀😀😀😀😀😀😀😀😀😀 ok',
     ' ',
-  ])('%j joins and counts', (text) => {
+  ])('of %j join to the text and are counted', (text) => {
     expect(tokensOf(text).join('')).toBe(text)
     expect(countTokens(text)).toBe(tokensOf(text).length)
   })

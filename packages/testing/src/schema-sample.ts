@@ -1,14 +1,14 @@
 import { isObject, listOf, numberOf, objectOf, stringOf } from './json.ts'
 import type { Json, JsonObject } from './types.ts'
 
-/** Deeper than this, optional properties are left out and arrays stay empty: recursive schemas end. */
+/** Below this depth optional properties are left out and arrays stay empty, so that recursive schemas end. */
 const maxDepth = 6
 const hardDepth = 24
 
 /**
- * A value that satisfies a JSON Schema, for the keywords that structured output and tool parameters use: type, enum,
- * const, properties, required, items, prefixItems, anyOf, oneOf, allOf, $ref (within the schema), bounds, lengths,
- * formats. `hint` fills strings that nothing else decides.
+ * Returns a value that satisfies a JSON Schema, for the keywords of structured output and tool parameters: type, enum, const,
+ * properties, required, items, prefixItems, anyOf, oneOf, allOf, $ref (within the schema), bounds, lengths, formats. `hint` fills
+ * strings that nothing else determines.
  */
 export function sampleOf(schema: JsonObject, hint = 'example'): Json {
   return sample(schema, { root: schema, hint, name: '', open: ['#'] }, 0)
@@ -18,12 +18,12 @@ interface Around {
   readonly root: JsonObject
   readonly hint: string
   readonly name: string
-  /** References being followed: a variant that leads back to one is taken last. */
+  /** References being resolved: a variant that leads back to one is chosen last. */
   readonly open: readonly string[]
 }
 
 function sample(given: Json | undefined, outer: Around, depth: number): Json {
-  // No finite value satisfies a schema that requires itself: this one ends at least.
+  // No finite value satisfies a schema that requires itself; this ends the recursion.
   if (depth > hardDepth) return null
   const reference = objectOf(given).$ref
   const around = typeof reference === 'string' ? { ...outer, open: [...outer.open, reference] } : outer

@@ -34,7 +34,7 @@ describe('the official Anthropic client', () => {
     expect(answer.usage).toMatchObject({ cache_read_input_tokens: 0, service_tier: 'standard' })
   })
 
-  it('streams what the whole answer has', async () => {
+  it('streams the same content as the whole answer', async () => {
     const whole = await client.messages.create(ask('Hello there'))
     const final = await client.messages.stream(ask('Hello there')).finalMessage()
     expect(final.content).toEqual(whole.content)
@@ -42,7 +42,7 @@ describe('the official Anthropic client', () => {
     expect(final.stop_reason).toBe('end_turn')
   })
 
-  it('runs a thinking tool loop whose signatures hold', async () => {
+  it('runs a thinking tool loop with valid signatures', async () => {
     const tools = [weather]
     const first = await client.messages
       .stream({ ...ask('[[tools:2]] What is the weather in Paris?'), thinking: enabled, tools })
@@ -111,7 +111,7 @@ describe('the official Anthropic client', () => {
     expect(seen.content[0]).toMatchObject({ text: expect.stringContaining('image/png, 70 bytes') })
   })
 
-  it('fills a schema, stops at a sequence, keeps the limit, refuses', async () => {
+  it('fills a schema, stops at a sequence, keeps the limit, and refuses', async () => {
     const format = { type: 'json_schema' as const, schema: { type: 'object', properties: { ok: { type: 'boolean' } } } }
     const json = await client.messages.create({ ...ask('Now'), output_config: { format } })
     expect(json.content[0]).toMatchObject({ text: '{"ok":true}' })
@@ -131,7 +131,7 @@ describe('the official Anthropic client', () => {
     expect(refused.stop_reason).toBe('refusal')
   })
 
-  it('counts what the prompt cache reads and writes', async () => {
+  it('counts cache reads and writes', async () => {
     const system: Anthropic.TextBlockParam[] = [
       { type: 'text', text: 'word '.repeat(100).trim(), cache_control: { type: 'ephemeral' } },
     ]
@@ -174,7 +174,7 @@ describe('the official Anthropic client', () => {
     expect((await client.models.list()).data.map((model) => model.id)).toEqual(['demo-messages'])
   })
 
-  it('is noticed when it leaves', async () => {
+  it('disconnects, and the fake notices', async () => {
     const stream = client.messages.stream(ask('[[words:500]] [[slow:20]]'))
     for await (const _event of stream) break
     stream.abort()

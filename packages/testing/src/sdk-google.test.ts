@@ -21,7 +21,7 @@ const declaration = {
 const tools = [{ functionDeclarations: [declaration] }]
 const thinkingConfig = { includeThoughts: true }
 
-/** A stream's parts, one after the other, and its last chunk. */
+/** Collects a stream's parts and its last chunk. */
 async function streamed(contents: string | Content[], config = {}) {
   const parts: Part[] = []
   let last: Awaited<ReturnType<typeof client.models.generateContent>> | undefined
@@ -41,7 +41,7 @@ describe('the official Google client', () => {
     expect(answer.modelVersion).toBe(model)
   })
 
-  it('streams what the whole answer has', async () => {
+  it('streams the same content as the whole answer', async () => {
     const whole = await client.models.generateContent({ model, contents: 'Hello there', config: { thinkingConfig } })
     const { parts, last } = await streamed('Hello there', { thinkingConfig })
     const text = (thought: boolean) =>
@@ -59,7 +59,7 @@ describe('the official Google client', () => {
   it.each([
     ['whole', false],
     ['streamed', true],
-  ])('runs a thinking tool loop whose signatures hold (%s)', async (_name, stream) => {
+  ])('runs a thinking tool loop with valid signatures (%s)', async (_name, stream) => {
     const config = { tools, thinkingConfig }
     const question = { role: 'user', parts: [{ text: '[[tools:2]] the weather in Paris?' }] }
     const first = stream
@@ -87,7 +87,7 @@ describe('the official Google client', () => {
     expect((await send(sealed(seal))).text).toContain('sunny')
   })
 
-  it('keeps a chat going', async () => {
+  it('continues a chat', async () => {
     const chat = client.chats.create({ model, config: { tools, thinkingConfig } })
     const first = await chat.sendMessage({ message: 'the weather in Paris?' })
     expect(first.functionCalls).toEqual([{ name: 'get_weather', args: { city: 'Paris' }, id: expect.any(String) }])
@@ -100,7 +100,7 @@ describe('the official Google client', () => {
     expect(text).toContain('“Thanks”')
   })
 
-  it('is held to its tool mode', async () => {
+  it('gets calls according to its tool mode', async () => {
     const call = async (mode: FunctionCallingConfigMode, allowedFunctionNames?: string[]) => {
       const functionCallingConfig = { mode, ...(allowedFunctionNames ? { allowedFunctionNames } : {}) }
       const config = { tools, toolConfig: { functionCallingConfig } }
@@ -123,7 +123,7 @@ describe('the official Google client', () => {
     }
   })
 
-  it('describes what it is shown, also in what a tool answered', async () => {
+  it('gets descriptions of media, also of those in a tool result', async () => {
     const image = { inlineData: { mimeType: 'image/png', data: 'AAAA' } }
     const pdf = { inlineData: { mimeType: 'application/pdf', data: 'AAAAAAAA' } }
     const sound = { fileData: { mimeType: 'audio/mp3', fileUri: 'gs://bucket/a.mp3' } }
@@ -141,7 +141,7 @@ describe('the official Google client', () => {
     expect((await client.models.generateContent({ model, contents })).text).toBe('look answered: {}.')
   })
 
-  it('blocks a prompt, and stops at sequences and limits', async () => {
+  it('sees blocked prompts, stop sequences and limits', async () => {
     for (const refused of [
       await client.models.generateContent({ model, contents: '[[refuse]]' }),
       (await streamed('[[refuse]]')).last,
@@ -171,7 +171,7 @@ describe('the official Google client', () => {
     expect(many.requests).toHaveLength(2)
   })
 
-  it('counts tokens, lists models, and takes names with slashes', async () => {
+  it('counts tokens, lists models, and accepts names with slashes', async () => {
     const counted = await client.models.countTokens({ model, contents: 'one two' })
     expect(counted.totalTokens).toBe(5)
     const names: (string | undefined)[] = []
@@ -183,7 +183,7 @@ describe('the official Google client', () => {
     expect(provider.requests.at(-1)?.path).toBe('/v1beta/models/team/own-model:generateContent')
   })
 
-  it('sees what was cached, and what was only thought', async () => {
+  it('sees cached tokens and thinking tokens', async () => {
     const config = { systemInstruction: 'word '.repeat(100), thinkingConfig: { thinkingBudget: 512 } }
     const usage = async () =>
       (await client.models.generateContent({ model, contents: '[[say:one two]]', config })).usageMetadata
@@ -196,7 +196,7 @@ describe('the official Google client', () => {
     })
   })
 
-  it('throws its own error, with Google’s status', async () => {
+  it('throws its own error with Google’s status', async () => {
     provider.reply({ status: 429, headers: { 'retry-after': '0' } })
     const failure = await client.models.generateContent({ model, contents: 'x' }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(ApiError)
@@ -208,8 +208,8 @@ describe('the official Google client', () => {
     )
   })
 
-  it('sees a stream fail, and one that is cut', async () => {
-    // The client finds a bare error only where it comes in a piece of its own.
+  it('reports a failed stream and a truncated one', async () => {
+    // The client detects a bare error only in a chunk of its own.
     await expect(streamed('[[error-event:UNAVAILABLE after:3]] [[slow:20]] hello')).rejects.toThrow(/overloaded/)
     await expect(streamed('[[cut-event after:3]] hello')).rejects.toThrow(/Incomplete JSON segment/)
     await expect(streamed('[[reset after:3]] hello')).rejects.toThrow()

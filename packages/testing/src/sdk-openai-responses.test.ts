@@ -28,7 +28,7 @@ const weather: OpenAI.Responses.FunctionTool = {
 const reasoning = { effort: 'low', summary: 'auto' } as const
 const include: OpenAI.Responses.ResponseIncludable[] = ['reasoning.encrypted_content']
 
-describe('the official OpenAI client, on responses', () => {
+describe('the official OpenAI client with Responses', () => {
   it('reads a text answer', async () => {
     const answer = await client.responses.create(ask('Hello there'))
     expect(answer.output_text).toContain('You said: “Hello there”.')
@@ -37,7 +37,7 @@ describe('the official OpenAI client, on responses', () => {
     expect(answer.usage?.total_tokens).toBe((answer.usage?.input_tokens ?? 0) + (answer.usage?.output_tokens ?? 0))
   })
 
-  it('streams what the whole answer has, with every event in order', async () => {
+  it('streams the same content as the whole answer, with every event in order', async () => {
     const whole = await client.responses.create({ ...ask('[[think]] Hello there'), include })
     const stream = client.responses.stream({ ...ask('[[think]] Hello there'), include })
     const numbers: number[] = []
@@ -55,7 +55,7 @@ describe('the official OpenAI client, on responses', () => {
     expect(final.usage).toEqual(whole.usage)
   })
 
-  it('runs a reasoning tool loop without a store, whose encrypted content holds', async () => {
+  it('runs a reasoning tool loop without storage, with valid encrypted content', async () => {
     const stateless = { store: false, include, reasoning, tools: [weather] }
     const question = { role: 'user' as const, content: '[[tools:2]] the weather in Paris?' }
     const first = await client.responses.stream({ ...ask([question]), ...stateless }).finalResponse()
@@ -63,7 +63,7 @@ describe('the official OpenAI client, on responses', () => {
     const results = first.output
       .filter((item) => item.type === 'function_call')
       .map((item) => ({ type: 'function_call_output' as const, call_id: item.call_id, output: 'sunny' }))
-    // `parsed_arguments` is the helper's own.
+    // The SDK's helper adds `parsed_arguments`.
     const said = first.output.map((item) =>
       item.type === 'function_call' ? { ...item, parsed_arguments: undefined } : item,
     )
@@ -87,7 +87,7 @@ describe('the official OpenAI client, on responses', () => {
     )
   })
 
-  it('refers to what an earlier response stored, and to nothing else', async () => {
+  it('refers to stored responses only', async () => {
     const first = await client.responses.create({
       ...ask('[[think]] [[tools:1]] the weather in Paris?'),
       tools: [weather],
@@ -131,7 +131,7 @@ describe('the official OpenAI client, on responses', () => {
     ])
   })
 
-  it('asks the client to search for tools, and may call what it found', async () => {
+  it('executes a tool search, and gets calls of the found tools', async () => {
     const search = { type: 'tool_search', execution: 'client', parameters: { type: 'object', properties: {} } }
     const tools = [search] as unknown as OpenAI.Responses.Tool[]
     const first = await client.responses.create({ ...ask('[[tool:tool_search {"query":"w"}]]'), tools })
@@ -159,7 +159,7 @@ describe('the official OpenAI client, on responses', () => {
     expect(cut.usage?.output_tokens).toBe(16)
   })
 
-  it('describes images and files, also in what a tool answered', async () => {
+  it('gets descriptions of images and files, also of those in a tool result', async () => {
     const image = { type: 'input_image' as const, detail: 'auto' as const, image_url: 'data:image/png;base64,AAAA' }
     const file = { type: 'input_file' as const, filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAAAAAA' }
     const seen = await client.responses.create(ask([{ role: 'user', content: [image, file] }]))
@@ -170,7 +170,7 @@ describe('the official OpenAI client, on responses', () => {
     expect(answered.output_text).toBe('look answered: the image (image/png, 3 bytes).')
   })
 
-  it('counts input tokens, and what of them was cached', async () => {
+  it('counts input tokens, including cached ones', async () => {
     const long = 'word '.repeat(100)
     const counted = await client.responses.inputTokens.count({
       model: 'demo-responses',
@@ -193,7 +193,7 @@ describe('the official OpenAI client, on responses', () => {
     await expect(client.responses.create(ask('x'))).rejects.toBeInstanceOf(type)
   })
 
-  it('is told of a model that does not exist with 400, where chat says 404', async () => {
+  it('gets a 400 for an unknown model, where chat returns 404', async () => {
     await expect(client.responses.create({ ...ask('x'), model: 'gpt-x' })).rejects.toMatchObject({
       status: 400,
       code: 'model_not_found',
@@ -201,7 +201,7 @@ describe('the official OpenAI client, on responses', () => {
     })
   })
 
-  it('sees a stream fail', async () => {
+  it('reports a failed stream', async () => {
     const stream = client.responses.stream(ask('[[error-event:server_error after:5]] hello'))
     const types: string[] = []
     const failed = expect(
@@ -212,7 +212,7 @@ describe('the official OpenAI client, on responses', () => {
     await failed.rejects.toThrow(/server had an error/)
   })
 
-  it('reads, lists and deletes what was stored, and nothing else', async () => {
+  it('reads, lists and deletes stored responses, and nothing else', async () => {
     const first = await client.responses.create({ ...ask('Hello there'), store: true })
     expect(await client.responses.retrieve(first.id)).toMatchObject({ id: first.id, output: first.output })
     const { data } = await client.responses.inputItems.list(first.id)

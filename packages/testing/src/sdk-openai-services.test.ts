@@ -17,7 +17,7 @@ const wav = (): Promise<File> => toFile(wavOf([...demoSpeech('hello there')]), '
 const png = (): Promise<File> => toFile(demoPicture('x', { width: 64, height: 64 }), 'x.png', { type: 'image/png' })
 
 describe('embeddings', () => {
-  it('arrive as numbers though the SDK asks for base64, and similar texts are near', async () => {
+  it('arrive as numbers although the SDK requests base64, and similar texts are near', async () => {
     const input = ['A cat sleeps on the sofa', 'My cat slept on the sofa', 'Shares fell in March']
     const { data, usage } = await client.embeddings.create({ model: 'demo-embedding', input })
     expect(provider.requests.at(-1)).toMatchObject({
@@ -46,7 +46,7 @@ describe('embeddings', () => {
 })
 
 describe('images', () => {
-  it('are PNGs of the size that was asked for', async () => {
+  it('are PNGs of the requested size', async () => {
     const { data, usage, size, output_format } = await client.images.generate({
       model: 'demo-image',
       prompt: 'a cat',
@@ -67,7 +67,7 @@ describe('images', () => {
     expect(usage).toBeUndefined()
   })
 
-  it('stream, part by part', async () => {
+  it('are streamed part by part', async () => {
     const stream = await client.images.generate({
       model: 'demo-image',
       prompt: 'a cat',
@@ -111,8 +111,8 @@ describe('images', () => {
   })
 })
 
-describe('sound', () => {
-  it('is spoken to a file that can be heard again', async () => {
+describe('audio', () => {
+  it('is generated as a file that can be transcribed', async () => {
     const answer = await client.audio.speech.create({ model: 'demo-speech', voice: 'alloy', input: 'hello there' })
     expect(answer.headers.get('content-type')).toBe('audio/wav')
     const sound = new Uint8Array(await answer.arrayBuffer())
@@ -129,7 +129,7 @@ describe('sound', () => {
     )
   })
 
-  it('is raw samples where those are asked for', async () => {
+  it('is raw samples on request', async () => {
     const ask = { model: 'demo-speech', voice: 'ash', input: 'one two' } as const
     const raw = await client.audio.speech.create({ ...ask, response_format: 'pcm' })
     expect(raw.headers.get('content-type')).toBe('audio/pcm')
@@ -141,12 +141,12 @@ describe('sound', () => {
     ['text', /^I heard 0\.\d+ seconds .*\)\.\n$/],
     ['srt', /^1\n00:00:00,000 --> 00:00:00,\d{3}\nI heard .*\n\n2\n/],
     ['vtt', /^WEBVTT\n\n00:00:00\.000 --> 00:00:00\.\d{3}\nI heard/],
-  ] as const)('is written down as %s', async (response_format, expected) => {
+  ] as const)('is transcribed as %s', async (response_format, expected) => {
     const written = await client.audio.transcriptions.create({ model: 'whisper-1', file: await wav(), response_format })
     expect(written).toMatch(expected)
   })
 
-  it('is written down with its times', async () => {
+  it('is transcribed with timestamps', async () => {
     const ask = { model: 'whisper-1', file: await wav(), response_format: 'verbose_json' } as const
     const verbose = await client.audio.transcriptions.create({ ...ask, timestamp_granularities: ['word', 'segment'] })
     expect(verbose.segments?.map(({ text }) => text)).toEqual([
@@ -160,7 +160,7 @@ describe('sound', () => {
     expect(english).toMatchObject({ task: 'translate', language: 'english' })
   })
 
-  it('is written down word by word', async () => {
+  it('is transcribed word by word', async () => {
     const ask = { model: 'demo-transcribe', file: await wav(), stream: true, include: ['logprobs'] } as const
     const events = []
     for await (const event of await client.audio.transcriptions.create({ ...ask, include: ['logprobs'] }))
@@ -212,7 +212,7 @@ describe('completions', () => {
     expect(usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 34 })
   })
 
-  it('echo, count and stop as asked, and stream the same', async () => {
+  it('echo, count and stop on request, and stream the same', async () => {
     const ask = {
       model: 'demo-chat',
       prompt: 'a [[say:one two three]]',

@@ -32,7 +32,7 @@ describe('the official OpenAI client', () => {
     expect(answer.usage?.total_tokens).toBe((answer.usage?.prompt_tokens ?? 0) + (answer.usage?.completion_tokens ?? 0))
   })
 
-  it('streams the same text as the whole answer has, with usage if asked', async () => {
+  it('streams the same text as the whole answer, with usage on request', async () => {
     const whole = await client.chat.completions.create(ask('Hello there'))
     const stream = client.chat.completions.stream({ ...ask('Hello there'), stream_options: { include_usage: true } })
     const final = await stream.finalChatCompletion()
@@ -106,7 +106,7 @@ describe('the official OpenAI client', () => {
     expect(streamed.choices.map((choice) => choice.message.refusal?.length)).toEqual([38, 38])
   })
 
-  it('shows images it was sent', async () => {
+  it('gets descriptions of its images', async () => {
     const url = `data:image/png;base64,${btoa('x'.repeat(68))}`
     const answer = await client.chat.completions.create({
       model: 'demo-chat',
@@ -146,14 +146,14 @@ describe('the official OpenAI client', () => {
     await expect(client.chat.completions.create(ask('[[reset]]'))).rejects.toBeInstanceOf(OpenAI.APIConnectionError)
   })
 
-  it('retries after a rate limit as told', async () => {
+  it('retries after the delay of a rate limit', async () => {
     provider.reply({ status: 429, headers: { 'retry-after': '0' } })
     const patient = new OpenAI({ apiKey: 'good-key', baseURL: server.url })
     expect((await patient.chat.completions.create(ask('[[say:fine]]'))).choices[0]?.message.content).toBe('fine')
     expect(provider.requests).toHaveLength(2)
   })
 
-  it('is noticed when it leaves', async () => {
+  it('disconnects, and the fake notices', async () => {
     const stream = await client.chat.completions.create({ ...ask('[[words:500]] [[slow:20]]'), stream: true })
     for await (const _chunk of stream) break
     await expect.poll(() => provider.requests[0]?.aborted).toBe(true)

@@ -9,11 +9,11 @@ import { readJson, type Service, type Serving } from './service.ts'
 import { tokensOf } from './tokens.ts'
 import type { Json, JsonObject } from './types.ts'
 
-/** Tokens of an answer, unless the request says otherwise. */
+/** Default limit of tokens. */
 const usualTokens = 16
 
 interface Completion {
-  /** What is repeated of the prompt. */
+  /** The part of the prompt to repeat. */
   readonly echo: string
   readonly tokens: readonly string[]
   readonly finish: string
@@ -26,7 +26,7 @@ interface Completed {
 
 const inputsOf = ({ body }: Pick<Serving, 'body'>): InputText[] => inputTexts(body.prompt ?? '')
 
-/** The prompt as a conversation of one turn, which is all that the demo model knows. */
+/** Returns the prompt as a conversation of one turn, as the demo model needs it. */
 const promptOf = ({ body, model }: Serving, { text, tokens }: InputText): Prompt => ({
   format: 'chat',
   model,
@@ -52,7 +52,7 @@ function complete(serving: Serving): Completed {
   const count = numberOf(body.n) ?? 1
   const choices = inputs.flatMap((input) => {
     const prompt = promptOf(serving, input)
-    // Directives are each prompt's own; what a test wrote down is for all of them.
+    // Directives belong to one prompt; a test's script applies to all of them.
     const said = scripted && script.text !== undefined ? script : brain(prompt)
     const text = said.text ?? said.refusal ?? ''
     const echo = body.echo === true ? input.text : ''
@@ -77,7 +77,7 @@ function limited(text: string, { stop, maxTokens = usualTokens }: Prompt): { tok
     : { tokens, finish: 'stop' }
 }
 
-/** In the way of this endpoint: lists side by side. */
+/** Returns log probabilities in this endpoint's form: parallel lists. */
 function logprobsOf(tokens: readonly string[], from: number, count: number | undefined): JsonObject | null {
   if (count === undefined) return null
   const entries = tokens.map((token) => logprobOf(token, Math.max(1, count)))
@@ -130,7 +130,7 @@ function* eventsOf(serving: Serving): Generator<Piece> {
     const shown = [...tokensOf(echo), ...tokens]
     let offset = 0
     for (const [place, text] of shown.entries()) {
-      // The finish rides on the last word, as recorded.
+      // The finish reason is on the last word, as recorded.
       const reason = place === shown.length - 1 ? finish : null
       const part = { text, index, logprobs: logprobsOf([text], offset, logprobs), finish_reason: reason }
       offset += text.length
@@ -142,7 +142,7 @@ function* eventsOf(serving: Serving): Generator<Piece> {
   yield dataPiece('[DONE]')
 }
 
-/** OpenAI's completions, in the demo model's words. */
+/** OpenAI's Completions, with the demo model's text. */
 export const completions: Service = {
   operation: 'completions',
   voice: chat,

@@ -17,7 +17,7 @@ const shape: Shape = {
   others: ['input'],
 }
 const mostInputs = 2048
-/** Of the models that are known; the demo's own makes vectors of any size up to the largest of theirs. */
+/** Dimensions of known models; the demo's own makes vectors up to the largest of theirs. */
 const dimensionsOf: Readonly<Record<string, number>> = {
   'text-embedding-ada-002': 1536,
   'text-embedding-3-small': 1536,
@@ -49,7 +49,7 @@ function check({ body, model }: Asked): WireError | undefined {
   return fault(`Invalid value for 'dimensions' = ${dimensions}. Must be less than or equal to ${most}.`, undefined)
 }
 
-/** OpenAI's embeddings: texts that share words lie near each other. */
+/** OpenAI's Embeddings: texts that share words are near each other. */
 export const embeddings: Service = {
   operation: 'embeddings',
   voice: chat,
@@ -77,7 +77,7 @@ export const embeddings: Service = {
   }),
 }
 
-/** A vector as base64 of 32-bit floats, the least byte first. */
+/** Returns a vector as base64 of little-endian 32-bit floats. */
 function packed(vector: readonly number[]): string {
   const view = new DataView(new ArrayBuffer(vector.length * 4))
   for (const [index, value] of vector.entries()) view.setFloat32(index * 4, value, true)

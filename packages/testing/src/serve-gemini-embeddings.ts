@@ -9,12 +9,12 @@ import { type Asked, readJson, type Service } from './service.ts'
 import { countTokens } from './tokens.ts'
 import type { JsonObject } from './types.ts'
 
-/** What an image or a sound counts, as recorded. */
+/** Tokens counted for an image or audio, as recorded. */
 const mediaTokens = 258
 const mostRequests = 100
 const mostDimensions = 3072
 
-/** The requests in the one spelling, whichever of the two calls it is. */
+/** Returns the requests in one spelling, for either of the two methods. */
 const requestsOf = ({ body, destination }: Pick<Asked, 'body' | 'destination'>): JsonObject[] =>
   destination.action === 'batchEmbedContents'
     ? listOf(readGeminiJson(body, 'BatchEmbedContentsRequest').value.requests).map(objectOf)
@@ -61,7 +61,7 @@ function valuesOf(request: JsonObject, model: string): JsonObject {
   return { values: demoEmbedding(textOf(request), numberOf(settingsOf(request).outputDimensionality) ?? own) }
 }
 
-/** Only models since the second generation say what they counted. */
+/** Returns the usage; only models since the second generation report it. */
 function usageOf(requests: readonly JsonObject[], model: string): JsonObject {
   if (bare(model) === 'gemini-embedding-001') return {}
   const parts = requests.flatMap(partsOf)

@@ -14,7 +14,7 @@ import { countTokens } from './tokens.ts'
 import type { JsonObject } from './types.ts'
 
 const types = { numbers: ['n', 'output_compression', 'partial_images'], booleans: ['stream'] }
-/** Of one image of a million pixels, by its quality. */
+/** Output tokens of one image of a million pixels, by quality. */
 const outputTokens: Readonly<Record<string, number>> = { low: 272, medium: 1056, high: 4160 }
 const inputImageTokens = 194
 const square = 1024
@@ -24,11 +24,11 @@ interface Wish {
   readonly height: number
   readonly quality: string
   readonly background: string
-  /** What the picture is made from. */
+  /** Text from which the picture is derived. */
   readonly seed: string
 }
 
-/** What the answer will be like: `auto` is decided here. */
+/** Returns the resolved image options: `auto` is decided here. */
 function wishOf({ body, form }: Serving): Wish {
   const [, width = square, height = square] = /^(\d+)x(\d+)$/.exec(stringOf(body.size))?.map(Number) ?? []
   const quality = stringOf(body.quality)
@@ -64,7 +64,7 @@ function usageOf({ body, form, script }: Serving, { quality, width, height }: Wi
   }
 }
 
-/** What every answer and event says of its picture. It is a PNG, whatever was asked for. */
+/** Returns the picture's properties for responses and events. It is a PNG, whatever was requested. */
 const tellingOf = ({ quality, background, width, height }: Wish): JsonObject => ({
   background,
   output_format: 'png',
@@ -81,7 +81,7 @@ function bodyOf(serving: Serving): JsonObject {
   const data = Array.from({ length: count }, (_, index): JsonObject => {
     const image = picture(wish, index)
     return {
-      // No host is there to fetch it from: the address holds the picture itself.
+      // There is no host to fetch it from: the address contains the picture itself.
       ...(format === 'url' ? { url: `data:image/png;base64,${image}` } : { b64_json: image }),
       ...(model === 'dall-e-3' ? { revised_prompt: stringOf(body.prompt) } : {}),
     }
@@ -118,7 +118,7 @@ const common = {
   said: ({ body }: { readonly body: JsonObject }) => stringOf(body.prompt),
 } as const
 
-/** OpenAI's images: a pattern for each prompt. */
+/** OpenAI's Images: a pattern for each prompt. */
 export const images: Service = {
   ...common,
   operation: 'images',

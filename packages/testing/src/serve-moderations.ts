@@ -7,7 +7,7 @@ import { hashText } from './random.ts'
 import { type Asked, readJson, type Service } from './service.ts'
 import type { Json, JsonObject } from './types.ts'
 
-/** The categories, each with the words that the demo flags it for. */
+/** Categories, each with the words that the demo flags. */
 const categories: Readonly<Record<string, RegExp | undefined>> = {
   harassment: /\b(idiot|stupid|loser)s?\b/i,
   'harassment/threatening': /\bI will (hurt|find|kill) you\b/i,
@@ -24,7 +24,7 @@ const categories: Readonly<Record<string, RegExp | undefined>> = {
   'violence/graphic': /\b(gore|bloodbath)\b/i,
 }
 
-/** One result for a text or for each of several; one for all the parts of a mixed input. */
+/** Splits the input: one result for each text, or one for all the parts of a mixed input. */
 function subjectsOf(input: Json | undefined): { readonly text: string; readonly kinds: readonly string[] }[] {
   if (typeof input === 'string') return [{ text: input, kinds: ['text'] }]
   const list = listOf(input)
@@ -65,7 +65,7 @@ function resultOf({ text, kinds }: ReturnType<typeof subjectsOf>[number]): JsonO
   const flags = Object.entries(categories).map(([name, words]) => [name, words?.test(text) ?? false] as const)
   const table = <T extends Json>(value: (name: string, flag: boolean) => T): JsonObject =>
     Object.fromEntries(flags.map(([name, flag]) => [name, value(name, flag)]))
-  // Small where nothing was found, as the real ones are, and the same for the same text.
+  // Small for unflagged categories, as the real ones are, and repeatable.
   const noise = (name: string): number => (Number.parseInt(hashText(name + text).slice(-4), 16) + 1) / 1e8
   return {
     flagged: flags.some(([, flag]) => flag),
@@ -77,7 +77,7 @@ function resultOf({ text, kinds }: ReturnType<typeof subjectsOf>[number]): JsonO
   }
 }
 
-/** OpenAI's moderations: a few plain words stand for each category. */
+/** OpenAI's Moderations: a few plain words stand for each category. */
 export const moderations: Service = {
   operation: 'moderations',
   voice: chat,

@@ -7,7 +7,7 @@ import { type Asked, readJson, type Service } from './service.ts'
 import { countTokens } from './tokens.ts'
 import type { Json, JsonObject } from './types.ts'
 
-/** Documents that one search unit pays for. */
+/** Documents per billed search unit. */
 const unit = 100
 
 const textOf = (document: Json): string =>
@@ -49,7 +49,7 @@ const common = {
   said: ({ body }: Asked) => stringOf(body.query),
 } as const
 
-/** Cohere's v2: what shares the query's words comes first. */
+/** Cohere's v2: documents that share words with the query come first. */
 export const cohereRerank: Service = {
   ...common,
   check: (asked) => check(asked, false),
@@ -63,7 +63,7 @@ export const cohereRerank: Service = {
   }),
 }
 
-/** `/v1/rerank` as Jina and Cohere's v1 have it: documents may be objects, and come back where `return_documents` asks for them. */
+/** `/v1/rerank` of Jina and Cohere's v1: documents may be objects, and are returned with `return_documents`. */
 export const rerank: Service = {
   ...common,
   check: (asked) => check(asked, true),

@@ -17,7 +17,7 @@ const shape: Shape = {
   others: ['voice'],
 }
 const mostLetters = 4096
-/** Tokens that a second of sound counts. */
+/** Tokens per second of audio. */
 const perSecond = 20
 
 function check({ body, model }: Asked): WireError | undefined {
@@ -57,7 +57,7 @@ const bytesOf = (parts: Iterable<Uint8Array>): number => {
   return bytes
 }
 
-/** Raw samples where they are asked for, else a WAV: this demo can make no other file, and its content type says so. */
+/** Yields raw samples on request, else a WAV: the demo can make no other file, and its content type says so. */
 function* filePieces(serving: Serving): Generator<Piece> {
   const isRaw = serving.body.response_format === 'pcm'
   if (!isRaw) yield { bytes: wavHeader(bytesOf(samplesOf(serving))), paced: false }
@@ -77,7 +77,7 @@ function* events(serving: Serving): Generator<Piece> {
   })
 }
 
-/** OpenAI's speech: a hum for each word. */
+/** OpenAI's Speech: a hum for each word. */
 export const speech: Service = {
   operation: 'speech',
   voice: chat,

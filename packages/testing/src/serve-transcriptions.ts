@@ -11,7 +11,7 @@ import { heard, secondsOf, srtOf, type Transcript, timed, verboseOf, vttOf } fro
 import type { FormPart, Json, JsonObject } from './types.ts'
 
 const types = { numbers: ['temperature'], booleans: ['stream'] }
-/** Tokens that a second of sound counts. */
+/** Tokens per second of audio. */
 const perSecond = 10
 const nothing: FormPart = { name: 'file', filename: 'nothing', contentType: '', bytes: new Uint8Array() }
 const languages: Readonly<Record<string, string>> = { en: 'english', de: 'german', fr: 'french', es: 'spanish' }
@@ -22,12 +22,12 @@ function transcriptOf(serving: Serving): Transcript {
   const { body, script, destination } = serving
   const asked = stringOf(body.language)
   const text = script.text ?? heard(fileOf(serving), stringOf(body.prompt), asked)
-  // Translations are into English, whatever was spoken.
+  // Translations are into English, whatever the source language.
   const english = destination.service?.operation === 'translations' || asked === ''
   return timed(text, secondsOf(fileOf(serving).bytes).seconds, english ? 'english' : (languages[asked] ?? asked))
 }
 
-/** Models that are billed by time say seconds, the others tokens. */
+/** Returns the usage: models billed by time report seconds, the others tokens. */
 function usageOf({ model, body, script }: Serving, { text, duration }: Transcript): JsonObject {
   if (/^whisper/.test(model)) return { type: 'duration', seconds: Math.ceil(duration) }
   const spoken = Math.ceil(duration * perSecond)
@@ -108,7 +108,7 @@ function* eventsOf(serving: Serving): Generator<Piece> {
   yield dataPiece('[DONE]')
 }
 
-/** OpenAI's transcriptions: the demo tells what it was given. */
+/** OpenAI's Transcriptions: the demo describes the file. */
 export const transcriptions: Service = {
   operation: 'transcriptions',
   voice: chat,

@@ -13,7 +13,7 @@ interface ServiceCall extends Omit<Sending, 'script'> {
   readonly service: Service
   readonly destination: Destination
   readonly content: RequestBody
-  /** The body as the service reads it; empty where it could not. */
+  /** The body as the service reads it; empty if it could not. */
   readonly body: JsonObject
   readonly scripted: Script | undefined
   readonly validate: boolean
@@ -23,7 +23,7 @@ interface ServiceCall extends Omit<Sending, 'script'> {
   readonly now: () => number
 }
 
-/** Answers a call of an operation beside generation: a test's own script first, then the checks, then the demo. */
+/** Answers a call of another operation than generation: a test's own script first, then the checks, then the demo. */
 export async function serve(call: ServiceCall): Promise<Response> {
   const { service, scripted, destination, content, body } = call
   if (scripted?.raw) return respond({ ...call, script: scripted }, undefined)
@@ -44,7 +44,7 @@ export async function serve(call: ServiceCall): Promise<Response> {
   }))
 }
 
-/** What directives ask for; what is to be said stands in for what the demo would say. */
+/** Returns the script of the directives; their text replaces the demo's. */
 function directed(text: string): Script {
   const { directives } = readDirectives(text)
   const say = directives.find(({ name }) => name === 'say')
@@ -57,7 +57,7 @@ function unreadable({ service, content }: ServiceCall): WireError | undefined {
   const { contentType } = content
   const wanted = takes.find((type) => type === contentType)
   if (wanted === 'multipart/form-data') return invalidRequest(400, 'Could not parse multipart form')
-  // A body without a word of its kind counts as JSON where JSON is taken.
+  // A body without a content type counts as JSON if the service accepts JSON.
   if (wanted !== undefined || takes[0] === 'application/json') return voice.notJson
   return invalidRequest(
     400,

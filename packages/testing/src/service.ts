@@ -8,40 +8,40 @@ import type { FakeOperation, FormPart, JsonObject, Script } from './types.ts'
 
 /** A request of a service. */
 export interface Asked {
-  /** The JSON body, or a form's plain fields in its place. */
+  /** The JSON body, or a form's plain fields. */
   readonly body: JsonObject
   readonly form: readonly FormPart[] | undefined
-  /** The model asked for, or the one of those that name none; empty if there is neither. */
+  /** The requested model, or the service's default; empty if there is neither. */
   readonly model: string
   readonly destination: Destination
 }
 
-/** What an answer is made from. */
+/** A request with the script that answers it. */
 export interface Serving extends Asked {
-  /** What a test laid out, or what directives in the request ask for. */
+  /** Script of the test, or of directives in the request. */
   readonly script: Script
-  /** The script is a test's own: what it says is not cut to the request's limits. */
+  /** True if the script is a test's own: its text is not cut to the request's limits. */
   readonly scripted: boolean
   readonly brain: (prompt: Prompt) => Script
   readonly ids: Ids
   readonly now: () => number
 }
 
-/** One operation beside generation, as one provider serves it. */
+/** One operation other than generation, as one provider serves it. */
 export interface Service {
   readonly operation: FakeOperation
   readonly voice: Voice
-  /** The content types it takes. */
+  /** Accepted content types. */
   readonly takes: readonly ('application/json' | 'multipart/form-data')[]
-  /** The model of a request that names none. Default: one must be named. */
+  /** Model of a request that names none. Default: a model is required. */
   readonly defaultModel?: string
-  /** The body as JSON, whatever it came as; undefined if it is neither JSON nor a form. */
+  /** Returns the body as JSON, whatever its content type; undefined if it is neither JSON nor a form. */
   read(content: RequestBody): JsonObject | undefined
-  /** Whether a stream is asked for. Default: `stream: true`. */
+  /** Returns true if a stream is requested. Default: `stream: true`. */
   streams?(body: JsonObject): boolean
-  /** What the provider would refuse, in its words. */
+  /** Returns the provider's error for an invalid request. */
   check(asked: Asked): WireError | undefined
-  /** The text in which directives may stand. */
+  /** Returns the text that may contain directives. */
   said(asked: Asked): string
   render(serving: Serving): Rendering
 }

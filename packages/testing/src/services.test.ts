@@ -5,7 +5,7 @@ import type { JsonObject } from './types.ts'
 
 const speech = (input: string, more: JsonObject = {}): Request =>
   requestTo('/v1/audio/speech', { model: 'demo-speech', voice: 'ash', input, ...more })
-/** A request of each service, with these words where it listens to directives. */
+/** A request of each service, with these words in a place where directives are read. */
 const asked: readonly (readonly [string, (words: string) => Request])[] = [
   ['embeddings', (input) => requestTo('/v1/embeddings', { model: 'm', input })],
   ['completions', (prompt) => requestTo('/v1/completions', { model: 'm', prompt })],
@@ -16,8 +16,8 @@ const asked: readonly (readonly [string, (words: string) => Request])[] = [
   ['embeddings', (text) => requestTo('/v1beta/models/m:embedContent', { content: { parts: [{ text }] } })],
 ]
 
-describe.each(asked)('%s', (operation, ask) => {
-  it('answers an error status with the words of its provider', async () => {
+describe.each(asked)('the service %s', (operation, ask) => {
+  it('returns an error status in its provider’s error shape', async () => {
     const provider = createFakeProvider()
     const response = await provider.fetch(ask('[[status:429 retry-after:2]]'))
     expect(response.status).toBe(429)
@@ -26,7 +26,7 @@ describe.each(asked)('%s', (operation, ask) => {
     expect(provider.requests[0]).toMatchObject({ operation, format: undefined, status: 429 })
   })
 
-  it('breaks as it is told to', async () => {
+  it('fails with the requested fault', async () => {
     const provider = createFakeProvider()
     await expect(provider.fetch(ask('[[reset]]'))).rejects.toThrow('fetch failed')
     const cut = await (await provider.fetch(ask('hello there [[cut after:1]]'))).arrayBuffer()
@@ -35,7 +35,7 @@ describe.each(asked)('%s', (operation, ask) => {
     expect(provider.stats).toEqual({ started: 3, finished: 1, aborted: 0, faulted: 2, open: 0 })
   })
 
-  it('answers what a test wrote down', async () => {
+  it('returns the script of a test', async () => {
     const provider = createFakeProvider()
     provider.reply({ status: 503, error: { message: 'down' } }, { body: { own: 1 } }, { raw: { body: 'bytes' } })
     expect(await (await provider.fetch(ask('x'))).text()).toContain('down')
@@ -47,7 +47,7 @@ describe.each(asked)('%s', (operation, ask) => {
     expect((await provider.fetch(ask('x'))).status).toBe(200)
   })
 
-  it('wants a key', async () => {
+  it('requires a key', async () => {
     const provider = createFakeProvider({ apiKey: 'good' })
     expect([400, 401]).toContain((await provider.fetch(ask('x'))).status)
     expect(provider.requests[0]?.finished).toBe(true)
@@ -66,7 +66,7 @@ describe('streams', () => {
     expect(provider.requests[0]?.stream).toBe(true)
   })
 
-  it('break with an error event where asked', async () => {
+  it('break with an error event on request', async () => {
     const provider = createFakeProvider()
     const body = { model: 'm', prompt: 'x [[error-event:server_error after:1]]', stream: true, partial_images: 2 }
     const text = await (await provider.fetch(requestTo('/v1/images/generations', body))).text()
@@ -76,7 +76,7 @@ describe('streams', () => {
   })
 })
 
-it('the transcript is what a test or a directive says', async () => {
+it('a test or a directive can set the transcript', async () => {
   const provider = createFakeProvider()
   const ask = async (prompt: string): Promise<string> => {
     const form = new FormData()
@@ -95,7 +95,7 @@ it('the transcript is what a test or a directive says', async () => {
   expect(await ask('x')).toContain('I heard about 0.00 seconds')
 })
 
-it('the models of each kind of work are listed', async () => {
+it('the models of every operation are listed', async () => {
   const provider = createFakeProvider()
   const headers = { authorization: 'Bearer k' }
   const { data } = await (await provider.fetch('http://fake.invalid/v1/models', { headers })).json()

@@ -8,7 +8,7 @@ import { speech } from './serve-speech.ts'
 import { transcriptions, translations } from './serve-transcriptions.ts'
 import type { Service } from './service.ts'
 
-/** Who serves which path, below the version; `/v2/…` stands for that version only. */
+/** Services by path below the version; `/v2/…` is for that version only. */
 export const services: Readonly<Record<string, Service>> = {
   '/completions': completions,
   '/embeddings': embeddings,
@@ -23,7 +23,7 @@ export const services: Readonly<Record<string, Service>> = {
   '/audio/speech': speech,
 }
 
-/** What is asked of a model that the path names. */
+/** Services by method, for paths that name a model. */
 export const serviceMethods: Readonly<Record<string, Service>> = {
   embedContent: geminiEmbeddings,
   batchEmbedContents: geminiEmbeddings,

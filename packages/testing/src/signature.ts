@@ -1,23 +1,23 @@
 import { hashText } from './random.ts'
 
-/** How a provider's seals look from outside, so that one is never taken for another's. */
+/** Style of a provider's seals, so that one is never accepted as another's. */
 export interface Dress {
   readonly kind: string
   wrap(payload: string): string
-  /** Empty, or nonsense, for what was never wrapped. */
+  /** Returns the wrapped text; empty or meaningless for a foreign seal. */
   unwrap(seal: string): string
 }
 
-/** Signs thinking and recognises it again on the next turn, as the real providers do. */
+/** Signs thinking and verifies it in the next turn, as the real providers do. */
 export interface Seals {
-  /** An opaque text in the provider's style, bound to the text it was made for. */
+  /** Returns an opaque text in the provider's style, bound to the given text. */
   sign(dress: Dress, text: string): string
-  /** Whether this provider made the seal for this very text (or a script made it up for it). */
+  /** Returns true if this provider made the seal for this text, or a script provided it. */
   verify(dress: Dress, text: string, seal: string): boolean
-  /** The opaque data of thinking that is not shown. */
+  /** Returns the opaque data of redacted thinking. */
   redact(dress: Dress): string
   verifyRedacted(dress: Dress, data: string): boolean
-  /** Makes a seal that a script invented good for the next turn. */
+  /** Makes a script's own seal valid for the next turn. */
   adopt(text: string, seal: string): void
   reset(): void
 }
@@ -56,7 +56,7 @@ export function createSeals(nonce: () => string): Seals {
   }
 }
 
-/** Base64 behind a head of a few bytes or letters. */
+/** Returns a style of base64 after a prefix of a few bytes or letters. */
 export function dressOf(kind: string, head: { readonly letters?: string; readonly bytes?: string }): Dress {
   const { letters = '', bytes = '' } = head
   return {

@@ -4,13 +4,13 @@ import { itemsOf } from './responses-input.ts'
 import type { Destination } from './routes.ts'
 import type { Json, JsonObject } from './types.ts'
 
-/** A response that was stored, and what was said to it. */
+/** A stored response with its input. */
 export interface StoredResponse {
   readonly response: JsonObject
   readonly input: readonly JsonObject[]
 }
 
-/** The input of a request as it is listed later: every text in a part, every item with an id. */
+/** Returns the input of a request as it is listed later: every text in a part, every item with an id. */
 export const storedInput = (input: Json | undefined, responseId: string): JsonObject[] =>
   itemsOf(input).map((item, index) => ({
     id: `msg_${responseId.slice('resp_'.length)}${index}`,
@@ -19,10 +19,10 @@ export const storedInput = (input: Json | undefined, responseId: string): JsonOb
     ...(typeof item.content === 'string' ? { content: [{ type: 'input_text', text: item.content }] } : {}),
   }))
 
-/** A response has its own status, which is a word. */
+/** Tells errors from responses: a response's own status is a string. */
 export const isFault = (answer: JsonObject | WireError): answer is WireError => typeof answer.status === 'number'
 
-/** What is kept under an id: read, listed, or deleted. */
+/** Reads, lists or deletes a stored response. */
 export function storedAnswer(
   { stored, conversations }: Memory,
   { item = '', action, method }: Destination,

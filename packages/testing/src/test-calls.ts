@@ -1,7 +1,7 @@
 import type { FakeProvider } from './provider.ts'
 import type { FakeFormat, JsonObject } from './types.ts'
 
-/** Calls for this package's own tests. */
+/** Requests for this package's own tests. */
 export const chatBody = (content: string, more: JsonObject = {}): JsonObject => ({
   model: 'demo-chat',
   messages: [{ role: 'user', content }],
@@ -29,7 +29,7 @@ export const responsesBody = (content: string, more: JsonObject = {}): JsonObjec
 const bodies = { chat: chatBody, messages: messagesBody, gemini: geminiBody, responses: responsesBody }
 export const formats = ['chat', 'messages', 'gemini', 'responses'] as const satisfies FakeFormat[]
 
-/** Where a format is spoken. What is not said in the body is said in the path. */
+/** Returns the path of a format, including the model and streaming if they belong in the path. */
 export const pathOf = (format: FakeFormat, stream = false): string =>
   ({
     chat: '/v1/chat/completions',
@@ -38,7 +38,7 @@ export const pathOf = (format: FakeFormat, stream = false): string =>
     responses: '/v1/responses',
   })[format]
 
-/** A body that asks for a stream, where the body says it. */
+/** Returns a body with streaming, if it belongs in the body. */
 export const bodyOf = (format: FakeFormat, text: string, stream: boolean): JsonObject =>
   bodies[format](text, format === 'gemini' ? {} : { stream })
 
@@ -56,7 +56,7 @@ export const requestTo = (path: string, body: JsonObject | string, headers: Reco
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 
-/** One call with a user text, in a format. */
+/** Returns one request with a user text, in a format. */
 export const call = (
   provider: FakeProvider,
   format: FakeFormat,
@@ -68,7 +68,7 @@ export const call = (
   return provider.fetch(requestTo(pathOf(format, stream === true), bodies[format](text, body)))
 }
 
-/** The data of a stream's events, parsed where it is JSON. */
+/** Returns the data of a stream's events, parsed if it is JSON. */
 export const eventsOf = (text: string): { event: string | undefined; data: unknown }[] =>
   text
     .replaceAll('\r\n', '\n')

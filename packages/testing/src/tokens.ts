@@ -1,10 +1,10 @@
 /** The longest word that counts as one token. */
 const longest = 12
 
-/** A text in tokens, as the fake counts and streams it: a word with the space before it. Joined they are the text. */
+/** Splits a text into tokens as the fake counts and streams it: a word with the space before it. Joined, they are the text. */
 export const tokensOf = (text: string): string[] => text.match(/\s*\S{1,12}|\s+/gu) ?? []
 
-/** How many tokens `tokensOf` gives, without making them: prompts can be long. */
+/** Counts the tokens of `tokensOf` without allocating them: prompts can be long. */
 export function countTokens(text: string): number {
   let count = 0
   let word = 0

@@ -2,36 +2,36 @@ import { wavSeconds } from './sniff-media.ts'
 import { tokensOf } from './tokens.ts'
 import type { FormPart, JsonObject } from './types.ts'
 
-/** A stretch of a transcript, in seconds. */
+/** A segment of a transcript, in seconds. */
 export interface Stretch {
   readonly text: string
   readonly start: number
   readonly end: number
 }
 
-/** What was heard. */
+/** A transcript. */
 export interface Transcript {
   readonly text: string
   /** In seconds. */
   readonly duration: number
   readonly language: string
-  /** One a sentence. */
+  /** One per sentence. */
   readonly segments: readonly Stretch[]
   readonly words: readonly Stretch[]
 }
 
-/** Of sound that is no WAV: a guess, at the commonest rate. */
+/** Assumed rate of audio that is no WAV. */
 const bytesPerSecond = 16_000
 
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000
 
-/** The length of a sound in seconds, and whether it is only a guess. */
+/** Returns the duration of audio in seconds, and whether it is only estimated. */
 export function secondsOf(bytes: Uint8Array): { readonly seconds: number; readonly guessed: boolean } {
   const known = wavSeconds(bytes)
   return { seconds: round(known ?? bytes.length / bytesPerSecond), guessed: known === undefined }
 }
 
-/** The demo cannot listen: it tells what it was given. */
+/** Returns the demo's transcript, which describes the file. */
 export function heard({ filename, contentType, bytes }: FormPart, prompt: string, asked: string): string {
   const { seconds, guessed } = secondsOf(bytes)
   const type = contentType === '' ? 'of no type' : contentType
@@ -44,7 +44,7 @@ export function heard({ filename, contentType, bytes }: FormPart, prompt: string
   ].join(' ')
 }
 
-/** Spreads a text over the time it takes. */
+/** Spreads a text over its duration. */
 export function timed(text: string, duration: number, language: string): Transcript {
   const letters = Math.max(1, text.length)
   const stretches = (parts: readonly string[]): Stretch[] => {
@@ -78,7 +78,7 @@ export const srtOf = ({ segments }: Transcript): string =>
 export const vttOf = ({ segments }: Transcript): string =>
   `WEBVTT\n\n${segments.map((segment) => `${span(segment, '.')}\n${segment.text.trim()}\n\n`).join('')}`
 
-/** `verbose_json`, with the parts that `timestamp_granularities` names. */
+/** Returns `verbose_json`, with the parts that `timestamp_granularities` names. */
 export function verboseOf(transcript: Transcript, task: string, granularities: readonly string[]): JsonObject {
   const { text, duration, language, segments, words } = transcript
   return {

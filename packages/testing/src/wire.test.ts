@@ -29,7 +29,7 @@ describe('a chat stream', () => {
     ])
   })
 
-  it('has usage null until a last chunk without choices when usage is asked for', async () => {
+  it('has null usage until a last chunk without choices if usage is requested', async () => {
     const chunks = await chunksOf('[[say:Hi]]', { stream_options: { include_usage: true } })
     expect(chunks.slice(0, -2).every((chunk) => chunk.endsWith(',"usage":null}'))).toBe(true)
     expect(chunks.at(-2)).toMatch(
@@ -73,14 +73,14 @@ describe('a messages stream', () => {
     )
   })
 
-  it('pads data before the last brace unless told not to', async () => {
+  it('pads data before the last brace by default', async () => {
     const padded = await textOf('[[say:Hi you]]', {}, true)
     expect(padded).toMatch(/ \}\n\n/)
     const strip = (text: string) => eventsOf(text.replace(/msg_01\w{22}/, 'msg_X'))
     expect(strip(padded)).toEqual(strip(await textOf('[[say:Hi you]]')))
   })
 
-  it('begins tool input with an empty delta and leaves it at that for no arguments', async () => {
+  it('begins tool input with an empty delta, and sends no more for no arguments', async () => {
     const events = eventsOf(await textOf('[[tool:now]] [[tool:now {"zone":"UTC"}]]', { tools: claudeTools }))
     const deltas = events.flatMap(({ data }) => {
       const { index, delta } = data as { index: number; delta?: { partial_json?: string } }
@@ -124,7 +124,7 @@ describe('a generateContent stream', () => {
   const usage = '"promptTokensDetails": [{"modality": "TEXT","tokenCount": 5}],"serviceTier": "standard"'
   const tail = '"modelVersion": "demo-gemini","responseId": "X"}'
 
-  it('has one event a word, CRLF between, running usage, and the finish on the last', async () => {
+  it('has one event per word, CRLF between, running usage, and the finish reason on the last', async () => {
     const { body, type } = await textOf('[[say:Hi you]]', 'streamGenerateContent?alt=sse')
     expect(type).toBe('text/event-stream')
     expect(body.split('\r\n\r\n')).toEqual([
@@ -134,7 +134,7 @@ describe('a generateContent stream', () => {
     ])
   })
 
-  it('is one JSON array where no events are asked for', async () => {
+  it('is one JSON array if events are not requested', async () => {
     const { body, type } = await textOf('[[say:Hi you]]', 'streamGenerateContent')
     expect(type).toBe('application/json; charset=UTF-8')
     expect(body).toMatch(/^\[\{\n {2}"candidates"[\s\S]*\}\n,\r\n\{\n[\s\S]*\}\n\]$/)
@@ -166,7 +166,7 @@ describe('a responses stream', () => {
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     return eventsOf(await response.text())
   }
-  /** The keys that a response always has, by the published interface description. */
+  /** Keys that a response always has, by the published interface description. */
   const keys =
     'id object created_at completed_at status incomplete_details model previous_response_id instructions output error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs temperature reasoning usage max_output_tokens max_tool_calls store background service_tier metadata safety_identifier prompt_cache_key'.split(
       ' ',
@@ -199,7 +199,7 @@ describe('a responses stream', () => {
     )
   })
 
-  it('begins and ends with the whole response, all its keys present', async () => {
+  it('begins and ends with the whole response, with all its keys', async () => {
     const events = await eventsFor('[[say:Hi]]', { instructions: 'S', metadata: { a: 'b' } })
     const responses = [events[0], events[1], events.at(-1)].map(
       (event) => ((event?.data ?? {}) as { response: JsonObject }).response,
@@ -218,7 +218,7 @@ describe('a responses stream', () => {
     expect(Object.keys(whole)).toEqual(expect.arrayContaining(keys))
   })
 
-  it('hides the length of words unless told not to', async () => {
+  it('hides the length of words by default', async () => {
     const hidden = async (more = {}) =>
       (await (await call(createFakeProvider(), 'responses', 'x', { stream: true, ...more })).text()).includes(
         '"obfuscation":"',
@@ -227,7 +227,7 @@ describe('a responses stream', () => {
     expect(await hidden({ stream_options: { include_obfuscation: false } })).toBe(false)
   })
 
-  it('shows encrypted content only where it is asked for, in the style of the real one', async () => {
+  it('shows encrypted content only on request, in the style of the real one', async () => {
     const reasoning = async (more = {}) => {
       const answer = await (await call(createFakeProvider(), 'responses', '[[redacted]] x', more)).json()
       return answer.output[0]
@@ -286,7 +286,7 @@ describe('usage', () => {
     expect(await cached()).toBe(104)
   })
 
-  it('counts reasoning a chat model hides', async () => {
+  it('counts reasoning that a chat model hides', async () => {
     const answer = await (await call(createFakeProvider(), 'chat', 'Hi', { reasoning_effort: 'low' })).json()
     expect(answer.choices[0].message).not.toHaveProperty('reasoning_content')
     expect(answer.usage.completion_tokens_details.reasoning_tokens).toBeGreaterThan(0)
@@ -314,7 +314,7 @@ describe('headers', () => {
   })
 })
 
-it('the same seed and calls give the same answers', async () => {
+it('repeat with the same seed and calls', async () => {
   const answers = await Promise.all(
     [1, 2].map(async () => (await call(createFakeProvider({ now, seed: 7 }), 'chat', 'Hi', { n: 2 })).text()),
   )
