@@ -1,10 +1,10 @@
 import type { Plugin } from '@modelgate/core'
 import type { Attributes, Context, MeterProvider, TracerProvider } from '@opentelemetry/api'
-import type { CallInfo, RequestEvent } from './events.ts'
-import { createMeasure } from './metrics.ts'
-import { providerNames } from './providers.ts'
-import { hostValue, quietly } from './quietly.ts'
-import { createSpans } from './spans.ts'
+import type { CallInfo, RequestEvent } from './base/events.ts'
+import { hostValue, quietly } from './base/run-safely.ts'
+import { providerNames } from './conventions/providers.ts'
+import { createMeasure } from './metrics/metrics.ts'
+import { createSpans } from './spans/spans.ts'
 
 /** Options of `otel`. */
 export interface OtelOptions {
