@@ -1,6 +1,6 @@
 import { affinityFor, continuesState, strategyFor } from './affinity.ts'
 import { arrange } from './arrange.ts'
-import { headersTo } from './call-headers.ts'
+import { headersTo, withFlags } from './call-headers.ts'
 import type { Identity, OnLoss } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { WireCodec } from './formats/codec.ts'
@@ -142,7 +142,10 @@ async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: 
         method: 'POST' as const,
         path: redact(url.slice(upstream.baseURL.length), upstream),
         headers: maskHeaders(
-          headersTo(upstream, undefined, stream, (name) => inbound.header(name)),
+          withFlags(
+            headersTo(upstream, undefined, stream, (name) => inbound.header(name)),
+            lane.flags,
+          ),
           upstream,
         ),
         body: call.hidesConfigured === true ? withoutConfigured(body, textOf(prepared.lane.body), target) : body,

@@ -95,6 +95,17 @@ export interface Turn extends Annotated {
   role: 'system' | 'developer' | 'user' | 'assistant'
   name?: string
   parts: Part[]
+  /** Settings that apply from this turn on, in order. Only turns of the system have them. */
+  changes?: SettingsChange[]
+}
+/** A change of the request's settings within the conversation. Each setting keeps its value until a later change. */
+export interface SettingsChange extends Annotated {
+  effort?: Effort
+  format?: NonNullable<Output['format']>
+  /** Tools that are offered from here on. `tools.list` has those with a name, too. */
+  addedTools?: Tool[]
+  /** Names of tools that are no longer offered. */
+  removedTools?: string[]
 }
 
 export type Part = TextPart | MediaPart | ReasoningPart | RefusalPart | ToolCallPart | ToolResultPart | NativePart
@@ -162,8 +173,10 @@ export interface Citation {
   end?: number
   extra?: Extra
 }
-export type Tool = Annotated &
-  (
+export type Tool = Annotated & {
+  /** Not offered at first: a turn's `changes` add the tool. It is listed for its name, which calls and choices refer to. */
+  deferred?: true
+} & (
     | { type: 'function'; name: string; description?: string; schema?: JsonObject; strict?: boolean }
     | { type: 'custom'; name: string; description?: string; grammar?: JsonObject }
     | { type: 'native'; format: UpstreamFormat; value: JsonObject }
