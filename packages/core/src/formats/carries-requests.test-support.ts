@@ -138,8 +138,8 @@ const changed = (change: SettingsChange, tools: ModelRequest['tools'] = { list: 
     reasoning: { effort: 'high' },
     turns: [
       question,
-      assistant(text('Rain.')),
       { role: 'system', parts: [], changes: [change] },
+      assistant(text('Rain.')),
       user(text('And then?')),
     ],
   },

@@ -176,6 +176,7 @@ export interface OutputBound {
 /** The client's request as the answer's encoder and decoder need it: what was asked decides what is shown. */
 export interface ExchangeContext extends CodecContext {
   readonly request: ModelRequest
+  readonly target?: TargetTraits
   readonly client?: ClientQuirks | undefined
   /** Characters that an event of the client's stream may have. Default: any number. */
   readonly maxEventChars?: number

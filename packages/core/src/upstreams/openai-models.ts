@@ -62,7 +62,6 @@ const rows: readonly (readonly [model: string, facts: Facts, source: string])[] 
   ['gpt-3', plain, reasoningGuide],
   // Azure's spelling of 3.5.
   ['gpt-35', plain, reasoningGuide],
-  ['gpt-4.1', { ...plain, ...laterTools }, toolsSource],
   ['gpt-4', plain, reasoningGuide],
   ['chatgpt-4o', plain, reasoningGuide],
   ['gpt-oss', {}, reasoningGuide],
