@@ -9,16 +9,17 @@ import { isEffort } from './fields.ts'
 import { decodeFormat } from './text-format.ts'
 import { decodeTools } from './tools.ts'
 
-/** An item that changes settings from there on, as a turn; undefined for other items. */
+/** An item that changes settings from there on, as a turn; undefined for other items, and for one that says nothing known. */
 export function decodeChange(item: JsonObject, type: string, at: string, scope: ItemScope): Turn | undefined {
   if (type !== 'configuration_update' && type !== 'additional_tools') return undefined
   const fields = unread(item)
   drop(fields, 'type')
   const changes = type === 'additional_tools' ? decodeTooling(fields, at) : decodeSettings(fields, at)
+  const [first] = changes
+  if (first === undefined) return undefined
   const rest = beside(fields, scope)
-  const first: SettingsChange = changes[0] ?? { at }
   if (rest !== undefined) first.extra = { responses: rest }
-  return { role: 'developer', parts: [], changes: changes.length === 0 ? [first] : changes, at }
+  return { role: 'developer', parts: [], changes, at }
 }
 
 function decodeTooling(fields: Unread, at: string): SettingsChange[] {
