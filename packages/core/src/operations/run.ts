@@ -155,9 +155,10 @@ function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject
   return tapStream(asked)
 }
 
-const checkOf = ({ errors, isAnswer }: Dialect<unknown, unknown>): AnswerCheck => ({
+const checkOf = ({ errors, isAnswer, errorWithin }: Dialect<unknown, unknown>): AnswerCheck => ({
   decodeError: wireCodecOf(errors).decodeError,
   isAnswer,
+  errorWithin,
 })
 
 /** Accounting must never break an answer that the client could read. */
