@@ -75,12 +75,10 @@ ${
 
 const upstreamCode = (one: Chosen): string => {
   const { name } = one.provider
-  const options = optionsOf(one).map(([option, variable]) => {
-    // A key may be undefined in TypeScript, because the gateway reports it at the start. Other options may not.
-    const value = `process.env.${variable}`
-    return `${option}: ${option === 'apiKey' ? value : `${value} ?? ''`}`
-  })
-  return `    ${name}: ${name}({ ${options.join(', ')} }),`
+  // Without `?? ''` on the key, a missing variable is reported with its name at start.
+  return `    ${name}: ${name}({ ${optionsOf(one)
+    .map(([option, variable]) => `${option}: process.env.${variable}${option === 'apiKey' ? '' : " ?? ''"}`)
+    .join(', ')} }),`
 }
 
 type SimpleRoute = string | { readonly upstream: string; readonly model: string }
