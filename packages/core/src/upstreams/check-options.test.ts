@@ -77,7 +77,7 @@ describe('provider factories', () => {
       [5, 'apiKey is a number: write it as a string'],
     ] as const) {
       const upstream = factory({ ...example, apiKey })
-      expect(upstream.problems).toEqual([expect.stringContaining(words)])
+      expect(upstream.problems?.[0]).toContain(words)
       if (variable !== undefined && typeof apiKey !== 'number')
         expect(upstream.problems?.[0]).toContain(`(usually ${variable})`)
       expect(() => create({ up: upstream })).toThrow(`upstreams.up.${words}`)
