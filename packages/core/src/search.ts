@@ -1,5 +1,6 @@
-import type { AttemptFailure, AttemptLog } from './attempt.ts'
+import type { AttemptLog } from './attempt.ts'
 import { AttemptsAllowed, callsOf, isOverload } from './attempts-allowed.ts'
+import type { AttemptFailure } from './calls/attempt-result.ts'
 import { monotonicNow } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import type { Standing } from './health/health.ts'
@@ -12,9 +13,13 @@ import type { Prepare, Prepared, Step, TargetCall } from './targets.ts'
 /** What a search leaves out. */
 export interface SearchOptions {
   /** False: the plan's order holds whatever a target would lose. */
-  readonly preferLossless: boolean
+  readonly preferLossless?: boolean
   /** False: each target is called once at most. */
-  readonly again: boolean
+  readonly again?: boolean
+  /** False: a target that is limited is not waited for. */
+  readonly waits?: boolean
+  /** False: no second target is called while the first has not answered. */
+  readonly hedges?: boolean
 }
 
 /** The states in which a target may be called, the better one first. */
@@ -97,7 +102,7 @@ export class Search<P extends Prepared> {
 
   /** The next target that has not been called yet: one that is ready before one that is doubtful, and so forth. */
   fresh(): Candidate<P> | undefined | Promise<Candidate<P> | undefined> {
-    const lossless = this.#options.preferLossless && this.#plan.preferLossless
+    const lossless = this.#options.preferLossless !== false && this.#plan.preferLossless
     for (const state of callable)
       for (const group of this.#groups) {
         let best: Candidate<P> | undefined
@@ -131,6 +136,7 @@ export class Search<P extends Prepared> {
 
   /** The target whose limit is over soonest. */
   async #limited(): Promise<Step<P> | undefined> {
+    if (this.#options.waits === false) return undefined
     const limited = this.#all()
       .map((candidate) => ({ candidate, standing: this.#standing(candidate.target) }))
       .sort((a, b) => a.standing.waitMs - b.standing.waitMs)
@@ -164,7 +170,7 @@ export class Search<P extends Prepared> {
     // A connection that cannot be had at once, twice, is not there: waiting for it would only keep the client waiting.
     const unreachable = error.info.kind === 'upstream_unreachable'
     const pause = (): number => stated ?? (unreachable ? 0 : backoffMs(candidate.calls, retry))
-    if (onward === 'same' && this.#options.again && !(unreachable && candidate.calls > 1))
+    if (onward === 'same' && this.#options.again !== false && !(unreachable && candidate.calls > 1))
       candidate.readyAt = monotonicNow() + pause()
     else candidate.out = true
     const other = await this.fresh()
