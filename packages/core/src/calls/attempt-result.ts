@@ -1,7 +1,7 @@
+import type { RetryScope } from '../error-kinds.ts'
 import type { GatewayError } from '../errors.ts'
 import type { AnswerStream, WholeAnswer } from '../lanes/lane.ts'
 import type { Pump } from '../pump.ts'
-import type { Onward } from '../retry.ts'
 
 /** A good response to an attempt. */
 export type AttemptResult =
@@ -37,8 +37,8 @@ export interface StreamTimes {
   readonly totalUntil: number
 }
 
-/** A failed attempt, and where the call may go on. */
+/** A failed attempt, and where the call may be tried again. */
 export interface AttemptFailure {
   readonly error: GatewayError
-  readonly onward: Onward
+  readonly retry: RetryScope
 }

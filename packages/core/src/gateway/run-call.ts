@@ -1,6 +1,6 @@
-import { isOverload } from '../attempts-allowed.ts'
 import { authenticate } from '../auth.ts'
 import { boundedTransport } from '../bounded-transport.ts'
+import { errorKinds } from '../error-kinds.ts'
 import { GatewayError } from '../errors.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import type { Inbound, Reply } from '../inbound.ts'
@@ -109,7 +109,7 @@ function failedReply({ shared, codec, ledger, end }: GatewayCall, cause: unknown
   else if (ledger.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(ledger))
   // The gateway has already retried: tell SDKs not to. Retries of an overload are bounded in another way (see AttemptsAllowed).
   const [first, ...others] = ledger.attempts
-  if ((ledger.spent === true || others.length > 0 || first?.resent === true) && !isOverload(kind))
+  if ((ledger.spent === true || others.length > 0 || first?.resent === true) && errorKinds[kind].isOverload !== true)
     reply.headers['x-should-retry'] = 'false'
   end({ status: reply.status, outcome: kind === 'cancelled' ? 'aborted' : 'failed', error })
   return reply
