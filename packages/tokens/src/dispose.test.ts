@@ -17,7 +17,13 @@ it('a gateway, its tokens and their ledger close when the block of `await using`
   const { gateway, status } = await (async () => {
     await using used = ledger
     await using tokens = createTokens({
-      storage: { ...storage, close: () => (closed.push('tokens'), close()) },
+      storage: {
+        ...storage,
+        close() {
+          closed.push('tokens')
+          return close()
+        },
+      },
       ledger: { append: (record) => used.append(record) },
     })
     await using made = createGateway({
