@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { listen } from './listen.ts'
 import { createFakeProvider } from '../provider/provider.ts'
+import { listen } from './listen.ts'
 import { listenRealtime } from './realtime.ts'
 
 it.each([
