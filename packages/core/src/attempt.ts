@@ -9,7 +9,7 @@ import {
   once,
   streamInUtf8,
 } from './answer-source.ts'
-import { authorized, headersTo } from './call-headers.ts'
+import { authorized, headersTo, withFlags } from './call-headers.ts'
 import { longestMs } from './check-config.ts'
 import { monotonicNow } from './clock.ts'
 import type { RetryScope } from './error-kinds.ts'
@@ -277,6 +277,7 @@ export class Attempt {
     const { upstream } = target
     let headers = headersTo(upstream, key, stream, (name) => inbound.header(name))
     if (lane.headers !== undefined) headers = { ...headers, ...lane.headers }
+    headers = withFlags(headers, lane.flags)
     if (extraHeaders !== undefined) headers = { ...headers, ...extraHeaders }
     const { body } = lane
     const signal = this.#canceller
