@@ -1,6 +1,6 @@
 import { observe } from './callbacks.ts'
 import { longestMs } from './check-config.ts'
-import type { GatewayConfig } from './config.ts'
+import type { GatewayConfig, Identity } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Explanation } from './explain.ts'
 import { GatewayCall } from './gateway/gateway-call.ts'
@@ -33,7 +33,11 @@ import { requestOf, toInbound, toResponse } from './web/request.ts'
  *   models: { 'gpt-*': 'openai', 'claude-*': 'claude' },
  * })
  */
-export function createGateway<const U extends string>(config: GatewayConfig<U>): Gateway {
+export function createGateway<const U extends string, I extends Identity = Identity>(
+  options: GatewayConfig<U, I>,
+): Gateway {
+  // Functions of the configuration get the identities that its own `auth` returned.
+  const config = options as GatewayConfig
   /** What calls that arrive now begin under. */
   let current = createSetup(config)
   const webTransport = fetchTransport()
@@ -158,6 +162,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       })
       return closing
     },
+    [Symbol.asyncDispose]: () => gateway.close(),
   })
   const started = new WeakSet<Plugin>()
   const start = (): void => {
