@@ -41,18 +41,18 @@ describe('the identity that `auth` returns', () => {
       plugins: [
         {
           name: 'hooks',
-          onRequest: ({ identity }) => expectTypeOf(identity?.seats).toEqualTypeOf<number | undefined>(),
+          onRequest: ({ identity }) => void expectTypeOf(identity?.seats).toEqualTypeOf<number | undefined>(),
           admit({ identity }) {
             expectTypeOf(identity?.plan).toEqualTypeOf<string | undefined>()
             return {
-              settle: (event) => expectTypeOf(event.identity?.plan).toEqualTypeOf<string | undefined>(),
+              settle: (event) => void expectTypeOf(event.identity?.plan).toEqualTypeOf<string | undefined>(),
             }
           },
           costOf({ identity }) {
             expectTypeOf(identity?.plan).toEqualTypeOf<string | undefined>()
             return undefined
           },
-          onFinish: ({ identity }) => expectTypeOf(identity?.plan).toEqualTypeOf<string | undefined>(),
+          onFinish: ({ identity }) => void expectTypeOf(identity?.plan).toEqualTypeOf<string | undefined>(),
         },
       ],
       fetch: answer,
@@ -75,8 +75,8 @@ describe('the identity that `auth` returns', () => {
         {
           name: 'own',
           onFinish({ identity }) {
-            expectTypeOf(identity).toEqualTypeOf<Member | null>()
-            // @ts-expect-error: there is no such plan
+            expectTypeOf(identity?.plan).toEqualTypeOf<Member['plan'] | undefined>()
+            // @ts-expect-error: 'gold' is not a plan of Member
             return void (identity?.plan === 'gold')
           },
         },

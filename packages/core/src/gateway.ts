@@ -132,7 +132,8 @@ export function createGateway<const U extends string, I extends Identity = Ident
       const { upgradeResponse } = await import('./upgrade-response.ts')
       return upgradeResponse(below ? pathname.slice(basePath.length) : '')
     },
-    reconfigure(next: GatewayConfig) {
+    reconfigure<const V extends string, J extends Identity = Identity>(nextOptions: GatewayConfig<V, J>) {
+      const next = nextOptions as GatewayConfig
       if (closing !== undefined) throw new Error('reconfigure: the gateway is closed; make another with createGateway')
       const before = current
       current = createSetup(next, before)
