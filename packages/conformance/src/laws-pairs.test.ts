@@ -1,17 +1,17 @@
+import {
+  type Codec,
+  codecs,
+  type JsonObject,
+  type ModelEvent,
+  type ModelRequest,
+  type ModelResponse,
+  type SettingsChange,
+  settleChanges,
+  type Tool,
+  type Turn,
+} from '@modelgate/core/test-support'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Codec } from '../../core/src/formats/codec.ts'
-import { codecs } from '../../core/src/formats/index.ts'
-import type {
-  JsonObject,
-  ModelEvent,
-  ModelRequest,
-  ModelResponse,
-  SettingsChange,
-  Tool,
-  Turn,
-} from '../../core/src/formats/ir.ts'
-import { settleChanges } from '../../core/src/formats/shared/settings-changes.ts'
 import {
   createContext,
   createExchange,
