@@ -285,6 +285,8 @@ export interface UpstreamWireCodec {
   decodeError(status: number, body: Json, header?: (name: string) => string | undefined): ErrorInfo
   /** Whether a JSON body under a good status holds an answer of this format, or an error in its place. */
   isAnswer(body: JsonObject): boolean
+  /** Returns the error of a body that also holds an answer, as an error body. Default: there is none. */
+  errorWithin?(body: JsonObject): JsonObject | undefined
   /** Usage, finish word and error of a whole answer. May fail; nothing depends on it but accounting, and errors under a good status. */
   tapResponse(body: JsonObject): ResponseTap
   /**

@@ -9,8 +9,9 @@ import type { ErrorKind } from '../error-kinds.ts'
 export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
 /** Every format that upstreams speak: those of the clients, and some that no client does. */
 export type UpstreamFormat = Format | 'converse'
-/** A number of a document that is being translated may be an `ExactNumber` (json/exact-number.ts); the type leaves that out. */
+/** A JSON value. A number of a document that is being translated may be an `ExactNumber` (json/exact-number.ts); the type leaves that out. */
 export type Json = null | boolean | number | string | Json[] | JsonObject
+/** A JSON object. */
 export type JsonObject = { [key: string]: Json }
 
 /** Fields only the named format understands, verbatim, keyed as on its wire. */
@@ -87,6 +88,7 @@ export interface Output {
   /** The client asked for usage in the stream. */
   includeUsage?: boolean
 }
+/** How much a model is to reason. Models that lack a level get the nearest one that they have. */
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 /**
