@@ -26,7 +26,7 @@ export interface BlockContext extends CodecContext {
 }
 
 /** What encoding the tools that turns add needs. */
-export interface ToolContext {
+interface ToolContext {
   /** The client speaks messages itself. */
   readonly isOwn: boolean
   /** Names of tools that are known to the upstream so far. */

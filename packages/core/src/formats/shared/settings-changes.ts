@@ -1,4 +1,4 @@
-import type { JsonObject, ModelRequest, Report, SettingsChange, Tool, Turn, UpstreamFormat } from '../ir.ts'
+import type { ModelRequest, Report, SettingsChange, Tool, Turn, UpstreamFormat } from '../ir.ts'
 import { nativeToolName } from './native-name.ts'
 import { pointer } from './pointer.ts'
 import { loss, ownExtra } from './report.ts'
@@ -182,11 +182,4 @@ export function withAddedTools(
     list.push({ ...tool, deferred: true })
   }
   return { ...tools, list }
-}
-
-/** A tool as a turn adds it: that it was hidden until then is said by the turn. */
-export function asAdded(tool: Tool, owner: UpstreamFormat): Tool {
-  const { deferred: _, extra, ...rest } = tool
-  const { defer_loading: _loading, ...own }: JsonObject = extra?.[owner] ?? {}
-  return Object.keys(own).length === 0 ? rest : { ...rest, extra: { ...extra, [owner]: own } }
 }
