@@ -161,7 +161,10 @@ function readCount(codec: Codec, count: CountCodec, bytes: Uint8Array, redactor:
   if (found !== undefined) return { count: found, body }
   const error = errorIn(codec, value)
   if (error !== undefined) throw errorOf(error)
-  throw new GatewayError('upstream_bad_response', 'The upstream answered with something that is no count of tokens.')
+  throw new GatewayError(
+    'upstream_bad_response',
+    "The upstream's response to the token count request contains no number of tokens.",
+  )
 }
 
 /** An error that came under a good status. */
