@@ -52,6 +52,17 @@ function setUp(dial: Dial<string> = async () => ({ socket: 'a socket' }), config
   return { gateway, open, session, finished, dialled, logged }
 }
 
+/** A plain response in place of a WebSocket. It names what must stay in the process. */
+const refusal = (status: number) => ({
+  status,
+  header: () => undefined,
+  bytes: async () => new TextEncoder().encode(JSON.stringify({ error: { message: `${key} at up.example` } })),
+  stream: () => {
+    throw new Error('unused')
+  },
+  discard() {},
+})
+
 describe('a session is opened', () => {
   it.each([
     ['m', 'https://up.example/v1/realtime?model=m', { authorization: `Bearer ${key}`, 'openai-project': 'p' }],
@@ -111,6 +122,37 @@ describe('a session is opened', () => {
     expect(dialled).toEqual([])
   })
 
+  it('with another key of the upstream where the first is limited', async () => {
+    const keys: (string | undefined)[] = []
+    const { session, finished } = setUp(
+      async ({ headers }) => {
+        keys.push(headers.authorization)
+        return keys.length === 1 ? { refusal: refusal(429) } : { socket: 'opened' }
+      },
+      { upstreams: { up: openai({ apiKey: ['sk-first-12345678', 'sk-second-12345678'] }) }, models: { m: 'up' } },
+    )
+    const opened = await session()
+    expect(opened.upstream).toBe('opened')
+    expect(new Set(keys)).toEqual(new Set(['Bearer sk-first-12345678', 'Bearer sk-second-12345678']))
+    opened.settle({ outcome: 'finished' })
+    expect(finished).toMatchObject([{ attempts: [{ error: 'rate_limited' }, { reason: 'other-key', status: 101 }] }])
+  })
+
+  it('within the time limit for a response, else the next target is dialled', async () => {
+    let dials = 0
+    const { session, finished } = setUp(
+      ({ signal }) =>
+        dials++ > 0
+          ? Promise.resolve({ socket: 'second' })
+          : new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
+      { limits: { firstByteMs: 5 } },
+    )
+    const opened = await session('model=both')
+    expect(opened.upstream).toBe('second')
+    opened.settle({ outcome: 'finished' })
+    expect(finished).toMatchObject([{ attempts: [{ error: 'upstream_timeout' }, { status: 101 }] }])
+  })
+
   it('not while the client has left', async () => {
     const signal = createCanceller()
     const { open, finished } = setUp(
@@ -125,15 +167,6 @@ describe('a session is opened', () => {
   })
 
   it('without its failure being told: hosts and causes stay here, our own key is named in the log only', async () => {
-    const refusal = (status: number) => ({
-      status,
-      header: () => undefined,
-      bytes: async () => new TextEncoder().encode(JSON.stringify({ error: { message: `${key} at up.example` } })),
-      stream: () => {
-        throw new Error('unused')
-      },
-      discard() {},
-    })
     for (const [status, expected] of [
       [401, 502],
       [500, 502],
