@@ -34,9 +34,11 @@ export interface UndiciTransport extends Transport {
  */
 export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTransport {
   const { connections, connectTimeoutMs = 10_000, keepAliveMs = 4000, retryStale = true, tls } = options
-  const connect = buildConnector({ ...tls, timeout: connectTimeoutMs })
+  const connect = buildConnector({ ...tls, timeout: connectTimeoutMs, allowH2: false })
   const settings: Client.Options = {
     pipelining: 1,
+    // undici 8 would offer HTTP/2, where one connection carries many calls: ending one call would end them all.
+    allowH2: false,
     keepAliveTimeout: keepAliveMs,
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -62,7 +64,21 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
     new Promise((resolve, reject) => {
       const { url, method, headers, body, signal } = request
       const { origin, path } = splitUrl(url)
-      const call: Dispatcher.DispatchOptions = {
+      const pool = poolOf(origin)
+      const resend = (exchange: Exchange): void => {
+        // Not through the pool: its other connections have most likely died of the same cause.
+        const fresh = trackedClient(origin, settings, connect)
+        fresh.dispatch({ ...call, reset: true }, exchange)
+        void fresh.close()
+      }
+      const exchange = new Exchange(
+        request,
+        resolve,
+        reject,
+        retryStale && request.resend !== false ? resend : undefined,
+      )
+      const call: ExchangeOptions = {
+        exchange,
         path,
         method,
         // Compression saves nothing between data centres and holds back events.
@@ -70,19 +86,6 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
         // It takes any iterable; its types say so only of streams. And it takes null for none.
         body: (body ?? null) as string | Uint8Array | null,
       }
-      const resend = (exchange: Exchange): void => {
-        // Not through the pool: its other connections have most likely died of the same cause.
-        const fresh = trackedClient(origin, settings, connect)
-        fresh.dispatch({ ...call, reset: true }, exchange)
-        void fresh.close()
-      }
-      const pool = poolOf(origin)
-      const exchange = new Exchange(
-        request,
-        resolve,
-        reject,
-        retryStale && request.resend !== false ? resend : undefined,
-      )
       if (signal.aborted) exchange.handleEvent()
       else pool.dispatch(call, exchange)
     })
@@ -94,6 +97,11 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
       await Promise.all([...pools.values()].map((pool) => pool.close()))
     },
   })
+}
+
+/** undici wraps handlers, but passes the options of a call on as they are. */
+interface ExchangeOptions extends Dispatcher.DispatchOptions {
+  readonly exchange: Exchange
 }
 
 /** A client that tells each exchange which connection it runs on. */
@@ -117,7 +125,7 @@ function trackedClient(origin: string, options: Client.Options, connect: buildCo
   })
   const dispatch = client.dispatch.bind(client)
   client.dispatch = (call, handler) => {
-    if (handler instanceof Exchange) handler.connection = connection
+    ;(call as ExchangeOptions).exchange.connection = connection
     return dispatch(call, handler)
   }
   return client
