@@ -1,5 +1,6 @@
 import { GatewayError, type Inbound, type Signal, type Spool, toInbound, type WatchedCall } from '@modelgate/core'
-import { ClientConnection, countInThread, fileSpool, paced, pacedRead, turn } from '@modelgate/node'
+import { fileSpool } from '@modelgate/node'
+import { ClientConnection, countTokensInThread, readWithMinimumRate, waitForTurn, withMinimumRate } from '@modelgate/node/adapter'
 import type { Context } from 'hono'
 
 /** Node's own objects, where @hono/node-server has made the request of them. */
@@ -40,7 +41,7 @@ export class HonoInbound implements Inbound {
   read(limit: number): Promise<Uint8Array> {
     // The web's streams know no clients that are too slow.
     const reading = this.#read(limit)
-    return this.#host === undefined ? reading : pacedRead(this.#host[0], reading)
+    return this.#host === undefined ? reading : readWithMinimumRate(this.#host[0], reading)
   }
 
   async *stream(limit: number): AsyncGenerator<Uint8Array, undefined> {
@@ -48,7 +49,7 @@ export class HonoInbound implements Inbound {
     if (raw.bodyUsed) yield await this.read(limit)
     else {
       const chunks = toInbound(raw).stream?.(limit)[Symbol.asyncIterator]()
-      if (chunks !== undefined) yield* paced(chunks)
+      if (chunks !== undefined) yield* withMinimumRate(chunks)
     }
   }
 
@@ -57,11 +58,11 @@ export class HonoInbound implements Inbound {
   }
 
   turn(): Promise<void> {
-    return turn()
+    return waitForTurn()
   }
 
   countTokens(texts: readonly string[]): Promise<number | undefined> {
-    return countInThread(texts)
+    return countTokensInThread(texts)
   }
 
   async #read(limit: number): Promise<Uint8Array> {

@@ -1,10 +1,10 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { nodeListener } from './listener.ts'
+import { nodeListener } from './server/listener.ts'
 import { createFakeGateway, sleep, until } from './testing/fake-gateway.ts'
 import { serve } from './testing/server.ts'
-import { undiciTransport } from './undici-transport.ts'
+import { undiciTransport } from './transport/undici-transport.ts'
 
 const unhandled: unknown[] = []
 const onUnhandled = (reason: unknown): void => void unhandled.push(reason)

@@ -1,6 +1,6 @@
 import { createGateway, openaiCompatible } from '@modelgate/core'
 import { expect, it } from 'vitest'
-import { nodeListener } from './listener.ts'
+import { nodeListener } from './server/listener.ts'
 import { until } from './testing/fake-gateway.ts'
 import { serve } from './testing/server.ts'
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { createGateway, type GatewayConfig, openai } from '@modelgate/core'
 import { describe, expect, it, vi } from 'vitest'
-import { nodeListener } from './listener.ts'
+import { nodeListener } from './server/listener.ts'
 import { until } from './testing/fake-gateway.ts'
 import { dial, serve } from './testing/server.ts'
 

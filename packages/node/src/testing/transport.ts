@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TransportRequest, TransportResponse } from '@modelgate/core'
 import { onTestFinished } from 'vitest'
-import { type UndiciTransportOptions, undiciTransport } from '../undici-transport.ts'
+import { type UndiciTransportOptions, undiciTransport } from '../transport/undici-transport.ts'
 import { serve } from './server.ts'
 
 export function start(options?: UndiciTransportOptions) {

@@ -1,0 +1,48 @@
+import { createCanceller } from '@modelgate/core'
+import { expect, test, vi } from 'vitest'
+import { mediaFetcher } from './media-fetcher.ts'
+import { serve } from '../testing/server.ts'
+
+/** What each name leads to, the first time and every time after. */
+const names: Record<string, string[][]> = {
+  'mixed.test': [['8.8.8.8', '127.0.0.1']],
+  'mapped.test': [['::ffff:127.0.0.1']],
+  'rebound.test': [['127.0.0.1'], ['127.0.0.2']],
+}
+const looked: string[] = []
+vi.mock('node:dns/promises', () => ({
+  async lookup(name: string) {
+    looked.push(name)
+    const left = names[name] ?? []
+    const addresses = (left.length > 1 ? left.shift() : left[0]) ?? []
+    return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+  },
+}))
+
+const { fetch } = mediaFetcher({ hosts: ['*.test'], insecure: true })
+
+test.each(['mixed.test', 'mapped.test', 'unknown.test'])(
+  '%s: one address in the own network is enough to refuse it',
+  async (name) => {
+    // In the words for a host that does not answer: what a name leads to inside is nobody's business outside.
+    await expect(fetch(new URL(`http://${name}/`), createCanceller())).rejects.toMatchObject({
+      message: 'its host could not be reached',
+      cause: { message: `'${name}' is not on the public internet` },
+    })
+  },
+)
+
+test('a name that changes its address after it was looked at: the connection goes where it was looked at', async () => {
+  const { port } = await serve((_req, res) => res.setHeader('content-type', 'image/gif').end('GIF89a'))
+  const seen: string[] = []
+  const { fetch } = mediaFetcher({
+    hosts: ['*.test'],
+    insecure: true,
+    // Only what it leads to at first is allowed, and only there a server listens.
+    allowAddress: (address) => seen.push(address) > 0 && address === '127.0.0.1',
+  })
+  const media = await fetch(new URL(`http://rebound.test:${port}/`), createCanceller())
+  expect(media.mediaType).toBe('image/gif')
+  expect(seen).toEqual(['127.0.0.1'])
+  expect(looked.filter((name) => name === 'rebound.test')).toHaveLength(1)
+})
