@@ -1,9 +1,9 @@
-import { isOverload } from './attempts-allowed.ts'
 import { authenticate } from './auth.ts'
 import { boundedTransport } from './bounded-transport.ts'
 import { observe } from './callbacks.ts'
 import { longestMs } from './check-config.ts'
 import type { GatewayConfig } from './config.ts'
+import { errorKinds } from './error-kinds.ts'
 import { GatewayError } from './errors.ts'
 import type { Explanation } from './explain.ts'
 import { asksToExplain, explainOverHttp } from './explain-over-http.ts'
@@ -110,7 +110,10 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       else if (ledger.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(ledger))
       // Each retry of the client would be as many calls upstream again. Retries of an overload are bounded in another way.
       const [first, ...others] = ledger.attempts
-      if ((ledger.spent === true || others.length > 0 || first?.resent === true) && !isOverload(error.info.kind))
+      if (
+        (ledger.spent === true || others.length > 0 || first?.resent === true) &&
+        errorKinds[error.info.kind].isOverload !== true
+      )
         reply.headers['x-should-retry'] = 'false'
       if (ledger.model !== '' || ledger.announced === true)
         settle(

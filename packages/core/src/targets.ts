@@ -163,7 +163,7 @@ export async function tryTargets<P extends Prepared>(
     current = undefined
     // What went wrong with the one that was only called beside the other is not the call's to tell.
     for (const { step: tried, failure } of failed)
-      if (tried.reason === 'hedge') tried.candidate.out = failure.onward !== 'same'
+      if (tried.reason === 'hedge') tried.candidate.out = failure.retry !== 'same-target'
       else current = await search.after(tried, failure)
   }
   throw search.failure()
