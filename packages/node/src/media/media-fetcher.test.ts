@@ -109,12 +109,12 @@ describe('what is fetched', () => {
       {},
       /type 'text\/html'/,
     ],
-    ['of no type', (_req, res) => res.end('who knows'), {}, /does not say what it is/],
+    ['of no type', (_req, res) => res.end('who knows'), {}, /does not send its type/],
     [
       'bytes of a type that is not taken',
       (_req, res) => res.end(png),
       { types: ['application/pdf'] },
-      /does not say what it is/,
+      /does not send its type/,
     ],
     ['an error', (_req, res) => res.writeHead(404).end(), {}, /answered 404/],
     [
