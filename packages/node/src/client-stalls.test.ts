@@ -73,7 +73,7 @@ describe('a client that does not read', () => {
     ['speech', '/v1/audio/speech', JSON.stringify({ model: 'm', input: 'hi', voice: 'alloy' }), stalled],
     // It is settled when the gateway has it all: what ends is its connection.
     ['whole JSON', '/v1/chat/completions', chat(false), { outcome: 'finished' }],
-  ])('%s loses its connection, and the call is settled', async (_, path, body, ending) => {
+  ])('%s: loses its connection, and the call is settled', async (_, path, body, ending) => {
     const upstream = await startUpstream()
     const { gateway, finished } = start(upstream.url, { clientStallMs: 300 })
     const { port } = await serve(nodeListener(gateway))
@@ -90,7 +90,7 @@ describe('a client that does not read', () => {
     expect(received().length).toBeLessThan(manyBytes)
   })
 
-  it('is held to totalMs, whatever clientStallMs is', async () => {
+  it('is limited by totalMs, whatever clientStallMs is', async () => {
     const upstream = await startUpstream()
     const { gateway, finished } = start(upstream.url, { totalMs: 2000 })
     const { port } = await serve(nodeListener(gateway))
@@ -110,7 +110,7 @@ describe('a client that does not read', () => {
     await until(() => upstream.isClosed(), 10_000)
   })
 
-  it('loses its stream of HTTP/2, and no other one of the same connection', async () => {
+  it('loses its HTTP/2 stream but no other stream of the same connection', async () => {
     const upstream = await startUpstream()
     const { gateway, finished } = start(upstream.url, { clientStallMs: 300 })
     const handle = createNodeHandler(gateway)
@@ -141,7 +141,7 @@ describe('a client that does not read', () => {
     expect(finished.filter(({ outcome }) => outcome === 'aborted')).toMatchObject([stalled])
   })
 
-  it('a realtime session ends it though it goes on sending', async () => {
+  it('loses its realtime session even if it goes on sending', async () => {
     const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' })
     await new Promise((resolve) => sockets.once('listening', resolve))
     let upstreamClosed = false

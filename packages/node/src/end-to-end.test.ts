@@ -40,7 +40,7 @@ function connections(server: { getConnections(done: (error: Error | null, count:
 }
 
 describe('from client to upstream and back', () => {
-  it('every client that leaves, at whatever moment, closes its upstream call at once', async () => {
+  it('closes the upstream call as soon as the client disconnects, at any moment', async () => {
     const closedAt = new Map<string, number>()
     const began = new Set<string>()
     const { port, server, upstream } = await chain((req, res) => {
@@ -81,7 +81,7 @@ describe('from client to upstream and back', () => {
     expect(unhandled).toEqual([])
   })
 
-  it('a reader that sleeps stops the upstream', async () => {
+  it('pauses the upstream while the client does not read', async () => {
     let written = 0
     const { port } = await chain((_req, res) => {
       const write = (): void => {
@@ -105,7 +105,7 @@ describe('from client to upstream and back', () => {
     await until(() => written > stalled + 50_000_000, 9000)
   })
 
-  it('a cut upstream becomes a cut answer', async () => {
+  it('cuts the response when the upstream cuts its own', async () => {
     const { url } = await chain((_req, res) => {
       res.write('first', () => setTimeout(() => res.destroy(), 20))
     })
@@ -115,7 +115,7 @@ describe('from client to upstream and back', () => {
     await expect(reader.read()).rejects.toThrow()
   })
 
-  it('bytes arrive as they were sent, whatever they are', async () => {
+  it('passes any bytes on unchanged', async () => {
     const all = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * 7919) % 256))
     const { url } = await chain((req, res) => void req.pipe(res))
     const response = await fetch(url, { method: 'POST', body: new Uint8Array(all) })

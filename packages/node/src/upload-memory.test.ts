@@ -23,7 +23,7 @@ const sent = async (url: string, megabytes: number) =>
   (await start('client', url, String(megabytes)).told) as { status: number; text: string; sha256: string }
 
 /** This file has a process of its own, as every test file: what grows in it is the gateway. */
-it('an upload of 100 MB needs less than 50 MB of memory, and its file arrives as it was', {
+it('uploads 100 MB unchanged with less than 50 MB of memory', {
   timeout: 60_000,
 }, async () => {
   const upstream = String(await start('upstream').told)

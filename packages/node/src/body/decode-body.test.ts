@@ -6,18 +6,18 @@ const mib = 1024 * 1024
 const limit = 32 * mib
 const zeros = Buffer.alloc(2 * limit)
 
-describe('a bomb', () => {
+describe('a decompression bomb', () => {
   it.each([
     ['gzip', gzipSync(zeros, { level: 1 })],
     ['deflate', deflateSync(zeros, { level: 1 })],
     ['br', brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
-  ])('of %s is refused', async (encoding, bomb) => {
+  ])('of %s is rejected', async (encoding, bomb) => {
     // How fast is row 26 of the torture's to say.
     await expect(decodeBody(encoding, limit)(bomb)).rejects.toMatchObject({ info: { kind: 'request_too_large' } })
   })
 })
 
-it('what is small comes out whole', async () => {
+it('decodes small bodies completely', async () => {
   const text = Buffer.from('{"a":1}'.repeat(20_000))
   expect(Buffer.from(await decodeBody('gzip', mib)(gzipSync(text)))).toEqual(text)
 })

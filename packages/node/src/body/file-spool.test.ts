@@ -23,7 +23,7 @@ function fileOf(descriptor: string): string[] {
 }
 
 describe('a spool', () => {
-  it.each([1, 2, 3, 8])('of %i pieces gives back any range, several times', async (count) => {
+  it.each([1, 2, 3, 8])('of %i chunks returns any range, several times', async (count) => {
     const spool = fileSpool()
     const all = Buffer.concat(Array.from({ length: count }, (_, index) => piece(index)))
     for (let index = 0; index < count; index++) await spool.write(piece(index))
@@ -38,7 +38,7 @@ describe('a spool', () => {
     spool.close()
   })
 
-  it('fails to read what is not there, and after it was closed', async () => {
+  it('rejects reads beyond its end and after close', async () => {
     const spool = fileSpool()
     for (let index = 0; index < 4; index++) await spool.write(piece(index))
     await expect(collect(spool.read(0, 2_000_000))).rejects.toThrow('shorter')
@@ -49,7 +49,7 @@ describe('a spool', () => {
 
   // Where the system tells what a process has open.
   it.runIf(existsSync('/proc/self/fd'))(
-    'that is closed while its file is being opened leaves no file open',
+    'leaves no file open if it is closed while its file is being opened',
     async () => {
       const open = (): string[] => readdirSync('/proc/self/fd').flatMap(fileOf).filter(isSpooled)
       for (let index = 0; index < 8; index++) {

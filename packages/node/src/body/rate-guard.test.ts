@@ -17,7 +17,7 @@ it.each([
   ['nothing', 0, true],
   ['a trickle', 30, true],
   ['enough', 100, false],
-])('watches a body that brings %s', (_name, bytesPerSecond, givenUp) => {
+])('guards a body that receives %s', (_name, bytesPerSecond, givenUp) => {
   const onSlow = vi.fn(() => guard.done())
   const guard = guardRate(onSlow)
   let silentMs = 0
@@ -30,13 +30,13 @@ it.each([
   if (bytesPerSecond === 0) expect(silentMs).toBeLessThanOrEqual(30_000)
 })
 
-it('keeps no timer while no body is awaited', () => {
+it('runs no timer while no body is awaited', () => {
   guardRate(() => {}).done()
   vi.advanceTimersByTime(10_000)
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('answers 408 to a body that does not come, and closes', async () => {
+it('rejects a body that does not arrive with 408 and closes the connection', async () => {
   const gateway = createFakeGateway()
   const { port } = await serve(nodeListener(gateway))
   const { socket, received, closed } = dial(port)

@@ -42,8 +42,8 @@ class Client extends WatchedClient {
   }
 }
 
-describe('a client that is watched', () => {
-  it('is cut once, when it has taken nothing for as long as it may', () => {
+describe('a watched client', () => {
+  it('is closed once, when it has read nothing for its time limit', () => {
     const client = new Client(10_000)
     client.waiting = 100
     vi.advanceTimersByTime(10_000)
@@ -54,14 +54,14 @@ describe('a client that is watched', () => {
     expect(client.cuts).toEqual([10_000])
   })
 
-  it('is not cut while there is nothing for it', () => {
+  it('is not closed while no bytes wait for it', () => {
     const client = new Client(1000)
     vi.advanceTimersByTime(60_000)
     expect(client.cuts).toEqual([])
     client.leave()
   })
 
-  it('is not cut while it takes a byte now and then', () => {
+  it('is not closed while it reads a byte from time to time', () => {
     const client = new Client(10_000)
     client.waiting = 100
     for (let n = 0; n < 20; n++) {
@@ -72,7 +72,7 @@ describe('a client that is watched', () => {
     client.leave()
   })
 
-  it('is cut though there is ever more for it', () => {
+  it('is closed even if more bytes keep arriving for it', () => {
     const client = new Client(10_000)
     for (let n = 0; n < 15; n++) {
       client.waiting += 100
@@ -81,7 +81,7 @@ describe('a client that is watched', () => {
     expect(client.cuts).toEqual([10_000])
   })
 
-  it('is not cut for the time for which the process stood still', () => {
+  it('is not closed for a time in which the process was paused', () => {
     const client = new Client(10_000)
     client.waiting = 100
     vi.advanceTimersByTime(3000)
@@ -92,7 +92,7 @@ describe('a client that is watched', () => {
     client.leave()
   })
 
-  it('is cut by its own limit, beside others with other ones and those that have left', () => {
+  it('is closed by its own limit, whatever other clients do', () => {
     const [fast, slow, left] = [new Client(1000), new Client(100_000), new Client(1000)]
     for (const client of [fast, slow, left]) client.waiting = 1
     left.leave()

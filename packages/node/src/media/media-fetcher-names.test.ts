@@ -22,7 +22,7 @@ vi.mock('node:dns/promises', () => ({
 const { fetch } = mediaFetcher({ hosts: ['*.test'], insecure: true })
 
 test.each(['mixed.test', 'mapped.test', 'unknown.test'])(
-  '%s: one address in the own network is enough to refuse it',
+  'rejects the name %s, because one of its addresses is private',
   async (name) => {
     // In the words for a host that does not answer: what a name leads to inside is nobody's business outside.
     await expect(fetch(new URL(`http://${name}/`), createCanceller())).rejects.toMatchObject({
@@ -32,7 +32,7 @@ test.each(['mixed.test', 'mapped.test', 'unknown.test'])(
   },
 )
 
-test('a name that changes its address after it was looked at: the connection goes where it was looked at', async () => {
+test('connects to the checked address even if the name resolves to another one afterwards', async () => {
   const { port } = await serve((_req, res) => res.setHeader('content-type', 'image/gif').end('GIF89a'))
   const seen: string[] = []
   const { fetch } = mediaFetcher({

@@ -30,7 +30,7 @@ const failure = (fetching: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof GatewayError ? error.message : `no GatewayError: ${String(error)}`),
   )
 
-describe('which URLs are allowed', () => {
+describe('allowed URLs', () => {
   const { allows } = mediaFetcher({ hosts: ['images.example.com', '*.cdn.example.net'] })
 
   test.each([
@@ -38,7 +38,7 @@ describe('which URLs are allowed', () => {
     'https://IMAGES.example.com/',
     'https://x.cdn.example.net/a?b',
     'https://a.b.cdn.example.net/',
-  ])('%s is', (url) => expect(allows(new URL(url))).toBe(true))
+  ])('allows %s', (url) => expect(allows(new URL(url))).toBe(true))
 
   test.each([
     'http://images.example.com/a.png',
@@ -56,7 +56,7 @@ describe('which URLs are allowed', () => {
     'ftp://images.example.com/',
     'file:///etc/passwd',
     'data:image/png;base64,AAAA',
-  ])('%s is not', (url) => expect(allows(new URL(url))).toBe(false))
+  ])('does not allow %s', (url) => expect(allows(new URL(url))).toBe(false))
 
   test.each([
     'https://images.example.com',
@@ -65,13 +65,13 @@ describe('which URLs are allowed', () => {
     '*',
     'a*.example.com',
     '',
-  ])('hosts: %s is refused, with what to write instead', (host) =>
+  ])('rejects %s in hosts and names the correct form', (host) =>
     expect(() => mediaFetcher({ hosts: [host] })).toThrow(/write 'images.example.com'/),
   )
 })
 
-describe('what is fetched', () => {
-  test('comes as bytes with its type, and nothing of anybody is sent along', async () => {
+describe('a fetched file', () => {
+  test('is returned as bytes with its type, and no header of the client is sent', async () => {
     const { port, asked } = await place((_req, res) => res.setHeader('content-type', 'image/PNG; q=1').end(png))
     const media = await get(`http://localhost:${port}/a.png?b=c`)
     expect(media).toEqual({ bytes: png, mediaType: 'image/png' })
@@ -85,7 +85,7 @@ describe('what is fetched', () => {
     ])
   })
 
-  test('is known by its first bytes where its host does not know', async () => {
+  test('gets its type from its first bytes if its host sends none', async () => {
     const { port } = await place((_req, res) => res.setHeader('content-type', 'application/octet-stream').end(png))
     expect((await get(`http://localhost:${port}/`)).mediaType).toBe('image/png')
   })
@@ -104,14 +104,14 @@ describe('what is fetched', () => {
       /larger than 1000 bytes/,
     ],
     [
-      'a type that is not taken',
+      'of a type that is not accepted',
       (_req, res) => res.setHeader('content-type', 'text/html').end('<p>'),
       {},
       /type 'text\/html'/,
     ],
     ['of no type', (_req, res) => res.end('who knows'), {}, /does not send its type/],
     [
-      'bytes of a type that is not taken',
+      'of an unknown type with the bytes of one that is not accepted',
       (_req, res) => res.end(png),
       { types: ['application/pdf'] },
       /does not send its type/,
@@ -132,18 +132,18 @@ describe('what is fetched', () => {
       /could not be reached/,
     ],
     [
-      'sent elsewhere, where nothing may be fetched',
+      'redirected to a host that is not allowed',
       (_req, res) => res.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
       {},
       /redirects to where/,
     ],
     ['sent in circles', (_req, res) => res.writeHead(302, { location: '/again' }).end(), {}, /more than 3 times/],
-  ])('%s: refused', async (_name, listener, options, message) => {
+  ])('is rejected if it is %s', async (_name, listener, options, message) => {
     const { port } = await place(listener)
     expect(await failure(get(`http://localhost:${port}/`, options))).toMatch(message)
   })
 
-  test('a redirect is followed where it may be', async () => {
+  test('is fetched through an allowed redirect', async () => {
     const { port } = await place((req, res) => {
       if (req.url === '/a') res.writeHead(301, { location: '/b.png' }).end()
       else res.setHeader('content-type', 'image/png').end(png)
@@ -151,7 +151,7 @@ describe('what is fetched', () => {
     expect((await get(`http://localhost:${port}/a`)).bytes).toEqual(png)
   })
 
-  test('stops when the client leaves', async () => {
+  test('is cancelled when the client disconnects', async () => {
     const { port } = await place(() => {})
     const signal = createCanceller()
     setTimeout(() => signal.abort(), 50)
@@ -159,8 +159,8 @@ describe('what is fetched', () => {
   })
 })
 
-describe('a name that leads into the own network', () => {
-  test.each(['http://localhost:PORT/', 'http://127.0.0.1:PORT/'])('%s is not connected to', async (url) => {
+describe('a host in the private network', () => {
+  test.each(['http://localhost:PORT/', 'http://127.0.0.1:PORT/'])('%s gets no connection', async (url) => {
     const { port, asked } = await place((_req, res) => res.setHeader('content-type', 'image/png').end(png))
     const { fetch } = mediaFetcher({ hosts: ['localhost', '127.0.0.1'], insecure: true })
     await expect(fetch(new URL(url.replace('PORT', String(port))), createCanceller())).rejects.toMatchObject({

@@ -10,7 +10,7 @@ test.each([
   '223.255.255.255',
   '2606:4700::1111',
   '2a00:1450:4001::64',
-])('%s is public', (address) => expect(isPublicAddress(address)).toBe(true))
+])('accepts %s as a public address', (address) => expect(isPublicAddress(address)).toBe(true))
 
 test.each([
   // this machine, and what stands for it
@@ -56,4 +56,4 @@ test.each([
   '127.1',
   '0x7f000001',
   '2130706433',
-])('%s is not', (address) => expect(isPublicAddress(address)).toBe(false))
+])('does not accept %s as a public address', (address) => expect(isPublicAddress(address)).toBe(false))

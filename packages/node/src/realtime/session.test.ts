@@ -72,12 +72,12 @@ const path = '/v1/realtime?model=m'
 const frame = (text: string): Buffer =>
   Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)])
 
-describe('a client that leaves while its upstream is dialled', () => {
+describe('a client that disconnects while its upstream is connecting', () => {
   it.each([
     ['resets', (socket: Socket) => socket.resetAndDestroy()],
     ['closes', (socket: Socket) => socket.destroy()],
     ['half-closes', (socket: Socket) => socket.end()],
-  ])('and %s ends the dialling', async (_name, leave) => {
+  ])('and %s ends the connection attempt', async (_name, leave) => {
     const silence = await startSilence()
     const { gateway, finished } = gatewayTo(silence.port)
     const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
@@ -89,7 +89,7 @@ describe('a client that leaves while its upstream is dialled', () => {
     expect(finished).toMatchObject([{ operation: 'realtime', outcome: 'aborted', status: 499 }])
   })
 
-  it('does so too by sending more than it should', async () => {
+  it('ends it by sending too much before the handshake is complete', async () => {
     const silence = await startSilence()
     const { gateway, finished } = gatewayTo(silence.port)
     const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
@@ -102,7 +102,7 @@ describe('a client that leaves while its upstream is dialled', () => {
   })
 })
 
-it('close() gives up dialling after its grace, and says so in HTTP', async () => {
+it('close() ends a connection attempt after its grace period and responds in HTTP', async () => {
   const silence = await startSilence()
   const { gateway } = gatewayTo(silence.port)
   const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
@@ -115,7 +115,7 @@ it('close() gives up dialling after its grace, and says so in HTTP', async () =>
   await until(() => silence.open.size === 0)
 })
 
-it('messages that are sent with the handshake, or before the client is there, are not lost', async () => {
+it('keeps messages that arrive with the handshake or before the client is accepted', async () => {
   const upstream = await startUpstream()
   const { gateway } = gatewayTo(upstream.port)
   const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
@@ -132,7 +132,7 @@ describe('a handshake', () => {
     ['without a version', { 'sec-websocket-version': '' }, 426, 'sec-websocket-version: 13'],
     ['without a key', { 'sec-websocket-key': '' }, 400, 'Sec-WebSocket-Key'],
     ['with a broken key', { 'sec-websocket-key': 'x' }, 400, 'Sec-WebSocket-Key'],
-  ])('%s is refused before the upstream is called', async (_name, headers, status, says) => {
+  ])('%s is rejected before the upstream is called', async (_name, headers, status, says) => {
     const silence = await startSilence()
     const { gateway } = gatewayTo(silence.port)
     const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
@@ -145,7 +145,7 @@ describe('a handshake', () => {
     expect(silence.seen()).toBe(0)
   })
 
-  it('that ws refuses leaves no session behind', async () => {
+  it('that ws rejects leaves no session open', async () => {
     const upstream = await startUpstream()
     const { gateway, finished } = gatewayTo(upstream.port)
     const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
@@ -168,7 +168,7 @@ describe('the host', () => {
       socket.once('error', (error) => resolve(error.message))
     })
 
-  it.each(['before', 'after'])('keeps its own WebSockets, attached %s the gateway', async (order) => {
+  it.each(['before', 'after'])('keeps its own WebSockets if they are attached %s the gateway', async (order) => {
     const upstream = await startUpstream()
     const { gateway } = gatewayTo(upstream.port)
     const own = new WebSocketServer({ noServer: true })
@@ -192,7 +192,7 @@ describe('the host', () => {
     ['of the gateway', { basePath: '/ai' }, {}],
     ['of the listener', {}, { basePath: '/ai' }],
     ['of the listener, with a slash', {}, { basePath: '/ai/' }],
-  ])('may mount it under a prefix %s', async (_name, config, options) => {
+  ])('can mount the gateway under a prefix %s', async (_name, config, options) => {
     const upstream = await startUpstream()
     const { gateway } = gatewayTo(upstream.port, config)
     const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway, options)))
@@ -202,8 +202,8 @@ describe('the host', () => {
   })
 })
 
-describe('a client that may use some models only', () => {
-  it('gets an error for a message that names another one, which is not passed on', async () => {
+describe('a client that is limited to some models', () => {
+  it('gets an error for a message that names another model, and the upstream does not receive it', async () => {
     const upstream = await startUpstream()
     const { gateway } = gatewayTo(upstream.port, { auth: () => ({ id: 'me', models: ['m'] }) })
     const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
@@ -230,7 +230,7 @@ describe('a client that may use some models only', () => {
     client.terminate()
   })
 
-  it('that sends refused messages without reading the answers is not read any more', async () => {
+  it('is paused if it sends rejected messages without reading the replies', async () => {
     const upstream = await startUpstream()
     const { gateway } = gatewayTo(upstream.port, { auth: () => ({ id: 'me', models: ['m'] }) })
     const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))

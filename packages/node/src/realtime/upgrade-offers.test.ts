@@ -36,7 +36,7 @@ const bodies: [string, string, string][] = [
   ],
 ]
 
-it.each(bodies)('serves a POST that offers h2c as an ordinary request: a body with %s', async (_, header, body) => {
+it.each(bodies)('serves a POST that offers h2c as an ordinary request with a body of %s', async (_, header, body) => {
   const { port } = await startEcho()
   const { socket, received } = dial(port)
   const post = `POST /v1/messages?x=%20 HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nx-note: \xe4\r\n${offer}${header}\r\n`
@@ -59,7 +59,7 @@ it.each(bodies)('serves a POST that offers h2c as an ordinary request: a body wi
   ).toEqual(['/second', '/third', '/fourth'])
 })
 
-it('serves a body that comes in pieces, long after the head that offers h2c', async () => {
+it('serves a body that arrives in pieces long after the head that offers h2c', async () => {
   const { port } = await startEcho()
   const { socket, received } = dial(port)
   const long = JSON.stringify({ text: 'x'.repeat(300_000) })
@@ -80,7 +80,7 @@ it('keeps the other options of the connection header', async () => {
   expect(answers(received())[0]?.headers).toMatchObject({ connection: 'close' })
 })
 
-it('refuses a request of which Node has dropped headers: its body might not be where it was said to be', async () => {
+it('rejects a request whose headers Node has dropped, because the position of its body is unknown', async () => {
   const { port, server } = await startEcho()
   server.maxHeadersCount = 3
   const { socket, received, closed } = dial(port)
@@ -90,7 +90,7 @@ it('refuses a request of which Node has dropped headers: its body might not be w
   expect(received()).not.toContain('200 OK')
 })
 
-it('leaves WebSockets on unknown paths at 404', async () => {
+it('responds with 404 to WebSockets on unknown paths', async () => {
   const { port } = await startEcho()
   const { socket, received, closed } = dial(port)
   socket.write('GET /elsewhere HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: h2c, WebSocket\r\n\r\n')

@@ -10,7 +10,7 @@ const upgrade = (path: string) =>
 it.each([
   ['/v1/realtime?model=x', 501, '{"error":{"message":"no realtime"}}'],
   ['/elsewhere', 404, ''],
-])('answers an upgrade of %s with %d in plain HTTP and closes', async (path, status, body) => {
+])('responds to an upgrade of %s with %d in plain HTTP and closes the connection', async (path, status, body) => {
   const { port } = await serve(createServer().on('upgrade', nodeUpgrade(createFakeGateway())))
   const { socket, received, closed } = dial(port)
   socket.write(upgrade(path))
@@ -22,7 +22,7 @@ it.each([
   expect(rest).toBe(body)
 })
 
-it('answers 500 when the gateway fails, and outlives clients that leave at once', async () => {
+it('responds with 500 when the gateway fails and survives clients that disconnect at once', async () => {
   const gateway = createFakeGateway()
   const failing = { ...gateway, upgrade: () => sleep(20).then(() => Promise.reject(new Error('x'))) }
   const { port } = await serve(createServer().on('upgrade', nodeUpgrade(failing)))

@@ -30,7 +30,7 @@ it.each([
   ['more bytes after some chunks', ['a', 'b', 'c', 'd'], 'abc'],
   ['fewer bytes than its content-length', ['a'], 'a'],
   ['no bytes', [], ''],
-])('breaks the connection when a body has %s', async (_, chunks, sent) => {
+])('closes the connection when a body has %s', async (_, chunks, sent) => {
   for (const name of ['content-length', 'Content-Length']) {
     const { received, closed, isClosed } = await serving({ [name]: '3' }, chunks)
     await closed
@@ -39,7 +39,7 @@ it.each([
   }
 })
 
-it('goes on where a response of another host returns nothing from `write` and never drains', async () => {
+it('continues if the response of a host returns nothing from `write` and never drains', async () => {
   const { port } = await serve((req, res) => {
     const write = res.write.bind(res)
     res.write = ((chunk: Uint8Array) => void write(chunk)) as unknown as typeof res.write
@@ -53,7 +53,7 @@ it('goes on where a response of another host returns nothing from `write` and ne
   await until(() => bodyOf(received()) === 'abc')
 })
 
-it('keeps the connection when a body is as long as its content-length', async () => {
+it('keeps the connection open when a body is as long as its content-length', async () => {
   const { socket, received } = await serving({ 'content-length': '3' }, ['a', 'bc'])
   await until(() => bodyOf(received()) === 'abc')
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')

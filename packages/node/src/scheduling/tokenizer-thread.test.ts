@@ -33,7 +33,7 @@ it('counts tokens in another thread for an upstream that cannot count', async ()
   await gateway.close()
 })
 
-it('counts special tokens as text, and several counts at once', async () => {
+it('counts special tokens as text and serves concurrent counts', async () => {
   const counts = await Promise.all([
     countTokensInThread(['<|endoftext|>']),
     countTokensInThread(['hello', ' world']),

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { waitForTurn } from './work-queue.ts'
 
-test('pieces of work have a turn of the event loop each, in the order in which they asked', async () => {
+test('runs each piece of work in its own turn of the event loop, first come first served', async () => {
   const seen: string[] = []
   const piece = async (name: string): Promise<void> => {
     await waitForTurn()
@@ -17,7 +17,7 @@ test('pieces of work have a turn of the event loop each, in the order in which t
 test.each([
   [4, 4],
   [30, 10],
-])('after a piece of %i ms others have the thread for %i', async (took, rest) => {
+])('pauses after a piece of %i ms for %i ms', async (took, rest) => {
   await waitForTurn()
   let clock = performance.now() + 1000
   const now = vi.spyOn(performance, 'now').mockImplementation(() => clock)

@@ -11,7 +11,7 @@ it.each([
   ['http://host/nope', false],
   ['/nope', false],
   ['*', false],
-])('matches %s: %s', (url, expected) => {
+])('matches(%s) returns %s', (url, expected) => {
   const handle = createNodeHandler(createFakeGateway())
   expect(handle.matches({ method: 'POST', url } as IncomingMessage)).toBe(expected)
 })

@@ -14,7 +14,7 @@ async function start() {
 }
 
 describe('whole replies', () => {
-  it('answers JSON with its length, and hands path, query, headers and body on as they came', async () => {
+  it('sends JSON with its length and passes path, query, headers and body on unchanged', async () => {
     const { post, gateway } = await start()
     const response = await post('/v1/echo?a=%20b&c', {
       body: '{"x":"ä"}',
@@ -37,7 +37,7 @@ describe('whole replies', () => {
     ['a wrong method', 'GET', '/v1/echo', 405],
     ['a bodyless status', 'POST', '/v1/empty', 204],
     ['a header that cannot be sent', 'POST', '/v1/bad-header', 500],
-  ])('answers %s', async (_name, method, path, status) => {
+  ])('responds to %s', async (_name, method, path, status) => {
     const { url } = await start()
     const response = await fetch(url + path, { method })
     expect(response.status).toBe(status)
@@ -45,7 +45,7 @@ describe('whole replies', () => {
     else expect(await response.json()).toHaveProperty('error.message')
   })
 
-  it('sends no body to HEAD, but the length', async () => {
+  it('sends a content-length but no body for HEAD', async () => {
     const { port } = await start()
     const { socket, received, closed } = dial(port)
     socket.write('HEAD /v1/models HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
@@ -53,7 +53,7 @@ describe('whole replies', () => {
     expect(received()).toMatch(/^HTTP\/1\.1 200 .*content-length: 27\r\n.*\r\n\r\n$/is)
   })
 
-  it('takes the whole address of a client that thinks it talks to a proxy', async () => {
+  it('accepts an absolute URL from a client that uses the server as a proxy', async () => {
     const { port } = await start()
     const { socket, received, closed } = dial(port)
     socket.write(
@@ -63,7 +63,7 @@ describe('whole replies', () => {
     expect(received()).toContain('"path":"/v1/echo","query":"q"')
   })
 
-  it('keeps the connection when a small body is answered before it is read', async () => {
+  it('keeps the connection open when it responds before it has read a small body', async () => {
     const { port, gateway } = await start()
     const { socket, received } = dial(port)
     const body = 'x'.repeat(5000)
@@ -78,7 +78,7 @@ describe('whole replies', () => {
 })
 
 describe('request bodies', () => {
-  it('refuses what content-length announces too large, at once, readably, and closes', async () => {
+  it('rejects a content-length over the limit at once, sends a readable response and closes the connection', async () => {
     const { gateway, port } = await start()
     gateway.bodyLimit = 1000
     const { socket, received, closed } = dial(port)
@@ -95,7 +95,7 @@ describe('request bodies', () => {
     expect(socket.bytesWritten).toBeLessThan(64 * 1024 * 1024)
   })
 
-  it('refuses a chunked body at the byte that is too many, and lets the client read why', async () => {
+  it('rejects a chunked body at the first byte over the limit and sends a readable response', async () => {
     const { gateway, url } = await start()
     gateway.bodyLimit = 100_000
     let sent = 0
@@ -112,14 +112,14 @@ describe('request bodies', () => {
     expect(await response.json()).toMatchObject({ error: { type: 'request_too_large' } })
   })
 
-  it('takes a body of exactly the limit', async () => {
+  it('accepts a body of exactly the limit', async () => {
     const { gateway, post } = await start()
     gateway.bodyLimit = 5
     expect((await post('/v1/echo', { body: '12345' })).status).toBe(200)
     expect((await post('/v1/echo', { body: '123456' })).status).toBe(413)
   })
 
-  it('puts a body of many chunks together', async () => {
+  it('joins a body of many chunks', async () => {
     const { port } = await start()
     const { socket, received } = dial(port)
     socket.write('POST /v1/echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n')
@@ -138,7 +138,7 @@ describe('request bodies', () => {
     ['deflate', zlib.deflateRawSync],
     ['br', zlib.brotliCompressSync],
     ['identity', (data: Buffer) => data],
-  ])('undoes content-encoding %s', async (encoding, encode) => {
+  ])('decodes content-encoding %s', async (encoding, encode) => {
     const { post } = await start()
     const headers = { 'content-encoding': encoding }
     const response = await post('/v1/echo', { body: new Uint8Array(encode(Buffer.from('{"a":1}'))), headers })
@@ -152,14 +152,14 @@ describe('request bodies', () => {
     ['an unknown encoding', 'compress', Buffer.from('x'), 415],
     ['several encodings', 'gzip, br', Buffer.from('x'), 415],
     ['the name of an inherited property', 'constructor', Buffer.from('x'), 415],
-  ])('refuses %s', async (_name, encoding, body, status) => {
+  ])('rejects %s', async (_name, encoding, body, status) => {
     const { post } = await start()
     const response = await post('/v1/echo', { body: new Uint8Array(body), headers: { 'content-encoding': encoding } })
     expect(response.status).toBe(status)
     if (status === 415) expect(response.headers.get('accept-encoding')).toContain('gzip')
   })
 
-  it('gives up a body whose client left in the middle of it', async () => {
+  it('stops reading a body when its client disconnects', async () => {
     const { gateway, port } = await start()
     const { socket } = dial(port)
     socket.write('POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf')
@@ -176,7 +176,7 @@ describe('request bodies', () => {
 })
 
 describe('streams', () => {
-  it('sends the headers at once and each chunk as it comes', async () => {
+  it('sends the headers at once and each chunk when it arrives', async () => {
     const { post } = await start()
     const begin = performance.now()
     const response = await post('/v1/stream', { body: '{}' })
@@ -191,7 +191,7 @@ describe('streams', () => {
     expect((times[4] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(120)
   })
 
-  it('pulls no faster than the client reads, and goes on when it reads again', async () => {
+  it('pulls no faster than the client reads and resumes when it reads again', async () => {
     const { gateway, port } = await start()
     const socket = connect(port, '127.0.0.1')
     socket.write('POST /v1/endless HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n')
@@ -209,7 +209,7 @@ describe('streams', () => {
     await until(() => gateway.seen.returned === 1)
   })
 
-  it('breaks the connection when the body throws: no client may take it for complete', async () => {
+  it('closes the connection when the body throws, so that no client takes it for complete', async () => {
     const { post } = await start()
     const response = await post('/v1/broken', { body: '{}' })
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
@@ -218,7 +218,7 @@ describe('streams', () => {
   })
 })
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   const leave = (path: string, when: (res: IncomingMessage | undefined) => boolean) =>
     it(`aborts the signal within 100 ms: ${path}`, async () => {
       const { gateway, port, server } = await start()
@@ -253,7 +253,7 @@ describe('a client that leaves', () => {
   leave('/v1/endless', (response) => response !== undefined)
   leave('/v1/stream', (response) => response !== undefined)
 
-  it('is noticed for a pipelined request too, which has no response socket yet', async () => {
+  it('aborts the signal of a pipelined request, which has no response socket yet', async () => {
     const { gateway, port } = await start()
     const { socket } = dial(port)
     const call = 'POST /v1/hang HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n'
@@ -263,7 +263,7 @@ describe('a client that leaves', () => {
     await until(() => gateway.seen.aborts.length === 2)
   })
 
-  it('is not seen where the client only closed after the last byte', async () => {
+  it('does not abort the signal when the client closes after the last byte', async () => {
     const { gateway, post } = await start()
     const response = await post('/v1/stream', { body: '{}', headers: { connection: 'close' } })
     await response.text()
@@ -273,14 +273,14 @@ describe('a client that leaves', () => {
   })
 })
 
-describe('under a host that was there before', () => {
+describe('under a host that has handled the request before', () => {
   it.each([
     ['rawBody as bytes', { rawBody: Buffer.from('{"big":12345678901234567890}') }, '{"big":12345678901234567890}'],
     ['rawBody as text', { rawBody: '{"a":1}' }, '{"a":1}'],
     ['a parsed object', { body: { a: [1, 'ä'] } }, '{"a":[1,"ä"]}'],
     ['a string', { body: '{"a":1}' }, '{"a":1}'],
     ['bytes', { body: Buffer.from('{"a":1}') }, '{"a":1}'],
-  ])('takes a body that was read already: %s', async (_name, fields, expected) => {
+  ])('uses a body that was read before: %s', async (_name, fields, expected) => {
     const gateway = createFakeGateway()
     const listener = nodeListener(gateway)
     const { url } = await serve((req, res) => {
@@ -291,10 +291,10 @@ describe('under a host that was there before', () => {
   })
 
   it.each([
-    ['nobody kept the body', {}, 500, 'internal'],
+    ['no parser kept the body', {}, 500, 'internal'],
     ['the kept body is too large', { body: 'x'.repeat(2_000_000) }, 413, 'request_too_large'],
-    ['the kept body is too deep to be written', { body: deep(20_000) }, 400, 'invalid_request'],
-  ])('answers %s', async (_name, fields, status, type) => {
+    ['the kept body is too deep to be serialised', { body: deep(20_000) }, 400, 'invalid_request'],
+  ])('reports an error if %s', async (_name, fields, status, type) => {
     const gateway = createFakeGateway()
     const listener = nodeListener(gateway)
     const { url } = await serve((req, res) => {
@@ -305,7 +305,7 @@ describe('under a host that was there before', () => {
     expect(await response.json()).toMatchObject({ error: { type } })
   })
 
-  it('reads the stream where a parser left an empty object on a request that it did not read', async () => {
+  it('reads the stream if a parser set an empty object on a request that it did not read', async () => {
     const gateway = createFakeGateway()
     const listener = nodeListener(gateway)
     const { url } = await serve((req, res) => listener(Object.assign(req, { body: {} }), res))

@@ -36,7 +36,7 @@ describe('an abort', () => {
     return { url, open: () => open, got: () => got }
   }
 
-  it('before the call is made: it is not made', async () => {
+  it('before the call prevents the call', async () => {
     const { url, got } = await upstream((_req, res) => res.end())
     const { call } = start()
     await expect(call(url, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORT_ERR' })
@@ -44,7 +44,7 @@ describe('an abort', () => {
     expect(got()).toBe(0)
   })
 
-  it('while connecting rejects at once, and the call is not made later', async () => {
+  it('while connecting rejects at once and prevents the call', async () => {
     const { url, got } = await upstream((_req, res) => res.end())
     const { call } = start()
     const { controller, listeners } = watched()
@@ -72,7 +72,7 @@ describe('an abort', () => {
   })
 
   it.each(['stream', 'bytes', 'gzip stream', 'paused'])(
-    'in mid-body closes the connection and rejects the reader: %s',
+    'during the body closes the connection and rejects the reader: %s',
     async (kind) => {
       const { url, open } = await upstream((_req, res) => {
         if (kind.startsWith('gzip')) {
@@ -116,7 +116,7 @@ describe('an abort', () => {
         await pending
       },
     ],
-  ])('is what %s does, also of an encoded body', async (_name, leave) => {
+  ])('follows from %s, also for an encoded body', async (_name, leave) => {
     for (const encoded of [false, true]) {
       const { url, open } = await upstream((_req, res) => {
         if (encoded) res.setHeader('content-encoding', 'gzip')
@@ -134,7 +134,7 @@ describe('an abort', () => {
     }
   })
 
-  it('leaves no listener behind on calls that end well', async () => {
+  it('leaves no listener on the signal of a successful call', async () => {
     const { url } = await upstream((_req, res) => res.end('{}'))
     const { call } = start()
     const { controller, listeners } = watched()

@@ -6,7 +6,7 @@ import { serve } from '../testing/server.ts'
 import { readers, serveRaw, start, text } from '../testing/transport.ts'
 
 describe('a body', () => {
-  it('is streamed as it comes', async () => {
+  it('is streamed chunk by chunk', async () => {
     const { url } = await serve(async (_req, res) => {
       for (let i = 0; i < 4; i++) {
         res.write(`data: ${i}\n\n`)
@@ -22,7 +22,7 @@ describe('a body', () => {
     expect((times[3] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(40)
   })
 
-  it('is not read ahead of its reader', async () => {
+  it('is read no faster than its reader takes it', async () => {
     let written = 0
     let blocked = false
     const { url } = await serve((_req, res) => {
@@ -52,7 +52,7 @@ describe('a body', () => {
     await chunks.return?.()
   })
 
-  it.each(readers)('arrives whole however long its reader waits: %s', async (_name, read) => {
+  it.each(readers)('arrives complete however long its reader waits: %s', async (_name, read) => {
     const body = 'x'.repeat(300_000)
     const { url } = await serve((_req, res) => res.end(body))
     const { call } = start()
@@ -65,7 +65,7 @@ describe('a body', () => {
     ['announced', true],
     ['unannounced', false],
     ['bomb', false],
-  ])('larger than the limit is refused and its connection closed: %s', async (kind, announced) => {
+  ])('larger than the limit is rejected and its connection closed: %s', async (kind, announced) => {
     let closed = false
     const { url } = await serve((_req, res) => {
       res.on('close', () => {
@@ -107,7 +107,7 @@ describe('a body', () => {
     }
   })
 
-  it('in gzip is handed over event by event', async () => {
+  it('in gzip is passed on event by event', async () => {
     const { url } = await serve(async (_req, res) => {
       res.writeHead(200, { 'content-encoding': 'gzip' })
       const gzip = zlib.createGzip()
@@ -126,13 +126,13 @@ describe('a body', () => {
     expect((seen[2]?.[1] ?? 0) - (seen[0]?.[1] ?? 0)).toBeGreaterThan(80)
   })
 
-  it.each(readers)('in an unknown encoding is an error: %s', async (_name, read) => {
+  it.each(readers)('in an unknown encoding causes an error: %s', async (_name, read) => {
     const { url } = await serve((_req, res) => res.writeHead(200, { 'content-encoding': 'constructor' }).end('x'))
     const { call } = start()
     await expect(read(await call(url))).rejects.toMatchObject({ code: 'ERR_CONTENT_ENCODING' })
   })
 
-  it.each(readers)('in more encodings than five is an error: %s', async (_name, read) => {
+  it.each(readers)('in more than five encodings causes an error: %s', async (_name, read) => {
     const layers = (count: number): Buffer => (count === 0 ? Buffer.from('x') : zlib.gzipSync(layers(count - 1)))
     const { url } = await serve((req, res) => {
       const count = Number(req.url?.slice(1))
@@ -143,14 +143,14 @@ describe('a body', () => {
     await expect(read(await call(`${url}/6`))).rejects.toMatchObject({ code: 'ERR_CONTENT_ENCODING' })
   })
 
-  it('that is missing needs no decoding', async () => {
+  it('that is empty needs no decoding', async () => {
     const { url } = await serve((_req, res) => res.writeHead(204, { 'content-encoding': 'gzip' }).end())
     const { call } = start()
     for (const [, read] of readers) expect(await read(await call(url))).toBe('')
   })
 })
 
-describe('a truncated body is an error, never an end', () => {
+describe('a truncated body causes an error', () => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n'
   const cuts: [string, (socket: Socket) => void][] = [
     ['content-length short, FIN', (s) => s.end(`${head}content-length: 100\r\n\r\nhalf`)],
@@ -186,7 +186,7 @@ describe('a truncated body is an error, never an end', () => {
     },
   )
 
-  it('hands over what came before the cut', async () => {
+  it('passes on the bytes before the cut', async () => {
     const { url } = await serveRaw((socket) => socket.end(`${head}transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n`))
     const { call } = start()
     let got = ''
@@ -197,7 +197,7 @@ describe('a truncated body is an error, never an end', () => {
     expect(got).toBe('half')
   })
 
-  it('but a body without a length does end with its connection', async () => {
+  it('accepts the end of the connection as the end of a body without a length', async () => {
     const { url } = await serveRaw((socket) => socket.end(`${head}connection: close\r\n\r\nwhole`))
     const { call } = start()
     for (const [, read] of readers) expect(await read(await call(url))).toBe('whole')

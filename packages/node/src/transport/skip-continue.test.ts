@@ -6,7 +6,7 @@ const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 const proceed = 'HTTP/1.1 100 Continue\r\n\r\n'
 const early = 'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n'
 
-describe('an interim response that was not asked for', () => {
+describe('an unrequested interim response', () => {
   it.each([
     ['one 100 Continue', proceed],
     ['100 Continue with headers', 'HTTP/1.1 100 Continue\r\ndate: today\r\nx-a: b\r\n\r\n'],
@@ -41,7 +41,7 @@ describe('an interim response that was not asked for', () => {
     }
   })
 
-  it('is a body like any other where it stands in one', async () => {
+  it('is passed on unchanged inside a body', async () => {
     const { url } = await serveRaw((socket) =>
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${proceed.length}\r\n\r\n${proceed}`),
     )
@@ -53,7 +53,7 @@ describe('an interim response that was not asked for', () => {
 describe('a 408 that closes a connection', () => {
   const late = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 4\r\n\r\nidle'
 
-  it('is not the response to a call that an idle connection was closed for: the call is sent once more', async () => {
+  it('makes the transport send the call once more if the connection was idle', async () => {
     const { url, requests, connections } = await serveRaw((socket, request) => {
       if (request === 2) socket.end(late)
       else socket.write(ok)
@@ -70,7 +70,7 @@ describe('a 408 that closes a connection', () => {
     ['on a fresh connection', 1, late, {}],
     ['that leaves the connection open', 2, late.replace('connection: close\r\n', ''), {}],
     ['where the call may not be sent again', 2, late, { resend: false }],
-  ])('is the response %s', async (_name, at, response, options) => {
+  ])('is passed on as the response %s', async (_name, at, response, options) => {
     const { url, requests } = await serveRaw((socket, request) => {
       socket.write(request === at ? response : ok)
     })
@@ -83,7 +83,7 @@ describe('a 408 that closes a connection', () => {
     expect([answer.status, text(await answer.bytes(10)), requests()]).toEqual([408, 'idle', at])
   })
 
-  it('is the response if it comes again', async () => {
+  it('is passed on as the response if it comes again', async () => {
     const { url, requests } = await serveRaw((socket, request) => {
       if (request === 1) socket.write(ok)
       else socket.end(late)

@@ -6,7 +6,7 @@ import { serve } from '../testing/server.ts'
 import { serveRaw, start, text } from '../testing/transport.ts'
 
 describe('a call', () => {
-  it('sends method, path, query, headers and body, and asks for a plain answer', async () => {
+  it('sends method, path, query, headers and body and asks for an unencoded response', async () => {
     const { url } = await serve(async (req, res) => {
       let body = ''
       for await (const chunk of req) body += chunk
@@ -28,7 +28,7 @@ describe('a call', () => {
     })
   })
 
-  it('leaves accept-encoding to a caller that sets it', async () => {
+  it('keeps the accept-encoding of a caller that sets it', async () => {
     const { url } = await serve((req, res) => res.end(req.headers['accept-encoding']))
     const { call } = start()
     expect(text(await (await call(url, { headers: { 'accept-encoding': 'br' } })).bytes(100))).toBe('br')
@@ -64,12 +64,12 @@ describe('a call', () => {
   })
 })
 
-describe('the connection', () => {
+describe('a connection', () => {
   /** A connection can serve again after a turn of the event loop. */
   const rest = () => sleep(2)
   const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 
-  it('serves one call after the other', async () => {
+  it('is used again by the next call', async () => {
     const { url, connections } = await serveRaw((socket) => socket.write(ok))
     const { call } = start()
     for (let i = 0; i < 6; i++) {
@@ -84,7 +84,7 @@ describe('the connection', () => {
   it.each([
     ['reset', (socket: Socket) => socket.resetAndDestroy()],
     ['closed', (socket: Socket) => socket.end()],
-  ])('that was %s while a call was on its way is replaced, once', async (_name, die) => {
+  ])('that was %s while a call was on its way is replaced once', async (_name, die) => {
     const { url, requests, connections } = await serveRaw((socket, request) => {
       // The second request finds the connection dying.
       if (request === 2) die(socket)
@@ -97,7 +97,7 @@ describe('the connection', () => {
     expect([requests(), connections()]).toEqual([3, 2])
   })
 
-  it('is replaced once only', async () => {
+  it('is replaced only once for each call', async () => {
     const { url, requests } = await serveRaw((socket, request) => {
       if (request === 1) socket.write(ok)
       else socket.resetAndDestroy()
@@ -112,13 +112,13 @@ describe('the connection', () => {
   it.each([
     ['it is fresh', {}, (socket: Socket) => socket.resetAndDestroy(), false],
     [
-      'an answer had begun',
+      'a response had begun',
       {},
       (socket: Socket) => socket.write('HTTP/1.1 20', () => setTimeout(() => socket.resetAndDestroy(), 20)),
       true,
     ],
     ['it is switched off', { retryStale: false }, (socket: Socket) => socket.resetAndDestroy(), true],
-  ])('is not replaced where %s', async (_name, options, die, warm) => {
+  ])('is not replaced if %s', async (_name, options, die, warm) => {
     const { url, requests } = await serveRaw((socket, request) => {
       if (warm && request === 1) socket.write(ok)
       else die(socket)
@@ -129,7 +129,7 @@ describe('the connection', () => {
     expect(requests()).toBe(warm ? 2 : 1)
   })
 
-  it('survives the keep-alive race: no call fails, none arrives twice', async () => {
+  it('survives the keep-alive race without a failed or repeated call', async () => {
     const ids: string[] = []
     const server = createServer((req, res) => {
       ids.push(String(req.headers['x-id']))
@@ -152,7 +152,7 @@ describe('the connection', () => {
     expect(new Set(ids).size).toBe(320)
   })
 
-  it('waits for one of a limited number', async () => {
+  it('is waited for if their number is limited', async () => {
     let open = 0
     let most = 0
     const { url } = await serve((_req, res) => {
