@@ -32,6 +32,7 @@ export { type HealthState, memoryHealthState, type Rest, type RestReason } from 
 export type { BodySink, CutBody, Inbound, PulledBody, Reply, WatchedCall } from './inbound.ts'
 export type { FetchedMedia, MediaPolicy } from './media.ts'
 export type { Spool } from './operations/multipart/spool.ts'
+export type { OperationName } from './operations/operation.ts'
 export type {
   Dial,
   DialRequest,

@@ -1,6 +1,7 @@
 import { errorKinds } from './error-kinds.ts'
 import type { GatewayError } from './errors.ts'
 import type { WireCodec } from './formats/codec.ts'
+import type { JsonObject } from './formats/ir.ts'
 import { wireCodecOf } from './formats/wire.ts'
 import type { Reply } from './inbound.ts'
 import { stringifyExact } from './json/exact-number.ts'
@@ -74,6 +75,13 @@ const headerText = (text: string): string =>
   /^[\x21-\x7e]+$/.test(text) ? text : encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, ''))
 
 export const json = 'application/json; charset=utf-8'
+
+/** A JSON response that no upstream took part in. */
+export const jsonReply = ({ requestId }: Pick<Ledger, 'requestId'>, body: JsonObject): Reply => ({
+  status: 200,
+  headers: { 'content-type': json, ...notCached, ...idHeaders(requestId) },
+  body: JSON.stringify(body),
+})
 
 /** An error in the dialect of its route. */
 export function errorReply(error: GatewayError, codec: WireCodec, requestId: string): Reply {
