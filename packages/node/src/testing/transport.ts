@@ -2,11 +2,13 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TransportRequest, TransportResponse } from '@modelgate/core'
 import { onTestFinished } from 'vitest'
-import { type UndiciTransportOptions, undiciTransport } from '../transport/undici-transport.ts'
+import { createTransport, type UndiciTransportOptions, undiciTransport } from '../transport/undici-transport.ts'
 import { serve } from './server.ts'
 
-export function start(options?: UndiciTransportOptions) {
-  const transport = undiciTransport(options)
+type HandlingExchange = Parameters<typeof createTransport>[1]
+
+export function start(options: UndiciTransportOptions = {}, exchange?: HandlingExchange) {
+  const transport = exchange === undefined ? undiciTransport(options) : createTransport(options, exchange)
   onTestFinished(() => transport.close())
   const call = (url: string, rest: Partial<TransportRequest> = {}) =>
     transport({ url, method: 'POST', headers: {}, body: '{}', signal: new AbortController().signal, ...rest })

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import { GatewayError, type Signal, type TransportRequest, type TransportResponse } from '@modelgate/core'
-import type { Dispatcher } from 'undici'
 import { decodeStream, encodingsOf } from '../body/decode-stream.ts'
 import type { PendingResponse } from './skip-continue.ts'
 
@@ -18,9 +17,13 @@ const highWaterMark = 64 * 1024
 
 /**
  * One upstream call: undici's handler, the transport's response and the iterator over its body in one object, because one is
- * allocated for each call. It uses the dispatch handler interface that undici 7 and 8 both publish (`onRequestStart`, …).
+ * allocated for each call. Its two subclasses differ in the handler interface that they offer to undici:
+ *
+ *     undici 7 ── RawExchange ────────┐
+ *                                     ├─ Exchange ─ TransportResponse ─ gateway
+ *     undici 8 ── ControllerExchange ─┘
  */
-export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, AsyncIterableIterator<Uint8Array> {
+export abstract class Exchange implements TransportResponse, AsyncIterableIterator<Uint8Array> {
   status = 0
   resent = false
   connection: Connection | undefined
@@ -31,8 +34,6 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   #resend: ((exchange: Exchange) => void) | undefined
   /** The request is being sent or has been sent, on `connection`. */
   #isSent = false
-  #headers: IncomingHeaders = {}
-  #controller: Dispatcher.DispatchController | undefined
   /** The first byte of a response has arrived. */
   #hasResponse = false
   /** The response is a 408 for an idle connection: the call is sent again after it. */
@@ -72,55 +73,59 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     )
   }
 
-  // ---- called by undici ----
+  // ---- for the subclasses ----
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  /** Returns a response header, repeated ones joined with `, `. @param name in lower case */
+  protected abstract findHeader(name: string): string | undefined
+  /** Resumes the parser if it is paused. */
+  protected abstract resumeParser(): void
+
+  /** @param abort ends the request, if the call is already over */
+  protected handleStart(abort: (error: Error) => void): void {
     clearTimeout(this.#connectTimer)
-    if (this.#isOver) controller.abort(this.#error ?? discarded())
+    if (this.#isOver) abort(this.#error ?? discarded())
     else {
       this.#isSent = true
-      this.#controller = controller
       if (this.connection !== undefined) this.connection.isPending = true
     }
   }
 
+  /** Called by undici before it parses the headers of a response. */
   onResponseStarted(): void {
     this.#hasResponse = true
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHeaders): void {
-    if (status < 200) return
-    if (status === 408 && this.#resend !== undefined && this.#isOnIdleConnection(headers)) {
+  /** Handles the head of a final response, whose headers `findHeader` can find. */
+  protected handleHead(status: number): void {
+    if (status === 408 && this.#resend !== undefined && this.#isOnIdleConnection()) {
       this.#isTimedOut = true
       return
     }
-    // The raw headers would keep the packet that they came in, as long as the stream runs.
-    controller.rawHeaders = null
     this.status = status
-    this.#headers = headers
     this.#resend = undefined
-    this.#encodings = encodingsOf(headerOf(headers, 'content-encoding'))
+    this.#encodings = encodingsOf(this.findHeader('content-encoding'))
     this.#resolve(this)
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#isOver || this.#isTimedOut) return
+  /** Returns false if the parser must pause. */
+  protected handleData(chunk: Buffer): boolean {
+    if (this.#isOver || this.#isTimedOut) return true
     this.#chunks.push(chunk)
     this.#size += chunk.length
     if (this.#reader !== undefined) {
       // In a microtask, so that other chunks of the same packet, and the end, are included.
       if (this.#chunks.length === 1) queueMicrotask(() => this.#resolveReader())
-      return
+      return true
     }
     if (this.#collector !== undefined) {
       this.#collector.onData?.()
       if (this.#size > this.#collector.limit) this.#cancel(tooLarge(this.#collector.limit))
-      return
+      return true
     }
-    if (this.#size >= highWaterMark) controller.pause()
+    return this.#size < highWaterMark
   }
 
-  onResponseEnd(): void {
+  protected handleEnd(): void {
     if (this.#isTimedOut && !this.#isOver) {
       this.#sendAgain()
       return
@@ -128,15 +133,19 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
     // A response without a length ends with its connection; undici also takes a reset for its end.
     const failure = this.connection?.failure
     if (failure !== undefined) {
-      this.#fail(failure)
+      this.handleError(failure)
       return
     }
     if (this.connection !== undefined) this.connection.responses++
     this.#end(undefined)
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#fail(error)
+  protected handleError(error: Error): void {
+    if (this.#isOver) return
+    if (this.#isTimedOut || (!this.#hasResponse && isStale(error, this.connection))) {
+      if (this.#sendAgain()) return
+    }
+    this.#end(error)
   }
 
   // ---- called by the gateway ----
@@ -144,20 +153,20 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   /** True if the end of the body is known: undici then reports an earlier end as an error. */
   get delimited(): boolean {
     return (
-      headerOf(this.#headers, 'content-length') !== undefined ||
-      headerOf(this.#headers, 'transfer-encoding')?.toLowerCase().includes('chunked') === true
+      this.findHeader('content-length') !== undefined ||
+      this.findHeader('transfer-encoding')?.toLowerCase().includes('chunked') === true
     )
   }
 
   header(name: string): string | undefined {
     // The body is passed on decoded, so its encoding and its length no longer apply.
     if (this.#encodings.length > 0 && (name === 'content-encoding' || name === 'content-length')) return undefined
-    return headerOf(this.#headers, name)
+    return this.findHeader(name)
   }
 
   bytes(limit: number, onData?: () => void): Promise<Uint8Array> {
     if (this.#encodings.length > 0) return collect(this.stream(), limit, onData)
-    if (this.#size > limit || Number(headerOf(this.#headers, 'content-length') ?? 0) > limit) {
+    if (this.#size > limit || Number(this.findHeader('content-length') ?? 0) > limit) {
       this.#cancel(tooLarge(limit))
       return Promise.reject(tooLarge(limit))
     }
@@ -205,21 +214,13 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
 
   // ---- internal ----
 
-  #fail(error: Error): void {
-    if (this.#isOver) return
-    if (this.#isTimedOut || (!this.#hasResponse && isStale(error, this.connection))) {
-      if (this.#sendAgain()) return
-    }
-    this.#end(error)
-  }
-
   /**
    * A 408 with `connection: close` on a used connection means that the server closed it as idle while the call was on its way. RFC 9110
    * (15.5.9) allows a client to repeat the call on another connection.
    */
-  #isOnIdleConnection(headers: IncomingHeaders): boolean {
+  #isOnIdleConnection(): boolean {
     const isUsed = this.connection !== undefined && this.connection.responses > 0
-    return isUsed && headerOf(headers, 'connection')?.toLowerCase().includes('close') === true
+    return isUsed && this.findHeader('connection')?.toLowerCase().includes('close') === true
   }
 
   /** Sends the call once more on a fresh connection. Returns false if it must not be sent again. */
@@ -255,7 +256,7 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
   }
 
   #resume(): void {
-    if (!this.#isOver) this.#controller?.resume()
+    if (!this.#isOver) this.resumeParser()
   }
 
   #cancel(error: Error): void {
@@ -291,15 +292,6 @@ export class Exchange implements Dispatcher.DispatchHandler, TransportResponse, 
       collector?.reject(error)
     }
   }
-}
-
-/** Names in lower case. A header that came more than once is an array. */
-type IncomingHeaders = Readonly<Record<string, string | string[] | undefined>>
-
-function headerOf(headers: IncomingHeaders, name: string): string | undefined {
-  const value = headers[name]
-  if (typeof value === 'string') return value
-  return Array.isArray(value) ? value.join(', ') : undefined
 }
 
 interface Reader {

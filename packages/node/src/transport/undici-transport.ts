@@ -1,7 +1,9 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Transport } from '@modelgate/core'
 import { buildConnector, Client, type Dispatcher, Pool } from 'undici'
-import { type Connection, Exchange } from './exchange.ts'
+import { ControllerExchange } from './controller-exchange.ts'
+import type { Connection, Exchange } from './exchange.ts'
+import { RawExchange, supportsRawHandlers } from './raw-exchange.ts'
 import { skipContinue } from './skip-continue.ts'
 
 /** Options of `undiciTransport`. */
@@ -33,6 +35,14 @@ export interface UndiciTransport extends Transport {
  * except for connecting. Calls reject with an Error that has a `code` (`ECONNREFUSED`, `UND_ERR_CONNECT_TIMEOUT`, `ABORT_ERR`, …).
  */
 export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTransport {
+  return createTransport(options, supportsRawHandlers() ? RawExchange : ControllerExchange)
+}
+
+/** @param HandlingExchange with the handler interface that undici calls */
+export function createTransport(
+  options: UndiciTransportOptions,
+  HandlingExchange: typeof RawExchange | typeof ControllerExchange,
+): UndiciTransport {
   const { connections, connectTimeoutMs = 10_000, keepAliveMs = 4000, retryStale = true, tls } = options
   const connect = buildConnector({ ...tls, timeout: connectTimeoutMs, allowH2: false })
   const settings: Client.Options = {
@@ -71,7 +81,7 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
         fresh.dispatch({ ...call, reset: true }, exchange)
         void fresh.close()
       }
-      const exchange = new Exchange(
+      const exchange = new HandlingExchange(
         request,
         resolve,
         reject,
