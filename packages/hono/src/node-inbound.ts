@@ -1,6 +1,12 @@
 import { GatewayError, type Inbound, type Signal, type Spool, toInbound, type WatchedCall } from '@modelgate/core'
 import { fileSpool } from '@modelgate/node'
-import { ClientConnection, countTokensInThread, readWithMinimumRate, waitForTurn, withMinimumRate } from '@modelgate/node/adapter'
+import {
+  ClientConnection,
+  countTokensInThread,
+  readWithMinimumRate,
+  waitForTurn,
+  withMinimumRate,
+} from '@modelgate/node/adapter'
 import type { Context } from 'hono'
 
 /** Node's request and response below a request of @hono/node-server. */

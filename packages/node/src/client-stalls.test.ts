@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net'
 import { createGateway, type FinishEvent, type Limits, openai } from '@modelgate/core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { nodeUpgrade } from './realtime/upgrade.ts'
 import { createNodeHandler } from './server/handler.ts'
 import { nodeListener } from './server/listener.ts'
 import { until } from './testing/fake-gateway.ts'
 import { dial, serve } from './testing/server.ts'
-import { nodeUpgrade } from './realtime/upgrade.ts'
 
 /** More than all buffers between the gateway and a client hold. */
 const manyBytes = 40_000_000

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { nodeListener } from '../server/listener.ts'
-import { guardRate } from './rate-guard.ts'
 import { createFakeGateway, sleep, until } from '../testing/fake-gateway.ts'
 import { dial, serve } from '../testing/server.ts'
+import { guardRate } from './rate-guard.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })

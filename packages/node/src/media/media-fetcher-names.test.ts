@@ -1,7 +1,7 @@
 import { createCanceller } from '@modelgate/core'
 import { expect, test, vi } from 'vitest'
-import { mediaFetcher } from './media-fetcher.ts'
 import { serve } from '../testing/server.ts'
+import { mediaFetcher } from './media-fetcher.ts'
 
 /** What each name leads to, the first time and every time after. */
 const names: Record<string, string[][]> = {

@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { createCanceller, GatewayError } from '@modelgate/core'
 import { describe, expect, test } from 'vitest'
-import { type MediaFetcherOptions, mediaFetcher } from './media-fetcher.ts'
 import { serve } from '../testing/server.ts'
+import { type MediaFetcherOptions, mediaFetcher } from './media-fetcher.ts'
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 

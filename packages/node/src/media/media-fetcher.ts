@@ -101,7 +101,10 @@ async function fetchMedia(
 
 /** Returns the file at the URL, or the URL of a redirect. */
 async function fetchOnce(url: URL, signal: AbortSignal, options: MediaFetcherOptions): Promise<FetchedMedia | URL> {
-  const client = new Client(url.origin, { allowH2: false, connect: { lookup: await untilAborted(signal, checkedLookup(url, options)) } })
+  const client = new Client(url.origin, {
+    allowH2: false,
+    connect: { lookup: await untilAborted(signal, checkedLookup(url, options)) },
+  })
   try {
     const response = await client.request({
       method: 'GET',

@@ -1,10 +1,10 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Gateway, Reply } from '@modelgate/core'
-import { ignoreUpgrade, requestsWebSocket } from './ignore-upgrade.ts'
 import { pathOf } from '../server/inbound.ts'
-import { serveRealtime } from './session.ts'
 import { createDial, type DialTls } from './dial.ts'
+import { ignoreUpgrade, requestsWebSocket } from './ignore-upgrade.ts'
+import { serveRealtime } from './session.ts'
 
 /** Options of `nodeUpgrade`. */
 export interface UpgradeOptions {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { sendReply } from './send-reply.ts'
 import { until } from '../testing/fake-gateway.ts'
 import { dial, serve } from '../testing/server.ts'
+import { sendReply } from './send-reply.ts'
 
 /** Serves a body of these chunks under these headers; tells whether the body was closed. */
 async function serving(headers: Record<string, string>, chunks: readonly string[]) {

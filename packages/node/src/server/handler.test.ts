@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, it } from 'vitest'
-import { createNodeHandler } from './handler.ts'
 import { createFakeGateway } from '../testing/fake-gateway.ts'
+import { createNodeHandler } from './handler.ts'
 
 it.each([
   ['/v1/echo', true],

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Gateway, Transport } from '@modelgate/core'
-import { NodeInbound, pathOf } from './inbound.ts'
 import { sendReply } from '../response/send-reply.ts'
 import { sharedTransport } from '../transport/undici-transport.ts'
+import { NodeInbound, pathOf } from './inbound.ts'
 
 /** Options of the Node adapters. */
 export interface NodeOptions {

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Inbound, Spool } from '@modelgate/core'
-import { ClientConnection } from '../client/client-connection.ts'
 import { fileSpool } from '../body/file-spool.ts'
 import { readBody } from '../body/read-body.ts'
 import { streamBody } from '../body/stream-body.ts'
+import { ClientConnection } from '../client/client-connection.ts'
 import { countTokensInThread } from '../scheduling/tokenizer-thread.ts'
 import { waitForTurn } from '../scheduling/work-queue.ts'
 

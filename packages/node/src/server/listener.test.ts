@@ -2,9 +2,9 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import * as zlib from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { nodeListener } from './listener.ts'
 import { createFakeGateway, sleep, until } from '../testing/fake-gateway.ts'
 import { dial, serve } from '../testing/server.ts'
+import { nodeListener } from './listener.ts'
 
 async function start() {
   const gateway = createFakeGateway()

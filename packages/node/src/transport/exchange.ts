@@ -63,7 +63,8 @@ export abstract class Exchange implements TransportResponse, AsyncIterableIterat
     this.#resend = resend
     request.signal.addEventListener('abort', this)
     const { connectMs } = request
-    if (connectMs !== undefined) this.#connectTimer = setTimeout(() => this.#cancel(connectTimeout(connectMs)), connectMs)
+    if (connectMs !== undefined)
+      this.#connectTimer = setTimeout(() => this.#cancel(connectTimeout(connectMs)), connectMs)
   }
 
   /** Called when the signal is aborted. The object itself is the listener, which saves a closure. */
@@ -170,7 +171,8 @@ export abstract class Exchange implements TransportResponse, AsyncIterableIterat
       this.#cancel(tooLarge(limit))
       return Promise.reject(tooLarge(limit))
     }
-    if (this.#isOver) return this.#error === undefined ? Promise.resolve(this.#takeBytes()) : Promise.reject(this.#error)
+    if (this.#isOver)
+      return this.#error === undefined ? Promise.resolve(this.#takeBytes()) : Promise.reject(this.#error)
     return new Promise((resolve, reject) => {
       this.#collector = { limit, onData, resolve, reject }
       this.#resume()
@@ -336,4 +338,5 @@ const tooLarge = (limit: number): GatewayError =>
 const connectTimeout = (ms: number): Error =>
   Object.assign(new Error(`No connection was established within ${ms} ms.`), { code: 'UND_ERR_CONNECT_TIMEOUT' })
 
-const discarded = (): Error => Object.assign(new Error('The response was discarded before its end.'), { code: 'ABORT_ERR' })
+const discarded = (): Error =>
+  Object.assign(new Error('The response was discarded before its end.'), { code: 'ABORT_ERR' })

@@ -17,7 +17,11 @@ it('reads JSON, repeated headers and slow readers through the public handler int
   })
   const { call } = start({}, ControllerExchange)
   const response = await call(url)
-  expect([response.header('x-many'), response.header('x-none'), response.header('constructor')]).toEqual(['a, b', undefined, undefined])
+  expect([response.header('x-many'), response.header('x-none'), response.header('constructor')]).toEqual([
+    'a, b',
+    undefined,
+    undefined,
+  ])
   expect(text(await response.bytes(10))).toBe('{}')
   const large = await call(`${url}/large`)
   await sleep(50)
