@@ -1,6 +1,7 @@
+import { until } from '@modelgate/testing/test-support'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { nodeListener } from '../server/listener.ts'
-import { createFakeGateway, sleep, until } from '../testing/fake-gateway.ts'
+import { createFakeGateway, sleep } from '../testing/fake-gateway.ts'
 import { dial, serve } from '../testing/server.ts'
 import { guardRate } from './rate-guard.ts'
 
@@ -41,11 +42,11 @@ it('rejects a body that does not arrive with 408 and closes the connection', asy
   const { port } = await serve(nodeListener(gateway))
   const { socket, received, closed } = dial(port)
   socket.write('POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf')
-  await until(() => gateway.seen.inbounds.length === 1)
+  await until(() => gateway.seen.inbounds.length === 1, 'the request to reach the gateway')
   vi.advanceTimersByTime(20_000)
   await sleep(20)
   expect(received()).toBe('')
   vi.advanceTimersByTime(10_000)
-  await until(() => received().startsWith('HTTP/1.1 408 '))
+  await until(() => received().startsWith('HTTP/1.1 408 '), 'the 408 response')
   await closed
 })

@@ -1,5 +1,5 @@
+import { until } from '@modelgate/testing/test-support'
 import { expect, it } from 'vitest'
-import { until } from '../testing/fake-gateway.ts'
 import { dial, serve } from '../testing/server.ts'
 import { sendReply } from './send-reply.ts'
 
@@ -50,12 +50,15 @@ it('continues if the response of a host returns nothing from `write` and never d
   })
   const { socket, received } = dial(port)
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
-  await until(() => bodyOf(received()) === 'abc')
+  await until(() => bodyOf(received()) === 'abc', 'the whole body to arrive')
 })
 
 it('keeps the connection open when a body is as long as its content-length', async () => {
   const { socket, received } = await serving({ 'content-length': '3' }, ['a', 'bc'])
-  await until(() => bodyOf(received()) === 'abc')
+  await until(() => bodyOf(received()) === 'abc', 'the whole body to arrive')
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
-  await until(() => received().endsWith('\r\n\r\nabc') && received().split('HTTP/1.1 200').length === 3)
+  await until(
+    () => received().endsWith('\r\n\r\nabc') && received().split('HTTP/1.1 200').length === 3,
+    'the second response on the connection',
+  )
 })
