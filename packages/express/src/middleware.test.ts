@@ -7,7 +7,7 @@ import express4 from 'express4'
 import { describe, expect, it } from 'vitest'
 import { expressMiddleware } from './middleware.ts'
 
-/** Express 4 comes without types of its own; what is used of it here is the same. */
+/** Express 4 has no types of its own; the parts used here are the same as in Express 5. */
 const versions = [
   ['Express 5', express],
   ['Express 4', express4 as unknown as typeof express],

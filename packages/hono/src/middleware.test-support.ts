@@ -21,7 +21,7 @@ function build(mount: Mount) {
   return { gateway, app }
 }
 
-/** In process, as on Workers, Deno and Bun; and on Node, where requests are not quite what they seem. */
+/** In process, as on Workers, Deno and Bun, and on Node, where requests are objects of @hono/node-server. */
 const runtimes = [
   [
     'in process',
@@ -40,7 +40,7 @@ const runtimes = [
   ],
 ] as const
 
-/** What both middlewares promise: the one for any runtime, and the one for Node. */
+/** Tests for both middlewares: the one for any runtime, and the one for Node. */
 export function describeMiddleware(honoMiddleware: typeof Middleware): void {
   const root: Mount = (app, gateway) => app.use(honoMiddleware(gateway))
 

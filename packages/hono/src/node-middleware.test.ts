@@ -39,7 +39,7 @@ async function start(
   return { gateway, port, echo, sendChunked }
 }
 
-/** What a middleware may do to a request before the gateway sees it. */
+/** Changes that a middleware may make to a request before the gateway. */
 const replaced: MiddlewareHandler = async (c, next) => {
   c.req.raw = new Request(c.req.raw, { body: '{"b":2}' })
   await next()

@@ -10,7 +10,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
 })
 afterEach(() => {
-  // The sweep that finds nothing to watch ends the sweeping.
+  // A sweep over an empty list stops the timer.
   vi.advanceTimersByTime(10_000)
   vi.useRealTimers()
 })

@@ -9,11 +9,11 @@ import { createNodeHandler } from './server/handler.ts'
 import { nodeListener } from './server/listener.ts'
 import { dial, serve } from './testing/server.ts'
 
-/** More than all buffers between the gateway and a client hold. */
+/** More than the capacity of all buffers between the gateway and a client. */
 const manyBytes = 40_000_000
 const event = `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: 'x'.repeat(50_000) } }] })}\n\n`
 
-/** An upstream that writes without end, as what it is asked for: events, one long JSON, sound. */
+/** An upstream with endless responses: events, one long JSON, or audio. */
 async function startUpstream() {
   let isClosed = false
   const { url } = await serve((req, res) => {
@@ -71,7 +71,7 @@ describe('a client that does not read', () => {
   it.each([
     ['a stream', '/v1/chat/completions', chat(true), stalled],
     ['speech', '/v1/audio/speech', JSON.stringify({ model: 'm', input: 'hi', voice: 'alloy' }), stalled],
-    // It is settled when the gateway has it all: what ends is its connection.
+    // The call is settled when the gateway has the whole response; then only the connection ends.
     ['whole JSON', '/v1/chat/completions', chat(false), { outcome: 'finished' }],
   ])('%s: loses its connection, and the call is settled', async (_, path, body, ending) => {
     const upstream = await startUpstream()
@@ -87,7 +87,7 @@ describe('a client that does not read', () => {
       10_000,
     )
     expect(finished).toMatchObject([ending])
-    // What its system holds is still there to be read; the rest is not.
+    // The client can still read the bytes in its kernel's buffers, but no more.
     await new Promise((resolve) => setTimeout(resolve, 500))
     socket.resume()
     await closed
@@ -107,7 +107,7 @@ describe('a client that does not read', () => {
     })
     socket.pause()
     await until(() => finished.length === 1, 'the call to be settled', 10_000)
-    // Should it read again within a second, it is told. Searching the megabytes before would take as long.
+    // A client that reads again within a second gets the error. Only the tail is searched, to save time.
     socket.resume()
     await until(
       () => tail.includes('did not finish its answer within 2 s'),

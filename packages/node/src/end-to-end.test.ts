@@ -12,7 +12,7 @@ const onUnhandled = (reason: unknown): void => void unhandled.push(reason)
 beforeAll(() => void process.on('unhandledRejection', onUnhandled))
 afterAll(() => void process.off('unhandledRejection', onUnhandled))
 
-/** Client → listener → transport → upstream, with a gateway that only passes on. */
+/** Client → listener → transport → upstream, with a gateway that only passes bytes on. */
 async function chain(upstream: (req: IncomingMessage, res: ServerResponse) => void) {
   const upstreamServer = await serve(upstream)
   const transport = undiciTransport()
@@ -78,7 +78,7 @@ describe('from client to upstream and back', () => {
       for (let i = 0; i < 50; i += 5) await Promise.all([0, 1, 2, 3, 4].map((k) => leaveAt(moment, i + k)))
     expect(delays).toHaveLength(200)
     delays.sort((a, b) => a - b)
-    // Client, gateway and upstream share this thread, and the machine may be busy: the promise is p99 < 100 ms.
+    // The promise is p99 < 100 ms, but client, gateway and upstream share this thread, and the machine may be busy.
     expect(delays[180]).toBeLessThan(100)
     await sleep(20)
     expect(await connections(server)).toBe(0)

@@ -1,5 +1,6 @@
 export { fileSpool } from './body/file-spool.ts'
 export { type MediaFetcherOptions, mediaFetcher } from './media/media-fetcher.ts'
+export type { DialTls } from './realtime/dial.ts'
 export { nodeUpgrade, type UpgradeOptions } from './realtime/upgrade.ts'
 export { createNodeHandler, type NodeHandler, type NodeOptions } from './server/handler.ts'
 export { nodeListener } from './server/listener.ts'

@@ -11,7 +11,7 @@ import { dial, serve } from './testing/server.ts'
 
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** A file that no codec and no parser likes: every byte, line ends, dashes. */
+/** A file that is difficult for parsers: every byte, line ends, dashes. */
 const hostile = (size: number): Uint8Array =>
   Uint8Array.from({ length: size }, (_, index) =>
     index % 97 < 20 ? '\r\n------x--\0\r\n--'.charCodeAt((index % 97) % 16) : (index * 31) % 256,
@@ -22,7 +22,7 @@ interface Arrived {
   readonly files: readonly { readonly name: string; readonly filename: string; readonly sha: string }[]
 }
 
-/** An upstream that tells what arrived, read by another parser than ours. */
+/** An upstream that reports the received upload, read by another parser than core's. */
 async function start(config: Partial<GatewayConfig> = {}, wrap?: (gateway: RequestListener) => RequestListener) {
   const calls: (Arrived & { readonly length: string | undefined })[] = []
   const upstream = await serve(async (req, res) => {
@@ -136,7 +136,7 @@ describe('an upload over node:http', () => {
     await new Promise((resolve) => setTimeout(resolve, 50))
     socket.destroy()
     expect((await send(form(hostile(3_000_000)))).status).toBe(200)
-    // Files of others may come and go meanwhile.
+    // Other processes may create and delete files meanwhile.
     await vi.waitFor(async () => expect((await own()).filter((name) => !before.includes(name))).toEqual([]))
     expect(calls).toHaveLength(1)
   })

@@ -12,7 +12,7 @@ describe('a decompression bomb', () => {
     ['deflate', deflateSync(zeros, { level: 1 })],
     ['br', brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
   ])('of %s is rejected', async (encoding, bomb) => {
-    // How fast is row 26 of the torture's to say.
+    // Row 26 of the torture test measures the time.
     await expect(decodeBody(encoding, limit)(bomb)).rejects.toMatchObject({ info: { kind: 'request_too_large' } })
   })
 })

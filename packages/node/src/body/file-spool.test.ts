@@ -13,7 +13,7 @@ async function collect(source: AsyncIterable<Uint8Array>): Promise<Buffer> {
 }
 
 const isSpooled = (file: string): boolean => file.startsWith(join(tmpdir(), 'modelgate-'))
-/** What a descriptor of this process is of; nothing for one that has been closed meanwhile. */
+/** Returns the file of a descriptor of this process; an empty list if it has been closed. */
 function fileOf(descriptor: string): string[] {
   try {
     return [readlinkSync(`/proc/self/fd/${descriptor}`)]
@@ -47,7 +47,7 @@ describe('a spool', () => {
     await expect(spool.write(piece(9))).rejects.toThrow('closed')
   })
 
-  // Where the system tells what a process has open.
+  // Only on systems that list the open files of a process.
   it.runIf(existsSync('/proc/self/fd'))(
     'leaves no file open if it is closed while its file is being opened',
     async () => {
@@ -58,7 +58,7 @@ describe('a spool', () => {
         spool.close()
         await expect(writing).rejects.toThrow('closed')
       }
-      // Those of the tests before are still being closed, perhaps.
+      // Files of earlier tests may still be closing.
       await vi.waitFor(() => expect(open()).toEqual([]))
     },
   )

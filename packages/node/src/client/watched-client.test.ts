@@ -3,7 +3,7 @@ import { WatchedClient } from './watched-client.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => {
-  // The sweep that finds nobody ends the sweeping.
+  // A sweep over an empty list stops the timer.
   vi.advanceTimersByTime(10_000)
   expect(vi.getTimerCount()).toBe(0)
   vi.useRealTimers()
@@ -19,7 +19,7 @@ class Client extends WatchedClient {
     this.watch(limitMs)
   }
 
-  /** Takes bytes off what waits. */
+  /** Receives some of the waiting bytes. */
   take(bytes: number): void {
     this.waiting -= bytes
     this.gone += bytes

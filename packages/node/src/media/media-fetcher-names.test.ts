@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { serve } from '../testing/server.ts'
 import { mediaFetcher } from './media-fetcher.ts'
 
-/** What each name leads to, the first time and every time after. */
+/** Addresses of each name: those of the first lookup, and those of later ones. */
 const names: Record<string, string[][]> = {
   'mixed.test': [['8.8.8.8', '127.0.0.1']],
   'mapped.test': [['::ffff:127.0.0.1']],
@@ -24,7 +24,7 @@ const { fetch } = mediaFetcher({ hosts: ['*.test'], insecure: true })
 test.each(['mixed.test', 'mapped.test', 'unknown.test'])(
   'rejects the name %s, because one of its addresses is private',
   async (name) => {
-    // In the words for a host that does not answer: what a name leads to inside is nobody's business outside.
+    // The same text as for an unreachable host, so that clients cannot probe the private network.
     await expect(fetch(new URL(`http://${name}/`), createCanceller())).rejects.toMatchObject({
       message: 'its host could not be reached',
       cause: { message: `'${name}' is not on the public internet` },
@@ -38,7 +38,7 @@ test('connects to the checked address even if the name resolves to another one a
   const { fetch } = mediaFetcher({
     hosts: ['*.test'],
     insecure: true,
-    // Only what it leads to at first is allowed, and only there a server listens.
+    // Only the first address is allowed, and only there a server listens.
     allowAddress: (address) => seen.push(address) > 0 && address === '127.0.0.1',
   })
   const media = await fetch(new URL(`http://rebound.test:${port}/`), createCanceller())

@@ -11,7 +11,7 @@ interface Place {
   readonly asked: { url: string; headers: Record<string, unknown> }[]
 }
 
-/** A host on this machine, which the tests have to allow. */
+/** A host on this machine, which the tests must allow. */
 async function place(listener: RequestListener): Promise<Place> {
   const asked: Place['asked'] = []
   const { port } = await serve((req, res) => {

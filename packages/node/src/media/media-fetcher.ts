@@ -12,7 +12,7 @@ export interface MediaFetcherOptions {
   maxBytes?: number
   /** Accepted media types: `image/png`, or `image/*`. Default: images, audio, video, PDF and plain text. */
   types?: readonly string[]
-  /** Milliseconds for one file, including redirects. Default 10,000. */
+  /** Milliseconds for one file, including redirects. Default: 10 s. */
   timeoutMs?: number
   /** Allows `http` and any port. Default false: only `https` on port 443. */
   insecure?: boolean

@@ -13,14 +13,14 @@ test.each([
 ])('accepts %s as a public address', (address) => expect(isPublicAddress(address)).toBe(true))
 
 test.each([
-  // this machine, and what stands for it
+  // loopback and unspecified
   '127.0.0.1',
   '127.255.255.254',
   '0.0.0.0',
   '0.1.2.3',
   '::1',
   '::',
-  // private networks, a carrier's, a cloud's metadata
+  // private networks, carrier-grade NAT, cloud metadata
   '10.0.0.1',
   '172.16.0.1',
   '172.31.255.255',
@@ -32,14 +32,14 @@ test.each([
   'fe80::1',
   'fe80::1%eth0',
   '2606:4700::1%eth0',
-  // an IPv4 address in IPv6 clothes
+  // IPv4 addresses mapped to IPv6
   '::ffff:127.0.0.1',
   '::ffff:10.0.0.1',
   '::ffff:8.8.8.8',
   '64:ff9b::7f00:1',
   '2002:7f00:1::',
   '2001::1',
-  // nobody's
+  // reserved and documentation
   '192.0.2.1',
   '198.18.0.1',
   '198.51.100.7',
@@ -50,7 +50,7 @@ test.each([
   '2001:db8::1',
   '3fff::1',
   'ff02::1',
-  // no address at all
+  // not an address
   '',
   'localhost',
   '127.1',

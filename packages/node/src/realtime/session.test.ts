@@ -8,7 +8,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { dial, serve } from '../testing/server.ts'
 import { nodeUpgrade } from './upgrade.ts'
 
-/** An upstream that accepts every session, says hello, and echoes. */
+/** An upstream that accepts every session, sends `hello`, and echoes. */
 async function startUpstream() {
   const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   await new Promise((resolve) => sockets.once('listening', resolve))
@@ -23,7 +23,7 @@ async function startUpstream() {
   return { port: (sockets.address() as AddressInfo).port, sockets }
 }
 
-/** An upstream that takes connections and never says a word. */
+/** An upstream that accepts connections and never responds. */
 async function startSilence() {
   const open = new Set<Socket>()
   let seen = 0
@@ -193,7 +193,7 @@ describe('the host', () => {
     const { port } = await serve(server)
     expect(await greet(port, '/own')).toBe('the host')
     expect(await greet(port, path)).toBe('hello')
-    // The gateway's other paths stay its own.
+    // The gateway still serves its other paths.
     expect(await greet(port, '/v1/responses')).toContain('426')
   })
 
@@ -254,7 +254,7 @@ describe('a client that is limited to some models', () => {
       socket.write(many)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
-    // What the gateway does not read waits on this side.
+    // Bytes that the gateway does not read wait on this side.
     expect(socket.writableLength).toBeGreaterThan(1_000_000)
     socket.destroy()
   })

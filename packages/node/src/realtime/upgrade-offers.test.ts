@@ -5,7 +5,7 @@ import { createFakeGateway, sleep } from '../testing/fake-gateway.ts'
 import { dial, serve } from '../testing/server.ts'
 import { nodeUpgrade } from './upgrade.ts'
 
-/** A server that answers with what it was asked, and the gateway's listener for upgrades. */
+/** A server that echoes its requests, with the gateway's listener for upgrades. */
 const startEcho = () => {
   const server = createServer(async (req, res) => {
     const chunks: Buffer[] = []
@@ -20,7 +20,7 @@ const startEcho = () => {
 const offer =
   'connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\n'
 
-/** The bodies of the answers so far. */
+/** Bodies of the responses so far. */
 const answers = (text: string): { method: string; url: string; headers: Record<string, string>; body: string }[] =>
   text
     .split(/HTTP\/1\.1 200 OK\r\n/)

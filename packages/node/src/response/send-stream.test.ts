@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { dial, serve } from '../testing/server.ts'
 import { sendReply } from './send-reply.ts'
 
-/** Serves a body of these chunks under these headers; tells whether the body was closed. */
+/** Serves a body of these chunks with these headers, and reports whether the body was closed. */
 async function serving(headers: Record<string, string>, chunks: readonly string[]) {
   let isClosed = false
   async function* body(): AsyncGenerator<Uint8Array> {
@@ -14,7 +14,7 @@ async function serving(headers: Record<string, string>, chunks: readonly string[
     }
   }
   const { port } = await serve((req, res) => {
-    // As a gateway answers: once the request has been read.
+    // A gateway responds once it has read the request.
     setImmediate(() => sendReply(req, res, { status: 200, headers: { ...headers }, body: body() }))
   })
   const { socket, received, closed } = dial(port)

@@ -4,7 +4,7 @@ import { nodeListener } from '../server/listener.ts'
 import { serve } from '../testing/server.ts'
 import { countTokensInThread } from './tokenizer-thread.ts'
 
-// In the thread that serves calls the tokenizer cannot be loaded: a count with it was made in another thread.
+// The tokenizer cannot be loaded in the main thread, so a count with it must come from another thread.
 vi.mock('gpt-tokenizer/encoding/o200k_base', () => {
   throw new Error('the tokenizer was loaded into the main thread')
 })

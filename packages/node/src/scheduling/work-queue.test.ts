@@ -6,7 +6,7 @@ test('runs each piece of work in its own turn of the event loop, first come firs
   const piece = async (name: string): Promise<void> => {
     await waitForTurn()
     seen.push(name)
-    // What comes in meanwhile.
+    // Other events that arrive meanwhile.
     setImmediate(() => seen.push('others'))
   }
   await Promise.all([piece('a'), piece('b'), piece('c')])

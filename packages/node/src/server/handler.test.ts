@@ -6,7 +6,7 @@ import { createNodeHandler } from './handler.ts'
 it.each([
   ['/v1/echo', true],
   ['/v1/echo?a=/nope', true],
-  // What clients send that take the server for a proxy: answered, so it must be matched too.
+  // Clients that use the server as a proxy send absolute URLs.
   ['http://host/v1/echo?a', true],
   ['http://host/nope', false],
   ['/nope', false],

@@ -18,7 +18,7 @@ export interface NodeHandler {
   matches(req: IncomingMessage, url?: string): boolean
 }
 
-/** What every adapter for Node is made of: the way from the socket to the gateway and back, without web streams. */
+/** Creates the request handler of the Node adapters, which passes data between socket and gateway without web streams. */
 export function createNodeHandler(gateway: Gateway, options: NodeOptions = {}): NodeHandler {
   const { transport = sharedTransport() } = options
 

@@ -89,7 +89,7 @@ describe('request bodies', () => {
     expect(performance.now() - begin).toBeLessThan(500)
     expect(received()).toMatch(/^HTTP\/1\.1 413 /)
     expect(received()).toMatch(/connection: close/i)
-    // The client goes on for a while, as many do: what it sends is thrown away within bounds, and then it is enough.
+    // Many clients go on sending. The server discards that up to its limits.
     const flood = setInterval(() => socket.write('x'.repeat(1024 * 1024)), 5)
     await closed
     clearInterval(flood)
@@ -201,7 +201,7 @@ describe('streams', () => {
     await sleep(300)
     const stalled = gateway.seen.pulled
     await sleep(200)
-    // What the kernel's buffers of both ends hold, and one chunk.
+    // The kernel's buffers of both ends hold some chunks, and one is pending.
     expect(gateway.seen.pulled - stalled).toBeLessThanOrEqual(1)
     expect(gateway.seen.pulled * 64).toBeLessThan(16 * 1024)
     socket.resume()

@@ -15,7 +15,7 @@ export function start(options: UndiciTransportOptions = {}, exchange?: HandlingE
   return { transport, call }
 }
 
-/** A server that answers each request on the bare socket. */
+/** A server that responds to each request on the raw socket. */
 export function serveRaw(onRequest: (socket: Socket, request: number) => void) {
   let requests = 0
   let connections = 0
@@ -37,7 +37,7 @@ export async function readAll(chunks: AsyncIterable<Uint8Array>): Promise<string
   return Buffer.concat(all).toString()
 }
 
-/** Both ways of reading a body must tell the same truth. */
+/** Both ways to read a body must give the same result. */
 export const readers: [string, (answer: TransportResponse) => Promise<string>][] = [
   ['bytes', async (answer) => text(await answer.bytes(1e6))],
   ['stream', (answer) => readAll(answer.stream())],

@@ -19,7 +19,7 @@ describe('a body', () => {
     const times: number[] = []
     for await (const chunk of (await call(url)).stream()) if (chunk.length > 0) times.push(performance.now())
     expect(times).toHaveLength(4)
-    // 120 ms lie between the first and the last; on a busy machine the first may be late. What is collected first comes at once.
+    // The first and the last chunk are 120 ms apart, but on a busy machine the first may be late. Buffered chunks would come at once.
     expect((times[3] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(40)
   })
 

@@ -62,10 +62,19 @@ describe('a call', () => {
     await transport.close()
     await expect(call('http://127.0.0.1:1/')).rejects.toMatchObject({ code: 'ERR_CLOSED' })
   })
+
+  it('closes when the block of `await using` ends', async () => {
+    const { transport, call } = start()
+    await (async () => {
+      await using used = transport
+      expect(used).toBe(transport)
+    })()
+    await expect(call('http://127.0.0.1:1/')).rejects.toMatchObject({ code: 'ERR_CLOSED' })
+  })
 })
 
 describe('a connection', () => {
-  /** A connection can serve again after a turn of the event loop. */
+  /** A connection can be used again after a turn of the event loop. */
   const rest = () => sleep(2)
   const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 
@@ -86,7 +95,7 @@ describe('a connection', () => {
     ['closed', (socket: Socket) => socket.end()],
   ])('that was %s while a call was on its way is replaced once', async (_name, die) => {
     const { url, requests, connections } = await serveRaw((socket, request) => {
-      // The second request finds the connection dying.
+      // The connection closes during the second request.
       if (request === 2) die(socket)
       else socket.write(ok)
     })
@@ -133,7 +142,7 @@ describe('a connection', () => {
     const ids: string[] = []
     const server = createServer((req, res) => {
       ids.push(String(req.headers['x-id']))
-      // Said by hand, so that node adds no hint of its timeout: the client would avoid the race.
+      // Set explicitly, so that Node adds no `keep-alive` header, with which the client would avoid the race.
       res.writeHead(200, { connection: 'keep-alive', 'content-length': 2 }).end('{}')
     })
     server.keepAliveTimeout = 10

@@ -10,9 +10,9 @@ import { skipContinue } from './skip-continue.ts'
 export interface UndiciTransportOptions {
   /** Maximum number of connections to one origin; further calls wait. Default: no limit. */
   connections?: number
-  /** Milliseconds until an attempt to connect fails. Default 10,000. */
+  /** Milliseconds until an attempt to connect fails. Default: 10 s. */
   connectTimeoutMs?: number
-  /** Milliseconds for which an idle connection is kept, unless the upstream sends its own time. Default 4,000. */
+  /** Milliseconds for which an idle connection is kept, unless the upstream sends its own time. Default: 4 s. */
   keepAliveMs?: number
   /**
    * Sends a call once more on a fresh connection if a used connection turns out to be closed before any byte of a response. An
@@ -28,6 +28,8 @@ export interface UndiciTransportOptions {
 export interface UndiciTransport extends Transport {
   /** Waits for running calls, then closes all connections. Later calls reject. */
   close(): Promise<void>
+  /** The same as `close()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -100,13 +102,11 @@ export function createTransport(
       else pool.dispatch(call, exchange)
     })
 
-  return Object.assign(transport, {
-    settlesOnAbort: true as const,
-    async close() {
-      closed = true
-      await Promise.all([...pools.values()].map((pool) => pool.close()))
-    },
-  })
+  const close = async (): Promise<void> => {
+    closed = true
+    await Promise.all([...pools.values()].map((pool) => pool.close()))
+  }
+  return Object.assign(transport, { settlesOnAbort: true as const, close, [Symbol.asyncDispose]: close })
 }
 
 /** Dispatch options that carry the exchange: undici 7 wraps handlers, but passes the options to the client unchanged. */
