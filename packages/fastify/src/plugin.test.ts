@@ -94,7 +94,7 @@ describe('registration', () => {
     expect((await post('/v1/echo')).status).toBe(200)
   })
 
-  it('sends the host's 404 for a wildcard match that the gateway does not serve', async () => {
+  it('leaves a wildcard match that the gateway does not serve to the 404 of the host', async () => {
     const { url } = await start((app, gateway) => {
       const strict = {
         ...gateway,
