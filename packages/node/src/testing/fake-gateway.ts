@@ -128,6 +128,7 @@ export function createFakeGateway(): FakeGateway {
     explain: async () => ({ format: 'chat', model: '', stream: false, plan: [] }),
     reconfigure: () => {},
     close: async () => {},
+    [Symbol.asyncDispose]: async () => {},
   }
   return gateway
 }
