@@ -76,8 +76,8 @@ async function fetchMedia(
 ): Promise<FetchedMedia> {
   const { timeoutMs = 10_000 } = options
   const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(refused(`it did not come within ${timeoutMs} ms`)), timeoutMs)
-  const onAbort = (): void => controller.abort(refused('the client left'))
+  const timer = setTimeout(() => controller.abort(refused(`it did not arrive within ${timeoutMs} ms`)), timeoutMs)
+  const onAbort = (): void => controller.abort(refused('the client disconnected'))
   if (signal.aborted) onAbort()
   signal.addEventListener('abort', onAbort)
   try {
@@ -85,7 +85,7 @@ async function fetchMedia(
     for (let hops = 0; hops <= maxRedirects; hops++) {
       const result = await fetchOnce(url, controller.signal, options)
       if (!(result instanceof URL)) return result
-      if (!allows(result)) throw refused('it redirects to where nothing may be fetched from')
+      if (!allows(result)) throw refused('it redirects to a host that is not allowed')
       url = result
     }
     throw refused(`it redirects more than ${maxRedirects} times`)
@@ -124,7 +124,7 @@ async function fetchOnce(url: URL, signal: AbortSignal, options: MediaFetcherOpt
     }
     if (statusCode !== 200) throw refused(`its host answered ${statusCode}`)
     if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
-      throw refused('its host sends it compressed')
+      throw refused('its host sends it with a content-encoding')
     return await readMedia(response, options)
   } finally {
     // Does not wait for the unread rest of the body.
