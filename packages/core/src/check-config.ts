@@ -106,13 +106,16 @@ function checkListedModels({ listedModels, models }: GatewayConfig, report: Repo
 }
 
 function checkOptions(config: GatewayConfig, report: ReportProblem): void {
-  const { health, explain, tokenizer, basePath, spool, media } = config
+  const { health, explain, tokenizer, basePath, spool, media, fetch, transport } = config
   if (health !== undefined && (typeof health.read !== 'function' || typeof health.write !== 'function'))
     report('health is no HealthState: give an object with read(id) and write(id, rest)')
   if (explain !== undefined && typeof explain !== 'boolean' && typeof explain !== 'function')
     report('explain is neither a boolean nor a function (identity) => boolean')
   if (spool !== undefined && typeof spool !== 'function')
     report('spool is not a function () => Spool: give one such as fileSpool of @modelgate/node')
+  if (transport !== undefined && typeof transport !== 'function')
+    report('transport is not a function: give one such as undiciTransport() of @modelgate/node')
+  if (transport !== undefined && fetch !== undefined) report('fetch and transport are both set: set only one of them')
   if (tokenizer !== undefined && typeof tokenizer !== 'function') report('tokenizer is not a function (text) => number')
   if (media !== undefined && (typeof media.allows !== 'function' || typeof media.fetch !== 'function'))
     report('media is no MediaPolicy: make one with mediaFetcher({ hosts: [...] })')

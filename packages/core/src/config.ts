@@ -6,6 +6,7 @@ import type { Spool } from './operations/multipart/spool.ts'
 import type { Plugin } from './plugin.ts'
 import type { ReferencesConfig } from './references/policy.ts'
 import type { ResponseStore } from './state/store.ts'
+import type { Transport } from './transport.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
 /** What happens when a request cannot be carried whole: nothing, a report in `modelgate-loss`, or a 400. */
@@ -302,6 +303,11 @@ export interface GatewayConfig<U extends string = string, I extends Identity = I
    * that comes later is cancelled.
    */
   fetch?: typeof fetch
+  /**
+   * Sends the upstream calls of every adapter, instead of the adapter's own transport: on Node, `undiciTransport(options)` of
+   * `@modelgate/node` with other settings. Not used for realtime sessions. Cannot be combined with `fetch`.
+   */
+  transport?: Transport
   /** Default: warnings and errors go to `console`. `false`: nothing. */
   logger?: Logger | false
 }

@@ -80,7 +80,7 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
     ownStore,
     keepsResponses: store !== false,
     keepsInMemory: store === ownStore,
-    transport: config.fetch === undefined ? undefined : boundedTransport(fetchTransport(config.fetch)),
+    transport: configuredTransport(config),
     match(method, path) {
       if (basePath === '') return matchPath(method, path)
       // The mount itself, without its slash.
@@ -118,6 +118,11 @@ export function warnOfMemory({ keepsInMemory, config, shared }: Setup): void {
 }
 
 const keptMs = 24 * 60 * 60 * 1000
+
+function configuredTransport({ fetch, transport }: GatewayConfig): Transport | undefined {
+  if (transport !== undefined) return boundedTransport(transport)
+  return fetch === undefined ? undefined : boundedTransport(fetchTransport(fetch))
+}
 
 /** Callers that cannot be told apart must not find each other's things. */
 const isNameless = (identity: Identity | null): boolean =>
