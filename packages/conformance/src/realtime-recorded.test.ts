@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { createRealtimeMachine } from '../../testing/src/servers/realtime-session.ts'
+import { createRealtimeSession } from '../../testing/src/servers/realtime-session.ts'
 import { type RecordedMessage, readCassette } from './cassette.ts'
 import { whyNoRecordings } from './fixtures.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
@@ -54,8 +54,8 @@ describe.skipIf(names.length === 0)('recorded sessions', () => {
 
   it("the fake's events have the recorded ones' order and fields", () => {
     const recorded = cassette(names.find((name) => name.endsWith('openai_ws__test_text_in_audio_out_turn.yaml')) ?? '')
-    const machine = createRealtimeMachine('gpt-realtime')
-    const faked: Json[] = machine.greet()
+    const machine = createRealtimeSession('gpt-realtime')
+    const faked: Json[] = machine.openingEvents()
     for (const { direction, data } of recorded)
       if (direction === 'sent') faked.push(...machine.receive(JSON.stringify(data)))
     const real = recorded.flatMap(({ direction, data }) => (direction === 'received' ? [data] : []))

@@ -1,12 +1,12 @@
 import type { Ids } from '../base/random.ts'
 
-export interface Signing {
+export interface ResponseHead {
   readonly headers: Record<string, string>
   readonly requestId: string
 }
 
 /** Returns OpenAI's headers. */
-export function openaiHeaders(ids: Ids, model: string): Signing {
+export function openaiHeaders(ids: Ids, model: string): ResponseHead {
   const requestId = ids.requestHex()
   return {
     requestId,
@@ -27,7 +27,7 @@ export function openaiHeaders(ids: Ids, model: string): Signing {
 }
 
 /** Returns Anthropic's headers. */
-export function anthropicHeaders(ids: Ids, now: number): Signing {
+export function anthropicHeaders(ids: Ids, now: number): ResponseHead {
   const requestId = ids.request58()
   const reset = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')
   return {
@@ -46,7 +46,7 @@ export function anthropicHeaders(ids: Ids, now: number): Signing {
 }
 
 /** Returns Google's headers, which contain no request id. */
-export const googleHeaders = (ids: Ids): Signing => ({
+export const googleHeaders = (ids: Ids): ResponseHead => ({
   requestId: '',
   headers: { 'server-timing': `gfet4t7; dur=${100 + ids.integer(900)}`, vary: 'Origin, X-Origin, Referer' },
 })
