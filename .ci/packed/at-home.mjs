@@ -2,13 +2,14 @@
 //
 //   node .ci/packed/at-home.mjs node app.js
 import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
 import { argv, exit, env as ownEnv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 /** As built: this runs outside of vitest, too. */
 const built = new URL('../../packages/testing/dist/index.js', import.meta.url)
 
-/** @returns {Promise<typeof import('../../packages/testing/src/index.ts')>} */
+/** @returns {Promise<typeof import('@modelgate/testing')>} */
 const testing = () => import(built.href)
 
 const preload = fileURLToPath(new URL('at-home.cjs', import.meta.url))
@@ -16,7 +17,7 @@ const preload = fileURLToPath(new URL('at-home.cjs', import.meta.url))
 /**
  * A fake provider in the place of all providers. `env` is for the programs that shall meet it, beside or over their own environment;
  * `ports` are ports of this machine that those programs name, and what they get instead.
- * @param {{ ports?: Record<number, number> } & import('../../packages/testing/src/index.ts').FakeProviderOptions} [options]
+ * @param {{ ports?: Record<number, number> } & import('@modelgate/testing').FakeProviderOptions} [options]
  */
 export async function providersAtHome({ ports = {}, ...options } = {}) {
   const { createFakeProvider, listen } = await testing()
@@ -45,6 +46,16 @@ function asTheFakeDoes(request) {
   return one
 }
 
+/** Hosts of the catalog's providers, of the build as well. Required, so that `homeEnv` needs no promise. */
+function catalogHosts() {
+  /** @type {typeof import('../../packages/core/src/upstreams/catalog.ts')} */
+  const { createExample, providerCatalog } = createRequire(import.meta.url)('../../packages/core/dist/catalog.cjs')
+  return Object.values(providerCatalog)
+    .map((entry) => new URL(createExample(entry).baseURL))
+    .filter(({ protocol, hostname }) => protocol === 'https:' && hostname.includes('.'))
+    .map(({ hostname }) => hostname)
+}
+
 /**
  * @param {number} port the fake provider's
  * @param {Record<number, number>} [ports]
@@ -54,6 +65,7 @@ export function homeEnv(port, ports = {}) {
   return {
     NODE_OPTIONS: `--require=${JSON.stringify(preload)}`,
     MODELGATE_AT_HOME: String(port),
+    MODELGATE_AT_HOME_HOSTS: catalogHosts().join(','),
     MODELGATE_AT_HOME_PORTS: Object.entries(ports)
       .map((pair) => pair.join(':'))
       .join(','),

@@ -9,9 +9,10 @@ import {
   once,
   streamInUtf8,
 } from './answer-source.ts'
-import { authorized, headersTo } from './call-headers.ts'
+import { authorized, headersTo, withFlags } from './call-headers.ts'
 import { longestMs } from './check-config.ts'
 import { monotonicNow } from './clock.ts'
+import type { RetryScope } from './error-kinds.ts'
 import { GatewayError } from './errors.ts'
 import { put } from './formats/shared/strict.ts'
 import type { Ticket } from './health/health.ts'
@@ -22,7 +23,7 @@ import type { Attempt as AttemptEvent } from './plugin.ts'
 import { createPump, type Pump } from './pump.ts'
 import { redact } from './redact.ts'
 import { prime, truncated } from './relay.ts'
-import { type Onward, onwardFrom } from './retry.ts'
+import { retryScope } from './retry.ts'
 import type { ResolvedTarget } from './router.ts'
 import { createCanceller, type Signal, stopReason } from './signal.ts'
 import type { Prepared } from './targets.ts'
@@ -96,10 +97,10 @@ export interface StreamTimes {
   readonly totalUntil: number
 }
 
-/** A failed attempt, and where the call may go on. */
+/** A failed attempt, and where the call may be tried again. */
 export interface AttemptFailure {
   readonly error: GatewayError
-  readonly onward: Onward
+  readonly retry: RetryScope
 }
 
 /** How the failure of an attempt is told, by what it was doing. */
@@ -276,6 +277,7 @@ export class Attempt {
     const { upstream } = target
     let headers = headersTo(upstream, key, stream, (name) => inbound.header(name))
     if (lane.headers !== undefined) headers = { ...headers, ...lane.headers }
+    headers = withFlags(headers, lane.flags)
     if (extraHeaders !== undefined) headers = { ...headers, ...extraHeaders }
     const { body } = lane
     const signal = this.#canceller
@@ -366,11 +368,11 @@ export class Attempt {
     log.latencyMs ??= monotonicNow() - this.#startedAt
     const { hints } = error
     ticket.over(error, hints?.waitMs)
-    // Our own patience is not begun anew with the same target; nor is what the upstream itself calls hopeless, nor what says
-    // that there is no such endpoint.
+    // The same target is not called again after a time limit of the gateway's own, if the upstream says that a retry is useless, or
+    // if it has no such endpoint.
     const noMore = reason === this.#expired || hints?.hopeless === true || hasNoEndpoint(log.status)
-    const onward = onwardFrom(error)
-    return { error, onward: noMore && onward === 'same' ? 'elsewhere' : onward }
+    const retry = retryScope(error)
+    return { error, retry: noMore && retry === 'same-target' ? 'other-target' : retry }
   }
 }
 

@@ -1,57 +1,66 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { preload } from './preload.ts'
+import { describe, expect, it } from 'vitest'
+import { wireCodecOf } from './formats/wire.ts'
+import { translator } from './lanes/choose.ts'
+import { loadInTurn, preload, preloadedParts } from './preload.ts'
 import { anthropic } from './upstreams/anthropic.ts'
 import { voyage } from './upstreams/voyage.ts'
 
-const loaded = vi.hoisted(() => ({ parts: [] as string[], fails: '' }))
+describe('the modules that are preloaded', () => {
+  const parts = preloadedParts({ claude: anthropic({ apiKey: 'k' }) })
 
-vi.mock('./formats/wire.ts', () => {
-  const part = (name: string) => async () => {
-    if (name === loaded.fails) throw new Error('no such file')
-    loaded.parts.push(name)
-  }
-  const codecs = new Map(
-    ['chat', 'messages'].map((name) => [
-      name,
-      { validation: part(`${name} validation`), whole: part(`${name} whole`) },
-    ]),
-  )
-  return { clientFormats: ['chat', 'messages'], wireCodecOf: (format: string) => codecs.get(format) }
+  it('are those that calls can need, beginning with the formats that upstreams speak', () => {
+    const messages = wireCodecOf('messages')
+    const chat = wireCodecOf('chat')
+    const inOrder = [messages.validation, chat.validation, translator, messages.whole, chat.whole]
+    expect(parts.filter((part) => inOrder.includes(part as () => Promise<never>))).toEqual(inOrder)
+  })
+
+  it('are each loaded once', () => {
+    expect(new Set(parts).size).toBe(parts.length)
+  })
+
+  it('are none if no upstream serves chat', () => {
+    expect(preloadedParts({ vectors: voyage({ apiKey: 'k' }) })).toEqual([])
+  })
+
+  it('can all be loaded', async () => {
+    for (const part of parts) await part()
+  })
 })
-vi.mock('./lanes/choose.ts', () => ({ translator: () => loaded.parts.push('translator') }))
 
-const settled = () => new Promise((resolve) => setTimeout(resolve))
-const claude = { claude: anthropic({ apiKey: 'k' }) }
+describe('preloading', () => {
+  /** Loaders that record their numbers. */
+  function recorded(count: number) {
+    const loaded: number[] = []
+    const loaders = Array.from({ length: count }, (_, at) => async () => void loaded.push(at))
+    return { loaded, loaders }
+  }
 
-describe('what is loaded before the first call', () => {
-  beforeEach(() => {
-    loaded.parts = []
-    loaded.fails = ''
+  it('loads one module after another', async () => {
+    const { loaded, loaders } = recorded(3)
+    await loadInTurn(loaders, () => false)
+    expect(loaded).toEqual([0, 1, 2])
   })
 
-  it('is what calls can need, once each, beginning with the formats that upstreams speak', async () => {
-    preload(claude, () => false)
-    await settled()
-    const checks = ['messages validation', 'chat validation']
-    expect(loaded.parts).toEqual([...checks, 'translator', 'messages whole', 'chat whole'])
+  it('stops at the first call', async () => {
+    const { loaded, loaders } = recorded(3)
+    await loadInTurn(loaders, () => loaded.length === 2)
+    expect(loaded).toEqual([0, 1])
   })
 
-  it('is no more once a call has come', async () => {
-    preload(claude, () => loaded.parts.length >= 2)
-    await settled()
-    expect(loaded.parts).toHaveLength(2)
+  it('stops at a module that cannot be loaded', async () => {
+    const { loaded, loaders } = recorded(1)
+    const missing = () => Promise.reject(new Error('no such file'))
+    await expect(loadInTurn([...loaders, missing, ...loaders], () => false)).rejects.toThrow('no such file')
+    expect(loaded).toEqual([0])
   })
 
-  it('is nothing where nobody chats', async () => {
-    preload({ vectors: voyage({ apiKey: 'k' }) }, () => false)
-    await settled()
-    expect(loaded.parts).toEqual([])
-  })
-
-  it('ends quietly where something cannot be loaded', async () => {
-    loaded.fails = 'chat validation'
-    preload(claude, () => false)
-    await settled()
-    expect(loaded.parts).toEqual(['messages validation'])
+  it('leaves no unhandled rejection', async () => {
+    const fail = () => {
+      throw new Error('no such file')
+    }
+    preload({ claude: anthropic({ apiKey: 'k' }) }, fail)
+    // Vitest fails on a rejection that nobody handles.
+    await new Promise((resolve) => setTimeout(resolve))
   })
 })

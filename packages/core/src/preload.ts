@@ -5,31 +5,37 @@ import { translator } from './lanes/choose.ts'
 import { outliner } from './read-request.ts'
 
 /**
- * Begins to load what calls can need, and returns at once. One thing after another, the likeliest first, and only until the
- * first call: it begins what it needs itself, and should not have to share the processor with what nobody may ever need.
+ * Loads what calls can need, in the background. Loads one module after another, the likeliest first, and stops at the first
+ * call: a call loads what it needs itself, and should not share the processor with modules that may never be needed.
  *
- * @param isCalled whether a call has come
+ * @param isCalled whether a call has arrived
  */
 export function preload(upstreams: GatewayConfig['upstreams'], isCalled: () => boolean): void {
+  // A call that needs a module which cannot be loaded reports it.
+  loadInTurn(preloadedParts(upstreams), isCalled).catch(() => {})
+}
+
+/** Runs loaders one after another until a call arrives or a loader fails. */
+export async function loadInTurn(loaders: readonly (() => unknown)[], isCalled: () => boolean): Promise<void> {
+  for (const load of loaders) {
+    if (isCalled()) return
+    await load()
+  }
+}
+
+/** The loaders of all modules that calls can need, the likeliest first: formats that upstreams speak before the other ones. */
+export function preloadedParts(upstreams: GatewayConfig['upstreams']): (() => unknown)[] {
   const spoken = new Set(Object.values(upstreams).flatMap(({ formats }) => Object.keys(formats) as UpstreamFormat[]))
-  if (spoken.size === 0) return
+  if (spoken.size === 0) return []
   const clients = [...clientFormats].sort((a, b) => Number(spoken.has(b)) - Number(spoken.has(a)))
   const edits = Object.values(upstreams).flatMap(({ quirks }) =>
     clients.map((format) => () => wireCodecOf(format).wireReady?.({ model: '', quirks })),
   )
-  const parts = [
+  return [
     ...clients.map((format) => wireCodecOf(format).validation),
     ...edits,
     translator,
     ...new Set([...spoken, ...clients].map((format) => wireCodecOf(format).whole)),
     outliner,
   ]
-  const next = async (): Promise<void> => {
-    for (const part of parts) {
-      if (isCalled()) return
-      await part()
-    }
-  }
-  // Whoever needs it finds out by himself that it cannot be loaded.
-  next().catch(() => {})
 }

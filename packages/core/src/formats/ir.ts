@@ -3,6 +3,8 @@
 // (a field) or `native` (a block), tagged with the format that owns it: the owner's codec writes it back, every other
 // codec reports it as a loss.
 
+import type { ErrorKind } from '../error-kinds.ts'
+
 /** The chat formats that clients speak: chat completions, messages, generateContent (`gemini`) and responses. */
 export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
 /** Every format that upstreams speak: those of the clients, and some that no client does. */
@@ -95,6 +97,17 @@ export interface Turn extends Annotated {
   role: 'system' | 'developer' | 'user' | 'assistant'
   name?: string
   parts: Part[]
+  /** Settings that apply from this turn on, in order. Only turns of the system have them. */
+  changes?: SettingsChange[]
+}
+/** A change of the request's settings within the conversation. Each setting keeps its value until a later change. */
+export interface SettingsChange extends Annotated {
+  effort?: Effort
+  format?: NonNullable<Output['format']>
+  /** Tools that are offered from here on. `tools.list` has those with a name, too. */
+  addedTools?: Tool[]
+  /** Names of tools that are no longer offered. */
+  removedTools?: string[]
 }
 
 export type Part = TextPart | MediaPart | ReasoningPart | RefusalPart | ToolCallPart | ToolResultPart | NativePart
@@ -162,8 +175,10 @@ export interface Citation {
   end?: number
   extra?: Extra
 }
-export type Tool = Annotated &
-  (
+export type Tool = Annotated & {
+  /** Not offered at first: a turn's `changes` add the tool. It is listed for its name, which calls and choices refer to. */
+  deferred?: true
+} & (
     | { type: 'function'; name: string; description?: string; schema?: JsonObject; strict?: boolean }
     | { type: 'custom'; name: string; description?: string; grammar?: JsonObject }
     | { type: 'native'; format: UpstreamFormat; value: JsonObject }
@@ -177,6 +192,17 @@ export interface ModelResponse {
   choices: Choice[]
   usage?: Usage
   serviceTier?: string
+  reasoningChecks?: ReasoningCheck[]
+  extra?: Extra
+}
+/** Earlier reasoning of the request that failed a check of who may read it, and where. */
+export interface ReasoningCheck extends Located {
+  /** The check: it was made for another organization, user, model or conversation; or it ends with its turn. */
+  reason: 'organization' | 'user' | 'model' | 'conversation' | 'turn'
+  /** Where the part stood in the client's request; absent where the upstream's words do not tell. */
+  place?: string
+  /** The model was shown it all the same. Default: it was removed. */
+  isShown?: true
   extra?: Extra
 }
 export interface Choice {
@@ -230,11 +256,27 @@ export interface Usage {
  * Exactly one of `response-end` and `error` ends a stream.
  */
 export type ModelEvent =
-  | { type: 'response-start'; id: string; model: string; created: number; serviceTier?: string; extra?: Extra }
+  | {
+      type: 'response-start'
+      id: string
+      model: string
+      created: number
+      serviceTier?: string
+      reasoningChecks?: ReasoningCheck[]
+      extra?: Extra
+    }
   | { type: 'part-start'; choice: number; part: number; value: Part }
   | { type: 'part-delta'; choice: number; part: number; delta: Delta }
   | { type: 'part-end'; choice: number; part: number }
-  | { type: 'choice-end'; choice: number; finish: Finish; logprobs?: Json; extra?: Extra }
+  /** Its checks replace those of the start. */
+  | {
+      type: 'choice-end'
+      choice: number
+      finish: Finish
+      logprobs?: Json
+      reasoningChecks?: ReasoningCheck[]
+      extra?: Extra
+    }
   /** The usage known so far; a later one replaces an earlier one. The tier where only the end tells which one served. */
   | { type: 'usage'; usage: Usage; serviceTier?: string }
   | { type: 'native'; format: UpstreamFormat; value: JsonObject }
@@ -263,36 +305,6 @@ export interface Report {
 }
 
 /** What went wrong, in no dialect. Which status clients of each format get for it: docs/errors.md. */
-export type ErrorKind =
-  | 'invalid_request'
-  | 'unsupported_media_type'
-  | 'method_not_allowed'
-  | 'request_too_large'
-  | 'context_length_exceeded'
-  | 'authentication'
-  | 'permission'
-  | 'not_found'
-  | 'model_not_found'
-  | 'conflict'
-  | 'rate_limited'
-  | 'quota_exceeded'
-  | 'overloaded'
-  /** The gateway cannot serve just now, because something of its own is away. */
-  | 'unavailable'
-  | 'timeout'
-  | 'internal'
-  | 'not_implemented'
-  | 'upstream_auth'
-  | 'upstream_error'
-  | 'upstream_bad_response'
-  | 'upstream_truncated'
-  | 'upstream_unreachable'
-  | 'upstream_timeout'
-  | 'upstream_connect_timeout'
-  | 'upstream_idle_timeout'
-  | 'upstream_total_timeout'
-  | 'cancelled'
-
 /** An error on its way between dialects. */
 export interface ErrorInfo {
   kind: ErrorKind

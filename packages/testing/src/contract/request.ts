@@ -1,20 +1,11 @@
+import type { OperationName } from '@modelgate/core'
 import type { Json } from '../base/json.ts'
 
 /** Formats that the fake provider serves. */
 export type FakeFormat = 'chat' | 'messages' | 'gemini' | 'responses'
 
-/** Operations of the fake provider other than generation. */
-export type FakeOperation =
-  | 'completions'
-  | 'embeddings'
-  | 'rerank'
-  | 'moderations'
-  | 'images'
-  | 'image-edits'
-  | 'image-variations'
-  | 'transcriptions'
-  | 'translations'
-  | 'speech'
+/** The operations of the fake provider other than generation. */
+export type FakeOperation = Exclude<OperationName, 'realtime-sessions'>
 
 /** One part of a multipart body. */
 export interface FormPart {

@@ -1,4 +1,4 @@
-import { statusOf } from '../../errors.ts'
+import { errorKinds } from '../../error-kinds.ts'
 import { parseExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
@@ -12,6 +12,7 @@ import { decodeError } from './error.ts'
 import { reportEarlyItems, reportEvent } from './event-shapes.ts'
 import { isOwnClient } from './fields.ts'
 import { decodeFinish, type Held, note, nothingHeld } from './finish.ts'
+import { takeChecks } from './input-transformations.ts'
 import { settings } from './response-decode.ts'
 import { createItemDecoder, type ItemDecoder } from './stream-decode-item.ts'
 import { decodeUsage } from './usage.ts'
@@ -50,7 +51,8 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     over = true
     out.push({ type: 'error', error })
   }
-  const failWith = (kind: ErrorInfo['kind'], message: string): void => fail({ kind, status: statusOf[kind], message })
+  const failWith = (kind: ErrorInfo['kind'], message: string): void =>
+    fail({ kind, status: errorKinds[kind].status, message })
 
   const writer = {
     start(value: Extract<ModelEvent, { type: 'part-start' }>['value']): number {
@@ -91,6 +93,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     }
     const fields = unread(response)
     drop(fields, 'service_tier')
+    put(event, 'reasoningChecks', takeChecks(fields, context))
     const own = settings(fields, context)
     put(event, 'extra', own === undefined ? undefined : { responses: own })
     out.push(event)
@@ -113,11 +116,13 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       out.push({ type: 'usage', usage, ...(tier === '' || tier === servedBy ? {} : { serviceTier: tier }) })
       drop(fields, 'service_tier')
     }
+    const checks = takeChecks(fields, context)
     const own = settings(fields, context)
     out.push({
       type: 'choice-end',
       choice: 0,
       finish: decodeFinish(response, held),
+      ...(checks === undefined ? {} : { reasoningChecks: checks }),
       ...(own === undefined ? {} : { extra: { responses: own } }),
     })
     over = true
@@ -224,7 +229,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
 const cancelled: ErrorInfo = {
   kind: 'upstream_error',
-  status: statusOf.upstream_error,
+  status: errorKinds.upstream_error.status,
   message: 'The upstream cancelled its answer.',
 }
 
