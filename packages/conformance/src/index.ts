@@ -1,6 +1,7 @@
-export type { ModelKind, ScoredFormat, Verdict } from './score/check.ts'
+export type { ScoredFormat, Verdict } from './score/check.ts'
 export { type CheckInfo, checkList } from './score/check-list.ts'
 export { command, type Terminal } from './score/command.ts'
+export type { ModelKind } from './score/model-kinds.ts'
 export type { FormatScore, Report, Result } from './score/report.ts'
 export { ScoreError, type ScoreOptions, score } from './score/score.ts'
 export { tableOf } from './score/table.ts'
