@@ -1,4 +1,4 @@
-import type { Gateway } from '@modelgate/core'
+import type { PluginHost } from '@modelgate/core'
 
 /** What `console/info.json` tells anybody who asks: no upstream's name, no model's, no secret. */
 export interface Info {
@@ -21,7 +21,7 @@ export interface Endpoint {
 }
 
 /** The gateway's own endpoints. Those of plugins are left out: an administration need not be announced. */
-export const endpointsOf = ({ routes }: Gateway): readonly Endpoint[] =>
+export const endpointsOf = ({ routes }: PluginHost): readonly Endpoint[] =>
   routes
     .filter(({ operation }) => operation !== 'plugin')
     .map(({ method, path, operation, format }) => ({ method, path, operation, format }))

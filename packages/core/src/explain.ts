@@ -5,6 +5,7 @@ import type { Identity, OnLoss } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { WireCodec } from './formats/codec.ts'
 import type { ErrorInfo, Format, Json, JsonObject, Loss, UpstreamFormat } from './formats/ir.ts'
+import { wholeOf } from './formats/load-codec.ts'
 import { isObject } from './formats/shared/reader.ts'
 import { generation } from './generate.ts'
 import type { Inbound } from './inbound.ts'
@@ -75,7 +76,7 @@ export async function explain(call: ExplainCall): Promise<Explanation> {
   const asked = askedPolicy(inbound)
   const plan = shared.router.plan(model, identity)
   checkNamedModels({ request, modelPlaces: codec.modelPlaces }, shared.router, identity)
-  const traits = traitsOf({ codec: await codec.whole(), request, inbound, ledger: ledgerOf(call) })
+  const traits = traitsOf({ codec: await wholeOf(codec), request, inbound, ledger: ledgerOf(call) })
   const meant = (target: ResolvedTarget): boolean => isMeant(target, () => traits, shared.logger)
   const { latencies } = shared.health
   const continues = continuesState(codec, request.value)

@@ -9,6 +9,7 @@ import type { Explanation } from './explain.ts'
 import { asksToExplain, explainOverHttp } from './explain-over-http.ts'
 import type { Codec, WireCodec } from './formats/codec.ts'
 import type { JsonObject } from './formats/ir.ts'
+import { wholeOf } from './formats/load-codec.ts'
 import { wireCodecOf } from './formats/wire.ts'
 import type { ExplainOptions, Gateway } from './gateway-types.ts'
 import { generate } from './generate.ts'
@@ -147,18 +148,18 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
     switch (route.operation) {
       case 'list-models': {
         const { listModels } = await import('./operations/models.ts')
-        return sendJson(ledger, listModels(await codec.whole(), shared.router.list(ledger.identity), inbound.query))
+        return sendJson(ledger, listModels(await wholeOf(codec), shared.router.list(ledger.identity), inbound.query))
       }
       case 'get-model': {
         const { getModel } = await import('./operations/models.ts')
         const name = params.model ?? ''
-        return sendJson(ledger, getModel(await codec.whole(), name, shared.router.has(name, ledger.identity)))
+        return sendJson(ledger, getModel(await wholeOf(codec), name, shared.router.has(name, ledger.identity)))
       }
       case 'realtime':
       case 'plugin':
         throw (await import('./operations/realtime-handshake.ts')).upgradeRequired(inbound.header('upgrade'))
       case 'count-tokens': {
-        const whole = await codec.whole()
+        const whole = await wholeOf(codec)
         const { count } = whole
         if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
         const given = await read(setup, found, count.checkRequest, inbound)

@@ -48,6 +48,7 @@ export type {
   FinishEvent,
   Left,
   Plugin,
+  PluginHost,
   PluginRoute,
   RequestEvent,
   SkippedTarget,

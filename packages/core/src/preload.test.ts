@@ -1,57 +1,62 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { preload } from './preload.ts'
+import { describe, expect, it } from 'vitest'
+import { codecLoaders } from './formats/load-codec.ts'
+import { wireCodecOf } from './formats/wire.ts'
+import { translator } from './lanes/choose.ts'
+import { loadInTurn, partsFor } from './preload.ts'
+import { outliner } from './read-request.ts'
 import { anthropic } from './upstreams/anthropic.ts'
 import { voyage } from './upstreams/voyage.ts'
 
-const loaded = vi.hoisted(() => ({ parts: [] as string[], fails: '' }))
-
-vi.mock('./formats/wire.ts', () => {
-  const part = (name: string) => async () => {
-    if (name === loaded.fails) throw new Error('no such file')
-    loaded.parts.push(name)
-  }
-  const codecs = new Map(
-    ['chat', 'messages'].map((name) => [
-      name,
-      { validation: part(`${name} validation`), whole: part(`${name} whole`) },
-    ]),
-  )
-  return { clientFormats: ['chat', 'messages'], wireCodecOf: (format: string) => codecs.get(format) }
-})
-vi.mock('./lanes/choose.ts', () => ({ translator: () => loaded.parts.push('translator') }))
-
 const settled = () => new Promise((resolve) => setTimeout(resolve))
-const claude = { claude: anthropic({ apiKey: 'k' }) }
 
-describe('what is loaded before the first call', () => {
-  beforeEach(() => {
-    loaded.parts = []
-    loaded.fails = ''
+describe('partsFor', () => {
+  const parts = partsFor({ claude: anthropic({ apiKey: 'k' }) })
+  const validations = (['messages', 'chat', 'gemini', 'responses'] as const).map(
+    (format) => wireCodecOf(format).validation,
+  )
+
+  it('begins with the validation of the formats that the upstreams speak', () => {
+    expect(parts.slice(0, validations.length)).toEqual(validations)
   })
 
-  it('is what calls can need, once each, beginning with the formats that upstreams speak', async () => {
-    preload(claude, () => false)
-    await settled()
-    const checks = ['messages validation', 'chat validation']
-    expect(loaded.parts).toEqual([...checks, 'translator', 'messages whole', 'chat whole'])
+  it('lists each whole codec once, upstream formats first, between the translator and the outline parser', () => {
+    const { messages, chat, gemini, responses } = codecLoaders
+    expect(parts.slice(parts.indexOf(translator))).toEqual([translator, messages, chat, gemini, responses, outliner])
   })
 
-  it('is no more once a call has come', async () => {
-    preload(claude, () => loaded.parts.length >= 2)
+  it('is empty if no upstream serves a chat format', () => {
+    expect(partsFor({ vectors: voyage({ apiKey: 'k' }) })).toEqual([])
+  })
+})
+
+describe('loadInTurn', () => {
+  const recorded = (fails = '') => {
+    const loaded: string[] = []
+    const parts = ['one', 'two', 'three'].map((name) => async () => {
+      if (name === fails) throw new Error('no such file')
+      loaded.push(name)
+    })
+    return { loaded, parts }
+  }
+
+  it('loads each part in the given order', async () => {
+    const { loaded, parts } = recorded()
+    loadInTurn(parts, () => false)
     await settled()
-    expect(loaded.parts).toHaveLength(2)
+    expect(loaded).toEqual(['one', 'two', 'three'])
   })
 
-  it('is nothing where nobody chats', async () => {
-    preload({ vectors: voyage({ apiKey: 'k' }) }, () => false)
+  it('stops once a call has arrived', async () => {
+    const { loaded, parts } = recorded()
+    loadInTurn(parts, () => loaded.length >= 2)
     await settled()
-    expect(loaded.parts).toEqual([])
+    expect(loaded).toEqual(['one', 'two'])
   })
 
-  it('ends quietly where something cannot be loaded', async () => {
-    loaded.fails = 'chat validation'
-    preload(claude, () => false)
+  it('stops without an unhandled rejection if a part cannot be loaded', async () => {
+    const { loaded, parts } = recorded('two')
+    loadInTurn(parts, () => false)
     await settled()
-    expect(loaded.parts).toEqual(['messages validation'])
+    expect(loaded).toEqual(['one'])
   })
 })

@@ -6,6 +6,7 @@ import { longestMs } from './check-config.ts'
 import { monotonicNow } from './clock.ts'
 import type { Identity, Limits, Logger, OnLoss, TargetLimits } from './config.ts'
 import type { Codec, UpstreamWireCodec, WireCodec } from './formats/codec.ts'
+import { wholeOf } from './formats/load-codec.ts'
 import type { Health, Ticket } from './health/health.ts'
 import type { OverloadMemory } from './health/overload-memory.ts'
 import { hedged, type Launched } from './hedge.ts'
@@ -115,7 +116,7 @@ export async function tryTargets<P extends Prepared>(
   const strategy = strategyFor(plan.strategy, continues)
   const affinity = affinityFor(call.codec, strategy, continues, fields, ledger.identity, inbound)
   // A target's `when` is told at once what the request uses.
-  const whole = plan.conditional ? call.codec?.whole() : undefined
+  const whole = plan.conditional && call.codec !== undefined ? wholeOf(call.codec) : undefined
   const groups = candidatesOf<P>(call, plan, strategy, affinity, whole instanceof Promise ? await whole : whole)
   const search = new Search(call, plan, groups, prepare, { preferLossless, again })
   const first = search.first()
