@@ -1,17 +1,20 @@
-import { GatewayError, statusOf } from '../packages/core/src/errors.ts'
+import { type ErrorKind, errorKinds, type RetryScope } from '../packages/core/src/error-kinds.ts'
+import { GatewayError } from '../packages/core/src/errors.ts'
 import { codecs } from '../packages/core/src/formats/index.ts'
-import type { ErrorKind } from '../packages/core/src/formats/ir.ts'
 import { anthropic, createGateway, gemini, openaiCompatible, type Upstream } from '../packages/core/src/index.ts'
 import type { Attempt } from '../packages/core/src/plugin.ts'
 import { errorReply } from '../packages/core/src/reply.ts'
-import { type Onward, onwardFrom } from '../packages/core/src/retry.ts'
+import { retryScope } from '../packages/core/src/retry.ts'
 import { table } from './markdown-table.ts'
 
-const words = { same: 'same target', elsewhere: 'another target', nowhere: 'no' } satisfies Record<Onward, string>
+const words = { 'same-target': 'same target', 'other-target': 'another target', none: 'no' } satisfies Record<
+  RetryScope,
+  string
+>
 
 /** What clients get for each kind of error, and whether the gateway goes on after it. */
 export function kindTable(): string {
-  const kinds = Object.keys(statusOf) as ErrorKind[]
+  const kinds = Object.keys(errorKinds) as ErrorKind[]
   const cells = kinds.map((kind) => {
     const error = new GatewayError(kind, '')
     const replies = codecs.map((codec) => errorReply(error, codec, ''))
@@ -22,7 +25,7 @@ export function kindTable(): string {
       return `${status} \`${type ?? word}\`${more}`
     })
     const said = (name: string): string => [...new Set(replies.map(({ headers }) => headers[name] ?? ''))].join(' or ')
-    return [`\`${kind}\``, ...answers, said('retry-after'), said('x-should-retry'), words[onwardFrom(error)]]
+    return [`\`${kind}\``, ...answers, said('retry-after'), said('x-should-retry'), words[retryScope(error)]]
   })
   const head = [...codecs.map(({ format }) => `${format} client`), '`retry-after`', '`x-should-retry`', 'tried again']
   return table(['kind', ...head], ...cells)
@@ -59,7 +62,7 @@ async function attemptsAt(status: number, upstream: Upstream): Promise<readonly 
 }
 
 const goesOn = (attempts: readonly Attempt[]): string =>
-  words[attempts.length === 1 ? 'nowhere' : attempts[1]?.reason === 'retry' ? 'same' : 'elsewhere']
+  words[attempts.length === 1 ? 'none' : attempts[1]?.reason === 'retry' ? 'same-target' : 'other-target']
 
 const statuses = [307, 400, 401, 402, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 501, 502, 503, 504, 529]
 

@@ -92,7 +92,7 @@ describe('upstreams', () => {
   })
 
   it('are made for every provider, once its variables are there', async () => {
-    const keys = Object.fromEntries(envProviders.map(({ keys: [key] }) => [key, 'k']))
+    const keys = Object.fromEntries(envProviders.map(({ environment }) => [environment.apiKey[0], 'k']))
     const { gateway, notes } = await read(
       {},
       { ...keys, AZURE_OPENAI_ENDPOINT: 'https://r.openai.azure.com', AWS_REGION: 'us-east-1' },
@@ -109,8 +109,8 @@ describe('upstreams', () => {
     )
     expect(notes).toEqual([
       'GROQ_BASE_URL is ignored, because GROQ_API_KEY is not set',
-      'AZURE_OPENAI_API_KEY is ignored, because it also takes AZURE_OPENAI_ENDPOINT, the address of the resource',
-      'AWS_BEARER_TOKEN_BEDROCK is ignored, because it also takes AWS_REGION',
+      'AZURE_OPENAI_API_KEY is ignored, because AZURE_OPENAI_ENDPOINT is not set',
+      'AWS_BEARER_TOKEN_BEDROCK is ignored, because AWS_REGION is not set',
     ])
   })
 
