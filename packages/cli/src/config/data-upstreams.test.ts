@@ -55,7 +55,7 @@ it.each([
     { a: { provider: 'openai', formats: ['messages'] } },
     'upstreams.a.formats is a list: write a list of some of "chat", "responses"',
   ],
-  [{ a: { provider: 'openai', baseURL: 'localhost:1' } }, "upstreams.a: baseURL 'localhost:1'"],
+  [{ a: { provider: 'openai', baseURL: 'localhost:1' } }, "upstreams.a.baseURL 'localhost:1' must start with http"],
   [
     { a: { provider: 'azure', resource: 'r', api: 'v2' } },
     'upstreams.a.api is a string: write one of "v1", "deployments"',

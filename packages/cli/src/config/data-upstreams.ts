@@ -1,6 +1,5 @@
 import { openaiCompatible, type Upstream } from '@modelgate/core'
 import { type ProviderEntry, providerCatalog } from '@modelgate/core/catalog'
-import { messageOf } from '../errors.ts'
 import { didYouMean } from '../near.ts'
 import { isRecord } from './is-record.ts'
 import { type ReportProblem, throwProblem } from './problem-list.ts'
@@ -41,12 +40,10 @@ function dataUpstream(data: unknown, where: string, report: ReportProblem): Upst
   if (quirks !== undefined) problems.push(...checkKind('object', quirks, `${where}.quirks`))
   for (const problem of problems) report(problem)
   if (problems.length > 0) return standIn
-  try {
-    const made = entry.create(options as never)
-    return isRecord(quirks) ? { ...made, quirks: { ...made.quirks, ...quirks } } : made
-  } catch (error) {
-    return failed(`${where}: ${messageOf(error)}`)
-  }
+  const made = entry.create(options as never)
+  for (const problem of made.problems ?? []) report(`${where}.${problem}`)
+  if (made.problems !== undefined) return standIn
+  return isRecord(quirks) ? { ...made, quirks: { ...made.quirks, ...quirks } } : made
 }
 
 function checkOptions(
@@ -68,9 +65,7 @@ function checkOptions(
 
 function checkKind(kind: OptionType, value: unknown, where: string): string[] {
   const wish = wishOf(kind, value)
-  if (wish !== undefined) return [`${where} is ${kindOf(value)}: write ${wish}`]
-  const isEmpty = kind === 'keys' && (value === '' || (Array.isArray(value) && value.includes('')))
-  return isEmpty ? [`${where} is empty: is the variable set that it comes from?`] : []
+  return wish === undefined ? [] : [`${where} is ${kindOf(value)}: write ${wish}`]
 }
 
 /** What to write in its place; undefined if it is right as it is. */

@@ -50,21 +50,24 @@ export function envUpstreams(env: Env): EnvUpstreams {
       found.notes.push(`${keyName} is ignored, because ${variables} is not set`)
       continue
     }
-    found.upstreams[name] = createUpstream(provider, options)
+    found.upstreams[name] = createUpstream(provider, keyName, options)
     found.keyNames[name] = keyName
     for (const [model, route] of Object.entries(routesOf(provider))) found.models[model] ??= route
   }
   return found
 }
 
-function createUpstream({ create, environment }: EnvProvider, options: Readonly<Record<string, string>>): Upstream {
-  try {
-    return create(options as never)
-  } catch (error) {
-    if (!(error instanceof Error)) throw error
-    const variable = options.baseURL === undefined ? environment.apiKey[0] : environment.baseURL
-    throw new OutsideError(`${variable}: ${error.message}`, { cause: error })
-  }
+function createUpstream(
+  { create, environment }: EnvProvider,
+  keyName: string,
+  options: Readonly<Record<string, string>>,
+): Upstream {
+  const upstream = create(options as never)
+  if (upstream.problems === undefined) return upstream
+  const named = upstream.problems.map((problem) =>
+    problem.startsWith('baseURL') ? `${environment.baseURL}: ${problem}` : `${keyName}: ${problem}`,
+  )
+  throw new OutsideError(named.join('; '))
 }
 
 /** Routes of the model names that only this provider has, and of each of its models as `name/…`. */

@@ -129,11 +129,6 @@ describe('upstreams', () => {
     expect(notes).toEqual(["the file's models are not served, because no provider key is set"])
   })
 
-  it('are noted if their key is empty', async () => {
-    const { notes } = await read(config(`upstreams: { a: m.anthropic({ apiKey: '' }) }, models: { '*': 'a' }`))
-    expect(notes).toEqual(['the key of upstreams.a is empty, so that its calls will be refused'])
-  })
-
   it('find their variables in .env too, behind the environment', async () => {
     const files = { '.env': 'OPENAI_API_KEY=from-file\nPORT=9001\n# a comment\nHOST="127.0.0.2"\n' }
     const settings = await read(files, { PORT: '9002' })

@@ -75,8 +75,9 @@ ${
 
 const upstreamCode = (one: Chosen): string => {
   const { name } = one.provider
+  // Without `?? ''` on the key, a missing variable is reported with its name at start.
   return `    ${name}: ${name}({ ${optionsOf(one)
-    .map(([option, variable]) => `${option}: process.env.${variable} ?? ''`)
+    .map(([option, variable]) => `${option}: process.env.${variable}${option === 'apiKey' ? '' : " ?? ''"}`)
     .join(', ')} }),`
 }
 
