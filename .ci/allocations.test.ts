@@ -1,10 +1,5 @@
+import { compareAllocations, keepAllocations, keptAllocations, measureAllocations } from '@modelgate/bench/allocations'
 import { describe, expect, it } from 'vitest'
-import {
-  compareAllocations,
-  keepAllocations,
-  keptAllocations,
-  measureAllocations,
-} from '../packages/bench/src/allocations.js'
 
 /** Figures are kept for the versions of Node that CI runs. */
 const kept = keptAllocations()

@@ -1,18 +1,22 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Format, formats } from '../packages/conformance/src/fixtures.ts'
-import { upstreamKey, upstreamOf } from '../packages/conformance/src/gateways.ts'
-import { formatNames, formats as titles } from '../packages/conformance/src/score/check.ts'
-import { checks } from '../packages/conformance/src/score/checks.ts'
-import type { Report } from '../packages/conformance/src/score/report.ts'
-import { score } from '../packages/conformance/src/score/score.ts'
-import { cohere, createGateway, openai } from '../packages/core/src/index.ts'
-import { nodeListener, nodeUpgrade } from '../packages/node/src/index.ts'
-import { createFakeProvider, listen, listenRealtime } from '../packages/testing/src/index.ts'
+import { type Report, score } from '@modelgate/conformance'
+import {
+  checks,
+  type Format,
+  formatNames,
+  formats,
+  formatTitles,
+  upstreamKey,
+  upstreamOf,
+} from '@modelgate/conformance/test-support'
+import { cohere, createGateway, openai } from '@modelgate/core'
+import { nodeListener, nodeUpgrade } from '@modelgate/node'
+import { createFakeProvider, listen, listenRealtime } from '@modelgate/testing'
 import { table } from './markdown-table.ts'
 
 const token = 'client-token-of-the-document'
-const titleOf: Readonly<Record<Format, string>> = titles
+const titleOf: Readonly<Record<Format, string>> = formatTitles
 
 /** The gateway on a socket, with one model that an upstream of this format serves, and models for other work; scored as anyone scores it. */
 async function scored(upstream: Format): Promise<Report> {
@@ -62,7 +66,7 @@ export async function ownScores(): Promise<Scores> {
 /** What each format’s clients could, column by column for the upstreams behind. */
 export function scoreTable(scores: Scores): string {
   const rows = formatNames.map((format) => [
-    titles[format],
+    formatTitles[format],
     ...scores.map(([, report]) => {
       const share = report.formats.find((one) => one.format === format)
       const aside = share?.notServed ? `, ${share.notServed} not served` : ''
@@ -99,7 +103,7 @@ export function checkTable(): string {
   const rows = new Map<string, { feature: string; proves: string; of: string[] }>()
   for (const { feature, proves, format } of checks) {
     const row = rows.get(feature + proves) ?? { feature, proves, of: [] }
-    row.of.push(titles[format])
+    row.of.push(formatTitles[format])
     rows.set(feature + proves, row)
   }
   return table(

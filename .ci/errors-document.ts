@@ -1,10 +1,14 @@
-import { type ErrorKind, errorKinds, type RetryScope } from '../packages/core/src/error-kinds.ts'
-import { GatewayError } from '../packages/core/src/errors.ts'
-import { codecs } from '../packages/core/src/formats/index.ts'
-import { anthropic, createGateway, gemini, openaiCompatible, type Upstream } from '../packages/core/src/index.ts'
-import type { Attempt } from '../packages/core/src/plugin.ts'
-import { errorReply } from '../packages/core/src/reply.ts'
-import { retryScope } from '../packages/core/src/retry.ts'
+import {
+  type Attempt,
+  anthropic,
+  createGateway,
+  type ErrorKind,
+  GatewayError,
+  gemini,
+  openaiCompatible,
+  type Upstream,
+} from '@modelgate/core'
+import { codecs, errorKinds, errorReply, type RetryScope, retryScope } from '@modelgate/core/test-support'
 import { table } from './markdown-table.ts'
 
 const words = { 'same-target': 'same target', 'other-target': 'another target', none: 'no' } satisfies Record<

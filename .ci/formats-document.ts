@@ -1,12 +1,12 @@
 import {
   type AnswerFeature,
   type AnswerRow,
+  type Codec,
   type RequestFeature,
   type RequestRow,
   type Verdict,
   verdictWord,
-} from '../packages/core/src/formats/carries.ts'
-import type { Codec } from '../packages/core/src/formats/codec.ts'
+} from '@modelgate/core/test-support'
 import { table } from './markdown-table.ts'
 
 /** The tables of docs/formats.md, made of what the codecs declare. The features have their words here, in reading order. */

@@ -1,4 +1,4 @@
-import { type ReferenceScheme, referencePlaces } from '../packages/core/src/references/places.ts'
+import { type ReferenceScheme, referencePlaces } from '@modelgate/core/test-support'
 import { table } from './markdown-table.ts'
 
 /** Each format's references to stored state, and where they stand. Of Google's two spellings the first. */

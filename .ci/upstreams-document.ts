@@ -1,6 +1,5 @@
-import type { Quirks } from '../packages/core/src/formats/codec.ts'
-import { createExample, providerCatalog } from '../packages/core/src/upstreams/catalog.ts'
-import type { Upstream } from '../packages/core/src/upstreams/upstream.ts'
+import type { Quirks, Upstream } from '@modelgate/core'
+import { createExample, providerCatalog } from '@modelgate/core/catalog'
 import { table } from './markdown-table.ts'
 
 /** The upstream of each provider in the catalog, for the tables of docs/upstreams.md. */

@@ -5,23 +5,24 @@ import { type AddressInfo, createServer, connect as dial, type Server } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openaiClient } from '../packages/conformance/src/sdk.ts'
+import { openaiClient } from '@modelgate/conformance/test-support'
 import {
   createFakeProvider,
   type ListeningProvider,
   type ListeningRealtime,
   listen,
   listenRealtime,
-} from '../packages/testing/src/index.ts'
-import { createTokens, redisStorage } from '../packages/tokens/src/index.ts'
+} from '@modelgate/testing'
+import { until } from '@modelgate/testing/test-support'
+import { createTokens, redisStorage } from '@modelgate/tokens'
 import {
   type Connection,
   connect,
   startRedis,
   type TestRedis,
   withoutRedisToKill,
-} from '../packages/tokens/src/storage/redis.test-support.ts'
+} from '@modelgate/tokens/test-support'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Running, startExample, stopExamples } from './start-example.ts'
 
 const path = `${process.env.PATH}:/usr/sbin`
@@ -29,10 +30,8 @@ const nginx = spawnSync('nginx', ['-v'], { env: { PATH: path } })
 const missing = nginx.status !== 0 ? 'there is no nginx: apt-get install nginx-light' : withoutRedisToKill
 if (missing !== undefined) console.warn(`left out: examples/multi-process: ${missing}`)
 
-/** Until something is so. Whoever waits has the test's time. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20))
-}
+/** Starting and stopping several processes takes seconds. */
+const processMs = 30_000
 
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
@@ -98,12 +97,12 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     const [, said = ''] = await example.saying(/(http:\S+)\/v1 in front of 3 gateways/)
     origin = said
     await example.saying(/(?:gateway \d+ on port \d+[\s\S]*){3}/)
-    await until(() =>
+    const isServing = () =>
       fetch(origin).then(
         ({ status }) => status === 404,
         () => false,
-      ),
-    )
+      )
+    await until(isServing, 'the front server to respond', processMs)
   })
   afterAll(async () => {
     stopExamples()
@@ -135,7 +134,7 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     const statuses = answers.map(({ status }) => status).sort()
     expect(statuses).toEqual([...Array(6).fill(200), ...Array(9).fill(429)])
     await Promise.all(answers.map((answer) => answer.text()))
-    await until(() => log().length >= before + 15)
+    await until(() => log().length >= before + 15, '15 more lines of the log', processMs)
     const ports = new Set(
       log()
         .slice(before)
@@ -157,7 +156,7 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     expect(text).toContain('chat.completion.chunk')
     expect(fake.stats).toMatchObject({ open: 1, aborted: 0 })
     leaving.abort()
-    await until(() => fake.stats.aborted === 1)
+    await until(() => fake.stats.aborted === 1, 'the abort of the upstream call', processMs)
     expect(fake.stats).toMatchObject({ started: 1, open: 0 })
   })
 
@@ -170,7 +169,7 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     const before = log().length
     const follow = () => client.responses.create({ model, input: 'Hello again.', previous_response_id: id })
     await Promise.all(Array.from({ length: 9 }, follow))
-    await until(() => log().length >= before + 9)
+    await until(() => log().length >= before + 9, 'nine more lines of the log', processMs)
     expect(
       new Set(
         log()
@@ -188,11 +187,12 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     fake.reply({ status: 429, headers: { 'retry-after': '600' } })
     expect((await call(secret, { model: 'gpt-limited' })).status).toBe(429)
     // The news takes its way through Redis.
-    await until(async () => {
+    const isCoolingEverywhere = async () => {
       fake.reset()
       const answers = await Promise.all(Array.from({ length: 9 }, () => call(secret, { model: 'gpt-limited' })))
       return answers.every(({ status }) => status === 429) && fake.stats.started === 0
-    })
+    }
+    await until(isCoolingEverywhere, 'the cooldown in every process', processMs)
   })
 
   it('takes answers whose headers tell of many losses, and large uploads', async () => {
@@ -247,7 +247,11 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
       headers: { 'content-type': 'application/json' },
     })
     expect(answer.status).toBe(200)
-    await until(() => log().some((line) => line.includes('POST /v1beta/models/gpt-5:generateContent 200')))
+    await until(
+      () => log().some((line) => line.includes('POST /v1beta/models/gpt-5:generateContent 200')),
+      'the call in the log',
+      processMs,
+    )
     expect(log().join()).not.toContain(secret)
   })
 
@@ -259,7 +263,7 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     await example.saying(/ended \(SIGKILL\)/)
     const answers = await Promise.all(Array.from({ length: 30 }, () => call(secret)))
     expect(answers.filter(({ status }) => status !== 200)).toEqual([])
-    await until(() => processes().length === 4)
+    await until(() => processes().length === 4, 'the fourth process', processMs)
     expect((await call(secret)).status).toBe(200)
   })
 
@@ -267,7 +271,7 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     const { secret } = await tokens.issue()
     fake.reply({ text: 'still here', fault: { type: 'delay', ms: 300 } })
     const running = call(secret)
-    await until(() => fake.stats.open === 1)
+    await until(() => fake.stats.open === 1, 'the call to reach the upstream', processMs)
     example.signal('SIGTERM')
     expect((await running).status).toBe(200)
     expect(await example.ended).toBe(0)

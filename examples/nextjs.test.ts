@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { anthropicClient, openaiClient } from '@modelgate/conformance/test-support'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { anthropicClient, openaiClient } from '../packages/conformance/src/sdk.ts'
 import { installedExample } from './installed-example.ts'
 import { startProgram, stopExamples } from './start-example.ts'
 

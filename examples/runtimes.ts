@@ -2,9 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { install, pins } from '@modelgate/conformance/test-support'
 import { root } from '../.ci/workspace.mjs'
-import { install } from '../packages/conformance/src/runtimes/install.ts'
-import { pins } from '../packages/conformance/src/runtimes/pins.ts'
 
 /** The program of a runtime of the matrix; undefined, with a line that says why: it cannot be had here. */
 export async function runtime(name: string): Promise<string | undefined> {

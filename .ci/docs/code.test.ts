@@ -1,9 +1,5 @@
+import { redisProgram, startRedis, type TestRedis } from '@modelgate/tokens/test-support'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  redisProgram,
-  startRedis,
-  type TestRedis,
-} from '../../packages/tokens/src/storage/redis-process.test-support.ts'
 import { type Block, blocks, isCode, read } from './blocks.mjs'
 import { complaints } from './compile.ts'
 import { followed } from './followed.mjs'

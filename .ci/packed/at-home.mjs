@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 /** As built: this runs outside of vitest, too. */
 const built = new URL('../../packages/testing/dist/index.js', import.meta.url)
 
-/** @returns {Promise<typeof import('../../packages/testing/src/index.ts')>} */
+/** @returns {Promise<typeof import('@modelgate/testing')>} */
 const testing = () => import(built.href)
 
 const preload = fileURLToPath(new URL('at-home.cjs', import.meta.url))
@@ -17,7 +17,7 @@ const preload = fileURLToPath(new URL('at-home.cjs', import.meta.url))
 /**
  * A fake provider in the place of all providers. `env` is for the programs that shall meet it, beside or over their own environment;
  * `ports` are ports of this machine that those programs name, and what they get instead.
- * @param {{ ports?: Record<number, number> } & import('../../packages/testing/src/index.ts').FakeProviderOptions} [options]
+ * @param {{ ports?: Record<number, number> } & import('@modelgate/testing').FakeProviderOptions} [options]
  */
 export async function providersAtHome({ ports = {}, ...options } = {}) {
   const { createFakeProvider, listen } = await testing()

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { createGateway, openai } from '@modelgate/core'
 import { expressMiddleware } from '@modelgate/express'
 import { createFakeProvider, listen } from '@modelgate/testing'
+import { createTokens, folderStorage, type Tokens } from '@modelgate/tokens'
 import express from 'express'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createTokens, folderStorage, type Tokens } from '../../packages/tokens/src/index.ts'
 
 const document = readFileSync(new URL('../../docs/tokens.md', import.meta.url), 'utf8')
 const [, block = ''] = /^```js\n(.*?)^```/ms.exec(document) ?? []

@@ -3,6 +3,20 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 /**
+ * The tests of this workspace use internals of its packages, which only the sources have.
+ * @type {import('esbuild').Plugin}
+ */
+const testSupport = {
+  name: 'test-support',
+  setup({ onResolve }) {
+    onResolve({ filter: /^@modelgate\/[a-z]+\/test-support$/ }, ({ path }) => ({
+      path: fileURLToPath(new URL(`../${path.split('/')[1]}/test-support/index.ts`, import.meta.url)),
+      sideEffects: false,
+    }))
+  },
+}
+
+/**
  * Bundles modules of a folder below `src`, and runs the first.
  * @param {string} folder
  * @param {[string, ...string[]]} modules without their `.ts`
@@ -21,6 +35,7 @@ export async function runKit(folder, modules) {
     format: 'esm',
     target: 'node20',
     packages: 'external',
+    plugins: [testSupport],
     sourcemap: true,
     logLevel: 'error',
   })

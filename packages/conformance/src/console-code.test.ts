@@ -3,12 +3,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { getRequestListener } from '@hono/node-server'
+import { type ApiRequest, formats, type Settings, snippetsOf, type Turn } from '@modelgate/console/test-support'
 import { anthropic, createGateway, gemini, openai } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { ApiRequest, Settings, Turn } from '../../console/src/ui/playground/formats/format.ts'
-import { formats } from '../../console/src/ui/playground/formats/index.ts'
-import { snippetsOf } from '../../console/src/ui/playground/inspect/as-code.ts'
 import { upstreamKey } from './gateways.ts'
 
 // The code that the Playground shows is run as a reader would run it: with the official SDKs, and with curl.

@@ -2,11 +2,11 @@ import { type ClientRequest, createServer, type IncomingMessage, request, type S
 import type { AddressInfo } from 'node:net'
 import { createGateway, type FinishEvent, type Gateway } from '@modelgate/core'
 import { createFakeProvider, type FakeProvider, type ListeningProvider, listen } from '@modelgate/testing'
+import { until } from '@modelgate/testing/test-support'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Format, formats } from './fixtures.ts'
 import { upstreamKey, upstreamOf } from './gateways.ts'
 import { bodyOf, targetOf } from './http-setting.ts'
-import { until } from './sdk-context.ts'
 import { type Running, type ServerKind, servers } from './servers.ts'
 
 const pairs = formats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Format } from '../../core/src/formats/ir.ts'
+import type { Format } from '@modelgate/core'
 import { isObject, type Json, type JsonObject, textOf } from './json.ts'
 
 export type { Format }

@@ -1,14 +1,18 @@
-import { type Inbound, openai } from '@modelgate/core'
+import { GatewayError, type Inbound, openai } from '@modelgate/core'
+import {
+  createMatcher,
+  fillStars,
+  namePattern,
+  nestsDeeper,
+  readCredential,
+  readDisposition,
+  retryAfterMs,
+  routes,
+  scanJson,
+} from '@modelgate/core/test-support'
 import { createTokens, memoryStorage } from '@modelgate/tokens'
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
-import { readCredential } from '../../core/src/auth.ts'
-import { GatewayError } from '../../core/src/errors.ts'
-import { nestsDeeper, scanJson } from '../../core/src/json/scan.ts'
-import { readDisposition } from '../../core/src/operations/multipart/disposition.ts'
-import { fillStars, namePattern } from '../../core/src/route-names.ts'
-import { createMatcher, routes } from '../../core/src/routes.ts'
-import { retryAfterMs } from '../../core/src/upstream-error.ts'
 import { bodies } from './fuzz-bodies.ts'
 import { spoilBytes } from './fuzz-bytes.ts'
 import { nodeOf, pick, type Step, spoil } from './fuzz-nodes.ts'

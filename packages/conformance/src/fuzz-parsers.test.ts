@@ -1,12 +1,18 @@
+import { GatewayError } from '@modelgate/core'
+import {
+  concatBytes,
+  createSseDecoder,
+  eventFrame,
+  exceptionFrame,
+  frame,
+  framesToEvents,
+  inPieces,
+  memorySpool,
+  parseForm,
+  textHeader,
+} from '@modelgate/core/test-support'
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
-import { eventFrame, exceptionFrame, frame, inPieces, textHeader } from '../../core/src/aws/frames.test-support.ts'
-import { framesToEvents } from '../../core/src/aws/frames-to-events.ts'
-import { concatBytes } from '../../core/src/bytes.ts'
-import { GatewayError } from '../../core/src/errors.ts'
-import { parseForm } from '../../core/src/operations/multipart/parse-form.ts'
-import { memorySpool } from '../../core/src/operations/multipart/spool.ts'
-import { createSseDecoder } from '../../core/src/sse/decode.ts'
 import { spoilBytes } from './fuzz-bytes.ts'
 import { pick } from './fuzz-nodes.ts'
 import { isDialectError, readSse, toldOfInside } from './fuzz-oracle.ts'

@@ -1,5 +1,5 @@
-import { wholeAnswer } from '../../core/src/formats/converse/answers.test-support.ts'
-import type { Format, UpstreamFormat } from '../../core/src/formats/ir.ts'
+import type { Format, UpstreamFormat } from '@modelgate/core'
+import { wholeAnswer } from '@modelgate/core/test-support'
 import { richAnswers } from './fuzz-answers.ts'
 import { bodies } from './fuzz-bodies.ts'
 import type { JsonObject } from './json.ts'

@@ -1,5 +1,5 @@
-import { streamedEvents } from '../../core/src/formats/converse/answers.test-support.ts'
-import type { Format, UpstreamFormat } from '../../core/src/formats/ir.ts'
+import type { Format, UpstreamFormat } from '@modelgate/core'
+import { streamedEvents } from '@modelgate/core/test-support'
 import { readSse } from './fuzz-oracle.ts'
 import { writtenStreams } from './fuzz-streams.ts'
 import type { StreamEvent } from './injection.ts'

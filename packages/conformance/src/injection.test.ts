@@ -1,7 +1,6 @@
+import type { UpstreamFormat } from '@modelgate/core'
+import { type Codec, codecs, type UpstreamCodec, upstreamCodecs } from '@modelgate/core/test-support'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Codec, UpstreamCodec } from '../../core/src/formats/codec.ts'
-import { codecs, upstreamCodecs } from '../../core/src/formats/index.ts'
-import type { UpstreamFormat } from '../../core/src/formats/ir.ts'
 import {
   injectionsInto,
   type Outcome,

@@ -1,10 +1,5 @@
-import { GatewayError } from '../../core/src/errors.ts'
-import type { Codec, UpstreamCodec } from '../../core/src/formats/codec.ts'
-import type { Loss } from '../../core/src/formats/ir.ts'
-import type { Lane } from '../../core/src/lanes/lane.ts'
-import { translateLane } from '../../core/src/lanes/translate.ts'
-import { redactorOf } from '../../core/src/redaction/redactor.ts'
-import { openai } from '../../core/src/upstreams/openai.ts'
+import { GatewayError, type Loss, openai } from '@modelgate/core'
+import { type Codec, type Lane, redactorOf, translateLane, type UpstreamCodec } from '@modelgate/core/test-support'
 import { isObject, type Json, type JsonObject } from './json.ts'
 
 // The injection test: an unknown field is put into every object of a body, and an unknown element into every list. Each of

@@ -1,8 +1,13 @@
+import {
+  type Codec,
+  codecs,
+  type JsonObject,
+  type ModelEvent,
+  type ModelRequest,
+  type ModelResponse,
+} from '@modelgate/core/test-support'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Codec } from '../../core/src/formats/codec.ts'
-import { codecs } from '../../core/src/formats/index.ts'
-import type { JsonObject, ModelEvent, ModelRequest, ModelResponse } from '../../core/src/formats/ir.ts'
 import {
   createContext,
   createExchange,

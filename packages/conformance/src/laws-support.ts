@@ -1,15 +1,19 @@
+import {
+  type Codec,
+  type CodecContext,
+  createReport,
+  type ExchangeContext,
+  type JsonObject,
+  type ModelEvent,
+  type ModelRequest,
+  type ModelResponse,
+  type Part,
+  type SseEvent,
+  type TargetTraits,
+  type Tool,
+  type Turn,
+} from '@modelgate/core/test-support'
 import fc from 'fast-check'
-import type { Codec, CodecContext, ExchangeContext, SseEvent, TargetTraits } from '../../core/src/formats/codec.ts'
-import type {
-  JsonObject,
-  ModelEvent,
-  ModelRequest,
-  ModelResponse,
-  Part,
-  Tool,
-  Turn,
-} from '../../core/src/formats/ir.ts'
-import { createReport } from '../../core/src/losses.ts'
 import { parseJson } from './json.ts'
 import { parsedInput } from './reading.ts'
 

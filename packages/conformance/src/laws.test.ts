@@ -1,11 +1,14 @@
+import {
+  codecOf,
+  codecs,
+  createSseDecoder,
+  encodeAllSse,
+  type JsonObject,
+  scanJson,
+  spliceJson,
+} from '@modelgate/core/test-support'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { codecOf, codecs } from '../../core/src/formats/index.ts'
-import type { JsonObject } from '../../core/src/formats/ir.ts'
-import { scanJson } from '../../core/src/json/scan.ts'
-import { spliceJson } from '../../core/src/json/splice.ts'
-import { createSseDecoder } from '../../core/src/sse/decode.ts'
-import { encodeAllSse } from '../../core/src/sse/encode.ts'
 import { haveRecordings, recordedExchanges } from './fixtures.ts'
 import { isObject, parseJson } from './json.ts'
 import {

@@ -1,4 +1,5 @@
-import type { Format, JsonObject } from '../../core/src/formats/ir.ts'
+import type { Format } from '@modelgate/core'
+import type { JsonObject } from '@modelgate/core/test-support'
 import { isObject, type Json, listOf, objectOf } from './json.ts'
 
 const named = (event: JsonObject): string => `event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`

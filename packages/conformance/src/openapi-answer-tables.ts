@@ -1,4 +1,4 @@
-import type { Format } from '../../core/src/formats/ir.ts'
+import type { Format } from '@modelgate/core'
 import type { Meaning } from './openapi-judge.ts'
 import type { Exemption } from './openapi-verdict.ts'
 

@@ -1,6 +1,6 @@
+import type { Format } from '@modelgate/core'
+import { codecs, type JsonObject } from '@modelgate/core/test-support'
 import { afterAll, describe, expect, test } from 'vitest'
-import { codecs } from '../../core/src/formats/index.ts'
-import type { Format, JsonObject } from '../../core/src/formats/ir.ts'
 import { sendAnswer, sendStream } from './openapi-answer-journeys.ts'
 import { answerExemptions, answerMeanings } from './openapi-answer-tables.ts'
 import { answerDocuments, streamFields } from './openapi-answers.ts'

@@ -1,4 +1,5 @@
-import type { Format, JsonObject } from '../../core/src/formats/ir.ts'
+import type { Format } from '@modelgate/core'
+import type { JsonObject } from '@modelgate/core/test-support'
 import { listOf, objectOf } from './json.ts'
 import type { RequestDocument } from './openapi-formats.ts'
 

@@ -1,6 +1,6 @@
+import type { Format } from '@modelgate/core'
+import { codecs, type JsonObject } from '@modelgate/core/test-support'
 import { afterAll, describe, expect, test } from 'vitest'
-import { codecs } from '../../core/src/formats/index.ts'
-import type { Format, JsonObject } from '../../core/src/formats/ir.ts'
 import { requestDocuments, walkOf } from './openapi-formats.ts'
 import { models, pairs, sendRequest } from './openapi-journeys.ts'
 import type { Meaning } from './openapi-judge.ts'

@@ -1,4 +1,5 @@
-import type { Format, JsonObject } from '../../core/src/formats/ir.ts'
+import type { Format } from '@modelgate/core'
+import type { JsonObject } from '@modelgate/core/test-support'
 import { type Json, listOf, objectOf } from './json.ts'
 import { readSchemas } from './openapi-schema.ts'
 import { schemaWith, type ValueRule } from './openapi-values.ts'

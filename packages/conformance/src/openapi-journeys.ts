@@ -1,7 +1,5 @@
-import type { Codec } from '../../core/src/formats/codec.ts'
-import { codecs } from '../../core/src/formats/index.ts'
-import type { Format, JsonObject } from '../../core/src/formats/ir.ts'
-import { createReport } from '../../core/src/losses.ts'
+import type { Format } from '@modelgate/core'
+import { type Codec, codecs, createReport, type JsonObject } from '@modelgate/core/test-support'
 import type { Carried } from './openapi-judge.ts'
 
 /** Models that take all their format has, and others that take little or insist on something: less arrives, none is lost. */

@@ -1,4 +1,5 @@
-import type { JsonObject, Loss } from '../../core/src/formats/ir.ts'
+import type { Loss } from '@modelgate/core'
+import type { JsonObject } from '@modelgate/core/test-support'
 import type { Json } from './json.ts'
 import { type Probe, parentOf } from './openapi-walk.ts'
 

@@ -1,4 +1,5 @@
-import type { Format, JsonObject } from '../../core/src/formats/ir.ts'
+import type { Format } from '@modelgate/core'
+import type { JsonObject } from '@modelgate/core/test-support'
 import type { Json } from './json.ts'
 import { arrival, type Carried, isReported, isUntouched, type Meaning } from './openapi-judge.ts'
 import type { Probe } from './openapi-walk.ts'

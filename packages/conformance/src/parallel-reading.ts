@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { codecOf } from '../../core/src/formats/index.ts'
-import type { MediaPart, ModelRequest, Part, Tool } from '../../core/src/formats/ir.ts'
+import { codecOf, type MediaPart, type ModelRequest, type Part, type Tool } from '@modelgate/core/test-support'
 import type { Exchange } from './fixtures.ts'
 import { isObject, type Json, type JsonObject, listOf, objectOf } from './json.ts'
 import { createContext } from './laws-support.ts'

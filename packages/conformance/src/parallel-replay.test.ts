@@ -1,8 +1,14 @@
+import {
+  codecOf,
+  createSseDecoder,
+  foldEvents,
+  type ModelRequest,
+  type ModelResponse,
+  type Part,
+  type ToolCallPart,
+  type Turn,
+} from '@modelgate/core/test-support'
 import { afterAll, describe, expect, test } from 'vitest'
-import { codecOf } from '../../core/src/formats/index.ts'
-import type { ModelRequest, ModelResponse, Part, ToolCallPart, Turn } from '../../core/src/formats/ir.ts'
-import { foldEvents } from '../../core/src/formats/shared/fold.test-support.ts'
-import { createSseDecoder } from '../../core/src/sse/decode.ts'
 import { type Exchange, haveRecordings, recordedExchanges, whyNoRecordings } from './fixtures.ts'
 import { parseJson } from './json.ts'
 import { createExchange, run } from './laws-support.ts'

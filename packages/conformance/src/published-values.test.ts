@@ -1,6 +1,5 @@
-import { createGateway, type FinishEvent, type Upstream } from '@modelgate/core'
+import { createGateway, type FinishEvent, type Format, type Upstream } from '@modelgate/core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Format } from '../../core/src/formats/ir.ts'
 import type { Json, JsonObject } from './json.ts'
 import { haveSpecifications, whyNoSpecifications } from './openapi-schema.ts'
 import { bodyWith, deriveList, listFile, type PublishedField, readList } from './published-values.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Format } from '../../core/src/formats/ir.ts'
+import type { Format } from '@modelgate/core'
 import { isObject, type Json, type JsonObject } from './json.ts'
 import { requestDocuments, walkOf } from './openapi-formats.ts'
 import { distinct, type Probe, probesOf } from './openapi-walk.ts'

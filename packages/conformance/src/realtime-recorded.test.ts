@@ -1,13 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createRealtimeMachine, until } from '@modelgate/testing/test-support'
 import { describe, expect, it } from 'vitest'
-import { createRealtimeMachine } from '../../testing/src/realtime-session.ts'
 import { type RecordedMessage, readCassette } from './cassette.ts'
 import { whyNoRecordings } from './fixtures.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 import { sessionOf, startRealtime } from './realtime-setting.ts'
-import { until } from './sdk-context.ts'
 
 const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../shared', import.meta.url))
 const folder = join(shared, 'fixtures', 'pydantic-ai', 'realtime-ws')

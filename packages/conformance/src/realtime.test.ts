@@ -1,8 +1,8 @@
+import { until } from '@modelgate/testing/test-support'
 import type { RealtimeServerEvent } from 'openai/resources/realtime/realtime'
 import { describe, expect, it } from 'vitest'
 import { upstreamKey } from './gateways.ts'
 import { narrowToken, realtimeServers, sessionOf, startRealtime, token } from './realtime-setting.ts'
-import { until } from './sdk-context.ts'
 
 const protocols = ['realtime', `openai-insecure-api-key.${token}`]
 

@@ -1,10 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { AzureOptions } from '../../core/src/upstreams/azure.ts'
-import { azure } from '../../core/src/upstreams/azure.ts'
-import type { Upstream } from '../../core/src/upstreams/upstream.ts'
-import { type VertexOptions, vertex } from '../../core/src/upstreams/vertex.ts'
+import { type AzureOptions, azure, type Upstream, type VertexOptions, vertex } from '@modelgate/core'
 import type { Json } from './json.ts'
 
 const folder =

@@ -1,4 +1,4 @@
-import type { Loss } from '../../core/src/formats/ir.ts'
+import type { Loss } from '@modelgate/core'
 import { isObject, parseJson } from './json.ts'
 
 /** A text of a body, and the JSON Pointer to where it stands. */

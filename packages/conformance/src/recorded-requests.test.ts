@@ -1,8 +1,7 @@
-import type { FinishEvent } from '@modelgate/core'
+import type { FinishEvent, Loss } from '@modelgate/core'
+import { codecOf } from '@modelgate/core/test-support'
 import { createFakeProvider } from '@modelgate/testing'
 import { afterAll, describe, expect, test } from 'vitest'
-import { codecOf } from '../../core/src/formats/index.ts'
-import type { Loss } from '../../core/src/formats/ir.ts'
 import {
   clientRequests,
   type Format,

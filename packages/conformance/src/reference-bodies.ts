@@ -1,5 +1,9 @@
-import type { JsonObject } from '../../core/src/formats/ir.ts'
-import { type ReferencePlace, type ReferenceScheme, referencePlaces } from '../../core/src/references/places.ts'
+import {
+  type JsonObject,
+  type ReferencePlace,
+  type ReferenceScheme,
+  referencePlaces,
+} from '@modelgate/core/test-support'
 import { type Format, formats } from './fixtures.ts'
 
 /** A place of the table, with how to write a body that is valid but for its reference. */

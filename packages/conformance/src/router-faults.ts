@@ -8,20 +8,11 @@ import {
   openai,
   type Upstream,
 } from '@modelgate/core'
+import { loadLazyModules } from '@modelgate/core/test-support'
 import { vi } from 'vitest'
-import '../../core/src/formats/index.ts'
-import '../../core/src/lanes/least-loss.ts'
-import '../../core/src/operations/answer-operation.ts'
-import '../../core/src/operations/count-tokens.ts'
-import '../../core/src/operations/audio/index.ts'
-import '../../core/src/operations/completions/index.ts'
-import '../../core/src/operations/embeddings/index.ts'
-import '../../core/src/operations/images/index.ts'
-import '../../core/src/operations/moderations.ts'
-import '../../core/src/operations/realtime-sessions.ts'
-import '../../core/src/operations/rerank/index.ts'
-import '../../core/src/operations/responses/index.ts'
 import { type JsonObject, objectOf, parseJson } from './json.ts'
+
+await loadLazyModules()
 
 /** One call as an upstream got it. */
 export interface UpstreamCall {

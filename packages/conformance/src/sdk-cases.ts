@@ -1,5 +1,6 @@
+import { until } from '@modelgate/testing/test-support'
 import { expect } from 'vitest'
-import { type Case, overloadedAt, rejection, type Setting, until } from './sdk-context.ts'
+import { type Case, overloadedAt, rejection, type Setting } from './sdk-context.ts'
 
 /** Makes a case for each way to ask, streamed by the client's own helper or whole: the rest of a case is the same. */
 export const casesIn =

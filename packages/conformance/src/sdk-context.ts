@@ -2,6 +2,7 @@ import type Anthropic from '@anthropic-ai/sdk'
 import type { GoogleGenAI } from '@google/genai'
 import { createGateway, type FinishEvent, type Gateway, type Loss } from '@modelgate/core'
 import { createFakeProvider, type FakeProvider, listen } from '@modelgate/testing'
+import { until } from '@modelgate/testing/test-support'
 import type OpenAI from 'openai'
 import type { Format } from './fixtures.ts'
 import { forgetful, upstreamKey, upstreamOf } from './gateways.ts'
@@ -89,15 +90,6 @@ export async function createSetting(server: ServerKind, upstream: Format, upstre
       await provider.close()
       await gateway.close({ graceMs: 0 })
     },
-  }
-}
-
-/** Waits until `done` says so; what is waited for happens on other ends of sockets. */
-export async function until(done: () => boolean | Promise<boolean>, what: string, ms = 5000): Promise<void> {
-  const limit = Date.now() + ms
-  while (!(await done())) {
-    if (Date.now() > limit) throw new Error(`Waited ${ms} ms in vain: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
 

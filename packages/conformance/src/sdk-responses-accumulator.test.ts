@@ -1,9 +1,13 @@
+import {
+  createReport,
+  encodeAllSse,
+  type ModelEvent,
+  type ModelRequest,
+  type Part,
+  responsesCodec,
+} from '@modelgate/core/test-support'
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
-import type { ModelEvent, ModelRequest, Part } from '../../core/src/formats/ir.ts'
-import { responsesCodec } from '../../core/src/formats/responses/index.ts'
-import { createReport } from '../../core/src/losses.ts'
-import { encodeAllSse } from '../../core/src/sse/encode.ts'
 import type { JsonObject } from './json.ts'
 
 /**

@@ -1,8 +1,9 @@
+import { until } from '@modelgate/testing/test-support'
 import OpenAI from 'openai'
 import { expect } from 'vitest'
 import { objectOf, parseJson } from './json.ts'
 import { abortCases, casesIn, failureCases } from './sdk-cases.ts'
-import { type Case, callResults, citySchema, rarely, rejection, type Setting, twoCalls, until } from './sdk-context.ts'
+import { type Case, callResults, citySchema, rarely, rejection, type Setting, twoCalls } from './sdk-context.ts'
 import { openaiFailures } from './sdk-openai.ts'
 
 type Body = OpenAI.Responses.ResponseCreateParamsNonStreaming

@@ -5,12 +5,12 @@ import type { Gateway } from '@modelgate/core'
 import { expressMiddleware } from '@modelgate/express'
 import { fastifyPlugin } from '@modelgate/fastify'
 import { honoMiddleware } from '@modelgate/hono'
+import { honoMiddlewareForNode } from '@modelgate/hono/test-support'
 import { nodeListener, nodeUpgrade } from '@modelgate/node'
 import express from 'express'
 import express4 from 'express4'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
-import { honoMiddleware as honoOnNode } from '../../hono/src/node.ts'
 import { fetchOf } from './gateways.ts'
 import type { Place } from './sdk.ts'
 
@@ -108,7 +108,7 @@ export const servers: readonly ServerKind[] = [
   },
   overHttp('Hono', true, hono(honoMiddleware)),
   // What a package of its own gets on Node, by the condition `node` of its exports.
-  overHttp('Hono on Node', true, hono(honoOnNode)),
+  overHttp('Hono on Node', true, hono(honoMiddlewareForNode)),
   {
     name: 'in process',
     hosted: false,

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFakeProvider, listen } from '@modelgate/testing'
 import { createPrices, createTokens, readLedger, redisStorage, sumLedger } from '@modelgate/tokens'
+import { sharedRedis, withoutRedis } from '@modelgate/tokens/test-support'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sharedRedis, withoutRedis } from '../../tokens/src/storage/redis.test-support.ts'
 import { type Bundled, bundle, type Child } from './child.ts'
 
 /** Ten dollars for a million tokens of either kind. */

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 import { nodeListener, nodeUpgrade } from '@modelgate/node'
+import { until } from '@modelgate/testing/test-support'
 import { expect, it, onTestFinished } from 'vitest'
 import { gatewayTo } from './gateways.ts'
 import { realtimeServers } from './realtime-setting.ts'
-import { until } from './sdk-context.ts'
 import { selfSigned } from './torture/faults/certificate.ts'
 
 const completion = {

@@ -1,12 +1,14 @@
 import type { Upstream } from '@modelgate/core'
+import {
+  allBut,
+  callUrl,
+  codecOf,
+  createReport,
+  createSseDecoder,
+  speaks,
+  type TargetTraits,
+} from '@modelgate/core/test-support'
 import { describe, expect, test } from 'vitest'
-import type { TargetTraits } from '../../core/src/formats/codec.ts'
-import { codecOf } from '../../core/src/formats/index.ts'
-import { createReport } from '../../core/src/losses.ts'
-import { createSseDecoder } from '../../core/src/sse/decode.ts'
-import { callUrl } from '../../core/src/upstreams/call-url.ts'
-import { allBut } from '../../core/src/upstreams/chat-fields.ts'
-import { speaks } from '../../core/src/upstreams/formats-for.ts'
 import { haveRecordings } from './fixtures.ts'
 import { isObject, type Json, type JsonObject, listOf, objectOf, parseJson, textOf } from './json.ts'
 import { type CatalogExchange, catalogErrors, catalogExchanges, publishedChatFields } from './recorded-catalog.ts'

@@ -2,61 +2,66 @@ import { describe, expect, it } from 'vitest'
 import { codecLoaders } from './formats/load-codec.ts'
 import { wireCodecOf } from './formats/wire.ts'
 import { translator } from './lanes/choose.ts'
-import { loadInTurn, partsFor } from './preload.ts'
-import { outliner } from './read-request.ts'
+import { loadInTurn, preload, preloadedParts } from './preload.ts'
 import { anthropic } from './upstreams/anthropic.ts'
 import { voyage } from './upstreams/voyage.ts'
 
-const settled = () => new Promise((resolve) => setTimeout(resolve))
+describe('the modules that are preloaded', () => {
+  const parts = preloadedParts({ claude: anthropic({ apiKey: 'k' }) })
 
-describe('partsFor', () => {
-  const parts = partsFor({ claude: anthropic({ apiKey: 'k' }) })
-  const validations = (['messages', 'chat', 'gemini', 'responses'] as const).map(
-    (format) => wireCodecOf(format).validation,
-  )
-
-  it('begins with the validation of the formats that the upstreams speak', () => {
-    expect(parts.slice(0, validations.length)).toEqual(validations)
+  it('are those that calls can need, beginning with the formats that upstreams speak', () => {
+    const messages = wireCodecOf('messages')
+    const chat = wireCodecOf('chat')
+    const inOrder = [messages.validation, chat.validation, translator, codecLoaders.messages, codecLoaders.chat]
+    expect(parts.filter((part) => (inOrder as unknown[]).includes(part))).toEqual(inOrder)
   })
 
-  it('lists each whole codec once, upstream formats first, between the translator and the outline parser', () => {
-    const { messages, chat, gemini, responses } = codecLoaders
-    expect(parts.slice(parts.indexOf(translator))).toEqual([translator, messages, chat, gemini, responses, outliner])
+  it('are each loaded once', () => {
+    expect(new Set(parts).size).toBe(parts.length)
   })
 
-  it('is empty if no upstream serves a chat format', () => {
-    expect(partsFor({ vectors: voyage({ apiKey: 'k' }) })).toEqual([])
+  it('are none if no upstream serves chat', () => {
+    expect(preloadedParts({ vectors: voyage({ apiKey: 'k' }) })).toEqual([])
+  })
+
+  it('can all be loaded', async () => {
+    for (const part of parts) await part()
   })
 })
 
-describe('loadInTurn', () => {
-  const recorded = (fails = '') => {
-    const loaded: string[] = []
-    const parts = ['one', 'two', 'three'].map((name) => async () => {
-      if (name === fails) throw new Error('no such file')
-      loaded.push(name)
-    })
-    return { loaded, parts }
+describe('preloading', () => {
+  /** Loaders that record their numbers. */
+  function recorded(count: number) {
+    const loaded: number[] = []
+    const loaders = Array.from({ length: count }, (_, at) => async () => void loaded.push(at))
+    return { loaded, loaders }
   }
 
-  it('loads each part in the given order', async () => {
-    const { loaded, parts } = recorded()
-    loadInTurn(parts, () => false)
-    await settled()
-    expect(loaded).toEqual(['one', 'two', 'three'])
+  it('loads one module after another', async () => {
+    const { loaded, loaders } = recorded(3)
+    await loadInTurn(loaders, () => false)
+    expect(loaded).toEqual([0, 1, 2])
   })
 
-  it('stops once a call has arrived', async () => {
-    const { loaded, parts } = recorded()
-    loadInTurn(parts, () => loaded.length >= 2)
-    await settled()
-    expect(loaded).toEqual(['one', 'two'])
+  it('stops at the first call', async () => {
+    const { loaded, loaders } = recorded(3)
+    await loadInTurn(loaders, () => loaded.length === 2)
+    expect(loaded).toEqual([0, 1])
   })
 
-  it('stops without an unhandled rejection if a part cannot be loaded', async () => {
-    const { loaded, parts } = recorded('two')
-    loadInTurn(parts, () => false)
-    await settled()
-    expect(loaded).toEqual(['one'])
+  it('stops at a module that cannot be loaded', async () => {
+    const { loaded, loaders } = recorded(1)
+    const missing = () => Promise.reject(new Error('no such file'))
+    await expect(loadInTurn([...loaders, missing, ...loaders], () => false)).rejects.toThrow('no such file')
+    expect(loaded).toEqual([0])
+  })
+
+  it('leaves no unhandled rejection', async () => {
+    const fail = () => {
+      throw new Error('no such file')
+    }
+    preload({ claude: anthropic({ apiKey: 'k' }) }, fail)
+    // Vitest fails on a rejection that nobody handles.
+    await new Promise((resolve) => setTimeout(resolve))
   })
 })

@@ -5,20 +5,27 @@ import { clientFormats, wireCodecOf } from './formats/wire.ts'
 import { translator } from './lanes/choose.ts'
 import { outliner } from './read-request.ts'
 
-/** Loads a part of the gateway, or returns it if it has been loaded. */
-type Loader = () => unknown
-
 /**
- * Starts to load the parts that calls can need, and returns immediately. Loads one part after another, and stops at the first call: a
- * call loads the parts it needs itself, and should not compete with others for the processor.
+ * Loads what calls can need, in the background. Loads one module after another, the likeliest first, and stops at the first
+ * call: a call loads what it needs itself, and should not share the processor with modules that may never be needed.
  *
  * @param isCalled whether a call has arrived
  */
-export const preload = (upstreams: GatewayConfig['upstreams'], isCalled: () => boolean): void =>
-  loadInTurn(partsFor(upstreams), isCalled)
+export function preload(upstreams: GatewayConfig['upstreams'], isCalled: () => boolean): void {
+  // A call that needs a module which cannot be loaded reports it.
+  loadInTurn(preloadedParts(upstreams), isCalled).catch(() => {})
+}
 
-/** The loaders of the parts that calls to these upstreams can need, the likeliest first. */
-export function partsFor(upstreams: GatewayConfig['upstreams']): readonly Loader[] {
+/** Runs loaders one after another until a call arrives or a loader fails. */
+export async function loadInTurn(loaders: readonly (() => unknown)[], isCalled: () => boolean): Promise<void> {
+  for (const load of loaders) {
+    if (isCalled()) return
+    await load()
+  }
+}
+
+/** The loaders of all modules that calls can need, the likeliest first: formats that upstreams speak before the other ones. */
+export function preloadedParts(upstreams: GatewayConfig['upstreams']): (() => unknown)[] {
   const spoken = new Set(Object.values(upstreams).flatMap(({ formats }) => Object.keys(formats) as UpstreamFormat[]))
   if (spoken.size === 0) return []
   const clients = [...clientFormats].sort((a, b) => Number(spoken.has(b)) - Number(spoken.has(a)))
@@ -32,16 +39,4 @@ export function partsFor(upstreams: GatewayConfig['upstreams']): readonly Loader
     ...new Set([...spoken, ...clients].map((format) => codecLoaders[format])),
     outliner,
   ]
-}
-
-/** Calls the loaders one after another until `isStopped` returns true or one fails. Never throws. */
-export function loadInTurn(parts: readonly Loader[], isStopped: () => boolean): void {
-  const next = async (): Promise<void> => {
-    for (const part of parts) {
-      if (isStopped()) return
-      await part()
-    }
-  }
-  // The call that needs the part reports the error.
-  next().catch(() => {})
 }

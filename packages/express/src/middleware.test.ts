@@ -1,10 +1,10 @@
 import { request as httpRequest } from 'node:http'
+import { createFakeGateway, serve } from '@modelgate/node/test-support'
+import { until } from '@modelgate/testing/test-support'
 import compression from 'compression'
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import express4 from 'express4'
 import { describe, expect, it } from 'vitest'
-import { createFakeGateway, until } from '../../node/src/testing/fake-gateway.ts'
-import { serve } from '../../node/src/testing/server.ts'
 import { expressMiddleware } from './middleware.ts'
 
 /** Express 4 comes without types of its own; what is used of it here is the same. */
@@ -124,10 +124,13 @@ describe.each(versions)('%s', (_version, make) => {
     const { gateway, port } = await start((app, middleware) => void app.use(make.json()).use(middleware))
     const client = httpRequest({ port, path, method: 'POST', headers: { 'content-type': 'application/json' } })
     client.on('error', () => {}).end('{}')
-    await until(() => gateway.seen.inbounds.length === 1 && (path === '/v1/hang' || gateway.seen.pulled > 3))
+    await until(
+      () => gateway.seen.inbounds.length === 1 && (path === '/v1/hang' || gateway.seen.pulled > 3),
+      'the call to be under way',
+    )
     const left = performance.now()
     client.destroy()
-    await until(() => gateway.seen.aborts.length === 1)
+    await until(() => gateway.seen.aborts.length === 1, 'the abort of the call')
     expect((gateway.seen.aborts[0] ?? Number.POSITIVE_INFINITY) - left).toBeLessThan(100)
   })
 })

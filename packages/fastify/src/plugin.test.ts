@@ -1,7 +1,8 @@
 import { request as httpRequest } from 'node:http'
+import { createFakeGateway, type FakeGateway, sleep } from '@modelgate/node/test-support'
+import { until } from '@modelgate/testing/test-support'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createFakeGateway, type FakeGateway, sleep, until } from '../../node/src/testing/fake-gateway.ts'
 import { fastifyPlugin } from './plugin.ts'
 
 async function start(
@@ -158,10 +159,13 @@ describe('streams', () => {
     const { gateway, port } = await start()
     const client = httpRequest({ port, path, method: 'POST' }).on('error', () => {})
     client.end('{}')
-    await until(() => gateway.seen.inbounds.length === 1 && (path === '/v1/hang' || gateway.seen.pulled > 3))
+    await until(
+      () => gateway.seen.inbounds.length === 1 && (path === '/v1/hang' || gateway.seen.pulled > 3),
+      'the call to be under way',
+    )
     const left = performance.now()
     client.destroy()
-    await until(() => gateway.seen.aborts.length === 1)
+    await until(() => gateway.seen.aborts.length === 1, 'the abort of the call')
     expect((gateway.seen.aborts[0] ?? Number.POSITIVE_INFINITY) - left).toBeLessThan(100)
   })
 })
@@ -183,7 +187,7 @@ describe("the host's hooks", () => {
     })
     const response = await post('/v1/echo')
     expect(response.headers.get('x-host')).toBe('yes')
-    await until(() => ran.includes('onResponse'))
+    await until(() => ran.includes('onResponse'), 'the onResponse hook')
     expect(ran).toEqual(['onRequest', 'preParsing', 'preValidation', 'preHandler', 'onResponse'])
   })
 

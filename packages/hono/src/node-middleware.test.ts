@@ -2,16 +2,15 @@ import { request as httpRequest } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Inbound } from '@modelgate/core'
 import { sharedTransport } from '@modelgate/node'
+import { createFakeGateway, type FakeGateway, serve } from '@modelgate/node/test-support'
+import { until } from '@modelgate/testing/test-support'
 import { Hono, type MiddlewareHandler } from 'hono'
-import { describe, expect, it, vi } from 'vitest'
-import { createFakeGateway, type FakeGateway, until } from '../../node/src/testing/fake-gateway.ts'
-import { serve } from '../../node/src/testing/server.ts'
+import { describe, expect, it } from 'vitest'
 import manifest from '../package.json' with { type: 'json' }
+import { describeMiddleware } from './middleware.test-support.ts'
 import { honoMiddleware } from './node-middleware.ts'
 
-// Everything that is asked of the middleware for any runtime is asked of the one for Node.
-vi.mock('./middleware.ts', () => ({ honoMiddleware }))
-await import('./middleware.test.ts')
+describeMiddleware(honoMiddleware)
 
 async function start(
   before: MiddlewareHandler = (_c, next) => next(),
@@ -125,9 +124,9 @@ describe('on Node', () => {
     const { gateway, port } = await start(replaced)
     const client = httpRequest({ port, path: '/ai/v1/hang', method: 'POST' }).on('error', () => {})
     client.end('{}')
-    await until(() => gateway.seen.inbounds.length === 1)
+    await until(() => gateway.seen.inbounds.length === 1, 'the request to reach the gateway')
     client.destroy()
-    await until(() => gateway.seen.aborts.length === 1)
+    await until(() => gateway.seen.aborts.length === 1, 'the abort of the call')
   })
 })
 

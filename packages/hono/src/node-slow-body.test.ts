@@ -1,9 +1,9 @@
 import { getRequestListener } from '@hono/node-server'
 import type { GatewayError, Inbound } from '@modelgate/core'
+import { createFakeGateway, dial, serve, sleep } from '@modelgate/node/test-support'
+import { until } from '@modelgate/testing/test-support'
 import { Hono } from 'hono'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { createFakeGateway, sleep, until } from '../../node/src/testing/fake-gateway.ts'
-import { dial, serve } from '../../node/src/testing/server.ts'
 import { honoMiddleware } from './node-middleware.ts'
 
 beforeEach(() => {
@@ -45,22 +45,22 @@ it.each([
 ])('answers 408 to a body %s that does not come', async (_name, framing, begin, path) => {
   const { asked, socket, received } = await start()
   socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\n${framing}\r\n\r\n${begin}`)
-  await until(() => asked.length === 1)
+  await until(() => asked.length === 1, 'the request to reach the application')
   vi.advanceTimersByTime(20_000)
   await sleep(20)
   expect(received()).toBe('')
   vi.advanceTimersByTime(10_000)
-  await until(() => received().startsWith('HTTP/1.1 408 '))
+  await until(() => received().startsWith('HTTP/1.1 408 '), 'the 408 response')
 })
 
 it('waits for a body that comes slowly but steadily', async () => {
   const { asked, socket, received } = await start()
   socket.write('POST /ai/v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 20000\r\n\r\n')
-  await until(() => asked.length === 1)
+  await until(() => asked.length === 1, 'the request to reach the application')
   for (let sent = 0; sent < 20_000; sent += 2000) {
     socket.write('a'.repeat(2000))
     await sleep(20)
     vi.advanceTimersByTime(5000)
   }
-  await until(() => received().startsWith('HTTP/1.1 200 '))
+  await until(() => received().startsWith('HTTP/1.1 200 '), 'the 200 response')
 })

@@ -1,11 +1,11 @@
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { createGateway, type FinishEvent, type Limits, openai } from '@modelgate/core'
+import { until } from '@modelgate/testing/test-support'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { createNodeHandler } from './handler.ts'
 import { nodeListener } from './listener.ts'
-import { until } from './testing/fake-gateway.ts'
 import { dial, serve } from './testing/server.ts'
 import { nodeUpgrade } from './upgrade.ts'
 
@@ -79,9 +79,13 @@ describe('a client that does not read', () => {
     const { port } = await serve(nodeListener(gateway))
     const { socket, received, closed } = dial(port)
     socket.write(post(path, body))
-    await until(() => received().length > 1000, 10_000)
+    await until(() => received().length > 1000, 'the first kilobyte of the response', 10_000)
     socket.pause()
-    await until(() => finished.length === 1 && upstream.isClosed(), 10_000)
+    await until(
+      () => finished.length === 1 && upstream.isClosed(),
+      'the call to be settled and the upstream connection to close',
+      10_000,
+    )
     expect(finished).toMatchObject([ending])
     // What its system holds is still there to be read; the rest is not.
     await new Promise((resolve) => setTimeout(resolve, 500))
@@ -96,18 +100,22 @@ describe('a client that does not read', () => {
     const { port } = await serve(nodeListener(gateway))
     const { socket, received } = dial(port)
     socket.write(post('/v1/chat/completions', chat(true)))
-    await until(() => received().length > 1000, 10_000)
+    await until(() => received().length > 1000, 'the first kilobyte of the response', 10_000)
     let tail = ''
     socket.on('data', (chunk) => {
       tail = (tail + chunk.toString('latin1')).slice(-1000)
     })
     socket.pause()
-    await until(() => finished.length === 1, 10_000)
+    await until(() => finished.length === 1, 'the call to be settled', 10_000)
     // Should it read again within a second, it is told. Searching the megabytes before would take as long.
     socket.resume()
-    await until(() => tail.includes('did not finish its answer within 2 s'), 10_000)
+    await until(
+      () => tail.includes('did not finish its answer within 2 s'),
+      'the timeout error at the end of the stream',
+      10_000,
+    )
     expect(finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'upstream_total_timeout' } } }])
-    await until(() => upstream.isClosed(), 10_000)
+    await until(() => upstream.isClosed(), 'the upstream connection to close', 10_000)
   })
 
   it('loses its stream of HTTP/2, and no other one of the same connection', async () => {
@@ -137,7 +145,11 @@ describe('a client that does not read', () => {
       bytes += part.length
     })
     await new Promise((resolve) => sleeping.once('response', resolve))
-    await until(() => finished.length === 2 && bytes >= manyBytes, 20_000)
+    await until(
+      () => finished.length === 2 && bytes >= manyBytes,
+      'both calls to be settled and all bytes to arrive',
+      20_000,
+    )
     expect(finished.filter(({ outcome }) => outcome === 'aborted')).toMatchObject([stalled])
   })
 
@@ -169,7 +181,11 @@ describe('a client that does not read', () => {
       for (const one of sockets.clients) one.terminate()
       sockets.close()
     })
-    await until(() => finished.length === 1 && upstreamClosed, 10_000)
+    await until(
+      () => finished.length === 1 && upstreamClosed,
+      'the call to be settled and the upstream connection to close',
+      10_000,
+    )
     expect(finished).toMatchObject([stalled])
   })
 })

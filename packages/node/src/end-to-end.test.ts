@@ -1,8 +1,9 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
+import { until } from '@modelgate/testing/test-support'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { nodeListener } from './listener.ts'
-import { createFakeGateway, sleep, until } from './testing/fake-gateway.ts'
+import { createFakeGateway, sleep } from './testing/fake-gateway.ts'
 import { serve } from './testing/server.ts'
 import { undiciTransport } from './undici-transport.ts'
 
@@ -62,11 +63,15 @@ describe('from client to upstream and back', () => {
         if (moment === 'body') res.on('data', (chunk: Buffer) => (got += chunk.length))
       })
       client.end('{}')
-      await until(() => began.has(id) && (moment === 'silent' || response !== undefined), 9000)
-      if (moment === 'body') await until(() => got > 0, 9000)
+      await until(
+        () => began.has(id) && (moment === 'silent' || response !== undefined),
+        `upstream call ${id} to begin`,
+        9000,
+      )
+      if (moment === 'body') await until(() => got > 0, 'the first bytes of the body', 9000)
       const left = performance.now()
       client.destroy()
-      await until(() => closedAt.has(id), 9000)
+      await until(() => closedAt.has(id), `the connection of upstream call ${id} to close`, 9000)
       delays.push((closedAt.get(id) ?? Number.POSITIVE_INFINITY) - left)
     }
     for (const moment of ['silent', 'headers', 'body', 'flood'])
@@ -95,14 +100,14 @@ describe('from client to upstream and back', () => {
     onTestFinished(() => void socket.destroy())
     socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}')
     socket.pause()
-    await until(() => written > 1_000_000)
+    await until(() => written > 1_000_000, 'the upstream to write 1 MB')
     await sleep(400)
     const stalled = written
     await sleep(200)
     expect(written).toBe(stalled)
     expect(stalled).toBeLessThan(50_000_000)
     socket.resume()
-    await until(() => written > stalled + 50_000_000, 9000)
+    await until(() => written > stalled + 50_000_000, 'the upstream to write 50 MB more', 9000)
   })
 
   it('a cut upstream becomes a cut answer', async () => {

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import * as zlib from 'node:zlib'
+import { until } from '@modelgate/testing/test-support'
 import { describe, expect, it } from 'vitest'
-import { sleep, until } from './testing/fake-gateway.ts'
+import { sleep } from './testing/fake-gateway.ts'
 import { serve } from './testing/server.ts'
 import { readAll, readers, start } from './testing/transport.ts'
 
@@ -62,11 +63,11 @@ describe('an abort', () => {
     const { controller, listeners } = watched()
     const calling = call(url, { signal: controller.signal })
     calling.catch(() => {})
-    await until(() => got() === 1)
+    await until(() => got() === 1, 'the request to reach the upstream')
     const begin = performance.now()
     controller.abort()
     await expect(calling).rejects.toMatchObject({ code: 'ABORT_ERR' })
-    await until(() => open() === 0)
+    await until(() => open() === 0, 'all upstream connections to close')
     expect(performance.now() - begin).toBeLessThan(100)
     expect(listeners()).toBe(0)
   })
@@ -93,7 +94,7 @@ describe('an abort', () => {
       const begin = performance.now()
       controller.abort()
       await failed
-      await until(() => open() === 0)
+      await until(() => open() === 0, 'all upstream connections to close')
       expect(performance.now() - begin).toBeLessThan(100)
       expect(listeners()).toBe(0)
     },
@@ -129,7 +130,7 @@ describe('an abort', () => {
       const { call } = start()
       const { controller, listeners } = watched()
       await leave((await call(url, { signal: controller.signal })).stream())
-      await until(() => open() === 0)
+      await until(() => open() === 0, 'all upstream connections to close')
       expect(listeners()).toBe(0)
     }
   })

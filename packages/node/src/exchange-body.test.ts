@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import * as zlib from 'node:zlib'
+import { until } from '@modelgate/testing/test-support'
 import { describe, expect, it } from 'vitest'
-import { sleep, until } from './testing/fake-gateway.ts'
+import { sleep } from './testing/fake-gateway.ts'
 import { serve } from './testing/server.ts'
 import { readers, serveRaw, start, text } from './testing/transport.ts'
 
@@ -41,7 +42,7 @@ describe('a body', () => {
     })
     const { call } = start()
     const chunks = (await call(url)).stream()[Symbol.asyncIterator]()
-    await until(() => blocked)
+    await until(() => blocked, 'the upload to block on back-pressure')
     await sleep(200)
     const stalled = written
     await sleep(200)
@@ -80,7 +81,7 @@ describe('a body', () => {
     })
     const { call } = start()
     await expect((await call(url)).bytes(100_000)).rejects.toMatchObject({ info: { kind: 'upstream_bad_response' } })
-    await until(() => closed)
+    await until(() => closed, 'the upstream connection to close')
   })
 
   it.each([

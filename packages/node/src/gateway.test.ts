@@ -1,7 +1,7 @@
 import { createGateway, openaiCompatible } from '@modelgate/core'
+import { until } from '@modelgate/testing/test-support'
 import { expect, it } from 'vitest'
 import { nodeListener } from './listener.ts'
-import { until } from './testing/fake-gateway.ts'
 import { serve } from './testing/server.ts'
 
 const completion = {
@@ -75,5 +75,5 @@ it('the real gateway closes its upstream call when the client leaves the stream'
   const stream = await post({ stream: true, user: 'forever' }, 'good', { signal: leaving.signal })
   await (stream.body as ReadableStream<Uint8Array>).getReader().read()
   leaving.abort()
-  await until(() => upstreamClosed() === 1)
+  await until(() => upstreamClosed() === 1, 'the upstream connection to close')
 })

@@ -1,9 +1,10 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import * as zlib from 'node:zlib'
+import { until } from '@modelgate/testing/test-support'
 import { describe, expect, it } from 'vitest'
 import { nodeListener } from './listener.ts'
-import { createFakeGateway, sleep, until } from './testing/fake-gateway.ts'
+import { createFakeGateway, sleep } from './testing/fake-gateway.ts'
 import { dial, serve } from './testing/server.ts'
 
 async function start() {
@@ -69,9 +70,9 @@ describe('whole replies', () => {
     const body = 'x'.repeat(5000)
     const call = `POST /nope HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n`
     socket.write(call + body.slice(0, 10))
-    await until(() => received().includes('gateway 404'))
+    await until(() => received().includes('gateway 404'), 'the first 404 of the gateway')
     socket.write(body.slice(10) + call + body)
-    await until(() => received().split('gateway 404').length === 3)
+    await until(() => received().split('gateway 404').length === 3, 'the second 404 of the gateway')
     expect(gateway.seen.inbounds).toHaveLength(2)
     expect(received()).not.toContain('connection: close')
   })
@@ -84,7 +85,7 @@ describe('request bodies', () => {
     const { socket, received, closed } = dial(port)
     const begin = performance.now()
     socket.write('POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 900000000\r\n\r\nfirst bytes')
-    await until(() => received().includes('request_too_large'))
+    await until(() => received().includes('request_too_large'), 'the request_too_large error')
     expect(performance.now() - begin).toBeLessThan(500)
     expect(received()).toMatch(/^HTTP\/1\.1 413 /)
     expect(received()).toMatch(/connection: close/i)
@@ -128,7 +129,7 @@ describe('request bodies', () => {
       socket.write(`${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`)
     }
     socket.write('0\r\n\r\n')
-    await until(() => Buffer.from(received(), 'latin1').toString().includes('"body":"abcdéf"'))
+    await until(() => Buffer.from(received(), 'latin1').toString().includes('"body":"abcdéf"'), 'the echoed body')
   })
 
   it.each([
@@ -163,9 +164,9 @@ describe('request bodies', () => {
     const { gateway, port } = await start()
     const { socket } = dial(port)
     socket.write('POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf')
-    await until(() => gateway.seen.inbounds.length === 1)
+    await until(() => gateway.seen.inbounds.length === 1, 'the request to reach the gateway')
     socket.destroy()
-    await until(() => gateway.seen.aborts.length === 1)
+    await until(() => gateway.seen.aborts.length === 1, 'the abort of the call')
     await expect(gateway.seen.inbounds[0]?.read(1000)).rejects.toMatchObject({ info: { kind: expect.any(String) } })
   })
 
@@ -196,7 +197,7 @@ describe('streams', () => {
     const socket = connect(port, '127.0.0.1')
     socket.write('POST /v1/endless HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n')
     socket.pause()
-    await until(() => gateway.seen.pulled > 0)
+    await until(() => gateway.seen.pulled > 0, 'the first chunk of the stream to be read')
     await sleep(300)
     const stalled = gateway.seen.pulled
     await sleep(200)
@@ -204,9 +205,9 @@ describe('streams', () => {
     expect(gateway.seen.pulled - stalled).toBeLessThanOrEqual(1)
     expect(gateway.seen.pulled * 64).toBeLessThan(16 * 1024)
     socket.resume()
-    await until(() => gateway.seen.pulled > stalled + 20)
+    await until(() => gateway.seen.pulled > stalled + 20, '20 more chunks after the stall')
     socket.destroy()
-    await until(() => gateway.seen.returned === 1)
+    await until(() => gateway.seen.returned === 1, 'the stream to be closed')
   })
 
   it('breaks the connection when the body throws: no client may take it for complete', async () => {
@@ -231,14 +232,17 @@ describe('a client that leaves', () => {
         })
         client.on('error', () => {})
         client.end('{}')
-        await until(() => gateway.seen.inbounds.length === round && when(response))
+        await until(
+          () => gateway.seen.inbounds.length === round && when(response),
+          `request ${round} to reach the moment at which the client leaves`,
+        )
         const left = performance.now()
         client.destroy()
-        await until(() => gateway.seen.aborts.length === round)
+        await until(() => gateway.seen.aborts.length === round, `abort ${round}`)
         expect((gateway.seen.aborts[round - 1] ?? Number.POSITIVE_INFINITY) - left).toBeLessThan(100)
       }
-      if (path !== '/v1/hang') await until(() => gateway.seen.returned === 20)
-      await until(() => connections(server) === 0)
+      if (path !== '/v1/hang') await until(() => gateway.seen.returned === 20, 'all 20 streams to be closed')
+      await until(() => connections(server) === 0, 'all client connections to close')
     })
   const connections = (server: {
     getConnections(done: (error: Error | null, count: number) => void): void
@@ -258,9 +262,9 @@ describe('a client that leaves', () => {
     const { socket } = dial(port)
     const call = 'POST /v1/hang HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n'
     socket.write(call + call)
-    await until(() => gateway.seen.inbounds.length === 2)
+    await until(() => gateway.seen.inbounds.length === 2, 'both requests to reach the gateway')
     socket.destroy()
-    await until(() => gateway.seen.aborts.length === 2)
+    await until(() => gateway.seen.aborts.length === 2, 'the abort of both calls')
   })
 
   it('is not seen where the client only closed after the last byte', async () => {

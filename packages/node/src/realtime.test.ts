@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer as createTcpServer } from 'node:net'
 import { createGateway, type FinishEvent, type Gateway, type GatewayConfig, openai } from '@modelgate/core'
+import { until } from '@modelgate/testing/test-support'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { until } from './testing/fake-gateway.ts'
 import { dial, serve } from './testing/server.ts'
 import { nodeUpgrade } from './upgrade.ts'
 
@@ -83,9 +83,12 @@ describe('a client that leaves while its upstream is dialled', () => {
     const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
     const { socket } = dial(port)
     socket.write(handshake(path))
-    await until(() => silence.seen() === 1)
+    await until(() => silence.seen() === 1, 'the upgrade to reach the upstream')
     leave(socket)
-    await until(() => silence.open.size === 0 && finished.length === 1)
+    await until(
+      () => silence.open.size === 0 && finished.length === 1,
+      'the upstream connection to close and the session to be settled',
+    )
     expect(finished).toMatchObject([{ operation: 'realtime', outcome: 'aborted', status: 499 }])
   })
 
@@ -95,10 +98,13 @@ describe('a client that leaves while its upstream is dialled', () => {
     const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
     const { socket, closed } = dial(port)
     socket.write(handshake(path))
-    await until(() => silence.seen() === 1)
+    await until(() => silence.seen() === 1, 'the upgrade to reach the upstream')
     socket.write(Buffer.alloc(100_000))
     await closed
-    await until(() => silence.open.size === 0 && finished.length === 1)
+    await until(
+      () => silence.open.size === 0 && finished.length === 1,
+      'the upstream connection to close and the session to be settled',
+    )
   })
 })
 
@@ -108,11 +114,11 @@ it('close() gives up dialling after its grace, and says so in HTTP', async () =>
   const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
   const { socket, received, closed } = dial(port)
   socket.write(handshake(path))
-  await until(() => silence.seen() === 1)
+  await until(() => silence.seen() === 1, 'the upgrade to reach the upstream')
   await gateway.close({ graceMs: 20 })
   await closed
   expect(received()).toMatch(/^HTTP\/1\.1 503 .*shutting down/s)
-  await until(() => silence.open.size === 0)
+  await until(() => silence.open.size === 0, 'the upstream connection to close')
 })
 
 it('messages that are sent with the handshake, or before the client is there, are not lost', async () => {
@@ -121,7 +127,7 @@ it('messages that are sent with the handshake, or before the client is there, ar
   const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
   const { socket, received } = dial(port)
   socket.write(Buffer.concat([Buffer.from(handshake(path)), frame('early bird')]))
-  await until(() => received().includes('early bird'))
+  await until(() => received().includes('early bird'), 'the echo of the early message')
   expect(received()).toMatch(/^HTTP\/1\.1 101 .*hello.*early bird/s)
 })
 
@@ -153,7 +159,10 @@ describe('a handshake', () => {
     socket.write(handshake(path, { 'sec-websocket-protocol': 'realtime, realtime' }))
     await closed
     expect(received()).toMatch(/^HTTP\/1\.1 400 /)
-    await until(() => finished.length === 1 && upstream.sockets.clients.size === 0)
+    await until(
+      () => finished.length === 1 && upstream.sockets.clients.size === 0,
+      'the session to be settled and the upstream connection to close',
+    )
   })
 })
 
@@ -210,14 +219,14 @@ describe('a client that may use some models only', () => {
     const client = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers: { authorization: 'Bearer t' } })
     const received: string[] = []
     client.on('message', (data) => received.push(String(data)))
-    await until(() => received.length === 1)
+    await until(() => received.length === 1, 'the first message')
     const update = (model: string): string => `{"type":"session.update","event_id":"e","session":{"model":"${model}"}}`
     const sent = [update('other'), '{"type":"session.update","x":NaN,"session":{"model":"other"}}', 'no JSON']
     for (const text of sent) client.send(text)
     client.send(Buffer.from(update('other')))
     client.send(update('m'))
     client.send(Buffer.from([0, 1, 255]))
-    await until(() => received.length === 7)
+    await until(() => received.length === 7, 'all seven messages')
     const errors = received.flatMap((text) => (text.startsWith('{"type":"error"') ? [JSON.parse(text).error] : []))
     expect(errors).toMatchObject([
       { type: 'invalid_request_error', code: 'model_not_found', param: 'session.model', event_id: 'e' },
@@ -236,7 +245,7 @@ describe('a client that may use some models only', () => {
     const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
     const { socket } = dial(port)
     socket.write(handshake(path, { authorization: 'Bearer t' }))
-    await until(() => upstream.sockets.clients.size === 1)
+    await until(() => upstream.sockets.clients.size === 1, 'the upstream session')
     socket.pause()
     const many = Buffer.concat(Array.from({ length: 20_000 }, () => frame('no JSON')))
     let rounds = 0

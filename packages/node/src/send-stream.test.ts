@@ -1,6 +1,6 @@
+import { until } from '@modelgate/testing/test-support'
 import { expect, it } from 'vitest'
 import { sendReply } from './send-reply.ts'
-import { until } from './testing/fake-gateway.ts'
 import { dial, serve } from './testing/server.ts'
 
 /** Serves a body of these chunks under these headers; tells whether the body was closed. */
@@ -50,12 +50,15 @@ it('goes on where a response of another host returns nothing from `write` and ne
   })
   const { socket, received } = dial(port)
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
-  await until(() => bodyOf(received()) === 'abc')
+  await until(() => bodyOf(received()) === 'abc', 'the whole body to arrive')
 })
 
 it('keeps the connection when a body is as long as its content-length', async () => {
   const { socket, received } = await serving({ 'content-length': '3' }, ['a', 'bc'])
-  await until(() => bodyOf(received()) === 'abc')
+  await until(() => bodyOf(received()) === 'abc', 'the whole body to arrive')
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
-  await until(() => received().endsWith('\r\n\r\nabc') && received().split('HTTP/1.1 200').length === 3)
+  await until(
+    () => received().endsWith('\r\n\r\nabc') && received().split('HTTP/1.1 200').length === 3,
+    'the second response on the connection',
+  )
 })

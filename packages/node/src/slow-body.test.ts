@@ -1,7 +1,8 @@
+import { until } from '@modelgate/testing/test-support'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { nodeListener } from './listener.ts'
 import { guardPace } from './slow-body.ts'
-import { createFakeGateway, sleep, until } from './testing/fake-gateway.ts'
+import { createFakeGateway, sleep } from './testing/fake-gateway.ts'
 import { dial, serve } from './testing/server.ts'
 
 beforeEach(() => {
@@ -41,11 +42,11 @@ it('answers 408 to a body that does not come, and closes', async () => {
   const { port } = await serve(nodeListener(gateway))
   const { socket, received, closed } = dial(port)
   socket.write('POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf')
-  await until(() => gateway.seen.inbounds.length === 1)
+  await until(() => gateway.seen.inbounds.length === 1, 'the request to reach the gateway')
   vi.advanceTimersByTime(20_000)
   await sleep(20)
   expect(received()).toBe('')
   vi.advanceTimersByTime(10_000)
-  await until(() => received().startsWith('HTTP/1.1 408 '))
+  await until(() => received().startsWith('HTTP/1.1 408 '), 'the 408 response')
   await closed
 })

@@ -5,7 +5,7 @@ import { serve } from './testing/server.ts'
 import { countInThread } from './tokenizer-thread.ts'
 
 // In the thread that serves calls the tokenizer cannot be loaded: a count with it was made in another thread.
-vi.mock('../../core/node_modules/gpt-tokenizer/esm/encoding/o200k_base.js', () => {
+vi.mock('gpt-tokenizer/encoding/o200k_base', () => {
   throw new Error('the tokenizer was loaded into the main thread')
 })
 

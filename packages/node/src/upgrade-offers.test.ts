@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
+import { until } from '@modelgate/testing/test-support'
 import { expect, it } from 'vitest'
-import { createFakeGateway, sleep, until } from './testing/fake-gateway.ts'
+import { createFakeGateway, sleep } from './testing/fake-gateway.ts'
 import { dial, serve } from './testing/server.ts'
 import { nodeUpgrade } from './upgrade.ts'
 
@@ -41,7 +42,7 @@ it.each(bodies)('serves a POST that offers h2c as an ordinary request: a body wi
   const { socket, received } = dial(port)
   const post = `POST /v1/messages?x=%20 HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nx-note: \xe4\r\n${offer}${header}\r\n`
   socket.write(Buffer.concat([Buffer.from(post, 'latin1'), Buffer.from(body)]))
-  await until(() => answers(received()).length === 1)
+  await until(() => answers(received()).length === 1, 'the first response')
   const [first] = answers(received())
   expect(first).toMatchObject({ method: 'POST', url: '/v1/messages?x=%20', body: json })
   expect(first?.headers).toMatchObject({ 'content-type': 'application/json', 'x-note': 'ä' })
@@ -49,9 +50,9 @@ it.each(bodies)('serves a POST that offers h2c as an ordinary request: a body wi
   expect(first?.headers).not.toHaveProperty('http2-settings')
 
   socket.write(`GET /second HTTP/1.1\r\nhost: a\r\n\r\n`)
-  await until(() => answers(received()).length === 2)
+  await until(() => answers(received()).length === 2, 'the second response')
   socket.write(`GET /third HTTP/1.1\r\nhost: a\r\n${offer}\r\nGET /fourth HTTP/1.1\r\nhost: a\r\n\r\n`)
-  await until(() => answers(received()).length === 4)
+  await until(() => answers(received()).length === 4, 'the fourth response')
   expect(
     answers(received())
       .map(({ url }) => url)
@@ -68,7 +69,7 @@ it('serves a body that comes in pieces, long after the head that offers h2c', as
     await sleep(5)
     socket.write(long.slice(at, at + 50_000))
   }
-  await until(() => received().endsWith('}'))
+  await until(() => received().endsWith('}'), 'the end of the JSON body')
   expect(answers(received())[0]?.body).toBe(long)
 })
 

@@ -4,9 +4,9 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { createGateway, type GatewayConfig, openai } from '@modelgate/core'
+import { until } from '@modelgate/testing/test-support'
 import { describe, expect, it, vi } from 'vitest'
 import { nodeListener } from './listener.ts'
-import { until } from './testing/fake-gateway.ts'
 import { dial, serve } from './testing/server.ts'
 
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
@@ -120,7 +120,7 @@ describe('an upload over node:http', () => {
     socket.write(
       'POST /v1/audio/transcriptions HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 100000000\r\n\r\n--b\r\nno header\r\n\r\n',
     )
-    await until(() => received().includes('malformed'))
+    await until(() => received().includes('malformed'), 'the error about a malformed form')
     expect(received()).toMatch(/^HTTP\/1.1 400 /)
   })
 

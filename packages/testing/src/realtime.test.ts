@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
+import { until } from '../test-support/until.ts'
 import { createFakeRealtime, type FakeRealtimeOptions, listenRealtime } from './realtime.ts'
 import type { JsonObject } from './types.ts'
 
@@ -26,14 +27,12 @@ async function start(options: FakeRealtimeOptions = {}) {
       }),
     )
     const say = (event: JsonObject): void => socket.send(JSON.stringify(event))
-    const until = async (type: string): Promise<JsonObject> => {
-      for (;;) {
-        const found = events.find((event) => event.type === type)
-        if (found !== undefined) return found
-        await new Promise((resolve) => setTimeout(resolve, 2))
-      }
+    const eventOf = async (type: string): Promise<JsonObject> => {
+      const find = () => events.find((event) => event.type === type)
+      await until(() => find() !== undefined, `the event ${type}`)
+      return find() as JsonObject
     }
-    return { socket, events, say, until, refused }
+    return { socket, events, say, eventOf, refused }
   }
   return { fake, connect }
 }
@@ -41,14 +40,14 @@ async function start(options: FakeRealtimeOptions = {}) {
 describe('a fake realtime session', () => {
   it('greets, takes an update, and answers a text in text', async () => {
     const { connect } = await start()
-    const { events, say, until } = connect()
-    expect(await until('session.created')).toMatchObject({ session: { model: 'demo-realtime', type: 'realtime' } })
+    const { events, say, eventOf } = connect()
+    expect(await eventOf('session.created')).toMatchObject({ session: { model: 'demo-realtime', type: 'realtime' } })
     say({ type: 'session.update', session: { output_modalities: ['text'] } })
-    expect(await until('session.updated')).toMatchObject({ session: { output_modalities: ['text'] } })
+    expect(await eventOf('session.updated')).toMatchObject({ session: { output_modalities: ['text'] } })
     const content = [{ type: 'input_text', text: 'good day' }]
     say({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } })
     say({ type: 'response.create' })
-    expect(await until('response.done')).toMatchObject({
+    expect(await eventOf('response.done')).toMatchObject({
       response: {
         status: 'completed',
         output: [{ content: [{ type: 'output_text', text: 'You said: good day' }] }],
@@ -62,13 +61,13 @@ describe('a fake realtime session', () => {
 
   it('echoes audio and binary messages, and speaks what it has heard', async () => {
     const { connect } = await start({ paceMs: 1 })
-    const { events, say, until, socket } = connect()
-    await until('session.created')
+    const { events, say, eventOf, socket } = connect()
+    await eventOf('session.created')
     say({ type: 'input_audio_buffer.append', audio: 'QUJD' })
-    expect(await until('response.output_audio.delta')).toMatchObject({ delta: 'QUJD' })
+    expect(await eventOf('response.output_audio.delta')).toMatchObject({ delta: 'QUJD' })
     say({ type: 'input_audio_buffer.commit' })
     say({ type: 'response.create' })
-    const done = await until('response.done')
+    const done = await eventOf('response.done')
     expect(done).toMatchObject({ response: { usage: { output_token_details: { audio_tokens: 10 } } } })
     expect(events.filter(({ type }) => type === 'response.output_audio.delta').map(({ delta }) => delta)).toEqual([
       'QUJD',
@@ -87,10 +86,10 @@ describe('a fake realtime session', () => {
     ['{"type":"response.cancel"}', 'no active response'],
   ])('answers %s with an error event', async (text, message) => {
     const { connect } = await start()
-    const { socket, until } = connect()
-    await until('session.created')
+    const { socket, eventOf } = connect()
+    await eventOf('session.created')
     socket.send(text)
-    expect(await until('error')).toMatchObject({
+    expect(await eventOf('error')).toMatchObject({
       error: {
         type: 'invalid_request_error',
         message: expect.stringContaining(message),
@@ -119,7 +118,7 @@ it('a test refuses, sends, closes, drops, and sees what came', async () => {
   await new Promise((resolve) => first.socket.once('open', resolve))
   first.say({ type: 'hello' })
   await fake.sessions[0]?.send({ type: 'told' })
-  expect(await first.until('told')).toEqual({ type: 'told' })
+  expect(await first.eventOf('told')).toEqual({ type: 'told' })
   expect(fake.sessions[0]).toMatchObject({ model: 'demo-realtime', received: ['{"type":"hello"}'], closed: undefined })
   const ended = new Promise((resolve) => first.socket.once('close', (code) => resolve(code)))
   fake.sessions[0]?.close(4002, 'enough')

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startRedis, withoutRedisToKill } from '../../../tokens/src/storage/redis-process.test-support.ts'
+import { startRedis, withoutRedisToKill } from '@modelgate/tokens/test-support'
 import { inParallel } from '../torture/figures.ts'
 import { answers } from './checks/answers.ts'
 import { tests } from './checks/tests.ts'

@@ -29,8 +29,8 @@ export async function inParallel<Job, Result>(
   return results
 }
 
-/** Waits until it holds; false if it does not within this time. */
-export async function until(holds: () => boolean | Promise<boolean>, withinMs: number): Promise<boolean> {
+/** Waits for a condition; returns false if it does not hold within this time. */
+export async function holdsWithin(holds: () => boolean | Promise<boolean>, withinMs: number): Promise<boolean> {
   const end = performance.now() + withinMs
   while (!(await holds())) {
     if (performance.now() > end) return false

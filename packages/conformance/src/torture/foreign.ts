@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { portkeyHeaders, startPortkey } from '../../../bench/src/peers.js'
+import { portkeyHeaders, startPortkey } from '@modelgate/bench/peers'
 import { type Format, formats } from '../fixtures.ts'
 import type { Pair, Target } from './check.ts'
 
@@ -35,8 +35,7 @@ const straight = formats.map((format) => ({ client: format, upstream: format }))
 
 /** The least that a proxy can be: `node:http` in front, an undici `Pool` behind. */
 async function startBare(upstreamOrigin: string): Promise<Target> {
-  // As seen from where the kit is bundled to.
-  const file = fileURLToPath(new URL('../../../../bench/src/bare-proxy.js', import.meta.url))
+  const file = fileURLToPath(import.meta.resolve('@modelgate/bench/bare-proxy'))
   const child = fork(file, [upstreamOrigin], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
   const { port } = await new Promise<{ port: number }>((resolve, reject) => {
     child.once('message', (message) => resolve(message as { port: number }))

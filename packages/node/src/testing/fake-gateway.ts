@@ -30,15 +30,6 @@ export interface FakeGateway extends Gateway {
 const encoder = new TextEncoder()
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Waits until something holds; fails the test if it never does. */
-export async function until(holds: () => boolean, ms = 2000): Promise<void> {
-  const end = performance.now() + ms
-  while (!holds()) {
-    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${holds}`)
-    await sleep(2)
-  }
-}
-
 /** A gateway without upstreams: every path answers in a way that puts an adapter to the test. */
 export function createFakeGateway(): FakeGateway {
   const seen: Seen = { inbounds: [], transports: [], aborts: [], pulled: 0, returned: 0 }

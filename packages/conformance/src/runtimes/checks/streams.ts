@@ -3,7 +3,7 @@ import { good } from '../../faults-streams.ts'
 import { type Format, formats } from '../../fixtures.ts'
 import type { Pair, Target } from '../../torture/check.ts'
 import { exchange, send } from '../../torture/client.ts'
-import { until } from '../../torture/figures.ts'
+import { holdsWithin } from '../../torture/figures.ts'
 import { readStream } from '../../torture/judge.ts'
 import { allPairs } from '../../torture/own.ts'
 import { beginStream, formatOf, within } from '../../torture/playing.ts'
@@ -97,7 +97,7 @@ export const leaving: Check = {
       name: 'onFinish',
       async ask() {
         const aborted = async (): Promise<number> => ((await outcomesAt(place)).aborted ?? 0) - before
-        if (await until(async () => (await aborted()) === cases.length, patienceMs)) return undefined
+        if (await holdsWithin(async () => (await aborted()) === cases.length, patienceMs)) return undefined
         return `it was told of ${await aborted()} calls of ${cases.length}`
       },
     }

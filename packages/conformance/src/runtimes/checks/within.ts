@@ -1,5 +1,5 @@
 import { textOf } from '../../json.ts'
-import { until } from '../../torture/figures.ts'
+import { holdsWithin } from '../../torture/figures.ts'
 import { type Case, type Check, type Place, tallyOf } from '../check.ts'
 import type { Tried } from '../programs/in-process.js'
 
@@ -22,7 +22,7 @@ export const inProcess: Check = {
     const left: Case = {
       name: 'the stream that was left ends the call upstream',
       async ask() {
-        const gone = await until(() => place.providers.stats.aborted === 1, 10_000)
+        const gone = await holdsWithin(() => place.providers.stats.aborted === 1, 10_000)
         return gone ? undefined : JSON.stringify(place.providers.stats)
       },
     }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createCanceller, type GatewayConfig, type Identity } from '@modelgate/core'
 import { mediaFetcher } from '@modelgate/node'
 import { otel } from '@modelgate/otel'
+import { createRecorder } from '@modelgate/otel/test-support'
 import {
   createPrices,
   createTokens,
@@ -16,7 +17,6 @@ import {
   type TokensOptions,
 } from '@modelgate/tokens'
 import { ROOT_CONTEXT } from '@opentelemetry/api'
-import { createRecorder } from '../../../../otel/src/testing/recorder.ts'
 import { afterLateness, type Cell, firstByteMs, type Subject } from './behaviours.ts'
 import { complainIf, notRefused, notServed, type Reply, requestFor, send, type World, worldWith } from './world.ts'
 

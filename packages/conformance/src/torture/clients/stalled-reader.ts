@@ -6,7 +6,7 @@ import { good } from '../../faults-streams.ts'
 import { upstreamKey } from '../../gateways.ts'
 import type { Check, Finished, OwnGateway, Pair, Setting, Target } from '../check.ts'
 import { bodyFor, rawRequest } from '../client.ts'
-import { mb, ms, tally, until } from '../figures.ts'
+import { holdsWithin, mb, ms, tally } from '../figures.ts'
 import { growth, memoryOf } from '../life/memory-of.ts'
 import { beginStream, formatOf, sleep, whole, within } from '../playing.ts'
 import type { UpstreamCall } from '../upstream.ts'
@@ -68,7 +68,7 @@ async function stop(gateway: Gateway, request: string, readsUntil: (got: string)
     if (readsUntil(got)) socket.pause()
   })
   socket.write(request)
-  if (!(await until(() => socket.isPaused(), 10_000)))
+  if (!(await holdsWithin(() => socket.isPaused(), 10_000)))
     throw new Error(`nothing to stop reading at: ${got.slice(0, 200)}`)
   return {
     close: () => void socket.destroy(),
@@ -78,7 +78,7 @@ async function stop(gateway: Gateway, request: string, readsUntil: (got: string)
         received += part.length
       })
       socket.resume()
-      return (await until(() => isClosed, lateMs)) && received < pouredBytes
+      return (await holdsWithin(() => isClosed, lateMs)) && received < pouredBytes
     },
   }
 }
@@ -129,7 +129,7 @@ async function session(gateway: Gateway, { pair, model }: Place) {
     async isCut() {
       clearInterval(sending)
       socket.resume()
-      return until(() => isClosed, lateMs)
+      return holdsWithin(() => isClosed, lateMs)
     },
   }
 }
@@ -226,7 +226,7 @@ async function askGroup(setting: Setting, limits: Way['limits'], count: number):
     fillSessions(fake)
     const begun = performance.now()
     const finished: Finished[] = []
-    const settled = await until(async () => {
+    const settled = await holdsWithin(async () => {
       finished.push(...(await gateway.own.finished()))
       return finished.length >= clients.length
     }, limitMs + lateMs)
@@ -234,7 +234,7 @@ async function askGroup(setting: Setting, limits: Way['limits'], count: number):
     // The connection of a whole answer upstream serves on: it was taken in before.
     const streams = [...scene.calls.filter((call) => call.stream), ...speeches]
     const closed = await within(lateMs, Promise.all(streams.map((call) => call.closed)))
-    const left = await until(() => fake.sessions.every((session) => session.closed !== undefined), lateMs)
+    const left = await holdsWithin(() => fake.sessions.every((session) => session.closed !== undefined), lateMs)
     await sleep(Math.max(0, begun + limitMs + lateMs / 2 - performance.now()))
     const cut = await Promise.all(clients.map(({ client }) => client.isCut()))
     const all = mine.map((way, n): Held => {

@@ -1,4 +1,4 @@
-import { wholeAnswer } from '../../../../core/src/formats/converse/answers.test-support.ts'
+import { wholeAnswer } from '@modelgate/core/test-support'
 import type { Format } from '../../fixtures.ts'
 import { richAnswers } from '../../fuzz-answers.ts'
 import type { JsonObject } from '../../json.ts'

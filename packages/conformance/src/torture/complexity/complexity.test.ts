@@ -1,5 +1,5 @@
+import { routes } from '@modelgate/core/test-support'
 import { describe, expect, test } from 'vitest'
-import { routes } from '../../../../core/src/routes.ts'
 import { formats } from '../../fixtures.ts'
 import { parseJson } from '../../json.ts'
 import { allCases, plainCalls } from './cases.ts'

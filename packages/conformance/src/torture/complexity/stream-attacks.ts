@@ -1,5 +1,4 @@
-import { frame, textHeader } from '../../../../core/src/aws/frames.test-support.ts'
-import { streamedEvents } from '../../../../core/src/formats/converse/answers.test-support.ts'
+import { frame, streamedEvents, textHeader } from '@modelgate/core/test-support'
 import { formats } from '../../fixtures.ts'
 import { spoil } from '../../fuzz-nodes.ts'
 import { streamBases } from '../../fuzz-streams.ts'

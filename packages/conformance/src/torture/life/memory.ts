@@ -1,5 +1,5 @@
 import type { Check } from '../check.ts'
-import { mb, tally, until } from '../figures.ts'
+import { holdsWithin, mb, tally } from '../figures.ts'
 import { beyond, holdings } from '../streams/baseline.ts'
 import { growth, memoryOf } from './memory-of.ts'
 import { mixed, warmUp } from './mixed.ts'
@@ -34,7 +34,7 @@ export const memory: Check = {
     await warmUp(target, upstream, count(10_000, 1000))
     /** The upstream has let go of every connection that rests. */
     const rested = (): Promise<boolean> =>
-      until(async () => {
+      holdsWithin(async () => {
         upstream.closeIdle()
         return (await upstream.connections()) === 0
       }, calmMs)
@@ -43,7 +43,7 @@ export const memory: Check = {
     const calm = async (): Promise<string[]> => {
       let left: string[] = []
       await rested()
-      await until(async () => {
+      await holdsWithin(async () => {
         left = beyond(before, await holdings(here))
         return left.length === 0
       }, calmMs)

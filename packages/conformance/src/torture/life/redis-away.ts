@@ -1,12 +1,8 @@
 import { Agent } from 'node:http'
-import {
-  startRedis,
-  type TestRedis,
-  withoutRedisToKill,
-} from '../../../../tokens/src/storage/redis-process.test-support.ts'
+import { startRedis, type TestRedis, withoutRedisToKill } from '@modelgate/tokens/test-support'
 import type { Check, OwnGateway, Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
-import { ms, percentile, tally, until } from '../figures.ts'
+import { holdsWithin, ms, percentile, tally } from '../figures.ts'
 import { upToThrice } from '../input/meanwhile.ts'
 import { answerWell, sleep } from '../playing.ts'
 
@@ -139,13 +135,13 @@ async function weather(
       ...unexpected(`${name}, limits in each process for too long`, later, [503]),
     )
 
-    const isBack = await until(async () => (await strict()).status === 200, backMs)
+    const isBack = await holdsWithin(async () => (await strict()).status === 200, backMs)
     const backAfter = performance.now() - over
     if (!isBack) complaints.push(`${name}: nobody was let in within ${backMs} ms of its end`)
     // What is left of the window, for as long as there is something left.
     const after: Call[] = []
     for (const call of limited)
-      await until(async () => {
+      await holdsWithin(async () => {
         const one = await call()
         after.push(one)
         return one.status === 429 || after.length > 3 * limit

@@ -3,7 +3,7 @@ import { good } from '../../faults-streams.ts'
 import type { Format } from '../../fixtures.ts'
 import type { Pair, Target } from '../check.ts'
 import { type Ask, bodyFor, rawRequest } from '../client.ts'
-import { until } from '../figures.ts'
+import { holdsWithin } from '../figures.ts'
 import { beginStream, formatOf, sleep } from '../playing.ts'
 import type { Play, Upstream, UpstreamCall } from '../upstream.ts'
 import { growth, memoryOf } from './memory-of.ts'
@@ -89,7 +89,7 @@ export async function sleepers(target: Target, upstream: Upstream, count: number
       sockets.push(fallAsleep(target, { ...pair, text: scene.marker, stream: true }))
     }
     await scene.arrived(count)
-    if (!(await until(isStill, patienceMs)) || sent >= count * streamBytes)
+    if (!(await holdsWithin(isStill, patienceMs)) || sent >= count * streamBytes)
       complaints.push(`it went on taking from the upstream: ${Math.round(sent / 1_000_000)} MB`)
     const now = await memoryOf(target)
     const heap = growth(before.heap, now.heap)
@@ -97,7 +97,7 @@ export async function sleepers(target: Target, upstream: Upstream, count: number
     const rss = growth(before.rss, now.rss)
     const asleep = sent
     sockets[0]?.resume()
-    if (!(await until(() => sent > asleep, 5000))) complaints.push('a sleeper that woke got nothing more')
+    if (!(await holdsWithin(() => sent > asleep, 5000))) complaints.push('a sleeper that woke got nothing more')
     return {
       heapEach: heap === undefined ? undefined : heap / count,
       withBuffersEach: heap === undefined || buffers === undefined ? undefined : (heap + buffers) / count,

@@ -1,4 +1,4 @@
-import type { ModelPlaceList } from '../../../../core/src/formats/shared/model-places.ts'
+import type { ModelPlaceList } from '@modelgate/core/test-support'
 import { formType, writeForm } from '../input/malformed-forms.ts'
 import type { Surface } from './surfaces.ts'
 

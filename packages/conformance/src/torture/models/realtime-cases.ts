@@ -1,5 +1,5 @@
 import { createGateway, openai, type RealtimeSession } from '@modelgate/core'
-import { realtimePlaces } from '../../../../core/src/operations/realtime-places.ts'
+import { realtimePlaces } from '@modelgate/core/test-support'
 import { declaredPlaces, variants } from './matrix.ts'
 
 const upgrade: Readonly<Record<string, string>> = {

@@ -1,8 +1,11 @@
-import type { ModelPlaces } from '../../../../core/src/formats/shared/model-places.ts'
-import { wireCodecOf } from '../../../../core/src/formats/wire.ts'
-import { placesOf as operationPlaces } from '../../../../core/src/operations/model-places.ts'
-import type { OperationName } from '../../../../core/src/operations/operation.ts'
-import { type Route, routes } from '../../../../core/src/routes.ts'
+import type { Route } from '@modelgate/core'
+import {
+  type ModelPlaces,
+  type OperationName,
+  placesOf as operationPlaces,
+  routes,
+  wireCodecOf,
+} from '@modelgate/core/test-support'
 import { type Format, formats } from '../../fixtures.ts'
 import type { Part } from '../input/malformed-forms.ts'
 

@@ -1,7 +1,7 @@
 import { type Format, formats } from '../../fixtures.ts'
 import type { Check, Finished, OwnGateway, Pair, Target } from '../check.ts'
 import { type Ask, exchange, send } from '../client.ts'
-import { inParallel, tally, until } from '../figures.ts'
+import { holdsWithin, inParallel, tally } from '../figures.ts'
 import { sleep } from '../playing.ts'
 import { type Counts, type Exit, exits } from './exits.ts'
 
@@ -50,7 +50,7 @@ async function act(target: Target, { exit, pair, model }: Job, text: string, arr
 /** Everything that onFinish told, once nothing more comes. */
 async function booksOf(own: OwnGateway, expected: number): Promise<Finished[]> {
   const books: Finished[] = []
-  await until(async () => {
+  await holdsWithin(async () => {
     books.push(...(await own.finished()))
     return books.length >= expected
   }, 10_000)

@@ -58,8 +58,8 @@ async function watch(
   const pairs: readonly Pair[] = target.pairs.filter(({ upstream: to }) => to === 'chat')
   const complaints: string[] = []
   const asked: Promise<void>[] = []
-  const load = async (until: () => boolean): Promise<void> => {
-    while (!until()) {
+  const load = async (isOver: () => boolean): Promise<void> => {
+    while (!isOver()) {
       const pair = pairs[asked.length % pairs.length] as Pair
       const ask = { ...pair, model, text: scene.marker }
       asked.push(

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { good } from '../../faults-streams.ts'
 import type { Setting, Target } from '../check.ts'
 import { exchange, headersFor } from '../client.ts'
-import { ms, percentile, until } from '../figures.ts'
+import { holdsWithin, ms, percentile } from '../figures.ts'
 import { upToThrice } from '../input/meanwhile.ts'
 import { answerWell, beginStream, formatOf, sleep } from '../playing.ts'
 import type { UpstreamCall } from '../upstream.ts'
@@ -124,7 +124,7 @@ export async function tryHostile(setting: Setting, target: Target, enemy: Target
             endless: endless.marker,
           })
           // Those who hold on to what they opened never are done with it.
-          if (!holding.has(way)) await until(() => hostile.done() > 0, 10_000)
+          if (!holding.has(way)) await holdsWithin(() => hostile.done() > 0, 10_000)
           else await sleep(300)
           const before = hostile.done()
           const attacked = await measure(setting, target, calls)

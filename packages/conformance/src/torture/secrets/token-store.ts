@@ -3,10 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { base62 } from '../../../../tokens/src/base62.ts'
-import { startRedis, withoutRedisToKill } from '../../../../tokens/src/storage/redis-process.test-support.ts'
+import { base62, startRedis, withoutRedisToKill } from '@modelgate/tokens/test-support'
 import type { Check, OwnGateway, Setting, Target } from '../check.ts'
-import { inParallel, ms, tally, until } from '../figures.ts'
+import { holdsWithin, inParallel, ms, tally } from '../figures.ts'
 import { sleep } from '../playing.ts'
 import { bearer, call, inFolder, withTokens } from './callers.ts'
 import { createWatch } from './leaks.ts'
@@ -125,7 +124,7 @@ async function watchRevocation(target: Target, secret: string, revoke: () => Pro
     }
   }
   const hammers = Array.from({ length: 4 }, hammer)
-  await until(() => last > 0, 5000)
+  await holdsWithin(() => last > 0, 5000)
   await sleep(50)
   await revoke()
   const revoked = performance.now()

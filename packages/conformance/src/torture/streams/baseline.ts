@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import type { Setting } from '../check.ts'
 import { exchange } from '../client.ts'
-import { until } from '../figures.ts'
+import { holdsWithin } from '../figures.ts'
 import { answerWell } from '../playing.ts'
 
 /** What a gateway holds: by name, how many. */
@@ -39,7 +39,7 @@ export async function baselineOf(setting: Setting): Promise<Baseline> {
       await exchange(target, { ...pair, text: scene.marker, stream })
       scene.end()
     }
-  await until(async () => (await upstream.connections()) === 0, calmMs)
+  await holdsWithin(async () => (await upstream.connections()) === 0, calmMs)
   return holdings(setting)
 }
 

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { Json, JsonObject } from '../ir.ts'
-import { acceptorOf, judgesOutline } from './accept.ts'
+import { type Acceptor, acceptorOf, judgesOutline } from './accept.ts'
 import { isObject } from './reader.ts'
 
 /** One thing wrong with a body, as zod found it: where, and in neutral terms what. */
@@ -17,6 +17,20 @@ export interface Complaint {
 
 export const dotted = (path: readonly PropertyKey[]): string => path.map(String).join('.')
 
+const acceptors = new Map<z.ZodType, Acceptor>()
+
+function bodyAcceptor(schema: z.ZodType): Acceptor {
+  let acceptor = acceptors.get(schema)
+  if (acceptor === undefined) {
+    acceptor = acceptorOf(schema)
+    acceptors.set(schema, acceptor)
+  }
+  return acceptor
+}
+
+/** The schemas that bodies have been checked against so far. All are constants of modules, so that keeping them costs no memory. */
+export const bodySchemas = (): readonly z.ZodType[] => [...acceptors.keys()]
+
 /**
  * Checks `body` against `schema` and returns it as it came (zod's copy is thrown away: the wire must see the client's own
  * object). The first issue is told in the dialect's words; zod itself is asked for those of what does not fit only.
@@ -26,7 +40,7 @@ export function validateBody(
   body: Json,
   complain: (issue: Issue, body: Json) => Complaint,
 ): JsonObject {
-  if (isObject(body) && acceptorOf(schema)(body)) return body
+  if (isObject(body) && bodyAcceptor(schema)(body)) return body
   if (judgesOutline()) throw new GatewayError('invalid_request', 'The outline alone does not say that the body fits.')
   const result = schema.safeParse(body)
   if (!result.success) {

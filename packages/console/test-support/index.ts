@@ -1,0 +1,4 @@
+// What tests and document generators of other packages use of this one's internals. Resolved in this workspace only, never published.
+export type { ApiRequest, Settings, Turn } from '../src/ui/playground/formats/format.ts'
+export { formats } from '../src/ui/playground/formats/index.ts'
+export { snippetsOf } from '../src/ui/playground/inspect/as-code.ts'
