@@ -2,9 +2,9 @@ import { typeNameOf } from './callbacks.ts'
 import { GatewayError } from './errors.ts'
 import type { RequestFlags } from './formats/codec.ts'
 import { isHeader } from './header.ts'
-import type { Lane } from './lanes/lane.ts'
 import type { Signal } from './signal.ts'
 import { isThenable } from './thenable.ts'
+import type { TransportRequest } from './transport.ts'
 import type { OutgoingCall, Upstream } from './upstreams/upstream.ts'
 
 /**
@@ -15,7 +15,7 @@ import type { OutgoingCall, Upstream } from './upstreams/upstream.ts'
  */
 export async function authorized(
   upstream: Upstream,
-  call: Omit<OutgoingCall, 'body'> & { readonly body: Lane['body'] | undefined },
+  call: Omit<OutgoingCall, 'body'> & { readonly body: TransportRequest['body'] },
   signal: Signal,
 ): Promise<Readonly<Record<string, string>>> {
   if (upstream.authorize === undefined) return call.headers

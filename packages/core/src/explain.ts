@@ -4,6 +4,7 @@ import type { OnLoss } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { WireCodec } from './formats/codec.ts'
 import type { ErrorInfo, Format, Json, JsonObject, Loss, UpstreamFormat } from './formats/ir.ts'
+import { wholeOf } from './formats/load-codec.ts'
 import { isObject } from './formats/shared/reader.ts'
 import { type PreparedGeneration, preparerOf } from './generate.ts'
 import { fieldsOf, type RequestBody } from './lanes/wire.ts'
@@ -79,7 +80,7 @@ export async function explain(
   const call: ExplainedCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, ledger }
   const asked = askedPolicy(inbound)
   const plan = planFor(call)
-  const selection = selectTargets(call, plan, await codec.whole())
+  const selection = selectTargets(call, plan, await wholeOf(codec))
   const { latencies } = shared.health
   const prepare = preparerOf(call)
   const explained: ExplainedTarget[] = []

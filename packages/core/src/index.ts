@@ -50,6 +50,7 @@ export type {
   FinishEvent,
   Left,
   Plugin,
+  PluginHost,
   PluginRoute,
   RequestEvent,
   SkippedTarget,

@@ -1,8 +1,8 @@
 import type { Identity } from './config.ts'
 import type { ErrorKind } from './error-kinds.ts'
 import type { EstimatedBy } from './estimate.ts'
+import type { Explanation } from './explain.ts'
 import type { Format, JsonObject, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
-import type { Gateway } from './gateway-types.ts'
 import type { Inbound, Reply } from './inbound.ts'
 
 /** What a call is billed by, where that is not tokens. */
@@ -236,6 +236,23 @@ export interface PluginRoute {
   handle(inbound: Inbound, params: Readonly<Record<string, string>>): Reply | Promise<Reply>
 }
 
+/** The running gateway, as `onStart` receives it: its members do the same as those of `Gateway`. */
+export interface PluginHost {
+  /** The routes of the current configuration. */
+  readonly routes: readonly {
+    readonly method: string
+    readonly path: string
+    readonly operation: string
+    readonly format: Format
+  }[]
+  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>
+  explain(
+    input: Request | URL | string,
+    init?: RequestInit,
+    options?: { readonly hideConfigured?: boolean },
+  ): Promise<Explanation>
+}
+
 /**
  * The one extension concept. `on…` observes: observers are not awaited, and what they throw or reject with is logged.
  */
@@ -245,7 +262,7 @@ export interface Plugin<I extends Identity = Identity> {
    * Called once, when the gateway stands, or with `reconfigure` has come to it. What it throws, these throw; a promise is not awaited,
    * and its rejection is logged.
    */
-  onStart?(gateway: Gateway): void
+  onStart?(gateway: PluginHost): void
   /** Own endpoints. */
   readonly routes?: readonly PluginRoute[]
   /** Told of each call that is settled later, before its first attempt. */

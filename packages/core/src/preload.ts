@@ -1,5 +1,6 @@
 import type { GatewayConfig } from './config.ts'
 import type { UpstreamFormat } from './formats/ir.ts'
+import { codecLoaders } from './formats/load-codec.ts'
 import { clientFormats, wireCodecOf } from './formats/wire.ts'
 import { translator } from './lanes/choose.ts'
 import { outliner } from './read-request.ts'
@@ -35,7 +36,7 @@ export function preloadedParts(upstreams: GatewayConfig['upstreams']): (() => un
     ...clients.map((format) => wireCodecOf(format).validation),
     ...edits,
     translator,
-    ...new Set([...spoken, ...clients].map((format) => wireCodecOf(format).whole)),
+    ...new Set([...spoken, ...clients].map((format) => codecLoaders[format])),
     outliner,
   ]
 }

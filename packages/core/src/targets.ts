@@ -12,6 +12,7 @@ import { longestMs } from './check-config.ts'
 import { monotonicNow } from './clock.ts'
 import type { Identity, Limits, Logger, OnLoss, TargetLimits } from './config.ts'
 import type { UpstreamWireCodec } from './formats/codec.ts'
+import { wholeOf } from './formats/load-codec.ts'
 import type { Health, Ticket } from './health/health.ts'
 import type { OverloadMemory } from './health/overload-memory.ts'
 import { hedged, type Launched } from './hedge.ts'
@@ -109,7 +110,7 @@ export async function tryTargets<P extends Prepared>(
   // Not awaited needlessly: counting in this process is done at once.
   if (admitted !== undefined) await admitted
   // A target's `when` is told at once what the request uses.
-  const whole = plan.conditional ? call.codec?.whole() : undefined
+  const whole = plan.conditional && call.codec !== undefined ? wholeOf(call.codec) : undefined
   const selection = selectTargets(call, plan, whole instanceof Promise ? await whole : whole)
   const { affinity } = selection
   const groups = candidatesOf<P>(call, selection)

@@ -276,8 +276,6 @@ export interface WireEdit {
  */
 export interface UpstreamWireCodec {
   readonly format: UpstreamFormat
-  /** The whole codec: at once where it has been loaded. */
-  whole(): UpstreamCodec | Promise<UpstreamCodec>
   /**
    * Reads an upstream's error answer in any shape its vendors use; `body` is text where it was no JSON. `header` reads the
    * answer's headers, where there are any: some vendors name the error there.
@@ -306,7 +304,6 @@ export interface UpstreamWireCodec {
 /** What every call needs of the format that its client speaks: all of the wire lane, and errors. */
 export interface WireCodec extends UpstreamWireCodec {
   readonly format: Format
-  whole(): Codec | Promise<Codec>
   /** The codec's `checkRequest`: at once where it has been loaded. */
   validation(): Codec['checkRequest'] | Promise<Codec['checkRequest']>
   encodeError(
@@ -373,7 +370,6 @@ export interface UpstreamCodec extends UpstreamWireCodec {
 /** A codec of a format that clients speak too. */
 export interface Codec extends UpstreamCodec, WireCodec {
   readonly format: Format
-  whole(): Codec | Promise<Codec>
   /**
    * Checks any request body from a client, whatever its target: what the gateway itself reads, and the specification's required
    * fields and limits (docs/decisions/0031). Returns the same object, throws GatewayError with `param` otherwise.

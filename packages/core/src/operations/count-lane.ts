@@ -2,9 +2,9 @@ import { errorOf, GatewayError } from '../errors.ts'
 import type { Codec, CodecContext } from '../formats/codec.ts'
 import type { CountCodec } from '../formats/count-codec.ts'
 import type { Format, JsonObject, ModelRequest, Report } from '../formats/ir.ts'
+import { loadCodec } from '../formats/load-codec.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
-import { wireCodecOf } from '../formats/wire.ts'
 import { newId } from '../ids.ts'
 import { stringifyExact } from '../json/exact-number.ts'
 import { scanJson } from '../json/scan.ts'
@@ -43,7 +43,7 @@ export function prepareCount(
   const own = formats.includes(codec.format)
   const format = own ? codec.format : formats[0]
   if (format === undefined) return undefined
-  const reader = wireCodecOf(format).whole()
+  const reader = loadCodec(format)
   return reader instanceof Promise
     ? reader.then((loaded) => preparedFor(asked, target, loaded))
     : preparedFor(asked, target, reader)

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import { estimateHeader, estimateTokens } from '../estimate.ts'
 import type { Tokenizer } from '../estimate-tokenizer.ts'
+import { wholeOf } from '../formats/load-codec.ts'
 import type { Reply } from '../inbound.ts'
 import { refusal } from '../loss-policy.ts'
 import type { Attempt } from '../plugin.ts'
@@ -18,7 +19,7 @@ export interface CountCall extends AnswerCall, CountRequest {
 
 export const handleCountTokens: Handler = async (call) => {
   const { setup, shared, route, inbound, ledger, transport, signal, end } = call
-  const codec = await call.codec.whole()
+  const codec = await wholeOf(call.codec)
   const { count, modelPlaces } = codec
   if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
   const received = await call.readBody(count.checkRequest)

@@ -8,7 +8,6 @@ import { tapResponse, tapStream, wireEdit, wireReady } from './tap.ts'
 /** The part of chat completions that every call needs. */
 export const chatWire: WireCodec = {
   format: 'chat',
-  whole: lazily(() => import('./codec.ts').then(({ chatCodec }) => chatCodec)),
   validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,

@@ -1,4 +1,3 @@
-import { lazily } from '../../lazily.ts'
 import type { UpstreamWireCodec } from '../codec.ts'
 import { isObject } from '../shared/reader.ts'
 import { decodeError, tapResponse } from './error.ts'
@@ -6,7 +5,6 @@ import { decodeError, tapResponse } from './error.ts'
 /** The part of Converse that every call needs. */
 export const converseWire: UpstreamWireCodec = {
   format: 'converse',
-  whole: lazily(() => import('./codec.ts').then(({ converseCodec }) => converseCodec)),
   decodeError,
   isAnswer: ({ output }) => isObject(output),
   tapResponse,

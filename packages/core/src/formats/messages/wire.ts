@@ -10,7 +10,6 @@ import { unitsIn } from './usage-decode.ts'
 /** The part of Anthropic Messages that every call needs. */
 export const messagesWire: WireCodec = {
   format: 'messages',
-  whole: lazily(() => import('./codec.ts').then(({ messagesCodec }) => messagesCodec)),
   validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,

@@ -8,7 +8,6 @@ import { tapResponse, tapStream } from './tap.ts'
 /** The part of Responses that every call needs. */
 export const responsesWire: WireCodec = {
   format: 'responses',
-  whole: lazily(() => import('./codec.ts').then(({ responsesCodec }) => responsesCodec)),
   validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,

@@ -12,14 +12,12 @@ import { encodeStream } from './stream.ts'
  */
 export function completionsCodec(body: JsonObject): Codec {
   const echo = echoOf(body)
-  const codec: Codec = {
+  return {
     ...chatCodec,
-    whole: () => codec,
     validateRequest,
     decodeRequest,
     encodeResponse: (response, context) => encodeResponse(response, context, echo),
     encodeStream: (context) => encodeStream(context, echo),
     fieldPointers,
   }
-  return codec
 }
