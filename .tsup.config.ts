@@ -47,7 +47,7 @@ const noBareImports: NonNullable<Options['plugins']>[number] = {
 const entries = {
   index: 'src/index.ts',
   node: 'src/node.ts',
-  absent: 'src/absent.ts',
+  'google-auth-stub': 'src/upstreams/google-auth-stub.ts',
   catalog: catalogFile,
   adapter: 'src/adapter.ts',
 }

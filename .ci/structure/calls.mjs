@@ -15,7 +15,7 @@ Object.assign(globalThis, {
   },
 })
 
-/** @type {typeof import('../../packages/core/src/index.ts')} */
+/** @type {typeof import('@modelgate/core')} */
 const { createGateway, openai, anthropic } = await import(
   new URL('../../packages/core/src/index.ts', import.meta.url).href
 )

@@ -46,11 +46,7 @@ const reportingCalls = (file) => (context) => {
     // A derived class's constructor may not do much before `super()`.
     const first = done.statements.findIndex(isSuperCall) + 1
     const reported = factory.createExpressionStatement(report())
-    return factory.updateBlock(done, [
-      ...done.statements.slice(0, first),
-      reported,
-      ...done.statements.slice(first),
-    ])
+    return factory.updateBlock(done, [...done.statements.slice(0, first), reported, ...done.statements.slice(first)])
   }
   return (tree) => /** @type {ts.SourceFile} */ (ts.visitNode(tree, visit))
 }

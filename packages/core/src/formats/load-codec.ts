@@ -1,6 +1,6 @@
-import { lazily } from '../lazily.ts'
+import { lazily } from '../base/lazy.ts'
+import type { Format, UpstreamFormat } from '../base/names.ts'
 import type { Codec, UpstreamCodec, WireCodec } from './codec.ts'
-import type { Format, UpstreamFormat } from './ir.ts'
 
 type Loader<F extends UpstreamFormat> = F extends Format
   ? () => Codec | Promise<Codec>

@@ -1,8 +1,8 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../base/errors.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import { jsonReply } from '../calls/reply.ts'
 import type { Codec } from '../formats/codec.ts'
-import type { JsonObject } from '../formats/ir.ts'
 import { wholeOf } from '../formats/load-codec.ts'
-import { jsonReply } from '../reply.ts'
 import type { Handler } from './handler.ts'
 
 let since: number | undefined

@@ -1,5 +1,5 @@
+import { isObject } from '../../base/json/object.ts'
 import type { UpstreamWireCodec } from '../codec.ts'
-import { isObject } from '../shared/reader.ts'
 import { decodeError, tapResponse } from './error.ts'
 
 /** The part of Converse that every call needs. */

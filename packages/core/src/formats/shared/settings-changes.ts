@@ -1,15 +1,9 @@
-import type { ModelRequest, Report, SettingsChange, Tool, Turn, UpstreamFormat } from '../ir.ts'
+import type { UpstreamFormat } from '../../base/names.ts'
+import type { AcceptedChanges } from '../codec.ts'
+import type { ModelRequest, Report, SettingsChange, Tool, Turn } from '../ir.ts'
 import { nativeToolName } from './native-name.ts'
 import { pointer } from './pointer.ts'
 import { loss, ownExtra } from './report.ts'
-
-/** The changes of settings that a request can hold within its conversation, for one target. */
-export interface AcceptedChanges {
-  readonly effort?: boolean
-  readonly format?: boolean
-  readonly addedTools?: boolean
-  readonly removedTools?: boolean
-}
 
 const isSystem = ({ role }: Turn): boolean => role === 'system' || role === 'developer'
 

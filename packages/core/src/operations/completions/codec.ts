@@ -1,6 +1,6 @@
+import type { JsonObject } from '../../base/json/types.ts'
 import { chatCodec } from '../../formats/chat/index.ts'
 import type { Codec } from '../../formats/codec.ts'
-import type { JsonObject } from '../../formats/ir.ts'
 import { decodeRequest, echoOf, fieldPointers } from './request.ts'
 import { encodeResponse } from './response.ts'
 import { validateRequest } from './schema.ts'
