@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Format } from '@modelgate/core'
 import { isObject, type Json, type JsonObject, textOf } from './json.ts'
 
-export type { Format }
+/** The formats of generation that clients speak. Declared here, because the published types must not need core. */
+export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
 export const formats: readonly Format[] = ['chat', 'messages', 'gemini', 'responses']
 
 /** The two formats that the suites over servers speak. */
