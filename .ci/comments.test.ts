@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, sep } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
@@ -35,21 +35,26 @@ interface Comments {
   readonly riddles: readonly string[]
 }
 
+/** Source files below a folder, without dependencies and builds: a recursive `readdir` would enter them. */
+function filesIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) return /^(?:node_modules|dist|\.next)$/.test(entry.name) ? [] : filesIn(path)
+    return /\.[cm]?[jt]sx?$/.test(entry.name) ? [path] : []
+  })
+}
+
 function commentsIn(folder: string): Comments {
   let count = 0
   const riddles: string[] = []
-  for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
-    if (!/\.[cm]?[jt]sx?$/.test(name) || /(?:^|[\\/])(?:node_modules|dist|\.next)[\\/]/.test(name)) continue
+  for (const file of filesIn(folder)) {
     /** The comment goes on from the line before. */
     let continues = false
-    for (const [index, line] of readFileSync(join(root, folder, name), 'utf8')
-      .split('\n')
-      .entries()) {
+    for (const [index, line] of readFileSync(join(root, file), 'utf8').split('\n').entries()) {
       const { marker, text = '' } = commentLine.exec(line)?.groups ?? {}
       if (marker !== undefined && text !== '') {
         count++
-        if (!continues && riddle.test(text))
-          riddles.push(`${join(folder, name).replaceAll(sep, '/')}:${index + 1} ${text}`)
+        if (!continues && riddle.test(text)) riddles.push(`${file}:${index + 1} ${text}`)
       }
       // A `/**` alone on its line opens a comment whose text begins on the next line.
       continues = marker !== undefined && text !== ''
