@@ -108,7 +108,7 @@ describe.each(bodies)('200 with %s', (body, status) => {
 
 /** An answer of chat that holds an error, as OpenRouter documents it, and the status that clients of all formats get. */
 const failedAnswers: readonly [name: string, more: object, choice: object, status: number][] = [
-  ['an error beside the choices', { error: { message: 'Provider down.', code: 503 } }, { finish_reason: 'stop' }, 503],
+  ['an error beside the choices', { error: { message: 'Slow down.', code: 429 } }, { finish_reason: 'stop' }, 429],
   ['an error without a status beside them', { error: { message: 'Provider down.' } }, { finish_reason: 'stop' }, 502],
   ['a choice with an error', {}, { finish_reason: 'error', error: { message: 'Slow down.', code: 429 } }, 429],
   ['a choice that finished with an error', {}, { finish_reason: 'error' }, 502],

@@ -6,6 +6,7 @@ import {
   type FinishEvent,
   type Gateway,
   type GatewayConfig,
+  type Identity,
   openai,
   openaiCompatible,
 } from '@modelgate/core'
@@ -100,7 +101,7 @@ export async function startRealtime(
   const fake = await listenRealtime({ apiKey: upstreamKey, ...options.fake })
   const finished: FinishEvent[] = []
   const gateway = createGateway({
-    auth: (given) =>
+    auth: (given): Identity | null =>
       given === token ? { id: 'rita' } : given === narrowToken ? { id: 'ned', models: ['other'] } : null,
     upstreams: {
       up: openai({ apiKey: upstreamKey, baseURL: fake.url }),

@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { cohere, createGateway, type Gateway, type GatewayConfig, GatewayError, type Plugin } from '@modelgate/core'
-import { drain } from '@modelgate/node'
+import { drain } from '@modelgate/node/adapter'
 import { otel } from '@modelgate/otel'
 import { createRecorder } from '@modelgate/otel/test-support'
 import { createTokens, fileLedger, folderStorage, redisStorage, type Tokens } from '@modelgate/tokens'

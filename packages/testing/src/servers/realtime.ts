@@ -67,6 +67,8 @@ export interface ListeningRealtime extends FakeRealtime {
   connections(): Promise<number>
   /** Stops and breaks the open sessions. */
   close(): Promise<void>
+  /** The same as `close()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 const wrongKey = JSON.stringify({
@@ -142,17 +144,19 @@ export async function listenRealtime(
     server.listen(port, host, resolve)
   })
   const address = server.address() as AddressInfo
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      // The server no longer manages upgraded connections, but waits for them.
+      for (const socket of sockets) socket.destroy()
+    })
   return {
     ...fake,
     url: `http://${host}:${address.port}/v1`,
     port: address.port,
     connections: async () => sockets.size,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        // The server no longer manages upgraded connections, but waits for them.
-        for (const socket of sockets) socket.destroy()
-      }),
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }
 

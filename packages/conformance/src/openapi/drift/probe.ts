@@ -39,7 +39,7 @@ type Look = (body: JsonObject, own: Format, other: Format) => Promise<Seen>
 
 const madeIds = /\b(?:call|toolu|msg|fc|rs|resp|chatcmpl|req|item|ctc|srvtoolu)[_-][A-Za-z0-9_-]+/g
 const withoutIds = (text: string): string =>
-  text.replace(madeIds, 'ID').replace(/"created(?:_at)?":\d+/g, '"created":0')
+  text.replace(madeIds, 'ID').replace(/"(?:created|created_at|completed_at)":\d+/g, '"created":0')
 
 /** Adds the sample to a body: lists grow, fields are set. */
 function merge(base: Json, sample: Json): Json {
