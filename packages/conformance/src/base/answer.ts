@@ -1,6 +1,6 @@
 import { parseJson } from './json.ts'
 
-/** What an answer says, in no format: what a client must find in it, whichever way it came. */
+/** Content of an answer, independent of the format: a client must find it in every format. */
 export interface Answer {
   readonly text: string
   readonly refusal: string

@@ -8,9 +8,9 @@ import { build } from 'esbuild'
 /** A process of its own that runs a module of this folder. */
 export interface Child {
   readonly process: ChildProcess
-  /** What it sends first. Rejects if it ends before. */
+  /** First message of the process. Rejects if the process ends before. */
   readonly ready: Promise<unknown>
-  /** Asks it to end, and waits. */
+  /** Asks the process to end, and waits. */
   stop(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export async function bundle(entry: string): Promise<Bundled> {
     format: 'esm',
     target: 'node20',
     conditions: ['@modelgate/source'],
-    // What is CommonJS among the dependencies asks for it.
+    // CommonJS dependencies need `require`.
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },

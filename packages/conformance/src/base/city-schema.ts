@@ -1,4 +1,4 @@
-/** What a tool that wants a city takes, strict enough for every provider. */
+/** Parameters of a tool that takes a city, strict enough for every provider. */
 export const citySchema = {
   type: 'object',
   properties: { city: { type: 'string' } },

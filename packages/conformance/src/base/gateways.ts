@@ -26,7 +26,7 @@ export function upstreamOf(format: Format, baseURL = 'http://upstream.test', api
   }
 }
 
-/** No call is to remember what befell another: a key that a 429 sent to rest would make the next one wait. */
+/** Disables health state between calls: after a 429 the key's cooldown would delay the next call. */
 export const forgetful: HealthState = { read: () => undefined, write() {} }
 
 /** Recorded requests refer to what somebody else stored long ago. */
@@ -64,7 +64,7 @@ export const gatewayTo = (
 /** The gateway as the `fetch` of an SDK in the same process. */
 export const fetchOf = (gateway: Gateway): typeof fetch => gateway.fetch
 
-/** What stands in the URL where a format says it there. */
+/** Addition to the URL of formats that name the model or streaming there. */
 export interface Asked {
   /** Default `recorded`. */
   readonly model?: string

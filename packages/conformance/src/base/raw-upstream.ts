@@ -34,7 +34,7 @@ export interface UpstreamCall {
 
 export type Play = (call: UpstreamCall) => void | Promise<void>
 
-/** What the upstream plays for calls that carry a marker. */
+/** The upstream's plays for calls that carry a marker. */
 export interface Scene {
   /** To be put into the prompt. */
   readonly marker: string

@@ -16,7 +16,7 @@ function geminiUsage(value: Json | undefined): Totals | undefined {
   }
 }
 
-/** What parts of the model's say, those of a stream one chunk after another. */
+/** Reads the model's parts, in a stream one chunk after another. */
 function partsOf(parts: readonly JsonObject[]): Omit<Answer, 'usage' | 'refusal'> {
   const texts = (thought: boolean): string =>
     parts

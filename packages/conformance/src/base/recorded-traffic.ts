@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject, textOf } from './json.ts'
 export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
 export const formats: readonly Format[] = ['chat', 'messages', 'gemini', 'responses']
 
-/** The two formats that the suites over servers speak. */
+/** The two formats of the suites over servers. */
 export type WireFormat = 'chat' | 'messages'
 
 /** One recorded HTTP exchange with a provider. */
@@ -18,7 +18,7 @@ export interface Exchange {
   readonly stream: boolean
   readonly features: ReadonlySet<string>
   readonly method: string
-  /** The model asked for, wherever the format says it; undefined where the recording kept no request. */
+  /** Requested model, wherever the format has it; undefined if the recording kept no request. */
   readonly model: string | undefined
   /** The request's body; a string or null where the recording kept none. */
   readonly request: Json
@@ -36,7 +36,7 @@ const formatsOfIndex: Readonly<Record<string, Format>> = {
 const folder =
   process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url)).replace(/\/$/, '')
 
-/** Recorded traffic lies beside the checkout, or where MODELGATE_SHARED says. */
+/** Recorded traffic is beside the checkout, or at MODELGATE_SHARED. */
 export const haveRecordings = existsSync(join(folder, 'fixtures', 'INDEX.tsv'))
 /** The samples of this suite stand for all recordings; with MODELGATE_FULL=1 it goes through every one. */
 export const fullRun = process.env.MODELGATE_FULL === '1'

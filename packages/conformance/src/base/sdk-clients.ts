@@ -8,7 +8,7 @@ import { readGemini } from './read-gemini.ts'
 import { readResponsesBody } from './read-responses.ts'
 import type { Format } from './recorded-traffic.ts'
 
-/** Where a client's calls go: a server's origin, or a function in the same process. */
+/** Destination of a client's calls: a server's origin, or a function in the same process. */
 export interface Place {
   readonly origin?: string
   readonly fetch?: typeof fetch
@@ -46,7 +46,7 @@ export const googleClient = ({ origin = 'http://gateway.test', fetch, token = 'c
 
 const usageOf = (usage: Answer['usage']): Pick<Answer, 'usage'> => (usage === undefined ? {} : { usage })
 
-/** What the OpenAI SDK makes of an answer to this body, by its own accumulator where it streams. */
+/** Returns the OpenAI SDK's result for this body, from its own accumulator if it streams. */
 async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
   let reasoning = ''
   let details = ''
@@ -85,7 +85,7 @@ async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
   }
 }
 
-/** What the Anthropic SDK makes of an answer to this body, by its own accumulator where it streams. */
+/** Returns the Anthropic SDK's result for this body, from its own accumulator if it streams. */
 async function askMessages(client: Anthropic, body: JsonObject): Promise<Answer> {
   const message =
     body.stream === true
@@ -103,7 +103,7 @@ async function askMessages(client: Anthropic, body: JsonObject): Promise<Answer>
   }
 }
 
-/** What the Google SDK makes of an answer; it has no accumulator of its own. The body is the wire's, the model beside it. */
+/** Returns the Google SDK's result; it has no accumulator of its own. The body is the wire's, with the model beside it. */
 async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonObject): Promise<Answer> {
   const { contents, generationConfig, ...rest } = body
   const config = { ...objectOf(generationConfig), ...rest }
@@ -117,7 +117,7 @@ async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonOb
   return answer
 }
 
-/** What the OpenAI SDK makes of an answer to this body on responses, by its own accumulator where it streams. */
+/** Returns the OpenAI SDK's result for this body on Responses, from its own accumulator if it streams. */
 async function askResponses(client: OpenAI, body: JsonObject): Promise<Answer> {
   const response =
     body.stream === true

@@ -46,7 +46,7 @@ async function listen(server: Server): Promise<Running> {
   }
 }
 
-/** What an unknown path answers where the host has the last word. */
+/** The host's own response to an unknown path. */
 export const hostsNotFound = 'nothing of the host here'
 
 const overHttp = (name: string, hosted: boolean, listener: (gateway: Gateway) => RequestListener): ServerKind => ({
@@ -107,7 +107,7 @@ export const servers: readonly ServerKind[] = [
     },
   },
   overHttp('Hono', true, hono(honoMiddleware)),
-  // What a package of its own gets on Node, by the condition `node` of its exports.
+  // The package's own entry for Node, selected by the condition `node` of its exports.
   overHttp('Hono on Node', true, hono(honoMiddlewareForNode)),
   {
     name: 'in process',

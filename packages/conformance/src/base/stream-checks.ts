@@ -25,7 +25,7 @@ export const transportOf =
     discard() {},
   })
 
-/** What a client of `format` is answered when it asks for a stream, as status and text. */
+/** Returns the response to a streaming client of `format`, as status and text. */
 export async function answerOf(
   gateway: Gateway,
   format: Format,
@@ -57,14 +57,14 @@ export function eventEnds(bytes: Uint8Array): number[] {
   return ends
 }
 
-/** What a stream's terminal event says of itself, by format; one has none but the chunk that says why the answer is over. */
+/** Text in a stream's terminal event, by format; one format has only the chunk with the finish reason. */
 const terminals: Readonly<Record<Format, RegExp>> = {
   chat: /^\[DONE\]/,
   messages: /"type": ?"message_stop"/,
   gemini: /"(finishReason|blockReason)"/,
   responses: /"type": ?"response\.(completed|incomplete)"/,
 }
-/** Where in the block that bears it the terminal event begins: everything cut before it is a proper prefix. */
+/** Returns the offset of the terminal event: any cut before it leaves a proper prefix. */
 export function terminalAt(bytes: Uint8Array, format: Format): number {
   const text = Buffer.from(bytes).toString('latin1')
   let at = 0

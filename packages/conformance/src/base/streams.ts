@@ -1,7 +1,7 @@
 import { upstreamKey } from './gateways.ts'
 import type { Format } from './recorded-traffic.ts'
 
-/** What an upstream does, step by step: bytes, or waiting, or breaking off. */
+/** A step of an upstream: bytes, a wait, or a broken connection. */
 export type Step = string | { wait: number } | 'reset' | 'hang'
 
 const chunk = (delta: object, finish: string | null = null): string =>
@@ -25,7 +25,7 @@ const response = (status: string, more: object): object => ({
 })
 const delta = (text: string): string => numbered('response.output_text.delta', { ...place, delta: text, logprobs: [] })
 
-/** The same answer in every format, word by word: "one two three". Three events are sent before anything breaks. */
+/** The same answer in every format, word by word: "one two three". Three events come before any fault. */
 export const good: Readonly<Record<Format, readonly string[]>> = {
   chat: [
     chunk({ role: 'assistant', content: '' }),
@@ -104,7 +104,7 @@ export const errorEvent: Readonly<Record<Format, string>> = {
     sequence_number: 3,
   }),
 }
-/** The words by which each dialect tells what `errorEvent` tells, in its own stream and in any other. */
+/** Error text of each dialect for `errorEvent`, in its own stream and in others. */
 export const errorWords: Readonly<Record<Format, (upstream: Format) => string>> = {
   chat: () => 'server_error',
   messages: (upstream) => (upstream === 'chat' ? 'api_error' : 'overloaded_error'),
@@ -119,7 +119,7 @@ export const malformed: Readonly<Record<Format, string>> = {
   responses: 'event: response.output_text.delta\ndata: {"broken": \n\n',
 }
 
-/** How a provider says 429, with how long to wait where it says that in the body. */
+/** A provider's 429 body, with the delay if its bodies have one. */
 export const slowDown: Readonly<Record<Format, object>> = {
   chat: { error: { type: 'requests', code: 'rate_limit_exceeded', message: 'Slow down', param: null } },
   messages: { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down' } },

@@ -12,7 +12,7 @@ const client = createClient({ url: REDIS_URL })
 client.on('error', () => {})
 await client.connect()
 const tokens = createTokens({
-  // What is tested is the counting: how long a busy machine takes for an answer of Redis is not to decide it.
+  // The test is about counting: the time that Redis takes on a busy machine must not matter.
   storage: redisStorage({ client, prefix: PREFIX, timeoutMs: 2000 }),
   prices: createPrices(JSON.parse(PRICES)),
   ledger: fileLedger({ folder: LEDGER }),

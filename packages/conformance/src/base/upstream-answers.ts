@@ -99,7 +99,7 @@ export function beginStream(call: UpstreamCall): void {
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** What it resolves to; undefined where it has not after this time. */
+/** Resolves with the promise's value, or undefined after this time. */
 export async function within<T>(ms: number, what: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {

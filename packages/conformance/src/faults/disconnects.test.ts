@@ -10,7 +10,7 @@ import { type Running, type ServerKind, servers } from '../base/servers.ts'
 import { bodyOf, targetOf } from '../protocols/http-setting.ts'
 
 const pairs = formats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))
-/** Each format once on either side: for what all servers must show, and takes long. */
+/** Each format once on either side, for slow tests that all servers must pass. */
 const someOfThem = formats.map((client, at) => ({ client, upstream: formats[(at + 1) % formats.length] as Format }))
 const perServer: Readonly<Record<string, number>> = { 'node:http': 1000 }
 const batch = 25
@@ -36,7 +36,7 @@ function post(place: Running, { client, upstream, text, stream }: Asked): Client
     agent: false,
     headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
   })
-  // The end of the connection is the point of it all.
+  // The test ends the connection itself.
   outgoing.on('error', () => {})
   outgoing.end(bodyOf(client, { ...more, ...said[client](text) }))
   return outgoing
@@ -56,7 +56,7 @@ const gatewayTo = (origin: string, finished: FinishEvent[] = []): Gateway =>
     logger: false,
   })
 
-/** The last that a client waits for: some leave right there. */
+/** The last event that a client waits for; some disconnect at it. */
 const lastWord: Readonly<Record<Format, string>> = {
   chat: '[DONE]',
   messages: 'message_stop',
@@ -65,7 +65,7 @@ const lastWord: Readonly<Record<Format, string>> = {
   responses: '"type":"response.completed"',
 }
 
-/** When the client leaves, and what the upstream is doing then. */
+/** The moment of the disconnect, and the upstream's state at that moment. */
 const moments: readonly { name: string; text: string; stream: boolean; answered: boolean }[] = [
   { name: 'before the headers', text: '[[stall]]', stream: false, answered: false },
   { name: 'before the first event', text: '[[stall]]', stream: true, answered: false },
@@ -135,7 +135,7 @@ describe.each(servers.filter(({ name }) => name !== 'in process'))('$name', (ser
     )
   }, 120_000)
 
-  /** Reads a stream until the last word of the client's format stands in it, and leaves. */
+  /** Reads a stream up to the last event of the client's format, and disconnects. */
   const leaveAtTheEnd = (asked: Asked): Promise<void> =>
     new Promise((resolve) => {
       const call = post(place, asked)
@@ -227,7 +227,7 @@ describe('backpressure', () => {
           ? 'responses'
           : 'chat'
 
-  /** Sends events for as long as somebody takes them, and counts. */
+  /** Sends events as long as they are read, and counts them. */
   const endless = (): { server: Server; sent: () => number } => {
     let sent = 0
     const server = createServer((incoming, outgoing) => {
@@ -272,7 +272,7 @@ describe('backpressure', () => {
         'the upstream to come to a stand',
         20_000,
       )
-      // What the kernel buffers on two connections, and little more.
+      // Kernel buffers of two connections, and little more.
       expect(last).toBeLessThan(32 * 1024 * 1024)
       call.destroy()
       await until(

@@ -5,10 +5,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { servers } from '../base/servers.ts'
 import { eventsOf } from './router-upstreams.ts'
 
-/** How an upstream delimits the body of its response, and how it ends it. */
+/** Framing and end of an upstream's response body. */
 interface Framing {
   readonly headers: string
-  /** What is written in front of the body and behind it. */
+  /** Writes the head and the end around the body. */
   readonly before: (body: string) => string
   readonly after: string
 }

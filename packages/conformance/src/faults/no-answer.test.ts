@@ -13,7 +13,7 @@ type Fetch = typeof globalThis.fetch
 const baseURL = 'http://gateway.test'
 const messages = [{ role: 'user' as const, content: 'hi' }]
 
-/** Every SDK call of a format whose answer has to hold something. */
+/** Every SDK call of a format whose answer must contain something. */
 const calls: readonly [name: string, format: Format, ask: (fetch: Fetch) => Promise<unknown>][] = [
   ['openai chat.completions', 'chat', (fetch) => openaiOf(fetch).chat.completions.create({ model: 'm', messages })],
   ['openai completions', 'chat', (fetch) => openaiOf(fetch).completions.create({ model: 'm', prompt: 'hi' })],

@@ -31,7 +31,7 @@ const unlimited = { breaker: false, retry: { budgetFloor: 1e6 } } as const
 const auth: Authenticate = (token) => ({ id: token })
 const keyed = { auth }
 
-/** What a call of an SDK comes to: its answer, or the status of its error. */
+/** Returns the answer of an SDK's call, or the status of its error. */
 const outcome = (call: Promise<unknown>): Promise<unknown> =>
   clocked(
     call.then(
@@ -86,7 +86,7 @@ describe.each(sdks)('the %s SDK with its default retries', (_name, ask) => {
         const { fetch, responses } = recordingFetch(w)
         expect(await outcome(ask(fetch))).toBe(responses.at(-1)?.status)
         expect(w.calls).toHaveLength(3)
-        // Also the ones that the gateway answers itself, because the calls before have been used up.
+        // Includes the responses of the gateway itself after the earlier calls used up the attempts.
         for (const { headers } of responses) {
           expect(headers.has('x-should-retry')).toBe(false)
           expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)

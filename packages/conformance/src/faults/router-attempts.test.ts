@@ -64,7 +64,7 @@ describe('a failure that may pass', () => {
     async (_name, bad, _status, kind) => {
       const w = world({ a: bad })
       const answer = await clocked(w.chat())
-      // Who cannot be reached twice at once is not waited for.
+      // A target that cannot be reached twice at once is not awaited.
       expect(w.calls).toHaveLength(bad === refused ? 2 : 3)
       const isOverload = kind === 'rate_limited' || kind === 'overloaded'
       expect(answer.headers.get('x-should-retry')).toBe(isOverload ? null : 'false')

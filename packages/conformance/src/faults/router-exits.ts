@@ -6,7 +6,7 @@ import { bodyOf, completion, eventsOf, failing, forever, refused, type Step, sil
 
 type Deed = 'ok' | 'slow' | '400' | '500' | 'refused' | 'silent' | 'cut' | 'idle' | 'event'
 export interface Scenario {
-  /** What the upstream does at the first attempt, the second, …; the last stays. */
+  /** Behaviour of the upstream at the first attempt, the second, …; the last stays. */
   readonly deeds: readonly Deed[]
   /** `m`: two targets; `h`: the same with hedging; `o`: one. */
   readonly route: 'm' | 'h' | 'o'
@@ -46,7 +46,7 @@ export const exitNames = Object.keys(scenarios)
 
 export interface Exits {
   readonly world: World<'a' | 'b'>
-  /** What is expected of each call, by its model's name. */
+  /** Expected result of each call, by its model's name. */
   readonly expected: ReadonlyMap<string, Scenario>
   /** The provider's own books: what it answered to the end. */
   readonly served: { readonly answers: number; readonly input: number; readonly output: number }

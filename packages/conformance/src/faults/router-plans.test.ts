@@ -62,7 +62,7 @@ describe('strategies', () => {
       const changed = await ask(30)
       expect(changed.at(-1)).toBe('c')
       expect(changed.indexOf('c')).toBeLessThan(10)
-      // What was slow once is looked at again.
+      // A slow target is tried again later.
       w.behave('a', after(10, well))
       await pass(61_000, 61_000)
       await ask(6)

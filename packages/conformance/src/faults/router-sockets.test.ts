@@ -88,7 +88,7 @@ describe('an upstream that cannot be reached', () => {
       13,
       `${name}: 502 after ${median.toFixed(1)} ms (DNS ${dnsMs.toFixed(1)} ms), ${times.length} calls, slowest ${times.at(-1)?.toFixed(1)} ms`,
     )
-    // Of a busy machine the median is asked, not its worst moment.
+    // On a busy machine the median counts, not the maximum.
     expect(median).toBeLessThan(50 + dnsMs)
   })
 })

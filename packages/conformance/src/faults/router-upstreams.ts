@@ -34,7 +34,7 @@ export const eventsOf = (words: readonly string[], input = 3, output = words.len
   'data: [DONE]\n\n',
 ]
 
-/** What a body does: bytes, milliseconds of silence, a broken connection, or silence for good. */
+/** Step of a body: bytes, milliseconds of silence, a broken connection, or permanent silence. */
 export type Step = string | Uint8Array | number | 'reset'
 
 /** A body that does these steps as it is read. `done` is told once it has been read to its end. */

@@ -30,7 +30,7 @@ export interface UpstreamCall {
 
 export type Behaviour = (call: UpstreamCall) => Response | Promise<Response>
 
-/** What the client got. */
+/** Response that the client got. */
 export interface Told {
   readonly status: number
   readonly headers: Headers

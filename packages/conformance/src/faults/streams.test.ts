@@ -47,7 +47,7 @@ const raw = async (
 let checks = 0
 afterAll(() => console.log(`faults: ${checks} faulty streams, every client format × upstream format`))
 
-// Most of it is waiting: what runs side by side waits side by side.
+// Most of the time is waiting: concurrent tests share it.
 describe.concurrent.each(pairs)('$client from $upstream', ({ client, upstream }) => {
   const events = good[upstream]
   const broken: Readonly<Record<string, readonly Step[]>> = {

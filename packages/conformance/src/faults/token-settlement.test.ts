@@ -43,7 +43,7 @@ test('every call is settled once, however it ends, and the books agree with each
   )
   expect(wrong).toEqual([])
 
-  // What finished was counted by the upstream; what did not is marked.
+  // The upstream counted finished calls; others are marked.
   const finished = ledger.records.filter(({ outcome }) => outcome === 'finished')
   expect(finished.every(({ basis }) => basis === 'reported')).toBe(true)
   expect(finished.reduce((sum, { usage }) => sum + (usage?.input ?? 0), 0)).toBe(served.input)

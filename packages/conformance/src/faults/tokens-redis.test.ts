@@ -117,7 +117,7 @@ describe.skipIf(withoutRedis !== undefined)('one budget, two processes, 200 call
     expect([...statuses.keys()].sort()).toEqual(['200 ok', '429 insufficient_quota'])
     expect(statuses.get('429 insufficient_quota')).toBe(callers)
     expect(spent).toBeLessThanOrEqual(money)
-    // What is left is too little for one more call, as it is reserved.
+    // The rest of the budget is less than the reservation of one more call.
     expect(spent).toBeGreaterThan(money - callers * 1200 * dollarsPerToken)
     expect(sum).toMatchObject({ token: token.id, inputTokens: served.input, outputTokens: served.output })
     expect(sum?.costs).toEqual([{ amount: expect.closeTo(spent, 9), currency: 'USD' }])

@@ -39,7 +39,7 @@ const recipes: fc.Arbitrary<Recipe> = fc.record({
   play: playRecipes(3),
 })
 
-/** Errors as each format's servers write them, with a secret that is nobody's business. */
+/** Errors as each format's servers write them, with a secret that must not leak. */
 const failures = formats.map((format) => ({
   format,
   body: nodeOf(
@@ -82,7 +82,7 @@ async function ask(request: Request): Promise<Came> {
   }
 }
 
-/** What makes a body an answer of the format. */
+/** Minimum of a valid answer in each format. */
 const shapes: { readonly [F in Format]: (body: ReturnType<typeof objectOf>) => boolean } = {
   chat: ({ choices }) => listOf(choices).every(isObject) && listOf(choices).length > 0,
   messages: ({ type, content }) => type === 'message' && Array.isArray(content),
@@ -90,7 +90,7 @@ const shapes: { readonly [F in Format]: (body: ReturnType<typeof objectOf>) => b
   responses: ({ output, status }) => Array.isArray(output) && typeof status === 'string',
 }
 
-/** Whether there is a whole JSON object to be had from what the upstream sent. */
+/** Returns true if the upstream sent a complete JSON object. */
 function isWhole(play: Play): boolean {
   if (typeof play.ending === 'object' || play.ending === 'hang') return false
   return isObject(parseJson(decoder.decode(sentBy(play))))
@@ -137,7 +137,7 @@ async function tryPlay(client: Format, format: Format, play: Play): Promise<stri
   })
 }
 
-/** Answers of operations beside generation, as a good upstream gave them to good requests. */
+/** Answers of other operations than generation, as an upstream gave them to valid requests. */
 interface OperationBase {
   readonly request: FuzzRequest
   readonly type: string

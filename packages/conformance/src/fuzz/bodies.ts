@@ -9,7 +9,7 @@ const schema = {
   additionalProperties: false,
 }
 
-/** What clients of each format write when they use much of it. Models are put in when a request is made. */
+/** Feature-rich requests of each format. The model is added when a request is made. */
 export const bodies: { readonly [F in Format]: readonly JsonObject[] } = {
   chat: [
     { messages: [{ role: 'user', content: 'hello' }] },

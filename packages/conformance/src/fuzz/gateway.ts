@@ -10,11 +10,11 @@ export interface FuzzGateway {
   begin(play: Play): void
   /** The next call gets the answer of a real upstream. */
   answerWith(fetch: typeof globalThis.fetch): void
-  /** What is wrong with what plugins were told of the call; undefined: nothing. @param called it went upstream for certain */
+  /** Returns the error in the events that plugins got, or undefined. @param called true if the call certainly went upstream */
   wrongBooks(called: boolean): string | undefined
 }
 
-/** What `String` and templates say of an object whose `toString` is no function: a fault of ours, told as the upstream's. */
+/** Recognises the exception of `String` and templates for an object whose `toString` is no function. */
 const isNoWord = (cause: unknown): boolean =>
   cause instanceof TypeError && cause.message.includes('Cannot convert object to primitive value')
 

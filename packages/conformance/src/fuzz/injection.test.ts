@@ -26,7 +26,7 @@ const trips = pairs.map((pair) => ({ pair, client: pair[0].format, upstream: pai
 const numbers = Array.from({ length: 20 }, (_, at) => at)
 const numberAt = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)
 
-/** Where a place in an event stands in the whole answer, as losses name it. */
+/** Pointers into the whole answer for a place in an event, as losses name it. */
 const placesIn: { readonly [F in UpstreamFormat]: (event: JsonObject, pointer: string) => readonly string[] } = {
   chat: (event, pointer) => [
     pointer,
@@ -43,7 +43,7 @@ const placesIn: { readonly [F in UpstreamFormat]: (event: JsonObject, pointer: s
       ? pointer.replace(/^\/delta/, '')
       : `/content/${event.index}${pointer.replace(/^\/(delta|content_block)(?=\/)/, '')}`,
   ],
-  // Only blocks that no other format has are left out as a whole. They are numbered through the stream.
+  // Only blocks that no other format has are left out whole. They are numbered through the stream.
   gemini: (event, pointer) => {
     const found = /^\/candidates\/0\/content\/parts\/(\d+)(?<rest>.*)/.exec(pointer)
     const part = listOf(objectOf(objectOf(listOf(event.candidates)[0]).content).parts)[Number(found?.[1])]
@@ -70,7 +70,7 @@ const nameOf = (event: string, data: Json): string => {
   return [event, ...kinds].join(' ')
 }
 
-/** Places that may be silent, and why. */
+/** Exempt places, with reasons. */
 const exempt: readonly { readonly from: UpstreamFormat; readonly shape: RegExp; readonly why: string }[] = [
   {
     from: 'responses',

@@ -2,7 +2,7 @@ import { GatewayError, type Loss, openai } from '@modelgate/core'
 import { type Codec, type Lane, redactorOf, translateLane, type UpstreamCodec } from '@modelgate/core/test-support'
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 
-// The injection test: an unknown field is put into every object of a body, and an unknown element into every list. Each of
+// The injection test puts an unknown field into every object of a body, and an unknown element into every list. Each of
 // them has to arrive at the other side or to be reported.
 
 export const unknownField = 'xInjected'
@@ -80,7 +80,7 @@ export function laneFor(client: Codec, upstream: UpstreamCodec, value: JsonObjec
   })
 }
 
-/** What became of one body. */
+/** Result of one body. */
 export interface Outcome {
   readonly sent: string
   readonly losses: readonly Loss[]
@@ -163,8 +163,8 @@ function readable(text: string): string {
 const keyOf = ({ path, kind, detail }: Loss): string => `${path}\n${kind}\n${detail}`
 
 /**
- * Kept: the value stands in what was sent. Reported: a loss of this body alone is about the place, or the object that holds
- * it is left out as a whole with a report that names it, with or without the injection.
+ * Kept: the value is in the sent body. Reported: a loss of this body alone names the place, or the object that holds it is left
+ * out whole with a report that names it, with or without the injection.
  *
  * @param places the pointers of the place, as losses name it
  */

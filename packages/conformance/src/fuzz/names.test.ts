@@ -26,14 +26,14 @@ import { about, fuzz, fuzzPatience, settled, watchProcess } from './runs.ts'
 watchProcess()
 
 const decoder = new TextDecoder()
-/** Any text, mostly of characters that mean something to somebody. */
+/** Any text, mostly of special characters. */
 const texts = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'*?[]{}()\\/.,;:="\' %&#@\r\n\t\0-_aZ09é\u{1f600}\ud800'), maxLength: 40 }),
   fc.string({ unit: 'binary', maxLength: 20 }),
 )
 
 describe('names', () => {
-  /** By a table, as it is written in books: one row for each character of the pattern. */
+  /** Matches by dynamic programming: one row for each character of the pattern. */
   function fits(pattern: string, name: string): boolean {
     let row = [true, ...Array.from(name.split(''), () => false)]
     for (const sign of pattern.split('')) {
@@ -189,7 +189,7 @@ describe('JSON', () => {
           const text = decoder.decode(spoilBytes(spoil(pick(nodes, base), steps), bytes))
           const { tooDeep, members } = scanJson(text, 128)
           const value = parseJson(text)
-          // Of a name given twice, a parser keeps the last one's depth only.
+          // A parser keeps only the last of duplicate names.
           if (value !== undefined && levelsOf(value) > 128 && !(tooDeep && nestsDeeper(text, 128)))
             return about('it nests too deep', text)
           if (typeof value !== 'object' || value === null || Array.isArray(value) || tooDeep) return undefined
@@ -268,7 +268,7 @@ describe('realtime', () => {
             )
             const passed = session.readUpstream(text)
             if (passed.includes(upstreamKey)) return about('a message passes on the key', text, passed)
-            // Parts of the key, and what is left of it, are taken out too.
+            // Parts of the key, and its remains, are redacted too.
             if (passed !== text && !text.includes('key')) return about('a message passes otherwise', text, passed)
           }
           if (Buffer.byteLength(session.closeReason(`${reason} ${upstreamKey}`.repeat(9))) > 123)

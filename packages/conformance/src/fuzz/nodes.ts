@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts'
 import { broken, keys, values, words } from './words.ts'
 
-/** JSON as it can be spoiled: keys and leaves are the very text that will be written, so that they need not be JSON at all. */
+/** A JSON tree for mutations: keys and leaves are raw text, so that they need not be valid JSON. */
 export type Node = ObjectNode | ListNode | Leaf
 interface ObjectNode {
   readonly kind: 'object'
@@ -16,7 +16,7 @@ interface Leaf {
   readonly text: string
 }
 
-/** One change: what is done, where, and how. Any numbers are good: each is taken modulo what there is. */
+/** One mutation: kind, place and variant. Any numbers are valid: each is taken modulo the number of choices. */
 export type Step = readonly [what: number, where: number, how: number]
 
 export const pick = <T>(list: readonly T[], at: number): T => list[at % list.length] as T
@@ -76,7 +76,7 @@ function rename({ parent, at }: Slot, how: number): void {
   else parent.items.reverse()
 }
 
-/** The most that a repetition may make of a place: how long a body may be is asked elsewhere. */
+/** Maximum growth by a repetition; other tests cover long bodies. */
 const mostChars = 100_000
 
 function repeat({ parent, at }: Slot, wanted: number): void {
@@ -108,7 +108,9 @@ function spoilText(slot: Slot, how: number): void {
   put(slot, leaf(`${node.text.slice(0, safe)}${awkward}${node.text.slice(safe)}`))
 }
 
-/** What can be done to a tree, in a place, with another place to take things from. The kinds that go deepest stand several times. */
+/**
+ * Mutations of a place in a tree, with another place to copy from. The kinds with the deepest effect are listed several times.
+ */
 const changes: readonly ((slot: Slot, how: number, other: Slot) => void)[] = [
   (slot, how) => put(slot, leaf(pick(values, how))),
   (slot, how) => put(slot, leaf(pick(values, how))),

@@ -2,12 +2,12 @@ import type { JsonObject } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { bodies } from './bodies.ts'
 
-/** A call of an operation beside generation, with a JSON body. */
+/** A JSON call of another operation than generation. */
 export interface OperationCall {
-  /** `{model}` stands for the model's name, which goes into the body where there is none. */
+  /** `{model}` is replaced by the model's name, which goes into the body if the path has no place for it. */
   readonly path: string
   readonly dialect: Format
-  /** What serves it, as the gateway of the fuzz tests names its models. */
+  /** Models that serve it, by their names in the gateway of the fuzz tests. */
   readonly models: readonly string[]
   readonly body: JsonObject
 }

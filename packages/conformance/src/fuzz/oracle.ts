@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 
-// What may come of an answer, from the formats alone: nothing here is the gateway's.
+// Rules for valid responses, derived from the formats alone: no code of the gateway is used here.
 
 /** An event as the standard of server-sent events reads it. */
 export interface Sent {
@@ -11,7 +11,7 @@ export interface Sent {
   readonly whole: boolean
 }
 
-/** Every event with data, by the standard's own steps; what is left at the end is told, too. */
+/** Reads every event with data by the standard's own steps, including an unfinished one at the end. */
 export function readSse(bytes: Uint8Array): Sent[] {
   // The decoder takes one byte order mark, the grammar allows another.
   const text = new TextDecoder().decode(bytes).replace(/^\uFEFF/, '')
@@ -44,7 +44,9 @@ export function readSse(bytes: Uint8Array): Sent[] {
 }
 
 const typeOf = (value: Json | undefined): string => textOf(objectOf(value).type)
-/** What an event is: some readers go by its name, others by its data. Nothing where the two contradict, or the data is no JSON. */
+/**
+ * Returns the type of an event: some readers use its name, others its data. Empty if the two contradict or the data is no JSON.
+ */
 function wordOf(value: Json | undefined, event: string): string {
   const { type } = objectOf(value)
   if (value === undefined || (typeof type === 'string' && event !== '' && type !== event)) return ''
@@ -52,7 +54,7 @@ function wordOf(value: Json | undefined, event: string): string {
 }
 const said = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== false
 
-/** The event by which a client of the format takes an answer for whole. */
+/** Events by which a client of the format considers an answer complete. */
 const successes: Readonly<Record<Format, (data: string, value: Json | undefined, event: string) => boolean>> = {
   chat: (data) => data.trim() === '[DONE]',
   // Its clients read past what has no name.
@@ -65,7 +67,7 @@ const successes: Readonly<Record<Format, (data: string, value: Json | undefined,
 
 const terminals: ReadonlySet<string> = new Set(['message_stop', 'response.completed', 'response.incomplete'])
 
-/** An event that a client of the format takes for an error. */
+/** Returns true for an event that a client of the format considers an error. */
 const errors: Readonly<Record<Format, (value: Json | undefined, event: string) => boolean>> = {
   chat: (value, event) => Boolean(objectOf(value).error) || event === 'error',
   // Its clients read past what has no name.
@@ -74,9 +76,9 @@ const errors: Readonly<Record<Format, (value: Json | undefined, event: string) =
   responses: (value, event) => wordOf(value, event) === 'error' || Boolean(objectOf(value).error),
 }
 /**
- * An event by which an upstream can have meant one.
+ * Returns true for an event by which an upstream can have meant an error.
  *
- * @param passed the client gets it as it is: what has another event's name is for the client to see through
+ * @param passed the event reaches the client unchanged, which then judges a contradictory name itself
  */
 function isFault(format: Format, value: Json | undefined, event: string, passed: boolean): boolean {
   if (event === 'error') return true
@@ -108,7 +110,7 @@ function readTold(format: Format, bytes: Uint8Array): StreamTold {
   return told
 }
 
-/** What an upstream's bytes allow a gateway to say of them. */
+/** Results that an upstream's bytes allow. */
 export interface Allowed {
   /** The terminal event is among them, whole or lacking only its blank line. */
   readonly success: boolean
@@ -146,7 +148,7 @@ function dialectError(format: Format, status: number, body: JsonObject): boolean
   return textOf(error.type) !== ''
 }
 
-/** Whether an answer's body is an error as the dialect's own clients read it. */
+/** Returns true if the body is an error as the dialect's own clients read it. */
 export const isDialectError = (format: Format, status: number, text: string): boolean => {
   const body = parseJson(text)
   return isObject(body) && dialectError(format, status, body)
@@ -161,7 +163,7 @@ const internals: readonly RegExp[] = [
   /internal_error|The gateway failed|could not be translated/,
 ]
 
-/** What of the gateway's own inside a text tells; undefined: nothing. */
+/** Returns the internal detail that a text leaks, or undefined. */
 export function toldOfInside(text: string, secrets: readonly string[]): string | undefined {
   for (const secret of secrets) if (text.includes(secret)) return `it tells '${secret}'`
   for (const pattern of internals) {
@@ -178,10 +180,10 @@ export interface Came {
 }
 
 /**
- * What is wrong with the answer to a call for a stream; undefined: nothing.
+ * Returns the error in the response to a streaming call, or undefined.
  *
- * @param sent what the upstream sent, as far as it came
- * @param ownFault its status said that the request is at fault
+ * @param sent bytes that the upstream sent
+ * @param ownFault the upstream's status blamed the request
  */
 export function wrongStream(
   client: Format,
@@ -198,7 +200,7 @@ export function wrongStream(
     return `an event is no JSON: ${events[told.broken[0] as number]?.data}`
   if (told.successes.length > 0 && !allowed.success) return 'it claims success, and the upstream did not'
   if (client === upstream && told.successes.length > 0) {
-    // What an upstream says behind its own end came in the same piece, and nobody reads it.
+    // Events after the upstream's end arrived in the same chunk, and are not read.
     const own = readTold(upstream, sent).errors.length
     return client !== 'gemini' && told.errors.length > own ? 'success, and then an error of the gateway' : undefined
   }
@@ -213,7 +215,7 @@ export function wrongStream(
   if (told.successes.length > 0 && told.errors.length > 0) return 'success and an error'
   if (told.successes.length === 0 && told.errors.length === 0) return 'neither success nor an error'
   if (told.errors.length === 1) {
-    // That it still lives is no word of an answer.
+    // Heartbeats are no part of an answer.
     const behind = events
       .slice((told.errors[0] as number) + 1)
       .map(({ data }) => typeOf(parseJson(data)))
@@ -224,7 +226,7 @@ export function wrongStream(
   return undefined
 }
 
-/** What is wrong with an error status; undefined: nothing. @param ownFault the upstream said that the request is at fault */
+/** Returns the error in an error response, or undefined. @param ownFault the upstream blamed the request */
 export function wrongRefusal(client: Format, { status, text }: Came, ownFault: boolean): string | undefined {
   if (status === 500) return 'status 500'
   if (status < 400) return `status ${status}`

@@ -25,7 +25,7 @@ watchProcess()
 
 const decoder = new TextDecoder()
 const pieces = fc.constantFrom(1, 2, 3, 7, 50, 100_000)
-/** What a reader made of its bytes: the same whatever the pieces, and an error only of the kinds that are meant for it. */
+/** Returns a parser's result: it must not depend on the chunks, and errors must be of the expected kinds. */
 async function readings(
   read: (size: number) => Promise<string>,
   sizes: readonly number[],
@@ -156,7 +156,7 @@ describe('uploads', () => {
           const contentType = types[type] as string
           const read = async (size: number): Promise<string> =>
             JSON.stringify(await parseForm(inPieces(all, size), contentType, memorySpool()))
-          // Of a carriage return without its line feed within a part's head, the parser sees the fault at some splits only.
+          // For a carriage return without its line feed in a part's head, the parser sees the error at some splits only.
           const odd = /\r(?!\n)/.test(decoder.decode(all))
           const differs = await readings(read, odd ? [size] : [1_000_000, size], kinds)
           const response = await settled(

@@ -4,16 +4,16 @@ import type { RequestRecipe } from './requests.ts'
 import type { StreamRecipe } from './streams.ts'
 import type { PlayRecipe } from './upstream.ts'
 
-// Everything that is tried is made of numbers: they are quickly drawn, and easily made smaller when something breaks.
+// Every case is derived from numbers: they are fast to generate and easy to shrink.
 
 const number = fc.nat(0xffff)
-/** A place in a table: small numbers are no likelier than others. */
+/** An index into a table: small numbers are no more likely than others. */
 export const choice: Arbitrary<number> = fc.noBias(number)
 /** Changes to make, at most so many. */
 export const stepsUpTo = (most: number): Arbitrary<Step[]> =>
   fc.noBias(fc.array(fc.tuple(number, number, number), { maxLength: most, size: 'max' }))
 
-/** @param weight how much oftener it is the usual */
+/** Generates the usual value, and rarely another. @param weight ratio of usual to rare */
 export const rarely = <T>(rare: Arbitrary<T>, usual: T, weight: number): Arbitrary<T> =>
   fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: rare })
 
@@ -21,7 +21,7 @@ export const requestRecipes: Arbitrary<RequestRecipe> = fc.record({
   base: choice,
   steps: stepsUpTo(4),
   bytes: rarely(stepsUpTo(2), [], 4),
-  // What is wrong with the head ends most calls.
+  // An invalid head ends most calls.
   head: rarely(stepsUpTo(2), [], 6),
 })
 

@@ -17,7 +17,7 @@ watchProcess()
 const depth = 128
 const decoder = new TextDecoder()
 let finished: FinishEvent[] = []
-/** The bodies that reached an upstream. */
+/** Bodies that reached an upstream. */
 let sent: string[] = []
 
 const formatOf = (path: string): Format | undefined =>
@@ -40,7 +40,7 @@ const media = (mimeType: string): object => ({
   ],
 })
 const hugeVector = /imension\w*"\s*:\s*(\d{5,}|\d[\d.]*[eE])/
-/** An upstream that has a good answer to everything. */
+/** An upstream with a valid answer to everything. */
 async function upstream(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const { pathname } = new URL(String(input))
   const body = typeof init?.body === 'string' ? init.body : decoder.decode(init?.body as Uint8Array)
@@ -97,7 +97,7 @@ function complaint(request: FuzzRequest, { status, text }: { status: number; tex
   if (status >= 500 && status !== 501) return `status ${status}, and all upstreams are well`
   const inside = status < 400 ? toldOfInside('', []) : toldOfInside(text, [upstreamKey, 'upstream.test'])
   if (inside !== undefined) return inside
-  // A path that is none of ours is answered in the words of chat completions.
+  // An unknown path is answered in the chat completions format.
   const dialects: readonly Format[] = status === 404 || status === 405 ? [request.dialect, 'chat'] : [request.dialect]
   if (status >= 400 && !dialects.some((dialect) => isDialectError(dialect, status, text)))
     return `${status} is not in the dialect of ${request.dialect}`
@@ -112,7 +112,7 @@ function complaint(request: FuzzRequest, { status, text }: { status: number; tex
 }
 
 beforeAll(async () => {
-  // What is loaded when it is first needed would look like slowness.
+  // Lazy loading would look like slowness.
   for (let base = 0; base < bases.length; base++)
     await settled(ask(requestOf(bases, { base, steps: [], bytes: [], head: [] })))
 }, 60_000)

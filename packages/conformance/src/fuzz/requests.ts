@@ -6,7 +6,7 @@ import { spoilBytes } from './bytes.ts'
 import { type Node, nodeOf, pick, type Step, spoil } from './nodes.ts'
 import { operationCalls } from './operations.ts'
 
-/** A request before anything is done to it. */
+/** A request before its mutations. */
 interface Base {
   readonly path: string
   readonly query: string
@@ -173,7 +173,7 @@ function respelled(path: string, where: number, how: number): string {
 
 const fatal = new TextDecoder('utf-8', { fatal: true })
 
-/** Whether a body is a JSON object that nests no deeper than this. */
+/** Returns true for a JSON object that nests no deeper than this. */
 export function isGood(body: Uint8Array, depth: number): boolean {
   try {
     const value: unknown = JSON.parse(fatal.decode(body))

@@ -4,13 +4,16 @@ import { afterAll, beforeAll, expect, vi } from 'vitest'
 /** `FUZZ_RUNS=1000000` is the long run; without it, a short one with the same seed every time. */
 const wanted = Number(process.env.FUZZ_RUNS ?? 0)
 export const longRun = wanted > 0
-/** Of the long run a new one each time, printed so that a failure can be had again: `FUZZ_SEED=… FUZZ_RUNS=…`. One value alone: `FUZZ_REPLAY=…`. */
+/**
+ * The long run has a new seed each time, printed to reproduce a failure: `FUZZ_SEED=… FUZZ_RUNS=…`. One value alone:
+ * `FUZZ_REPLAY=…`.
+ */
 const seed = Number(process.env.FUZZ_SEED ?? (longRun ? Date.now() % 0x7fffffff : 20261121))
 const batch = 20_000
-/** For a test's own limit, in milliseconds. */
+/** Timeout of a test, in milliseconds. */
 export const fuzzPatience = longRun ? 24 * 3_600_000 : 240_000
 
-/** Slower than this is a hang, in milliseconds of the processor: others share the machine. */
+/** More CPU time than this is a hang, in milliseconds. */
 const hangMs = 1000
 const cpuMs = (): number => {
   const { user, system } = process.cpuUsage()
@@ -47,12 +50,12 @@ export function watchProcess(): void {
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
-/** The longest that anything here may wait for by itself: the limit for a first byte, and some. */
+/** Longest wait of any timer: the limit for a first byte, and a margin. */
 const longestWaitMs = 3_600_000
 
 /**
- * What the work comes to. Throws where it comes to nothing: neither after so many turns of the loop, nor when the time has come
- * for every timer there is.
+ * Resolves with the result of the work. Throws if it never settles: neither after many turns of the loop, nor after all timers
+ * have fired.
  */
 export async function settled<T>(work: Promise<T>): Promise<T> {
   let over = false
@@ -65,7 +68,7 @@ export async function settled<T>(work: Promise<T>): Promise<T> {
     await vi.advanceTimersByTimeAsync(60_000)
     await turn()
   }
-  // What the system does in threads of its own: loading a module, a digest.
+  // Covers work in threads of the system: loading a module, a digest.
   for (let turns = 0; turns < 2000 && !over; turns++) await turn()
   for (const end = realNow() + 5000; realNow() < end && !over; ) await turn()
   if (!over) throw new Error('it hangs: nothing is left that could wake it')

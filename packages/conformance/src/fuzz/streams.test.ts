@@ -54,7 +54,7 @@ function requestFor(client: Format, upstream: Format, array: boolean): Request {
   return array ? new Request(request.url.replace('?alt=sse', ''), request) : request
 }
 
-/** The elements of an array as the events they would have been. Not parsed: what is too deep for that passes all the same. */
+/** Returns the elements of an array as the events of a stream, without parsing: too deep ones must pass too. */
 function eventsOf(text: string): string | undefined {
   const trimmed = text.trim()
   if (!trimmed.startsWith('[') || !trimmed.endsWith(']')) return undefined

@@ -329,7 +329,7 @@ const eventChanges: readonly ((texts: string[], at: number, how: number, base: S
   (texts) => void texts.reverse(),
 ]
 
-/** The bytes of a stream after all that is done to it. */
+/** Returns the bytes of a stream after all mutations. */
 export function streamOf(base: StreamBase, { events, within, bytes, layout }: StreamRecipe): Uint8Array {
   const steps = new Map<number, Step[]>()
   for (const [place, step] of within) {

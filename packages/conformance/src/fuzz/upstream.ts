@@ -14,7 +14,7 @@ type Ending = 'end' | 'hang' | 'no answer' | { readonly throws: unknown; readonl
 
 const code = (name: string): Error => Object.assign(new Error(`connect ${name} 10.0.0.7:443`), { code: name })
 
-/** What transports throw, and what they should not. */
+/** Exceptions of transports, valid and invalid ones. */
 const thrown: readonly unknown[] = [
   ...[
     new Error('ECONNRESET'),
@@ -82,7 +82,7 @@ const bodiless = new Set([204, 205, 304])
 
 /** The numbers that an answer's delivery is made of. */
 export interface PlayRecipe {
-  /** Of the status, the content type and one more header: what is not there is as it should be. */
+  /** Mutations of the status, the content type and one more header; a missing entry leaves the default. */
   readonly head: readonly number[]
   readonly cuts: number
   readonly ending: number
@@ -105,7 +105,7 @@ export function playOf(bytes: Uint8Array, { head, cuts, ending }: PlayRecipe, go
   }
 }
 
-/** What a play's bytes are by the time it is over; none where it does not begin. */
+/** Returns the bytes that a play has sent when it is over; none if it does not begin. */
 export const sentBy = ({ bytes, ending }: Play): Uint8Array =>
   ending === 'no answer' || (typeof ending === 'object' && ending.when !== 'body') ? new Uint8Array(0) : bytes
 

@@ -1,7 +1,7 @@
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** What becomes a string or a number only by calling what is no function: `String` throws, and so does a template. */
+/** An object without a string or number value: `String` throws, and so does a template. */
 const wordless = { toString: 1, valueOf: 2 }
 
 /** A JSON document again and again, one of its values replaced by such an object each time, and where that stands. */

@@ -1,7 +1,7 @@
 const nested = (levels: number, open = '[', close = ']'): string => `${open.repeat(levels)}${close.repeat(levels)}`
 const nestedObjects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 
-/** Values that somebody did not think of. */
+/** Unexpected values. */
 export const values: readonly string[] = [
   ...['null', 'true', 'false', '0', '-0', '-1', '1', '2', '0.5', '1e400', '-1e400', '1e-400', '4294967296'],
   ...['9007199254740993', '123456789012345678901234567890', '1E5', '1.0', '2147483648', '128', '1e308'],
@@ -70,7 +70,7 @@ export const broken: readonly string[] = [
   ...['[1,]', '{"a":1,}', '{a:1}', '/* no */1', '1 2', ']', '}', '[', '{', '"a" "b"', '\u0000', 'nul', '-', '1e'],
 ]
 
-/** Words of the formats, so that a change can lead into another branch rather than to the door. */
+/** Terms of the formats, so that a mutation can reach another branch instead of an early rejection. */
 export const words: readonly string[] = [
   ...['text', 'image', 'image_url', 'input_text', 'input_image', 'input_file', 'input_audio', 'output_text', 'refusal'],
   ...[

@@ -19,7 +19,7 @@ const chatLoop = (call: JsonObject, result: JsonObject): JsonObject => ({
   ],
 })
 
-/** What chat clients can write, to an upstream that speaks messages. */
+/** Fields of chat clients, to an upstream of the messages format. */
 export const chatFields: readonly Field[] = [
   { name: 'temperature', give: { temperature: 0.5 }, arrives: { '/temperature': 0.5 } },
   { name: 'a temperature beyond 1', give: { temperature: 1.5 }, arrives: { '/temperature': 1 }, lost: '/temperature' },

@@ -16,7 +16,7 @@ const loop = (call: JsonObject, result: JsonObject, before: Json[] = []): JsonOb
   ],
 })
 
-/** What messages clients can write, to an upstream that speaks chat. */
+/** Fields of messages clients, to an upstream of the chat format. */
 export const messagesFields: readonly Field[] = [
   { name: 'max_tokens', give: { max_tokens: 77 }, arrives: { '/max_completion_tokens': 77 } },
   { name: 'temperature', give: { temperature: 0.5 }, arrives: { '/temperature': 0.5 } },

@@ -1,17 +1,17 @@
 import type { Json, JsonObject } from '../base/json.ts'
 
-/** One thing a client can write, and what must become of it when the upstream speaks the other format. */
+/** A field of a client, and the required result if the upstream has the other format. */
 export interface Field {
   readonly name: string
   /** Merged over the smallest request of the format. */
   readonly give: JsonObject
-  /** JSON Pointers into the upstream's request with what must stand there. */
+  /** JSON Pointers into the upstream's request with the required values. */
   readonly arrives?: { readonly [pointer: string]: Json }
   /** JSON Pointer into the client's body that the loss report must name. */
   readonly lost?: string
-  /** The loss is no reason to refuse the call, not even with `onLoss: 'reject'`. */
+  /** The loss never rejects the call, not even with `onLoss: 'reject'`. */
   readonly harmless?: boolean
-  /** What is lost would make the answer meaningless: the call is refused whatever `onLoss` says. */
+  /** The loss would make the answer meaningless: the call is rejected regardless of `onLoss`. */
   readonly refused?: boolean
 }
 

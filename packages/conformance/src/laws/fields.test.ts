@@ -34,7 +34,7 @@ const other = (format: WireFormat): WireFormat => (format === 'chat' ? 'messages
 
 interface Told {
   readonly status: number
-  /** What the upstream was sent; undefined if it was not called. */
+  /** Body that the upstream received; undefined if it was not called. */
   readonly sent: JsonObject | undefined
   readonly losses: readonly Loss[]
   readonly header: string
@@ -60,7 +60,7 @@ async function tell(format: WireFormat, body: JsonObject, onLoss: 'warn' | 'reje
       return Response.json(answer[other(format)])
     },
   })
-  // The way in is what counts here: a stream request gets no stream, and is told so.
+  // Only the request counts here: a stream request gets no stream.
   const response = await gateway.fetch(requestTo(format, JSON.stringify(body)))
   return {
     status: response.status,
@@ -128,7 +128,7 @@ describe.each(['chat', 'messages'] as const)('%s, field by field, to the other f
   })
 
   test('no free text of any of these requests disappears without a word', async () => {
-    // Texts are made unique; then each is looked for in what was sent, and if it is not there, in the report.
+    // Each text is made unique, and then looked up in the upstream's request and in the report.
     for (const { name, give, refused } of tables[format]) {
       if (refused) continue
       const { body, leaves } = marked({ ...smallest[format], ...give })
@@ -143,7 +143,7 @@ describe.each(['chat', 'messages'] as const)('%s, field by field, to the other f
   })
 })
 
-/** Words that have a meaning of their own: changing them would make another request. */
+/** Values with a meaning of their own: a change would make another request. */
 const meaning = new Set([
   ...'type role model tool_choice mode detail ttl effort verbosity service_tier reasoning_effort stop'.split(' '),
   ...'format media_type url file_data data signature id tool_use_id tool_call_id arguments modalities required'.split(
@@ -151,7 +151,7 @@ const meaning = new Set([
   ),
 ])
 
-/** The same body with every free text made unique, and where each stands. */
+/** Returns the body with every free text made unique, and the places of these texts. */
 function marked(source: JsonObject): { body: JsonObject; leaves: { pointer: string; text: string }[] } {
   const leaves: { pointer: string; text: string }[] = []
   const walk = (value: Json, pointer: string, key: string): Json => {

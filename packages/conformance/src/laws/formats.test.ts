@@ -46,7 +46,7 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
         expect(codec.validateRequest(structuredClone(wire))).toEqual(wire)
         const context = createContext()
         expect(encode(codec.decodeRequest(structuredClone(wire), context), context)).toEqual(wire)
-        // What it wrote itself, it has nothing to say about.
+        // It has no losses in its own output.
         expect(context.report.losses.filter(({ severity }) => severity !== 'note')).toEqual([])
       }),
       runs,
@@ -108,7 +108,7 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
       fc.property(responses, pieces, fc.nat(), (response, count, at) => {
         const wire = streamOf(codec, response, count)
         const read = (length: number) => run(codec.decodeStream(createExchange()), wire.slice(0, length))
-        // Some formats send a last word behind their terminal event, one has nothing but the reason in its last chunk.
+        // Some formats send more after their terminal event, one has nothing but the reason in its last chunk.
         const lengths = wire.map((_, length) => length)
         const proper = lengths.filter((length) => read(length).every(({ type }) => type !== 'response-end'))
         expect(proper).toEqual(lengths.slice(0, proper.length))
@@ -155,7 +155,7 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
       const { status, body } = codec.encodeError({ kind, status: 400, message: 'It did not work.' }, 'req_1')
       const back = codec.decodeError(status, body)
       expect(back.message).toContain('It did not work.')
-      // Formats without a word of their own for a kind tell it by the next wider one.
+      // Formats without a name for a kind use the next wider one.
       const wider: Readonly<Record<string, string>> = {
         model_not_found: 'not_found',
         context_length_exceeded: 'invalid_request',

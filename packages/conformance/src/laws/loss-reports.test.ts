@@ -167,7 +167,7 @@ describe('losses that were silent or had no name', () => {
   })
 })
 
-/** The least body with a value at a pointer, and lists where the pointer has them. */
+/** Returns the smallest body with a value at a pointer, with lists where the pointer has them. */
 function withValue(body: JsonObject, pointer: string, value: Json): JsonObject {
   const [, ...steps] = pointer.split('/')
   const put = (into: Json | undefined, at: number): Json => {

@@ -37,7 +37,7 @@ function nameOf(client: Codec, upstream: Codec): string {
 const runs = { numRuns: 60, seed: 20261121 }
 const pieces = fc.integer({ min: 1, max: 5 })
 
-/** What a client of one format wrote, as the lane hands it to an encoder. */
+/** Returns a request of one format as the lane passes it to an encoder. */
 function asked(client: Codec, request: ModelRequest, context = createContext()): ModelRequest {
   const wire = client.encodeRequest(request, createContext())
   // A format may have model and stream in its path; whoever reads that puts them in the body.
@@ -46,7 +46,7 @@ function asked(client: Codec, request: ModelRequest, context = createContext()):
   return { ...decoded, at: { ...client.fieldPointers, ...decoded.at } }
 }
 
-/** What a format must be told and others do unasked: count the tokens of a stream; heed an effort without reasoning aloud. */
+/** Settings that only some formats need: token counts of a stream, an effort without visible reasoning. */
 const doneAnyway = ({ reasoning }: ModelRequest, field: string): boolean =>
   field === 'output.includeUsage' || (field === 'reasoning.adaptive' && reasoning?.adaptive === false)
 
@@ -170,7 +170,7 @@ describe.each(
     ...createContext(),
     target: { model: 'claude-opus-5', quirks: { laterChanges: accepted } },
   })
-  /** What the client's own format cannot say is no part of its body. */
+  /** The client's own format lacks some fields. */
   const said = (list: readonly (SettingsChange | undefined)[]) =>
     client.carries.requests['turns.removedTools'].client ? list : list.filter((one) => one?.removedTools === undefined)
 

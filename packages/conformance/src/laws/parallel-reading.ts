@@ -6,13 +6,13 @@ import type { Exchange } from '../base/recorded-traffic.ts'
 import { requestOf } from '../recordings/checks.ts'
 import { createContext } from './support.ts'
 
-/** What the library that recorded a conversation said in it, in no format: all of it must be the same in every format. */
+/** Content of a recorded conversation, independent of the format: it must be the same in every format. */
 export interface Spoken {
-  /** Instructions, whoever's they are called. */
+  /** Instructions, in whichever role. */
   readonly system: string
-  /** What the user said and showed, in order. */
+  /** Texts and media of the user, in order. */
   readonly said: readonly string[]
-  /** What tools answered, in order. */
+  /** Results of tools, in order. */
   readonly results: readonly string[]
   readonly tools: readonly Json[]
   readonly choice: Json
@@ -37,7 +37,7 @@ export function spokenIn(request: ModelRequest): Spoken {
   const user = request.turns.filter(({ role }) => role === 'user').flatMap(({ parts }) => parts)
   const system = request.turns.filter(({ role }) => role === 'system' || role === 'developer')
   const { tools, output = {}, sampling = {} } = request
-  // One format insists on a bound of the answer, and libraries make one up there. One answer, and of all words, is the default.
+  // One format requires a token limit, and libraries make one up there. One answer and full sampling are the defaults.
   const { maxTokens: _maxTokens, choices, topP, ...bounds } = sampling
   return {
     system: system

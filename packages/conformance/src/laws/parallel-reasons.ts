@@ -1,6 +1,6 @@
 import type { Facet } from './parallel-reading.ts'
 
-/** Where recordings of one conversation differ because the library said another thing, and what it said. */
+/** A known difference between recordings of one conversation, caused by the library. */
 export interface Reason {
   readonly facet: Facet
   /** The exchanges, by their path. */

@@ -27,7 +27,7 @@ function decodedAnswer({ format, stream, answer }: Exchange, request: ModelReque
   return foldEvents(run(codec.decodeStream(exchange), [...decoder.pushText(answer), ...decoder.end()]))
 }
 
-/** What the model said, as far as a client that sends it back must keep it. */
+/** Returns the part of the model's answer that a client must keep when it sends it back. */
 const spokenBy = (parts: readonly Part[]): unknown => ({
   text: parts
     .filter(({ type }) => type === 'text')
@@ -53,7 +53,7 @@ function pairsOf(exchanges: readonly Exchange[]): [Exchange, Exchange][] {
 const sameTurn = (one: Turn | undefined, other: Turn | undefined): boolean =>
   one?.role === other?.role && JSON.stringify(one?.parts.map(tell)) === JSON.stringify(other?.parts.map(tell))
 
-/** What the assistant said next; some libraries write a turn for each thing that it said. */
+/** Returns the following content of the assistant; some libraries write a turn for each part. */
 function repliesAt(at: number, turns: readonly Turn[]): Part[] {
   const rest = turns.slice(at)
   const end = rest.findIndex(({ role }) => role !== 'assistant')
@@ -63,14 +63,14 @@ function repliesAt(at: number, turns: readonly Turn[]): Part[] {
 /** Seals as bytes: some libraries read them as base64, and write the other alphabet of it. */
 const sealsOf = (parts: readonly Part[]): string[] =>
   parts.flatMap((part) => ('seal' in part && part.seal !== undefined ? [plain(part.seal.data)] : []))
-/** Which part it signs is the codec's own note in front of it; one library puts all signatures on thoughts. */
+/** The codec's own prefix says which part a seal signs; one library puts all signatures on thoughts. */
 const plain = (seal: string): string =>
   seal
     .replace(/^@\w+:/, '')
     .replaceAll('-', '+')
     .replaceAll('_', '/')
 
-/** What a library changes in an answer before it sends it back. */
+/** Changes that a library makes to an answer before it sends it back. */
 const changed: readonly { readonly where: RegExp; readonly reason: string }[] = [
   { where: /^crewai\/anthropic-messages\//, reason: 'the text beside calls is left out' },
   { where: /(crew_with_tool|test_agents_and_tools)/, reason: 'the agent writes its own observations into the text' },

@@ -49,7 +49,7 @@ const companions: readonly (readonly [ReferenceScheme, RegExp, JsonObject])[] = 
   ['images', /^instances\[\]$/, { prompt: 'a hat' }],
 ]
 
-/** Of lists whose elements' type depends on what they hold. */
+/** Lists whose element type depends on their content. */
 const elements: readonly (readonly [RegExp, JsonObject])[] = [
   [/^messages\[\]\.audio/, { role: 'assistant' }],
   [/^messages\[\]\.content\[\]\.content\[\]/, {}],

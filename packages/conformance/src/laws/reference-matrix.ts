@@ -11,18 +11,18 @@ import { good } from '../base/streams.ts'
 import { whole } from '../base/upstream-answers.ts'
 import { chatPlaces, listedPrompt, operationPlaces, type PlaceCase } from './reference-bodies.ts'
 
-/** What becomes of a reference: the upstream is sent it, or the caller gets a 400 that names the setting. */
+/** Outcome of a reference: it is sent to the upstream, or rejected with a 400 that names the setting. */
 type Fate = 'sent' | 'refused'
 
-/** Who refers to what, and in which gateway. */
+/** Owner, caller and gateway of a reference. */
 interface State {
   readonly name: string
   readonly config?: Partial<GatewayConfig<string>>
   /** The identity that received the id in an earlier response. Default: none. */
   readonly receivedBy?: 'alice' | 'bob' | 'nameless'
-  /** What happens between that response and the request. */
+  /** Runs between that response and the request. */
   forget?(scene: Scene): void
-  /** Who refers to it. Default: alice. */
+  /** Caller that refers to it. Default: alice. */
   readonly caller?: 'alice' | 'nameless'
   /** Another way to write the body, as JSON, where the reference stands under this name. */
   write?(text: string, name: string, id: string): string
@@ -223,7 +223,7 @@ export async function referenceMatrix(short: boolean): Promise<MatrixResult> {
       const fate = fateOf(state, one)
       const other = formats.find((format) => format !== scheme) as Format
       for (const upstream of [scheme, other]) {
-        // Of what another format can be sent of an accepted reference, the loss report says it: see the tests of the formats.
+        // Losses of an accepted reference in other formats are covered by the tests of the formats.
         if (upstream !== scheme && fate === 'sent') continue
         for (const stream of short ? [index % 2 === 0] : [false, true]) {
           const id = state.accepted === true ? listed : `id-${++asked}-${state.name.length}`

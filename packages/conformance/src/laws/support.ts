@@ -25,7 +25,7 @@ export function createContext(): CodecContext & { readonly target: TargetTraits 
   return { report: createReport(), newId: (prefix) => `${prefix}made${ids++}`, now: () => 1_800_000_000, target }
 }
 
-/** A client that asked for everything there is to see. */
+/** A request for every optional part of an answer. */
 const asked: ModelRequest = {
   model: 'demo',
   turns: [{ role: 'user', parts: [{ type: 'text', text: 'hello' }] }],
@@ -203,7 +203,7 @@ export const fieldAt = (request: ModelRequest, field: string): unknown => {
   return name === '' ? value : (value as Record<string, unknown> | undefined)?.[name]
 }
 
-/** Several calls at once are what every format does unasked, and where none are allowed their number means nothing. */
+/** Returns true if `parallelTools` means nothing: several calls are the default, and without tools their number is irrelevant. */
 export const saysNothing = ({ tools }: ModelRequest, field: string): boolean =>
   field === 'tools.parallel' && (tools?.parallel === true || tools?.choice === 'none')
 
@@ -256,7 +256,7 @@ export const responses: fc.Arbitrary<ModelResponse> = fc
     } satisfies ModelResponse
   })
 
-/** What an answer says, in terms that every format can say it in. */
+/** Content of an answer, in terms that every format shares. */
 export interface Gist {
   text: string
   reasoning: string

@@ -14,7 +14,7 @@ const upstreams = {
   messages: anthropicUpstream({ apiKey, baseURL: 'http://upstream.test' }),
 }
 
-/** What the upstream is sent for a tool search's result, and what is reported as lost of it. */
+/** Returns the upstream's request for a tool search's result, and its losses. */
 async function send(upstream: keyof typeof upstreams, more: object[] = []): Promise<{ sent: string; lost: string[] }> {
   let sent = ''
   const lost: string[] = []

@@ -8,7 +8,7 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type JsonObject, listOf, objectOf } from '../base/json.ts'
 
-/** What the fake provider received: which credential, and which body. */
+/** Credential and body that the fake provider received. */
 interface Received {
   readonly key: string
   readonly path: string
@@ -122,7 +122,7 @@ const chat = new OpenAI({ apiKey: 'me', baseURL: `${base}/v1`, fetch: gateway.fe
 const claude = (apiKey = 'me') =>
   new Anthropic({ apiKey, baseURL: base, fetch: gateway.fetch, maxRetries: 0, logLevel: 'off' })
 
-/** What an SDK's types do not know yet. */
+/** Values that an SDK's types lack. */
 const unpublished = <T>(value: unknown): T => value as T
 const hello = [{ role: 'user', content: 'Hello' }] as const
 

@@ -68,7 +68,7 @@ function laneOf(upstream: Codec, client: Codec, stream: boolean): Lane {
 
 const bytesOf = (body: JsonObject): Uint8Array => encoder.encode(JSON.stringify(body))
 
-/** What is said of the answer only: the request is the same every time. */
+/** Only losses of the answer differ: the request is the same every time. */
 const answerLosses = ({ report }: Lane): Carried['losses'] => report.losses.filter(({ side }) => side === 'answer')
 
 /** Takes an upstream's whole answer to the client. One that is an error reaches it as an error. */

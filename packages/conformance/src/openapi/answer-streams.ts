@@ -87,5 +87,5 @@ function sendPart(part: JsonObject, place: JsonObject, send: (type: string, fiel
   send('response.content_part.done', { ...place, part })
 }
 
-/** An upstream's whole answer as the stream it would have been. */
+/** Returns an upstream's whole answer as a stream. */
 export const streamed: { readonly [F in Format]: (body: JsonObject) => string } = { chat, messages, gemini, responses }

@@ -9,13 +9,13 @@ const blocked = ['content_filter', 'refusal', 'SAFETY']
 const length = ['length', 'max_tokens', 'MAX_TOKENS', 'max_output_tokens']
 const done = ['stop', 'end_turn', 'STOP', 'completed', 'status:']
 const calls = ['tool_calls', 'tool_use', 'STOP', 'completed']
-/** What ended in a fault reaches the client as an error. */
+/** An answer that ended in an error reaches the client as an error. */
 const fault = ['message:']
 
 const endings = (values: readonly string[], as: readonly string[]): Meaning[] =>
   values.map((value) => ({ at: finish, value, as }))
 
-/** Words of one format's answers that another says differently. Everything else has to arrive as it was written. */
+/** Values of one format's answers that another expresses differently. All others have to arrive unchanged. */
 export const answerMeanings: readonly Meaning[] = [
   ...endings(['stop', 'end_turn', 'stop_sequence', 'STOP', 'completed'], done),
   ...endings(['length', 'model_context_window_exceeded', 'MAX_TOKENS', 'max_output_tokens'], length),
@@ -42,7 +42,7 @@ const itemName = 'names the item to its own server; calls are answered by their 
 const itemState = 'an item of a finished answer is finished; one that broke off is told by the ending of the answer'
 const cited = /cit(ed|ation|es)/
 
-/** As small as it can be: a test fails for an entry that nothing needs any more. */
+/** Kept minimal: a test fails for an entry without effect. */
 export const answerExemptions: readonly Exemption[] = [
   { from: 'chat', at: /^\/object$/, to: others('chat'), why: frame },
   { from: 'chat', at: /^\/choices\/\*\/(index|message\/role)$/, to: others('chat'), why: frame },

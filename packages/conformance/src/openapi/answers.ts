@@ -171,7 +171,7 @@ const responses: RequestDocument = {
       total_tokens: 24,
     },
   },
-  // What repeats the request is news to nobody.
+  // Fields that repeat the request.
   consumed: [
     'tools',
     'tool_choice',
@@ -198,7 +198,7 @@ const responses: RequestDocument = {
   ],
 }
 
-/** What each format's servers can answer, according to its publisher. */
+/** Answers of each format's servers, according to its publisher. */
 export const answerDocuments: { readonly [F in Format]: readonly RequestDocument[] } = {
   chat: [chat],
   messages: [messages, { ...messages, root: 'BetaMessage' }],
@@ -206,7 +206,7 @@ export const answerDocuments: { readonly [F in Format]: readonly RequestDocument
   responses: [responses],
 }
 
-/** What is followed through streams too: they tell it in other places than whole answers, and at other times. */
+/** Fields that are also checked in streams, which have other places and times for them than whole answers. */
 export const streamFields: { readonly [F in Format]: RegExp } = {
   chat: /^\/(usage|service_tier|choices\/\*\/(finish_reason|logprobs|message\/annotations))/,
   messages: /^\/(usage|stop_|content\/\*\[type=text\]\/citations)/,

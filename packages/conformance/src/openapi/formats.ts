@@ -164,7 +164,7 @@ const gemini: RequestDocument = {
   ],
 }
 
-/** What only the model says stands in its own content. */
+/** Content that only the model produces belongs in its own turn. */
 function asModel(body: JsonObject): JsonObject {
   const contents = listOf(body.contents)
   const last = objectOf(contents.at(-1))
@@ -211,7 +211,7 @@ const responses: RequestDocument = {
   ],
 }
 
-/** What each format's clients can write, according to its publisher. */
+/** Requests of each format's clients, according to its publisher. */
 export const requestDocuments: { readonly [F in Format]: readonly RequestDocument[] } = {
   chat: [chat],
   messages: [messages, { ...messages, root: 'BetaCreateMessageParams' }],

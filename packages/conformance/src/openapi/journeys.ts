@@ -2,7 +2,7 @@ import type { Format } from '@modelgate/core'
 import { type Codec, codecs, createReport, type JsonObject } from '@modelgate/core/test-support'
 import type { Carried } from './judge.ts'
 
-/** Models that take all their format has, and others that take little or insist on something: less arrives, none is lost. */
+/** Models that accept everything in their format, and others that accept less: less arrives, and the losses are reported. */
 export const models: readonly { readonly [F in Format]: string }[] = [
   { chat: 'gpt-next', messages: 'claude-next', gemini: 'house-model', responses: 'gpt-next' },
   { chat: 'gpt-4', messages: 'claude-2', gemini: 'gemini-2.0-flash', responses: 'gpt-4' },

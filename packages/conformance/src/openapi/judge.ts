@@ -3,7 +3,7 @@ import type { JsonObject } from '@modelgate/core/test-support'
 import type { Json } from '../base/json.ts'
 import { type Probe, parentOf } from './walk.ts'
 
-/** What became of one body. */
+/** Result of one body. */
 export interface Carried {
   readonly sent: JsonObject
   readonly losses: readonly Loss[]
@@ -14,7 +14,7 @@ export interface Meaning {
   /** Paths of the fields it is about. */
   readonly at: RegExp
   readonly value: Json
-  /** What the other side may say instead, where the body changed. */
+  /** Values that the other side may have instead, if the body changed. */
   readonly as: readonly Json[]
 }
 
@@ -61,7 +61,7 @@ function standing(body: JsonObject, pointer: string): string {
   return path
 }
 
-/** In the same format: the value stands where it stood. */
+/** In the same format the value stays at its place. */
 export const isUntouched = ({ pointer, value }: Probe, { sent }: Carried): boolean =>
   equal(valueAt(sent, pointer) ?? null, value)
 

@@ -93,11 +93,11 @@ const send = (gateway: Served, format: Format, body: string): Promise<Response> 
   })
 
 const invented = 'invented_last_week'
-/** Whether the document counts the values; of one that it does not, any value of the type is as good as the next. */
+/** Returns true if the document enumerates the values; otherwise one value of the type is enough. */
 const isEnum = ({ values }: PublishedField): boolean =>
   values.length > 0 && values.every((value) => typeof value === 'string' && value !== 'x')
 
-/** Whatever the documents list, and for each enum a value that they do not list. */
+/** Yields all documented values, and for each enum one undocumented value. */
 function* requests(format: Format): Generator<{ readonly at: string; readonly body: string }> {
   for (const field of readList()) {
     if (field.format !== format) continue

@@ -73,7 +73,10 @@ const smallest: Readonly<Record<Format, JsonObject>> = {
   responses: { model: 'm', input: 'Hello' },
 }
 
-/** A request with one value in one field. What else the provider requires around it is left out: the gateway need not know it. */
+/**
+ * Returns a request with one value in one field. Other fields that the provider requires are left out: the gateway does not need
+ * them.
+ */
 export function bodyWith({ format, path }: PublishedField, value: Json): JsonObject {
   let inner = value
   const steps = path.split('/').slice(1)

@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject, listOf, numberOf, objectOf, textO
 const folder =
   process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url)).replace(/\/$/, '')
 
-/** The providers' published documents lie beside the checkout, or where MODELGATE_SHARED says. */
+/** The providers' published documents are beside the checkout, or at MODELGATE_SHARED. */
 export const haveSpecifications = existsSync(join(folder, 'specs', 'INDEX.tsv'))
 export const whyNoSpecifications =
   'no published OpenAPI documents beside the checkout (MODELGATE_SHARED): these checks are skipped'
@@ -30,13 +30,13 @@ export interface Shape {
   readonly items: Json | undefined
   /** The schema of values under names of the user's own. */
   readonly values: JsonObject | undefined
-  /** The only values there are, where they are counted. */
+  /** The allowed values, if they are enumerated. */
   readonly words: readonly Json[] | undefined
   readonly minimum: number | undefined
   readonly maximum: number | undefined
   readonly pattern: string | undefined
   readonly format: string
-  /** What the publisher says happens without the field. */
+  /** The publisher's default for an absent field. */
   readonly standard: Json | undefined
 }
 

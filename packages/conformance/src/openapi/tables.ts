@@ -1,7 +1,7 @@
 import type { Meaning } from './judge.ts'
 import type { Exemption } from './verdict.ts'
 
-/** Words of one format that another says differently. Everything else has to arrive as it was written. */
+/** Values of one format that another expresses differently. All others have to arrive unchanged. */
 export const meanings: readonly Meaning[] = [
   // tool choices
   { at: /tool_choice|mode$/, value: 'required', as: ['any'] },
@@ -41,7 +41,7 @@ const silence = 'says the same as no field'
 const thoughtless = 'a model that cannot think neither thinks nor shows it'
 const strictAnyway = 'these formats hold every answer to its schema'
 
-/** As small as it can be: a test fails for an entry that nothing needs any more. */
+/** Kept minimal: a test fails for an entry without effect. */
 export const exemptions: readonly Exemption[] = [
   {
     from: 'chat',

@@ -10,7 +10,7 @@ export interface Candidate {
    */
   readonly kind: 'token' | 'word' | 'presence'
   readonly token: string
-  /** The document calls it the default: it says the same as no field. */
+  /** True for the documented default: it means the same as no field. */
   readonly standard?: boolean
 }
 

@@ -40,7 +40,7 @@ export interface Outcome {
   readonly lost: readonly string[]
 }
 
-/** Sends every probe and says what became of it. */
+/** Sends every probe and returns the results. */
 export function travel(probes: readonly Probe[], journey: Journey): Outcome {
   const counts = { kept: 0, reported: 0, exempt: 0 }
   const lost: string[] = []

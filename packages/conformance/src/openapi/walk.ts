@@ -2,7 +2,7 @@ import { type Json, type JsonObject, listOf, objectOf } from '../base/json.ts'
 import { type Schemas, type Shape, shapesOf } from './schema.ts'
 import { type Candidate, filler, hinted, type ValueRule, valuesOf } from './values.ts'
 
-/** What a document does not say about the bodies it describes, and a valid body needs. */
+/** Facts that a valid body needs and the document lacks. */
 export interface Walk {
   readonly schemas: Schemas
   /** Name of the schema of the whole body. */
@@ -15,11 +15,11 @@ export interface Walk {
   readonly values: readonly ValueRule[]
   /** Fields that objects of a schema cannot do without, though it calls none required. */
   readonly required: { readonly [schema: string]: JsonObject }
-  /** What has to stand beside a field, in objects of a schema, to give it a meaning. */
+  /** Fields that must accompany a field, in objects of a schema, to give it a meaning. */
   readonly beside: { readonly [schema: string]: { readonly [field: string]: JsonObject } }
-  /** What is probed in a list at the root stands in place of what is there, not behind it. */
+  /** A probe in a list at the root replaces the existing entries. */
   readonly alone?: true
-  /** What else a body needs when a certain field stands in it: a call in front of its result, tools to choose from. */
+  /** Additions that a body needs for certain fields: a call before its result, tools to choose from. */
   readonly around: readonly { readonly at: RegExp; readonly add: (body: JsonObject) => JsonObject }[]
 }
 
@@ -27,9 +27,9 @@ export interface Walk {
 export interface Probe extends Candidate {
   /** The field: `/messages/*[role=user]/content/*[type=image_url]/image_url/detail`. */
   readonly path: string
-  /** Where the value stands in the body. */
+  /** JSON Pointer of the value in the body. */
   readonly pointer: string
-  /** What a report has to speak of: the field, or the block that its only word gives a name. */
+  /** Field that a report has to name, or the block that its only value names. */
   readonly subject: string
   readonly body: JsonObject
   /** The same body without the field; without the block that holds it, where it cannot do without the field. */
@@ -169,7 +169,7 @@ export function probesOf(walk: Walk): Probe[] {
   return probes
 }
 
-/** What two documents of a format list is sent once. */
+/** Removes probes that two documents of a format share. */
 export function distinct(all: readonly Probe[]): readonly Probe[] {
   const probes = new Map<string, Probe>()
   for (const probe of all) {

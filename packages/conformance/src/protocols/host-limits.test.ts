@@ -19,7 +19,7 @@ const gateway = createGateway({
 const long = 'All work and no play. '.repeat(10_000)
 const request = { model: 'gpt-5', messages: [{ role: 'user' as const, content: long }] }
 
-/** What OpenAI's SDK throws for the long request. */
+/** Returns the error of OpenAI's SDK for the long request. */
 async function refusal(baseURL: string, call?: typeof fetch): Promise<unknown> {
   const client = new OpenAI({ apiKey: 'me', baseURL, maxRetries: 0, ...(call && { fetch: call }) })
   return client.chat.completions.create(request).then(

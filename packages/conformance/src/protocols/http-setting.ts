@@ -18,7 +18,7 @@ const questions: Readonly<Record<Format, object>> = {
   responses: { input: 'hello' },
 }
 
-/** What every generation call needs, in each dialect. Gemini's model stands in the path, and whether it streams. */
+/** Returns a minimal generation request of each dialect. For Gemini the path has the model and selects streaming. */
 export function bodyOf(format: Format, more: Record<string, unknown> = {}): string {
   const { model: _model, stream: _stream, ...rest } = more
   const named = { model: `${format}-model`, ...more }

@@ -28,7 +28,7 @@ for (const server of servers)
     const setting = useHttpSetting(server)
 
     describe('authentication', () => {
-      /** A model list speaks the dialect of who asks: with that dialect's header, without it OpenAI's. */
+      /** Headers for a model list in a route's dialect; without the dialect's header it is OpenAI's. */
       const headersOf = ({ route }: RouteCall): Record<string, string> => ({
         ...json,
         ...(route.format === 'messages' ? version : {}),
@@ -70,7 +70,7 @@ for (const server of servers)
             const answer = await asked(call, { ...headersOf(call), ...headers })
             const what = `${call.method} ${call.path} ${Object.keys(headers)}: ${answer.text.slice(0, 200)}`
             if (chats.has(call.route.operation)) expect(answer.status, what).toBe(200)
-            // What else is wrong with the call comes after the token.
+            // Other errors in the call are reported after authentication.
             else expect(`${answer.status} ${answer.text}`, what).not.toMatch(/^401|API_KEY_INVALID/)
           }
       })
@@ -96,7 +96,7 @@ for (const server of servers)
         }
       })
 
-      /** The dialect a call is answered in, where a header decides. */
+      /** Dialect of the response, if a header decides. */
       const dialectOf = ({ route }: RouteCall, headers: Record<string, string>): Format => {
         const own = Object.entries(route.formatByHeader ?? {}).find(([name]) => headers[name] !== undefined)
         return own?.[1] ?? route.format
@@ -133,7 +133,7 @@ for (const server of servers)
       test('one /v1 too many or too few, or a slash at the end, finds its way', async () => {
         for (const format of formats) {
           const path = pathOf(format, { model: `${format}-model` })
-          // Only the paths of generateContent do without a prefix nowhere: another service's models could stand there.
+          // Only the paths of generateContent always have a prefix: without it they could belong to another service.
           const bare = format === 'gemini' ? [] : [path.slice(3)]
           for (const variant of [`/v1${path}`, ...bare, `${path}/`, `${path}?beta=true`])
             expect(

@@ -5,7 +5,7 @@ import type { Format } from '../base/recorded-traffic.ts'
 import { anthropicClient, openaiClient } from '../base/sdk-clients.ts'
 
 const behind = (upstream: Format) => {
-  // The names are newer than what the fake provider knows.
+  // The names are newer than the fake provider.
   const fake = createFakeProvider({ validate: false })
   const gateway = gatewayTo(upstream, { fetch: fake.fetch })
   const place = { origin: 'http://gateway.test', fetch: gateway.fetch, token: 'any' }

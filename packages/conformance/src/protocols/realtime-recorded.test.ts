@@ -62,7 +62,7 @@ describe.skipIf(names.length === 0)('recorded sessions', () => {
       events
         .map((event) => (isObject(event) ? String(event.type) : ''))
         .filter((type, index, all) => type !== all[index - 1])
-    // What the real one says beside: limits of the account, and the same end in another order.
+    // Additional events of the real API: account limits, and the same end in another order.
     const left = (type: string) => type !== 'rate_limits.updated'
     expect([...types(faked)].sort()).toEqual([...types(real).filter(left)].sort())
     const fieldsOf = (events: readonly Json[]) =>

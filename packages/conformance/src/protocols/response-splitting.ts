@@ -27,7 +27,7 @@ const encoded = (encoding: string, pack: (body: string) => Buffer): Buffer => {
 const audio = 'content-type: audio/mpeg'
 const chunked = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
 
-/** What a hostile upstream answers to a download of bytes (`/audio/speech`): raw bytes on its connection, which it then closes. */
+/** Raw responses of a hostile upstream to a download (`/audio/speech`); it closes the connection after them. */
 export const hostileResponses: Readonly<Record<string, Buffer>> = {
   'gzip with the length of the packed body': encoded('gzip', gzipSync),
   'GZIP in capitals': encoded('GZIP', gzipSync),
@@ -137,7 +137,7 @@ export function sendInTurn(origin: string, requests: readonly string[], withinMs
       clearTimeout(quiet)
       const complete = cutResponses(received).filter(({ isComplete }) => isComplete).length
       if (complete < sent) return
-      // What is not asked for may come right behind.
+      // Unrequested data may follow immediately.
       quiet = setTimeout(left.length > 0 ? send : end, 20)
     })
     socket.on('error', () => {})
@@ -148,7 +148,7 @@ export function sendInTurn(origin: string, requests: readonly string[], withinMs
   })
 }
 
-/** What is wrong with the responses to a hostile download and to the call behind it; undefined: nothing. */
+/** Returns the error in the responses to a hostile download and to the next call; undefined if there is none. */
 export function judgeResponses(bytes: Buffer, secondBody: string): string | undefined {
   const [first, second, ...more] = cutResponses(bytes)
   if (first === undefined || first.status === 0) return 'not answered in HTTP'

@@ -23,7 +23,7 @@ const floors: Readonly<Record<Format, { bodies: number; streams: number }>> = {
   responses: { bodies: 400, streams: 85 },
 }
 
-/** What a client of `format` is told where the upstream answers with the recording. */
+/** Returns the client's response if the upstream answers with the recording. */
 async function told(exchange: Exchange, format: Format): Promise<{ status: number; text: string }> {
   const { stream } = exchange
   const served = serveBytes(exchange.answer, { stream })

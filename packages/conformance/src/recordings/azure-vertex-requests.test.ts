@@ -9,7 +9,7 @@ import { type CloudCall, callOf, cloudExchanges } from './clouds.ts'
 
 if (!haveRecordings) console.log(`Azure and Vertex AI: ${whyNoRecordings}`)
 
-/** What a recorded call was for, and so which of the upstream's paths is its own. */
+/** Upstream paths by the purpose of a recorded call. */
 const paths: Readonly<
   Record<string, (upstream: Upstream) => readonly [path: string | undefined, ending?: string | undefined]>
 > = {
@@ -66,7 +66,7 @@ function spy(): { readonly urls: string[]; readonly fetch: typeof fetch } {
     urls,
     fetch: async (input) => {
       const url = input instanceof Request ? input.url : String(input)
-      // By such an address one SDK finds out what its fetch can send.
+      // One SDK uses such an address to find out what its fetch can send.
       if (!url.startsWith('data:')) urls.push(url)
       return url.includes('alt=sse')
         ? new Response('data: {}\n\n', { headers: { 'content-type': 'text/event-stream' } })

@@ -13,7 +13,7 @@ import { expectSame, useOf } from './checks.ts'
 const folder =
   process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url)).replace(/\/$/, '')
 
-/** Where the call of a recording went; undefined for those of other places. */
+/** Returns the URL of a recorded call; undefined for calls of other places. */
 function urlOf(path: string): URL | undefined {
   const { request } = JSON.parse(readFileSync(join(folder, 'fixtures', path), 'utf8')) as { request?: { url?: string } }
   // Recorders put their own words over names.

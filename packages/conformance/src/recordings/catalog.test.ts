@@ -26,14 +26,14 @@ const elsewhere: readonly (readonly [maker: string, path: string, why: string])[
   ['xai', '/v1/images/edits', 'JSON in place of a form'],
 ]
 
-/** Where an upstream's calls go, with what they are for. */
+/** Returns the URLs of an upstream's calls by their purpose. */
 function placesOf(upstream: Upstream): string[] {
   const { formats, operations = {}, countTokens = {} } = upstream
   const paths = [formats, countTokens, ...Object.values(operations)].flatMap((group) => Object.values(group))
   return paths.map((path) => callUrl(upstream, path, undefined, 'm'))
 }
 
-/** What each provider's documentation lists of a chat request's top level, beside what OpenAI's own has in common. */
+/** Fields that a provider's documentation lists at the top level of a chat request, in addition to OpenAI's. */
 const documented: Readonly<Record<string, string>> = {
   mistral:
     'model temperature top_p max_tokens stream stop random_seed metadata messages response_format tools tool_choice presence_penalty frequency_penalty n prediction parallel_tool_calls reasoning_effort prompt_mode guardrails prompt_cache_key service_tier safe_prompt',
@@ -52,7 +52,7 @@ const documented: Readonly<Record<string, string>> = {
     'model messages stream stream_options max_tokens seed stop temperature frequency_penalty presence_penalty top_p response_format tools reasoning reasoning_effort logprobs top_logprobs',
 }
 
-/** What strict providers know of messages, beside what they were seen to take. */
+/** Message fields that strict providers accept, in addition to recorded ones. */
 const inMessages: Readonly<Record<string, string>> = {
   mistral: 'role content tool_calls prefix tool_call_id name',
   groq: 'role content tool_calls tool_call_id reasoning function_call',
@@ -119,7 +119,7 @@ function translated(body: JsonObject, upstream: Upstream) {
   return { sent: chat.encodeRequest(request, { ...context, target: traits(upstream) }), losses: report.losses }
 }
 
-// What fits bodies to quirks is loaded by the first call to an upstream that has some.
+// The code that adapts bodies to quirks is loaded by the first call to an upstream with quirks.
 await chat.wireReady?.({ model: '', quirks: { streamOptions: false } })
 
 /** As the wire lane would send it, but for the wish for usage. */
@@ -173,7 +173,7 @@ describe.skipIf(!haveRecordings).each(makers)('%s', (maker) => {
     }
   })
 
-  // Of the others no list of fields is known.
+  // The fields of the other providers are unknown.
   if (documented[maker] !== undefined)
     test('is sent fields that it knows, and no others', () => {
       const [first] = exchanges
@@ -214,7 +214,7 @@ describe.skipIf(!haveRecordings).each(makers)('%s', (maker) => {
 test.skipIf(publishedChatFields() === undefined)(
   'strict providers are kept from every field that OpenAI publishes',
   () => {
-    /** What no upstream lacks, or another quirk is about. */
+    /** Fields that every upstream has, or that another quirk covers. */
     const handled = ['model', 'messages', 'stream', 'max_tokens', 'max_completion_tokens', 'stream_options']
     const listed = Object.keys(allBut([], 'refused'))
     const published = publishedChatFields() ?? []
@@ -244,7 +244,7 @@ describe('a request that says everything', () => {
   )
 })
 
-/** What each recorded error is. */
+/** Kind of each recorded error. */
 const kinds: readonly (readonly [vendor: string, status: number, says: string, kind: string])[] = [
   ['cohere', 404, "model 'nonexistent' not found", 'model_not_found'],
   ['voyage', 400, 'Model nonexistent is not supported', 'invalid_request'],

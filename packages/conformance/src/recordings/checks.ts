@@ -10,7 +10,7 @@ import type { ServedBytes } from '../base/upstream-fetch.ts'
 /** These end their streams with the finish reason alone; a gateway is told so by a quirk of the upstream. */
 const vendorsWithoutDone = new Set(['perplexity', 'gpustack'])
 
-/** What a recording is good for: an answer to compare, an answer that broke and must stay broken, or neither. */
+/** Use of a recording: an answer to compare, a broken answer that must stay broken, or neither. */
 export type Use = { kind: 'answer'; read: Answer } | { kind: 'broken'; why: string } | { kind: 'excluded'; why: string }
 
 export function useOf(exchange: Exchange): Use {
@@ -57,7 +57,7 @@ export const requestOf = ({ method, request }: Exchange): JsonObject | undefined
 /** Several pieces of reasoning are one in some formats, set apart by blank lines. */
 const joined = (text: string): string => text.replaceAll(/\s+/g, '')
 
-/** What a client was told is what the recording says; usage only as far as the recording tells it. */
+/** Expects the client's result to equal the recording; usage only as far as the recording has it. */
 export function expectSame(said: Answer, read: Answer): void {
   // A format without refusals says them as text.
   expect(said.text + said.refusal).toBe(read.text + read.refusal)

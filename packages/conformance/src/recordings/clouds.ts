@@ -66,12 +66,12 @@ const asSent = (url: string): string =>
     // And one asks for enumerations as numbers, which no other does.
     .replace('?%24alt=json%3Benum-encoding%3Dint', '')
 
-/** Where a recorded call went, as a user would configure it. */
+/** Destination of a recorded call, as a user would configure it. */
 export interface CloudCall {
   readonly upstream: Upstream
   /** The deployment, or the model in the path; undefined where the body names it. */
   readonly model: string | undefined
-  /** What follows the address: `chat/completions`, `generateContent`. */
+  /** Rest of the path: `chat/completions`, `generateContent`. */
   readonly what: string
 }
 

@@ -13,7 +13,7 @@ const bodyOf = ({ request, stream }: OperationExchange): JsonObject => ({
   ...(stream ? { stream: true } : {}),
 })
 
-/** What the SDK makes of an answer, or what it throws. */
+/** Returns the SDK's reading of a response, or its error. */
 async function read(client: OpenAI, body: JsonObject): Promise<unknown> {
   try {
     if (body.stream !== true)

@@ -138,7 +138,7 @@ describe.skipIf(openaiExchanges.length === 0)('every recorded embedding', () => 
       const set = replay({ ...exchange, request }, of(name))
       await set.post('/v1/embeddings', client)
       const { truncate, truncation, ...sent } = objectOf(parseJson(set.received[0] ?? ''))
-      // What is too long is refused for clients that did not ask for it to be cut.
+      // A text that is too long is rejected if its client did not ask to truncate it.
       expect([undefined, 'NONE'], exchange.path).toContain(truncate)
       expect([undefined, false], exchange.path).toContain(truncation)
       const theirs = Object.entries(request).filter(

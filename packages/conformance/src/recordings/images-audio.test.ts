@@ -51,7 +51,7 @@ const recordings = existsSync(index)
 
 const operations = ['images/generations', 'images/edits', 'audio/transcriptions', 'audio/translations', 'audio/speech']
 
-/** Where it went, below `/v1`; recordings that kept no address are told by what was asked or answered. */
+/** Endpoint below `/v1`; for recordings without an address it is derived from the request or the answer. */
 function endpointOf({ url, format, answer, path }: Recording): string {
   const named = operations.find((one) => url.includes(one))
   if (named !== undefined) return named

@@ -37,7 +37,7 @@ const asData = (text: string): string => bare(Buffer.from(text).toString('base64
 /** Words of a format and its bookkeeping: others say the same in words of their own. */
 const words: readonly RegExp[] = [
   /\/(type|model|role|status|phase)$/,
-  // What a file is, which some say by its name's ending or by a short word.
+  // File types, which some formats derive from the name's extension or a short type.
   /\/(mimeType|mime_type|media_type)$/,
   // Structured output is asked for by a schema elsewhere.
   /\/generationConfig\/(responseMimeType|response_mime_type)$/,
@@ -49,7 +49,7 @@ const words: readonly RegExp[] = [
   // `required`, `any` and `ANY` are one; `auto`, text as an answer and no reasoning are what is done unasked.
   /^\/(tool_choice|function_call|tool_choice\/mode|toolConfig\/functionCallingConfig\/mode)$/,
   /^\/(reasoning\/summary|reasoning\/effort|reasoning_effort)$/,
-  // What would be added to the answer: seals come without being asked for.
+  // Additions to the answer: seals come by default.
   /^\/include\/\d+$/,
 ]
 

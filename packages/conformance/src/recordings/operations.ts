@@ -22,7 +22,7 @@ export interface OperationExchange {
   readonly answer: string
 }
 
-/** What to say in place of the checks where nothing is recorded. */
+/** Skip message without recordings. */
 export const whyNoOperations = 'no recorded traffic beside the checkout (MODELGATE_SHARED): these checks are skipped'
 
 /** Recorded calls by their format in the index: `embeddings`, `rerank`, `completions` … Empty where there is no recorded traffic. */

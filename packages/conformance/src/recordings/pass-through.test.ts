@@ -33,7 +33,7 @@ const { counts, count, check, expectNoneWrong } = createTally()
 /** Recordings end where the last event does; servers end it with a blank line, without which some clients never see it. */
 const bytesOf = ({ stream, answer }: Exchange): string => (stream ? `${answer.trimEnd()}\n\n` : answer)
 
-/** What an SDK cannot read, whoever sends it. */
+/** Returns true for answers that the SDK cannot read from any server. */
 function unreadable(format: Format, { stream }: Exchange, read: Answer): string | undefined {
   if (format === 'chat' && stream && read.tools.some(({ input }) => typeof input === 'string'))
     return 'calls of custom tools in a stream of chat'
@@ -82,7 +82,7 @@ describe.skipIf(!haveRecordings)('every recorded exchange', () => {
           }
           if (use.kind === 'excluded') return
           if (use.kind === 'broken') {
-            // What is no answer must not become one on its way. A JSON object passes as it is, whatever it says.
+            // An invalid answer must not become a valid one. A JSON object passes unchanged.
             if (stream) expect(through).toHaveProperty('failure')
             return
           }

@@ -149,7 +149,7 @@ describe.skipIf(!haveRecordings)('every recorded request', () => {
   )
 })
 
-/** What one format can say and another cannot at all: such calls are refused before any upstream sees them. */
+/** Features that one format has and another cannot express: such calls are rejected before any upstream is called. */
 const refusals: readonly RegExp[] = [
   /(messages|responses) gives one answer/,
   /audio cannot be sent/,
@@ -170,7 +170,7 @@ const refusals: readonly RegExp[] = [
 const unanswered =
   /must be followed by tool messages|ids were found without `tool_result` blocks|No tool output found for function call/
 
-/** What is said about a field that the client did not write: a default was made up, or a place had to be filled. */
+/** Losses about fields that the client did not send: an added default, or a filled gap. */
 const aboutNothing: readonly RegExp[] = [
   /^the format requires max_tokens: \d+ was made up$/,
   /^a conversation begins with a user message: '.' is put in front$/,

@@ -14,7 +14,7 @@ const upstreamOf: Readonly<Record<string, Upstream>> = {
 const of = (name: string): Upstream => upstreamOf[name] as Upstream
 
 const exchanges = recordedOperations('rerank')
-/** Where a recording kept no request, as many documents as its answer may speak of. */
+/** Documents for recordings without a request, as many as their answers refer to. */
 const tenDocuments = Array.from({ length: 10 }, (_, index) => `document ${index}`)
 
 const rankedOf = (answer: string) =>

@@ -10,7 +10,7 @@ export interface Place {
   readonly pin: Pin
   /** The runtime's program. */
   readonly program: string
-  /** Of this repository. */
+  /** Path of this repository. */
   readonly root: string
   readonly project: Project
   readonly origin: string
@@ -28,15 +28,15 @@ export interface Place {
   readonly hasty: Target
   /** The same as `strict`, with heartbeats that come soon. */
   readonly beating: Target
-  /** Where a Redis is; undefined: the machine has none. */
+  /** Address of a Redis; undefined if the machine has none. */
   readonly redis: string | undefined
-  /** What takes long is asked, too. */
+  /** Includes slow checks. */
   readonly full: boolean
   /** The answers that Node gave, by the case's name; empty while Node itself is asked. */
   readonly reference: Map<string, string>
 }
 
-/** What came of a check. */
+/** Result of a check. */
 export type Tally =
   | { readonly held: number; readonly asked: number; readonly complaints: readonly string[] }
   /** The runtime has none of what is asked for, and the documents say so. */
@@ -45,7 +45,7 @@ export type Tally =
 /** One column of the matrix. */
 export interface Check {
   readonly name: string
-  /** What has to hold. */
+  /** The promise that is checked. */
   readonly promise: string
   run(place: Place): Promise<Tally>
 }
@@ -67,7 +67,7 @@ export async function tallyOf(cases: readonly Case[], width = 8): Promise<Tally>
   return { held: cases.length - wrong.length, asked: cases.length, complaints: wrong }
 }
 
-/** Of several, one. */
+/** Merges tallies. */
 export const together = (...tallies: readonly Tally[]): Tally => {
   const counted = tallies.flatMap((tally) => ('without' in tally ? [] : [tally]))
   return {

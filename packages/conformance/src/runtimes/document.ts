@@ -3,7 +3,7 @@ import type { Check } from './check.ts'
 import type { Row } from './matrix.ts'
 import { table } from './report.ts'
 
-/** What is asked, column by column, as a list in Markdown. */
+/** Returns the promises, column by column, as a list in Markdown. */
 export const promisesOf = (checks: readonly Check[]): string =>
   checks.map(({ name, promise }) => `- **${name}**: ${promise}`).join('\n')
 

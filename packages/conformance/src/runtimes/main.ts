@@ -106,7 +106,7 @@ async function main(): Promise<number> {
     console.log(`\n${table(rows)}`)
     if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(asJson(rows), null, 2)}\n`)
     const short = rows.some(({ outcome }) => 'cells' in outcome && outcome.cells.some(fellShort))
-    // What is shown there is a whole matrix in which everything holds.
+    // The documentation shows a complete matrix without failures.
     if (values.docs === true && !short && rows.every(({ outcome }) => 'cells' in outcome))
       document(join(root, 'docs/runtimes.md'), rows, columns)
     return short ? 1 : 0

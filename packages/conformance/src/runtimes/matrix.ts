@@ -22,21 +22,21 @@ export interface Cell {
 export interface Row {
   readonly pin: Pin
   readonly version: string
-  /** What was asked, or why nothing was. */
+  /** Results of the checks, or the reason why there are none. */
   readonly outcome: { readonly cells: readonly Cell[] } | { readonly absent: string }
 }
 
 export const fellShort = ({ tally }: Cell): boolean => 'held' in tally && tally.held < tally.asked
 
 export interface Asking {
-  /** Of this repository. */
+  /** Path of this repository. */
   readonly root: string
   readonly project: Project
   readonly checks: readonly Check[]
-  /** Where the first to be asked leaves its answers, and the others find them. */
+  /** Results of the first runtime, with which the others are compared. */
   readonly reference: Map<string, string>
   readonly full: boolean
-  /** Where a Redis is; undefined: the machine has none. */
+  /** Address of a Redis; undefined if the machine has none. */
   readonly redis: string | undefined
 }
 

@@ -63,11 +63,11 @@ export async function makeProject(home: string, root: string, standing?: string)
   }
 }
 
-/** By its path at run time: the kit is bundled, and these are not to be. */
+/** Imported by path at run time: the kit is bundled, and these modules must not be. */
 const importFrom = <Module>(folder: string, file: string): Promise<Module> =>
   import(pathToFileURL(join(folder, file)).href) as Promise<Module>
 
-/** What wrangler sets for the same; a module of Node's would stay an import, and is refused. */
+/** Sets the same options as wrangler; a Node module would stay an import, and is rejected. */
 async function bundleForWorkers(folder: string): Promise<readonly string[]> {
   const { metafile } = await build({
     absWorkingDir: folder,

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import type { Pin } from './pins.ts'
 import type { Project } from './project.ts'
 
-/** What the programs are told: see `programs/setting.js`. */
+/** Environment of the programs: see `programs/setting.js`. */
 export interface ProgramEnv extends Readonly<Record<string, string>> {
   readonly PROVIDERS: string
   readonly STAGE: string
@@ -17,7 +17,7 @@ export interface ProgramEnv extends Readonly<Record<string, string>> {
 /** A gateway in a runtime of its own. */
 export interface Served {
   readonly origin: string
-  /** What it wrote to its terminal so far. */
+  /** Returns the output so far. */
   log(): string
   stop(): Promise<void>
 }
@@ -37,7 +37,7 @@ export async function start(pin: Pin, program: string, project: Project, env: Pr
   return served(child, child.stdout, /listens on (http:\/\/\S+)/)
 }
 
-/** What Deno lets a gateway do: the network, its settings, and for tokens files and what their library needs of the system. */
+/** Deno permissions of a gateway: the network, its settings, and for tokens files and their library's system access. */
 const denoMay = ['--allow-net', '--allow-env', '--allow-read', '--allow-write', '--allow-sys', '--allow-ffi']
 
 /** Without `nodejs_compat`: nothing of Node's is there. The one flag has the runtime tell of clients that leave. */

@@ -6,7 +6,7 @@ export interface CheckInfo {
   readonly name: string
   readonly format: ScoredFormat
   readonly feature: string
-  /** What is known once it has passed. */
+  /** The fact that a pass proves. */
   readonly proves: string
   /** How many calls it makes, at most. */
   readonly calls: number

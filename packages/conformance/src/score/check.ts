@@ -1,7 +1,7 @@
 import type { Context } from './context.ts'
 import type { ModelKind } from './model-kinds.ts'
 
-/** What checks are grouped by: the four formats of generation, and the operations around them. */
+/** Groups of checks: the four formats of generation, and the operations around them. */
 export const formats = {
   chat: 'chat completions',
   messages: 'messages',
@@ -18,7 +18,7 @@ export const formats = {
   realtime: 'realtime',
 } as const
 
-/** What a score is broken down by: a format, or a group of endpoints beside them. */
+/** A row of the score: a format, or a group of other endpoints. */
 export type ScoredFormat = keyof typeof formats
 export const formatNames = Object.keys(formats) as ScoredFormat[]
 
@@ -27,7 +27,7 @@ export interface Check {
   readonly format: ScoredFormat
   /** Its name among those of its format. */
   readonly feature: string
-  /** What is known once it has passed, in a sentence. */
+  /** The fact that a pass proves, in a sentence. */
   readonly proves: string
   /** How many calls it makes, at most. */
   readonly calls: number
@@ -42,5 +42,5 @@ export interface Check {
   run(context: Context): Promise<void>
 }
 
-/** What became of a check. */
+/** Result of a check. */
 export type Verdict = 'passed' | 'failed' | 'not served' | 'not asked'

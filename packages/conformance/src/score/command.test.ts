@@ -9,7 +9,7 @@ import type { Report } from './report.ts'
 
 const token = 'good-token-77e0'
 
-/** What the command writes, and how it ends. */
+/** Runs the command and returns its output and exit code. */
 async function run(argv: readonly string[], { columns = 100, isTTY = false, env = {} } = {}) {
   const terminal = () => {
     const written: string[] = []

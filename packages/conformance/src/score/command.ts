@@ -10,7 +10,7 @@ import type { Result } from './report.ts'
 import { ScoreError, type ScoreOptions, score } from './score.ts'
 import { tableOf, wrap } from './table.ts'
 
-/** Where a command writes. Lines of the table are as wide as `columns`; progress is shown where `isTTY`. */
+/** Output of a command. Lines of the table are as wide as `columns`; progress is shown if `isTTY`. */
 export interface Terminal {
   write(text: string): unknown
   readonly columns?: number
@@ -53,7 +53,7 @@ function read(argv: readonly string[]) {
 
 type Values = ReturnType<typeof read>['values']
 
-/** What this package's command runs. Resolves to the exit code: 0 it ran, 1 below `--fail-under`, 2 misuse. */
+/** Runs this package's command. Resolves to the exit code: 0 it ran, 1 below `--fail-under`, 2 misuse. */
 export async function command(
   argv: readonly string[],
   out: Terminal = process.stdout,

@@ -26,7 +26,7 @@ export interface Target {
   readonly timeoutMs: number
 }
 
-/** What a check has at hand. */
+/** Tools of a check. */
 export interface Context extends Clients {
   readonly target: Target
   /** Aborted once the check’s time is over. */
@@ -39,7 +39,7 @@ export interface Context extends Clients {
   readonly strangers: Clients
   /** A conversation in one format's own terms. */
   talk(format: Format, manner?: Omit<Manner, 'stream' | 'model'> & { readonly stream?: boolean }): Talk
-  /** What the SDKs do not send; a text is sent as it is. Paths begin with `/v1`. */
+  /** Sends requests that the SDKs cannot; a text is sent unchanged. Paths begin with `/v1`. */
   post(
     format: Format,
     path: string,
@@ -49,7 +49,7 @@ export interface Context extends Clients {
   /** The same without any header of authentication. */
   keyless(path: string, body: JsonObject): Promise<Response>
   get(path: string): Promise<Response>
-  /** What is not every model's gift. Not served, if the server refuses the field by its name. */
+  /** Runs a feature that not every model has. Not served if the server rejects the field by its name. */
   gift<Value>(field: string | readonly string[], call: () => Promise<Value>): Promise<Value>
   /** A header of an answer to this check that names the field: what was left out was told. */
   toldOf(field: string): string | undefined
@@ -57,7 +57,7 @@ export interface Context extends Clients {
   last(): Headers
 }
 
-/** What the calls of a check are counted by. */
+/** Counts the calls of a check. */
 export interface Meter {
   call(): void
 }
@@ -71,7 +71,7 @@ const auth: Readonly<Record<Format, (token: string) => Record<string, string>>> 
   gemini: (token) => ({ 'x-goog-api-key': token }),
 }
 
-/** What one check works with. Once the signal says so, its calls end. */
+/** Creates the context of one check. Its calls end with the signal. */
 export function createContext(target: Target, meter: Meter, signal: AbortSignal): Context {
   const answers: Response[] = []
   const call: typeof fetch = async (input, init) => {
@@ -168,7 +168,7 @@ function clientsOf(place: Place): Clients {
   }
 }
 
-/** What was asked for is there; or it is not served, because a header tells that it was left out; or it is a miss. */
+/** Requires a requested part. Not served if a header reports that it was left out; otherwise a miss. */
 export function given(context: Context, field: string, there: boolean, why: string): void {
   const told = there ? undefined : context.toldOf(field)
   if (told !== undefined) throw new NotServed(`left out, and told so: ${told}`)

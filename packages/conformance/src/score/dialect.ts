@@ -3,7 +3,7 @@ import type { Format } from '../base/recorded-traffic.ts'
 import type { Clients } from '../sdks/conversation.ts'
 import type { Refusal } from './refusal.ts'
 
-/** What the features that all formats have are called in one of them. */
+/** Names that one format has for the features of all formats. */
 export interface Dialect {
   readonly format: Format
   /** How an answer says that it is over. */
@@ -39,11 +39,11 @@ export interface Dialect {
   ask(clients: Clients, model: string, temperature?: number): Promise<unknown>
   /** Asks for a long stream and leaves it at its first words. */
   leave(clients: Clients, model: string): Promise<void>
-  /** What is thrown for each kind of refusal: the SDK's class, and the statuses that the providers themselves answer. */
+  /** Expected exception for each kind of error: the SDK's class, and the statuses that the providers themselves return. */
   readonly errors: Readonly<
     Record<'token' | 'model' | 'value', { readonly thrown: string; readonly statuses: readonly number[] }>
   >
-  /** What the body of an error lacks; undefined: nothing. */
+  /** Returns the missing part of an error's body; undefined if it is complete. */
   errorLacks(refusal: Refusal): string | undefined
   /** The header that carries an id to quote; undefined: the format knows no such. */
   readonly idHeader: string | undefined

@@ -7,7 +7,7 @@ import { names, type Refusal, refusalIn, refusalOf, toldBy } from './refusal.ts'
 
 export const unknownModel = 'conformance-no-such-model'
 
-/** What the SDK throws; the check has failed if it throws nothing, or something that is no answer. */
+/** Returns the SDK's exception; the check fails without one, or with one that is no response. */
 export async function refused(call: Promise<unknown>, expected: string): Promise<Refusal> {
   try {
     await call
@@ -31,7 +31,7 @@ const rawly = async (context: Context, dialect: Dialect, more: Parameters<typeof
   return context.post(dialect.format, dialect.path(model), bodyWith(dialect, model, more))
 }
 
-/** What must go wrong, and how. */
+/** Expected failures. */
 export const failing: readonly Feature[] = [
   {
     feature: 'wrong token',

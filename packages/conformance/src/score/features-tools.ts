@@ -36,7 +36,7 @@ async function loop(talk: Talk, dialect: Dialect, question = weather): Promise<v
 const forced = (context: Context, dialect: Dialect, tools: readonly string[], stream = false): Talk =>
   talkIn(context, dialect)({ stream, tools, extra: dialect.fields.force })
 
-/** What is done with tools. */
+/** Checks of tools. */
 export const tooling: readonly Feature[] = [
   {
     feature: 'tool',

@@ -30,7 +30,7 @@ const says = (said: Said, pattern: RegExp): void =>
 
 const counting = 'Count from one to thirty in words, separated by commas.'
 
-/** What is said and heard. */
+/** Checks of text and media. */
 export const talking: readonly Feature[] = [
   {
     feature: 'text',

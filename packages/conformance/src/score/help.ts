@@ -2,7 +2,7 @@ import { checks } from './checks.ts'
 
 const calls = checks.reduce((sum, check) => sum + check.calls, 0)
 
-/** What `--help` says. */
+/** Output of `--help`. */
 export const help = `Asks a model gateway, or a provider, what the official SDKs ask (openai, @anthropic-ai/sdk, @google/genai), format by
 format and feature by feature, and says what it could.
 

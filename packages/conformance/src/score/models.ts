@@ -20,7 +20,7 @@ export function findModels(list: readonly string[]): Partial<Record<ModelKind, s
   return Object.fromEntries(found)
 }
 
-/** What the server lists, as the OpenAI SDK asks for it. */
+/** Returns the server's list, fetched by the OpenAI SDK. */
 export async function listModels(client: OpenAI): Promise<string[]> {
   const ids: string[] = []
   for await (const { id } of client.models.list()) if (typeof id === 'string' && ids.push(id) >= 5000) break

@@ -1,4 +1,4 @@
-/** What was expected and did not come: the check has failed, for this reason. */
+/** A failed expectation: the check has failed for this reason. */
 export class Missed extends Error {
   override readonly name = 'Missed'
 }

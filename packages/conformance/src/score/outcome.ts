@@ -29,7 +29,7 @@ export async function outcomeOf(
   for (let again = retries; ; again--) {
     const { outcome, busy } = await oneTry(check, target, signal, count)
     if (busy === undefined || again <= 0 || signal?.aborted === true) return outcome
-    // Whoever ends the whole does not wait for this.
+    // Cancelling the whole run does not wait for this.
     await pause(busy, undefined, signal === undefined ? {} : { signal }).catch(() => {})
   }
 }
@@ -60,7 +60,7 @@ async function oneTry(
     return { outcome: judged(error, refusal, check, target), ...(busy ? { busy: waitOf(context.last()) } : {}) }
   } finally {
     clearTimeout(timer)
-    // What the check left open is of no use to anyone.
+    // Calls that the check left open are no longer needed.
     ending.abort()
   }
 }
@@ -92,7 +92,7 @@ function judged(
 
 const unserved = /\b(not|un)[ -]?(supported|implemented)\b|\bdoes not (support|do this)\b/i
 
-/** What was thrown, and what it was thrown for. */
+/** Describes an exception and its cause. */
 function inWords(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause instanceof Error && error.cause.message !== '' ? ` (${error.cause.message})` : ''

@@ -7,7 +7,7 @@ import { must, shown } from './must.ts'
 
 const say = (content: string) => [{ role: 'user' as const, content }]
 
-/** What is chat's alone. */
+/** Checks of chat only. */
 export const chatChecks: readonly Omit<Check, 'format'>[] = [
   {
     feature: 'stream events',

@@ -7,7 +7,7 @@ import { base64Of, toneBytes } from './material.ts'
 import { must, NotAsked, shown } from './must.ts'
 import { jsonOf } from './refusal.ts'
 
-/** What is generateContent's alone. */
+/** Checks of generateContent only. */
 export const geminiChecks: readonly Omit<Check, 'format'>[] = [
   {
     feature: 'stream events',

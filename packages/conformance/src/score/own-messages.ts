@@ -17,7 +17,7 @@ const order = [
   'message_stop',
 ]
 
-/** What is messages' alone. */
+/** Checks of messages only. */
 export const messagesChecks: readonly Omit<Check, 'format'>[] = [
   {
     feature: 'stream events',

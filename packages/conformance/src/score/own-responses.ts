@@ -30,7 +30,7 @@ async function kept<Value>(call: PromiseLike<Value>, id: string): Promise<Value>
   }
 }
 
-/** What is responses' alone. */
+/** Checks of responses only. */
 export const responsesChecks: readonly Omit<Check, 'format'>[] = [
   {
     feature: 'stream events',

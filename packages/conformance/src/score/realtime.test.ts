@@ -4,7 +4,7 @@ import { score } from './score.ts'
 
 const token = 'good-token'
 
-/** What the two checks of sessions come to. */
+/** Returns the results of the two session checks. */
 async function verdicts(options: FakeRealtimeOptions): Promise<(string | undefined)[]> {
   const server = await listenRealtime(options)
   onTestFinished(() => server.close())

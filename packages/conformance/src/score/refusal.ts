@@ -5,7 +5,7 @@ import { must, shown } from './must.ts'
 export interface Refusal {
   readonly status: number
   readonly message: string
-  /** What Google says beside it, as JSON. */
+  /** Google's additional details, as JSON. */
   readonly details: string
   /** The field that it names, where the format has a place for it. */
   readonly param: string
@@ -15,7 +15,7 @@ export interface Refusal {
   readonly thrown: string
 }
 
-/** What the SDKs throw for an error of the server; undefined for anything else (a broken connection, a broken answer). */
+/** Reads an SDK's exception for an error of the server; undefined for others (a broken connection, a broken answer). */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
   const { status } = error
@@ -73,7 +73,7 @@ const spelt = (text: string): string =>
     .replaceAll('_', ' ')
     .toLowerCase()
 
-/** Whether the refusal says which field it is about, in whatever spelling, as words of their own. */
+/** Returns true if the error names the field, in any spelling, as separate words. */
 export function names({ message, details, param }: Refusal, field: string): boolean {
   const told = ` ${spelt(`${param} ${message} ${details}`)} `
   const at = new RegExp(`[^a-z0-9]${spelt(field).replaceAll(/[^a-z0-9 ]/g, '\\$&')}[^a-z0-9]`)

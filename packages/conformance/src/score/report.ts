@@ -3,7 +3,7 @@ import { formats, type ScoredFormat, type Verdict } from './check.ts'
 import type { Target } from './context.ts'
 import { type ModelKind, modelKinds } from './model-kinds.ts'
 
-/** What became of one check. */
+/** Result of one check. */
 export interface Result {
   /** `chat/stream-usage`. */
   readonly name: string
@@ -29,7 +29,7 @@ export interface FormatScore {
 
 /** How a server did. */
 export interface Report {
-  /** Of this package: other versions ask other things. */
+  /** Version of this package: other versions have other checks. */
   readonly version: string
   readonly url: string
   readonly models: Readonly<Record<string, string>>

@@ -43,7 +43,7 @@ export class ScoreError extends Error {
   override readonly name = 'ScoreError'
 }
 
-/** Where the four formats begin: the URL without `/v1` and without slashes at its end. */
+/** Returns the base URL of the four formats: without `/v1` and trailing slashes. */
 function originOf(url: string): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new ScoreError(`'${url}' is no URL that begins with http:// or https://`)
@@ -80,7 +80,7 @@ export async function score(options: ScoreOptions): Promise<Report> {
     results.set(check, result)
     onResult?.(result, results.size, wanted.length)
   }
-  // What is behind a door waits for it.
+  // Checks of authentication come first.
   const [doors, others] = [true, false].map((is) => wanted.filter(({ door = false }) => door === is))
   await inTurn(doors ?? [], concurrency, take)
   mustBeLetIn([...results.values()])
@@ -93,7 +93,7 @@ export async function score(options: ScoreOptions): Promise<Report> {
   )
 }
 
-/** Where every door is shut to the token, there is no point in knocking on. */
+/** If every endpoint rejects the token, the remaining checks are pointless. */
 function mustBeLetIn(doors: readonly Result[]): void {
   const asked = doors.filter(({ verdict }) => verdict !== 'not asked' && verdict !== 'not served')
   const [first] = asked
@@ -139,7 +139,7 @@ async function reach(target: Target): Promise<{ readonly listed: readonly string
   }
 }
 
-/** What broke a connection: the last cause that has a message. */
+/** Returns the cause of a broken connection: the last cause with a message. */
 function connectionFault(error: unknown): string | undefined {
   let told: string | undefined
   let broken = false

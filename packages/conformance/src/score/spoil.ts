@@ -1,10 +1,10 @@
 import type { FakeProviderOptions } from '@modelgate/testing'
 import { isObject, type Json, type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
 
-/** What the provider lets in. */
+/** The token that the provider accepts. */
 export const goodToken = 'good-token-41c7'
 
-/** What kind of an answer it is. */
+/** Kind of an answer. */
 export interface About {
   readonly ok: boolean
   readonly path: string

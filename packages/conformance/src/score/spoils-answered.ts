@@ -2,7 +2,7 @@ import { isObject, objectOf, parseJson } from '../base/json.ts'
 import { type Spoil, streamed, visit, whole, without, worded } from './spoil.ts'
 
 const endingKeys = ['finish_reason', 'stop_reason', 'finishReason', 'status']
-/** What models answer does not arrive as they said it. */
+/** Faults in the answers of models. */
 export const answeredBadly: readonly Spoil[] = [
   {
     name: 'no usage',

@@ -9,7 +9,7 @@ const essentials: Readonly<Record<string, JsonObject>> = {
 }
 const named = { 'conformance-no-such-model': 'demo' }
 
-/** What clients ask does not arrive as they asked it. */
+/** Faults in the requests of clients. */
 export const askedBadly: readonly Spoil[] = [
   {
     name: 'system prompts are left out',

@@ -44,7 +44,7 @@ function brokenByLeaving(): NonNullable<Spoil['reply']> {
   }
 }
 
-/** What goes wrong goes wrong badly. */
+/** Faults in error handling. */
 export const failedBadly: readonly Spoil[] = [
   {
     name: 'errors name nothing',

@@ -5,7 +5,7 @@ import { failedBadly } from './spoils-errors.ts'
 import { poorModels } from './spoils-models.ts'
 import { operatedBadly } from './spoils-operations.ts'
 
-/** What can be done badly, and who notices. */
+/** Known faults, with the checks that detect them. */
 export const spoils: readonly Spoil[] = [
   ...askedBadly,
   ...answeredBadly,

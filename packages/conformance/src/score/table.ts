@@ -13,7 +13,7 @@ export function wrap(text: string, width: number, indent = 0): string {
   return [...lines, line].join(`\n${' '.repeat(indent)}`)
 }
 
-/** What the row of a format says: a share, or why there is none. */
+/** Returns the text of a format's row: a share, or the reason why there is none. */
 function shareOf(
   { format, passed, asked, notServed, notAsked }: FormatScore,
   results: readonly Result[],
@@ -48,7 +48,7 @@ export function tableOf(report: Report, width: number): string {
   return [wrap(head, width), '', ...rows, total, ...sections.filter((text) => text !== '')].join('\n')
 }
 
-/** What one reason befell: a check, or many of a format. */
+/** Checks with the same reason: one check, or many of a format. */
 interface Group {
   readonly why: string
   readonly results: Result[]

@@ -70,7 +70,7 @@ const failures: readonly (Failure & { readonly kind: string })[] = [
 
 const kindOf = (error: { [key: string]: unknown }): unknown => objectOf(objectOf(error.error).error).type
 
-/** What the Anthropic SDK must be able to do, whatever serves the gateway and whatever stands behind it. */
+/** Cases of the Anthropic SDK, for every server and upstream. */
 export const anthropicCases: readonly Case[] = [
   ...inBothModes('text', async (setting, ask) => {
     const message = await ask(setting, { ...base, messages: say('[[say:Hello — wörld 🙂]]') })
@@ -171,7 +171,7 @@ export const anthropicCases: readonly Case[] = [
       thinking: { type: 'enabled' as const, budget_tokens: 4096 },
     }
     const message = await ask(setting, { ...body, messages: first })
-    // Of thinking that its upstream does not show, unasked, the client still gets the seal.
+    // The client gets the seal of thinking that the upstream does not show.
     const [thought] = message.content
     if (setting.upstream === 'responses') expect(thought).toMatchObject({ type: 'redacted_thinking' })
     else expect(thought).toMatchObject({ type: 'thinking', thinking: expect.stringContaining('think hard') })

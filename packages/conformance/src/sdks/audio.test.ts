@@ -111,7 +111,7 @@ for (const server of servers)
       await expect(reading).rejects.toThrow()
     })
 
-    test('speech and transcripts of models that speak otherwise', async () => {
+    test('speech and transcripts use the path of models with another API', async () => {
       const parts = (part: object) => ({ candidates: [{ content: { parts: [part] }, finishReason: 'STOP' }] })
       upstream.answer = ({ path }, res) =>
         jsonAnswer(

@@ -9,7 +9,7 @@ import { createFakeProvider } from '@modelgate/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { upstreamKey } from '../base/gateways.ts'
 
-// The code that the Playground shows is run as a reader would run it: with the official SDKs, and with curl.
+// The Playground's code is run as a reader would run it: with the official SDKs, and with curl.
 
 const token = 'mg-secret-token'
 const here = fileURLToPath(new URL('../..', import.meta.url))
@@ -28,7 +28,7 @@ const gateway = createGateway({
   logger: false,
 })
 
-/** What the gateway was asked, as it came. */
+/** Requests that the gateway received. */
 const asked: { path: string; body: unknown }[] = []
 const server = createServer(
   getRequestListener(async (request) => {

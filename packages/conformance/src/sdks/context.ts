@@ -35,7 +35,7 @@ export interface Setting {
   readonly google: GoogleGenAI
   /** The same clients with a token nobody knows. */
   readonly strangers: { readonly openai: OpenAI; readonly anthropic: Anthropic; readonly google: GoogleGenAI }
-  /** What the gateway said of each call when it was over. */
+  /** Events of finished calls. */
   readonly finished: FinishEvent[]
   readonly gateway: Gateway
   close(): Promise<void>
@@ -93,7 +93,7 @@ export async function createSetting(server: ServerKind, upstream: Format, upstre
   }
 }
 
-/** What a promise is rejected with; fails the test if it is not. */
+/** Returns a promise's rejection; fails the test if there is none. */
 export async function rejection(promise: Promise<unknown>): Promise<Error & { [key: string]: unknown }> {
   try {
     await promise
@@ -103,7 +103,7 @@ export async function rejection(promise: Promise<unknown>): Promise<Error & { [k
   throw new Error('the call was expected to fail, and did not')
 }
 
-/** What the gateway reported of the one call that is made meanwhile; notes are left out unless asked for. */
+/** Returns the losses of the one call made meanwhile, without notes by default. */
 export async function lossesOf(
   setting: Setting,
   call: () => Promise<unknown>,

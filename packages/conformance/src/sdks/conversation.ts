@@ -33,7 +33,7 @@ export interface Manner {
   readonly extra?: JsonObject
 }
 
-/** What a client's SDK made of an answer. */
+/** Result of a client's SDK. */
 export interface Said extends Answer {
   /** The ending in the format's own words. */
   readonly end: string
@@ -46,7 +46,7 @@ export interface Said extends Answer {
 /** A conversation that an official client keeps, sending back what its SDK gave it. */
 export interface Talk {
   ask(...pieces: readonly Piece[]): Promise<Said>
-  /** What the tools that were called have to say, by their names. */
+  /** Sends the results of the called tools, by name. */
   answer(results: Readonly<Record<string, readonly Piece[]>>): Promise<Said>
 }
 

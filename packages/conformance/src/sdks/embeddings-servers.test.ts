@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openaiClient } from '../base/sdk-clients.ts'
 import { parsingServers, type Running, servers } from '../base/servers.ts'
 
-/** What providers answer, by the path they are asked on. Vectors are exact in float32. */
+/** Responses of providers by path. The vectors are exact in float32. */
 const vectors = [
   [0.5, -0.25, 3],
   [0.25, 1, -7],

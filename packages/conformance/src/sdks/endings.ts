@@ -7,7 +7,7 @@ import { talkers } from './talk.ts'
 const apology = "I'm sorry, but I can't help with that."
 
 type Word = 'length' | 'filter' | 'refusal'
-/** What each dialect says of an answer that did not end by itself. */
+/** Terms of each dialect for an answer that did not end by itself. */
 const words: Readonly<Record<Format, Readonly<Record<Word, string>>>> = {
   chat: { length: 'length', filter: 'content_filter', refusal: 'content_filter' },
   messages: { length: 'max_tokens', filter: 'refusal', refusal: 'refusal' },
@@ -23,14 +23,14 @@ function refusalEnd(client: Format, upstream: Format): string {
   return words[client].refusal
 }
 
-/** Where a refusal's own words stand: in a place of their own where client and upstream both have one for it. */
+/** Returns true if a refusal's text is separate: both client and upstream have a field for it. */
 function refusalIsApart(client: Format, upstream: Format): boolean {
   if (upstream === 'messages') return false
   if (upstream === 'gemini') return true
   return client === 'chat' || client === 'responses'
 }
 
-/** What only the upstream's own format says about a refusal. */
+/** Losses of a refusal that only the upstream's own format can carry. */
 function refusalLosses(client: Format, upstream: Format): readonly string[] {
   if (client === upstream) return []
   return upstream === 'messages' ? ['/stop_details'] : upstream === 'gemini' ? ['/promptFeedback'] : []

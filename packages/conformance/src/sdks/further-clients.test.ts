@@ -16,9 +16,9 @@ import { type JsonObject, listOf, objectOf } from '../base/json.ts'
 const silenceMs = 60
 
 let received: { readonly path: string; readonly body: JsonObject }[] = []
-/** What the upstream streams, one event after the other. */
+/** Events that the upstream streams, in order. */
 let script: readonly (JsonObject | '[DONE]')[] = []
-/** What it answers instead of a stream. */
+/** Response of the upstream in place of a stream. */
 let answer: JsonObject | undefined
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, silenceMs))

@@ -94,7 +94,7 @@ const failures = [
 const errorOf = (error: Error): { readonly [key: string]: unknown } =>
   objectOf(objectOf(parseJson(error.message)).error)
 
-/** What the SDK does not do any more, or not yet: by hand. */
+/** Sends requests that the SDK does not support any more, or not yet. */
 const post = ({ fetch, origin }: Setting, path: string, body: object, headers: Record<string, string> = {}) =>
   fetch(`${origin}${path}`, {
     method: 'POST',
@@ -103,7 +103,7 @@ const post = ({ fetch, origin }: Setting, path: string, body: object, headers: R
   })
 const keyed = { 'x-goog-api-key': clientToken }
 
-/** What the Google SDK must be able to do, whatever serves the gateway and whatever stands behind it. */
+/** Cases of the Google SDK, for every server and upstream. */
 export const googleCases: readonly Case[] = [
   ...inBothModes('text', async (setting, ask) => {
     const { text, last } = await ask(setting, { contents: '[[say:Hello — wörld 🙂]]' })

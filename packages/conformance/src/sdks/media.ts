@@ -10,7 +10,7 @@ const pdf = Buffer.from('%PDF-1.4\n%%EOF').toString('base64')
 const silence = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA='
 const address = 'https://pictures.example/a.png'
 
-/** What the model is seen to have got, in its own words; or why it was not given it. */
+/** Media that the model received, in its own terms; or the reason why not. */
 type Outcome = string | 'refused' | 'left out'
 
 interface Medium {
@@ -49,11 +49,14 @@ const media: Readonly<Record<string, Medium>> = {
           : 'the audio (audio/wav, 44 bytes)',
   },
 }
-/** What a client has no words for, it cannot ask: chat's tools speak text, messages have no audio, tools of responses no sound. */
+/**
+ * Returns true for media that a client cannot send: chat's tools return text, messages have no audio, tools of responses no
+ * audio.
+ */
 const unsayable = (client: Format, name: string, byTool: boolean): boolean =>
   name === 'audio' ? client === 'messages' || (byTool && client !== 'gemini') : byTool && client === 'chat'
 
-/** Where a part stands in the client's body: what a refusal or a loss must name. */
+/** Paths of a part in the client's body, which an error or a loss must name. */
 const places: Readonly<Record<Format, { readonly shown: RegExp; readonly answered: RegExp }>> = {
   chat: { shown: /^messages\.0\.content\.1/, answered: /^messages\.2\.content\.0/ },
   messages: { shown: /^messages\.0\.content\.1/, answered: /^messages\.2\.content\.0\.content\.0/ },
@@ -97,7 +100,7 @@ async function expectOutcome(
   expect(inside).toContain(Object.values(piece)[0])
 }
 
-/** What stands in a tool's result beside text. Chat's tools speak text: there it follows in a message of the user. */
+/** Returns the non-text parts of a tool's result. In chat they follow in a user message. */
 function resultParts(upstream: Format, body: JsonObject): readonly JsonObject[] {
   const last = (name: string): JsonObject => objectOf(listOf(body[name]).at(-1))
   switch (upstream) {
@@ -125,7 +128,7 @@ const toolTurn = async (talk: Talk): Promise<void> => {
   expect(tools).toEqual([{ name: 'look', input: { city: 'Paris' } }])
 }
 
-/** What users and tools show, from each client to each upstream. */
+/** Cases of media from users and tools, from each client to each upstream. */
 export const mediaCases = (client: Format): readonly Case[] =>
   Object.entries(media).flatMap(([name, { piece, shown, answered = shown }]) =>
     [false, true].flatMap((stream): Case[] => {

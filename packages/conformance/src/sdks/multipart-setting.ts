@@ -10,7 +10,7 @@ import type { Running, ServerKind } from '../base/servers.ts'
 
 export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** One call as the upstream saw it. Uploads are read by the runtime's own parser, which is not the gateway's. */
+/** One call as the upstream received it. Uploads are parsed by the runtime's own parser, not the gateway's. */
 export interface MediaCall {
   readonly path: string
   readonly fields: Readonly<Record<string, readonly string[]>>
@@ -90,7 +90,7 @@ export const mediaGateway = ({ origin }: MediaUpstream, config: Partial<GatewayC
     ...config,
   } as GatewayConfig)
 
-/** What stands while the tests of a server run. */
+/** State during the tests of a server. */
 export interface MediaSetting {
   readonly upstream: MediaUpstream
   readonly running: Running

@@ -32,7 +32,7 @@ const reasoningModels = [
 ]
 const plainModels = ['gpt-4.1', 'gpt-4o-mini']
 
-/** A gateway before OpenAI, with a fake that refuses what the named models refuse. */
+/** Creates a gateway in front of a fake OpenAI with the restrictions of the named models. */
 function openaiBehind(options: Parameters<typeof openai>[0] = {}) {
   const fake = createFakeProvider()
   const finished: FinishEvent[] = []

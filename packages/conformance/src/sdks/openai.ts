@@ -53,7 +53,7 @@ export const openaiFailures: readonly Failure[] = [
   { name: 'overloaded', text: '[[status:529]]', type: OpenAI.InternalServerError, status: 503 },
 ]
 
-/** What the OpenAI SDK must be able to do, whatever serves the gateway and whatever stands behind it. */
+/** Cases of the OpenAI SDK, for every server and upstream. */
 export const openaiCases: readonly Case[] = [
   ...inBothModes('text', async (setting, ask) => {
     const completion = await ask(setting, { model: 'demo', messages: say('[[say:Hello — wörld 🙂]]') })

@@ -11,8 +11,8 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../base/json.ts'
 
 /**
- * What the official accumulator makes of streams that no fake provider sends: parts that overlap, citations, summaries in
- * pieces. What it makes of all others is seen on every server, in `sdk-responses.ts`.
+ * Context for streams that no fake provider sends: overlapping parts, citations, summaries in
+ * pieces. All other streams are covered on every server, in `responses.ts`.
  */
 
 function contextOf(request: Partial<ModelRequest> = {}) {

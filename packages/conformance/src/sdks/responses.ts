@@ -47,7 +47,7 @@ const withResults = (first: Item[], response: Response): Item[] => [
   ),
 ]
 
-/** What the OpenAI SDK must be able to do on responses, whatever serves the gateway and whatever stands behind it. */
+/** Cases of the OpenAI SDK on responses, for every server and upstream. */
 export const responsesCases: readonly Case[] = [
   ...inBothModes('text', async (setting, ask) => {
     const response = await ask(setting, { ...base, input: '[[say:Hello — wörld 🙂]]' })

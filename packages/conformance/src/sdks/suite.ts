@@ -9,7 +9,7 @@ import { thinkingCases } from './thinking.ts'
 /** OpenAI's current models: one of each way to refuse. */
 const currentModels = ['gpt-6-astra', 'gpt-6-sol', 'gpt-5.6-terra', 'gpt-5.4', 'gpt-5.2-codex', 'o3']
 
-/** What no server has a hand in is shown over a socket and without one. */
+/** Cases independent of the server run over a socket and without one. */
 const rareOn = new Set(['node:http', 'in process'])
 const all = [...servers, ...parsingServers]
 
@@ -27,7 +27,7 @@ export function runSuite(name: string, client: Format, own: readonly Case[]): ()
         setting = await createSetting(server, upstream)
       })
       afterAll(() => setting.close())
-      // What a case leaves behind at the upstream would be the next one's riddle.
+      // State left at the upstream would confuse the next case.
       afterEach(() => setting.fake.reset())
 
       test.each(cases.filter(({ rare }) => rare !== true || rareOn.has(server.name)))('$name', async ({ run }) => {

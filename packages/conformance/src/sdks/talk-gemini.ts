@@ -14,7 +14,7 @@ function partOf(piece: Piece): Part {
 const hasText = ({ candidates }: GenerateContentResponse): boolean =>
   (candidates?.[0]?.content?.parts ?? []).some(({ text = '', thought }) => text !== '' && thought !== true)
 
-/** By the SDK's own chat, which sends back every chunk of a stream as a content of its own. */
+/** Uses the SDK's own chat, which sends back every chunk of a stream as a content of its own. */
 export const talkAsGemini: Talker = ({ google }, { model = 'demo', stream, tools, think, most, system, extra }) => {
   const chat = google.chats.create({
     model,

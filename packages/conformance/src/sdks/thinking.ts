@@ -28,7 +28,7 @@ const endings: Readonly<Record<Format, readonly [calls: string, done: string]>> 
   responses: ['completed', 'completed'],
 }
 
-/** Whether the client sees what was thought. OpenAI's models show nothing that was not asked for, and chat cannot ask. */
+/** Returns true if the client sees the thinking. OpenAI's models show none by default, and chat cannot ask for it. */
 const isShown = (client: Format, upstream: Format): boolean => !(client === 'chat' && upstream === 'responses')
 
 /** The seals that came back to the upstream, in order. Its own checks refuse any that is not what it handed out. */
@@ -55,7 +55,10 @@ function sealsKept(client: Format, upstream: Format, stream: boolean): number {
 const lastSealIsLeft = (client: Format, upstream: Format, stream: boolean): boolean =>
   stream && client === 'messages' && upstream === 'gemini'
 
-/** What such a loop cannot carry: an exact budget to who knows efforts only, and unsigned thoughts to who wants them signed. */
+/**
+ * Returns the losses of such a loop: an exact budget for effort-only upstreams, and unsigned thoughts for upstreams that require
+ * signatures.
+ */
 function lossesIn(client: Format, upstream: Format): readonly string[] {
   if (client === upstream) return []
   const efforts = upstream === 'chat' || upstream === 'responses'

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { type Running, type ServerKind, servers } from '../base/servers.ts'
 
-/** What each SDK throws when a call is refused, in the terms that they have in common. */
+/** Common fields of the SDKs' exceptions for rejected calls. */
 interface Refusal {
   readonly status: number | undefined
   readonly code: string | undefined

@@ -2,15 +2,15 @@ import type { GatewayConfig, ModelRoute } from '@modelgate/core'
 import type { Upstream } from '../base/raw-upstream.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 
-/** What a check found: its figure, and whether the promise holds; or why it cannot be asked of this gateway. */
+/** Result of a check: its figure, and whether the promise holds; or the reason why this gateway cannot be checked. */
 export type Outcome =
   | {
       readonly held: boolean
       /** As the table prints it, in the promise's own terms: `1000/1000 closed, p50 1.8 ms, p99 9 ms`. */
       readonly figure: string
-      /** What fell short, case by case, for who wants to mend it. */
+      /** Failed cases, for debugging. */
       readonly notes?: readonly string[]
-      /** What of the promise cannot be reached on Node: the figure reached, and the reason. All else of it has to hold. */
+      /** The part of the promise that Node cannot keep: the measured figure, and the reason. The rest has to hold. */
       readonly limit?: string
     }
   | { readonly skipped: string }
@@ -39,13 +39,13 @@ export interface Target {
   readonly origin: string
   /** Every pair it serves. */
   readonly pairs: readonly Pair[]
-  /** What a client asks for so that the call goes to an upstream of this format. */
+  /** Returns the model that routes to an upstream of this format. */
   model(upstream: Format): string
-  /** What a call needs beside its content type and version: a credential, for some gateways where to go. */
+  /** Returns additional request headers: a credential, and for some gateways the destination. */
   headers(pair: Pair): Readonly<Record<string, string>>
-  /** Where /proc says how much memory and how many files it has. */
+  /** Process id for /proc, which reports memory and open files. */
   readonly pid: number | undefined
-  /** What it wrote to its terminal so far. */
+  /** Returns the output so far. */
   log(): string
   /** Only of our own. */
   readonly own: OwnGateway | undefined
@@ -67,8 +67,8 @@ export interface Profile extends Pick<GatewayConfig<string>, 'limits' | 'retry' 
   /** Upstreams are called by `globalThis.fetch` instead of the adapter's transport. */
   readonly fetch?: 'global'
   /**
-   * Who is let in: two fixed callers (`callers`), or platform tokens kept in a folder or in Redis; `issue` makes some. Default:
-   * the fixed ones.
+   * Authentication: two fixed callers (`callers`), or platform tokens in a folder or in Redis; `issue` creates some. Default:
+   * fixed callers.
    */
   readonly tokens?:
     | { readonly folder: string }
@@ -82,7 +82,7 @@ export interface Profile extends Pick<GatewayConfig<string>, 'limits' | 'retry' 
 /** The two fixed callers, by what they send as their key. `narrow` may use `chat-model` only. */
 export const callers = { alice: 'client-token-of-alice-77f3', narrow: 'client-token-of-bob-19c2' } as const
 
-/** What a process says of itself, after a collection of garbage. */
+/** Statistics of a process after garbage collection. */
 export interface Stats {
   readonly rss: number
   readonly heapUsed: number
@@ -90,7 +90,7 @@ export interface Stats {
   readonly external: number
   /** Open files and sockets; -1 where the system does not say. */
   readonly fds: number
-  /** What keeps the process alive, by kind: sockets, timers. */
+  /** Resources that keep the process alive, by kind: sockets, timers. */
   readonly resources: Readonly<Record<string, number>>
   readonly unhandledRejections: number
   /** Properties that Object.prototype and Array.prototype have come by since the process began. */
@@ -126,11 +126,11 @@ export interface GatewayRoute {
   readonly protocolKey: boolean
 }
 
-/** What only a gateway of our own can be asked. */
+/** Additional controls of our own gateway. */
 export interface OwnGateway {
   readonly server: string
   stats(): Promise<Stats>
-  /** What onFinish told since the last time it was asked. */
+  /** Returns the onFinish events since the last call. */
   finished(): Promise<readonly Finished[]>
   /** Puts another configuration in place of the running one. */
   reconfigure(profile: Profile): Promise<void>
@@ -147,7 +147,7 @@ export interface OwnGateway {
   close(): Promise<number | string>
 }
 
-/** What checks have to work with. */
+/** Tools of the checks. */
 export interface Setting {
   readonly target: Target
   readonly upstream: Upstream

@@ -4,7 +4,7 @@ import { pathOf, queryOf } from '../base/gateways.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import type { Pair, Target } from './check.ts'
 
-/** What a client asks. */
+/** A client's request. */
 export interface Ask extends Pair {
   /** The prompt; a scene's marker in it has the upstream play the scene. */
   readonly text: string
@@ -65,7 +65,7 @@ export function send(target: Target, ask: Ask, agent: Agent | false = false): Cl
   return outgoing
 }
 
-/** What came back, and when. */
+/** A response with its times. */
 export interface Answer {
   /** 0: none came. */
   readonly status: number
@@ -126,13 +126,13 @@ export function exchange(
   })
 }
 
-/** What a raw client does, step by step: bytes, waiting, half-closing, breaking off. */
+/** Step of a raw client: bytes, a wait, a half-close, a broken connection. */
 export type RawStep = string | Uint8Array | { readonly wait: number } | 'end' | 'reset'
 
 export interface RawExchange {
   /** Everything that came back. */
   readonly raw: string
-  /** Of the first answer; 0: none came. */
+  /** Status of the first response; 0 if there was none. */
   readonly status: number
   /** Milliseconds from the connection's begin to the first byte of an answer (NaN: none), and to its end. */
   readonly firstMs: number

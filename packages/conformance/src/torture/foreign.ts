@@ -12,7 +12,7 @@ export interface ForeignOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Default: every client format with every upstream format. */
   readonly pairs?: readonly Pair[]
-  /** What to ask for, by upstream format. Default: `chat-model`, `messages-model`, …. */
+  /** Models by upstream format. Default: `chat-model`, `messages-model`, …. */
   readonly models?: Readonly<Partial<Record<Format, string>>>
   readonly pid?: number
 }

@@ -62,7 +62,7 @@ async function openTokens(where: NonNullable<Profile['tokens']>): Promise<Tokens
   })
 }
 
-/** What the OpenTelemetry plugin would send away. */
+/** Exporter of the OpenTelemetry plugin. */
 const traces = profile.traces === true ? createRecorder() : undefined
 
 const tokens = profile.tokens === undefined ? undefined : await openTokens(profile.tokens)
@@ -116,7 +116,7 @@ const openFiles = (): number => {
   }
 }
 
-/** What every object and every list has. */
+/** Names that every object and every list inherits. */
 const inherited = (): string[] =>
   [Object.prototype, Array.prototype].flatMap((prototype) => Reflect.ownKeys(prototype).map(String))
 const inheritedAtFirst: ReadonlySet<string> = new Set(inherited())
@@ -139,7 +139,7 @@ const needTokens = (): Tokens => {
   return tokens
 }
 
-/** What `own.ts` may ask. */
+/** Answers to the questions of `own.ts`. */
 const answers: Readonly<Record<string, (argument: never) => unknown>> = {
   stats,
   finished() {

@@ -3,7 +3,7 @@ import { isObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import type { Answer } from './client.ts'
 
-// What a client of each dialect makes of an answer: written from the formats, with nothing of the gateway's own in it.
+// Reads answers as a client of each dialect: written from the formats, without the gateway's code.
 
 const typeOf = (data: string): string => textOf(objectOf(parseJson(data)).type)
 
@@ -25,7 +25,7 @@ const errors: Readonly<Record<Format, (data: string) => boolean>> = {
   responses: (data) => typeOf(data) === 'error',
 }
 
-/** What a stream says, event by event. */
+/** Content of a stream, event by event. */
 export interface StreamReading {
   readonly events: readonly string[]
   /** Places of the events that claim success, and of those that are errors. */
@@ -33,7 +33,7 @@ export interface StreamReading {
   readonly errors: readonly number[]
   /** Events that are no JSON, but for `[DONE]`. */
   readonly broken: number
-  /** What the model said, by every delta. */
+  /** Text of all deltas. */
   readonly text: string
 }
 
@@ -96,8 +96,8 @@ export function readError(format: Format, { text, status }: Pick<Answer, 'text' 
 }
 
 /**
- * What is wrong with how a call that went wrong was told of: it must be an error status in the dialect, or a stream with exactly one
- * error as its last word and no claim of success. Undefined: nothing is wrong.
+ * Returns the error in how a failure was reported: it must be an error status in the dialect, or a stream with exactly one
+ * error at its end and no claim of success. Undefined: none.
  */
 export function wrongEnding(format: Format, answer: Answer): string | undefined {
   if (answer.status === 0) return `no answer (${answer.broken ?? 'nothing came'})`

@@ -125,7 +125,7 @@ async function main(): Promise<number> {
   let held = 0
   let fallen = 0
   for (const [place, [name, start]] of Object.entries(readTargets()).entries()) {
-    // What has nothing to do with the server is asked of the first one only, in the short form.
+    // Checks independent of the server run on the first one only, in the short form.
     const rows = short && place > 0 ? chosen.filter((check: Check) => check.perServer === true) : chosen
     console.log(`\n=== ${name}${short ? ' (short form)' : ''}`)
     const came = await torture(start, {

@@ -24,11 +24,11 @@ export function line({ check, outcome, seconds }: Row): string {
 const timed: ReadonlySet<number> = new Set([1, 10, 11, 12, 13, 21, 26, 31, 32, 37, 39, 41, 43, 48, 49])
 
 export interface Summary {
-  /** What holds with a limit holds. */
+  /** Includes promises that hold with a limit. */
   readonly held: number
   readonly limited: number
   readonly short: number
-  /** Of timed rows, where the short form does not count them as fallen short: too noisy to tell. */
+  /** Timed rows that the short form does not count as failed: too noisy. */
   readonly late: number
   readonly skipped: number
 }

@@ -6,7 +6,7 @@ import type { Row } from './report.ts'
 export interface RunOptions {
   readonly checks: readonly Check[]
   readonly short: boolean
-  /** Where the upstream is to listen: a gateway that somebody else started has been told. Default: any free port. */
+  /** Port of the upstream, for gateways started by others. Default: any free port. */
   readonly upstreamPort?: number
   /** Told of each row as it comes. */
   onRow?(row: Row): void
@@ -26,7 +26,7 @@ const told = (row: Row, asked: number): Row =>
     ? row
     : { ...row, outcome: { ...row.outcome, figure: `${row.outcome.figure} (asked ${asked} times)` } }
 
-/** What a row gets before it is given up, in minutes. */
+/** Time limit of a row, in minutes. */
 const patience = 20
 
 /**

@@ -4,7 +4,7 @@ import type { Json } from '../../base/json.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { type DriftName, type Probed, probe } from './probe.ts'
 
-// `npm run drift` gives the names of the newest SDKs, and takes what became of them.
+// `npm run drift` passes the names of the newest SDKs, and reads the outcomes.
 const { DRIFT_NAMES: asked, DRIFT_OUTCOMES: told } = process.env
 
 const lines = (file: URL): string[][] =>

@@ -15,8 +15,8 @@ export interface DriftName {
 }
 
 /**
- * What became of a name beyond its own format. `kept`: every other format has it; `translated`: some have; `reported`: none has, and
- * each says so; `ignored`: one that has not does not say so.
+ * Outcome of a name beyond its own format. `kept`: every other format has it; `translated`: some have it; `reported`: none has
+ * it, and each reports the loss; `ignored`: at least one loses it without a report.
  */
 type Outcome = 'kept' | 'translated' | 'reported' | 'ignored'
 
@@ -26,7 +26,7 @@ export interface Probed extends DriftName {
   readonly problems: readonly string[]
 }
 
-/** What came of one body in one pair of formats. */
+/** Result of one body in one pair of formats. */
 interface Seen {
   /** The body that the upstream or the client received, without ids that are generated for each call. */
   readonly text: string
@@ -176,7 +176,7 @@ export async function probe(name: DriftName): Promise<Probed> {
     if (seen.losses.some((loss) => !plain.losses.includes(loss)) || (seen.refused && side === 'request'))
       outcomes.add('reported')
     else if (seen.text !== plain.text) outcomes.add('there')
-    // Where what it stands in is reported, it goes with it.
+    // If its container is reported, the name is lost with it.
     else if (seen.losses.some((loss) => !usual.losses.includes(loss))) outcomes.add('reported')
     else outcomes.add('ignored')
   }

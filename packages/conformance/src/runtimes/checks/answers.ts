@@ -59,7 +59,7 @@ const shown: Readonly<Record<Format, object>> = {
 
 type More = NonNullable<Ask['more']>
 
-/** What is asked, in each client's own terms. */
+/** Scenes, in each client's own terms. */
 const scenes: Readonly<Record<string, (client: Format) => { readonly text: string; readonly more?: More }>> = {
   words: () => ({ text: '[[say:héllo wörld, 你好 🙂🙃 — and "quotes" \\ too]]' }),
   thinking: () => ({ text: '[[think]] [[words:30]]' }),

@@ -59,7 +59,7 @@ const streaming = {
   responses: '{"stream":true,',
 }
 
-/** Where no translation is needed, bytes pass as they came. */
+/** Pass-through keeps every byte. */
 export const bytes: Check = {
   name: 'bytes',
   promise:

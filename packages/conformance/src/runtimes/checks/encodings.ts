@@ -3,7 +3,10 @@ import { waysOf } from '../../torture/faults/ways.ts'
 import { wrongEnding } from '../../torture/judge.ts'
 import { type Case, type Check, type Place, tallyOf } from '../check.ts'
 
-/** What nobody asked for, and is undone all the same. Deno undoes what it asked for, and the gateway asks for nothing. */
+/**
+ * Content encodings that are decoded although nobody requested them. Deno decodes what it requested, and the gateway requests
+ * none.
+ */
 const undone = {
   'on-node.js': ['gzip', 'br', 'deflate'],
   'on-bun.js': ['gzip', 'br', 'deflate'],

@@ -27,7 +27,7 @@ async function hears({ stage, hasty }: Place, pair: Pair): Promise<string | unde
   const onData = (part: Buffer): void => {
     text += part.toString()
     if (quiet !== undefined && text.length > quiet) goOn()
-    // What comes in the same turn may belong to the words.
+    // Data in the same turn may belong to the text.
     if (quiet === undefined && readStream(pair.client, text).text === 'one two')
       setTimeout(() => {
         quiet = text.length
@@ -77,13 +77,13 @@ function casesAt(place: Place): Case[] {
   return patient
 }
 
-/** What runs by the clock, and what is counted. */
+/** Time limits and counted limits. */
 export const limits: Check = {
   name: 'limits',
   promise:
     'heartbeats in silence, 504 for no answer, an error for a stream that stalls, 413 for a body that is too large: each in the client’s dialect',
   async run(place) {
-    // What waits for the clock waits together.
+    // Cases with timers wait concurrently.
     const waiting = await tallyOf(casesAt(place), 32)
     const large = await tallyOf(
       formats.map((format): Case => {

@@ -88,7 +88,7 @@ export const leaving: Check = {
     const cases = seesResetsOnly(place)
       ? moments.flatMap((moment) => [
           ...leaves(strict, moment, 'by a reset, ', (outgoing) => outgoing.socket?.resetAndDestroy()),
-          // What is not a stream has no heartbeats.
+          // Heartbeats exist in streams only.
           ...(moment.stream ? leaves(beating, moment, 'noticed by a heartbeat, ') : []),
         ])
       : moments.flatMap((moment) => leaves(strict, moment, ''))
@@ -151,7 +151,7 @@ async function standsStill({ stage, strict }: Place, pair: Pair): Promise<string
 
 const nextOf = (at: number): Format => formats[(at + 1) % formats.length] as Format
 
-/** Whoever does not read does not fill the gateway's memory. */
+/** A client that does not read does not fill the gateway's memory. */
 export const pace: Check = {
   name: 'pace',
   promise: 'a client that does not read stops the upstream, each format on either side (with --full each pair)',

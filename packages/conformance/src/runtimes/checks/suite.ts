@@ -25,7 +25,7 @@ const shifted = (by: number): Readonly<Record<Format, string>> =>
     string
   >
 
-/** What `npx @modelgate/conformance` asks. */
+/** Checks of `npx @modelgate/conformance`. */
 export const suite: Check = {
   name: 'suite',
   promise:
@@ -37,7 +37,7 @@ export const suite: Check = {
     ),
 }
 
-/** Who cannot hold a WebSocket says so. */
+/** Runtimes without WebSocket servers return 501. */
 export const realtime: Check = {
   name: 'realtime',
   promise: 'on Node, what the same suite asks of realtime sessions; elsewhere they are answered 501',

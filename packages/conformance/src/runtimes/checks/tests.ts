@@ -22,7 +22,7 @@ const suites = [
 /** Loading and reloading of configuration files depends on how each Node loads modules. */
 const configurationTests = 'packages/cli/src/config/load-file.test.ts'
 
-/** What this repository's own tests of servers say on another Node. */
+/** Runs this repository's own server tests on another Node. */
 export const tests: Check = {
   name: 'tests',
   promise: `this repository's tests, run by the Node in question: ${suites.join(', ')}, and reloads of the command's configuration`,

@@ -3,7 +3,7 @@ import { holdsWithin } from '../../torture/figures.ts'
 import { type Case, type Check, type Place, tallyOf } from '../check.ts'
 import type { Tried } from '../programs/in-process.js'
 
-/** What a route of the host's says that was tried within the runtime. */
+/** Returns the response of a host's route that ran a check within the runtime. */
 async function triedAt({ origin }: Place, path: string): Promise<readonly Case[]> {
   const response = await fetch(`${origin}${path}`)
   const text = await response.text()
@@ -87,7 +87,7 @@ export const host: Check = {
   run: (place) => tallyOf(hostCases(place)),
 }
 
-/** Where nothing of Node's is there, neither are tokens. */
+/** Runtimes without Node's modules have no tokens. */
 export const tokens: Check = {
   name: 'tokens',
   promise:

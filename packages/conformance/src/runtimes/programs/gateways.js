@@ -1,5 +1,5 @@
-// What every runtime runs: the gateways that the matrix asks, and a host's own routes beside them. Only packages that are said to
-// run anywhere are imported here, and nothing of a runtime's own.
+// Code that every runtime runs: the gateways of the matrix, and a host's own routes. Only packages that
+// run anywhere are imported here, and no runtime's own modules.
 import { consolePages } from '@modelgate/console'
 import { anthropic, cohere, createGateway, gemini, openai } from '@modelgate/core'
 import { honoMiddleware } from '@modelgate/hono'

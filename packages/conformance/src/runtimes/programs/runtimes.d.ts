@@ -1,4 +1,4 @@
-// What the programs use of runtimes whose types this repository does not carry.
+// Parts of runtimes whose types this repository does not have.
 
 declare const Bun: {
   readonly version: string

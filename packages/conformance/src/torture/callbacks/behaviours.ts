@@ -1,4 +1,4 @@
-/** What a function that a host supplies may do in place of what it should. */
+/** Misbehaviours of a function that a host supplies. */
 export const behaviours = [
   'throws',
   'rejects',
@@ -86,7 +86,7 @@ export function cellsOf({ name, awaited, garbage }: Subject): readonly Cell[] {
         act(name, { behaviour, garbage: value }, good, args) as never,
   })
   return behaviours.flatMap((behaviour) => {
-    // Where no promise is awaited, what it resolves to makes no difference.
+    // Without an await, the resolved value makes no difference.
     if (behaviour === 'resolves to garbage' && !awaited) return []
     const values = behaviour.endsWith('garbage') ? garbage : [undefined]
     return values.map((value) => cellOf(behaviour, value))

@@ -32,7 +32,7 @@ import type {
 } from '@modelgate/tokens'
 import type { SubjectName } from './matrix.ts'
 
-/** Where the functions of an option are tried: subjects of the matrix, or another type of this table whose members are. */
+/** Coverage of an option's functions: subjects of the matrix, or another type of this table. */
 type Tried = readonly SubjectName[] | { readonly see: string } | { readonly not: string }
 
 type IsFunction<T> = Extract<NonNullable<T>, (...args: never[]) => unknown> extends never ? false : true

@@ -17,11 +17,11 @@ export const subjects = [
 
 export type SubjectName = (typeof subjects)[number]['name']
 
-/** What was found of the matrix. */
+/** Results of the matrix. */
 export interface Found {
   readonly cells: number
   readonly held: number
-  /** What was wrong, cell by cell. */
+  /** Complaints, cell by cell. */
   readonly complaints: readonly string[]
   readonly unhandled: readonly string[]
 }
@@ -62,7 +62,7 @@ export async function tryMatrix(chosen: readonly Subject[] = subjects): Promise<
   const onUnhandled = (reason: unknown): void => void unhandled.push(String(reason))
   process.on('unhandledRejection', onUnhandled)
   try {
-    // What is loaded by the first calls takes longer than the limits of the others.
+    // Lazy loading takes longer than the limits of the other calls.
     await sendAll(worldWith({ limits: { callbackMs: 60_000 } }).gateway)
     const cells = chosen.flatMap((subject) => cellsOf(subject).map((cell) => ({ subject, cell })))
     const complaints: string[] = []

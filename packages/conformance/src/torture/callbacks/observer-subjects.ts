@@ -44,7 +44,7 @@ const logger = (level: 'warn' | 'error'): Subject => ({
   },
 })
 
-/** What the upstream was sent, and how the calls ended, with one plugin. */
+/** Returns the upstream requests and the ends of the calls with one plugin. */
 async function withPlugin(plugin: Plugin) {
   const finished: FinishEvent[] = []
   const world = worldWith({ plugins: [plugin, { name: 'end', onFinish: (event) => void finished.push(event) }] })
@@ -106,7 +106,7 @@ export const observerSubjects = [
         const { gateway } = worldWith({ plugins: [{ name: 'starting', onStart: misbehave(() => undefined) }] })
         return [...complainIf(behaviour === 'throws', 'it was started'), ...notServed(await sendAll(gateway))]
       } catch (error) {
-        // What it throws, `createGateway` throws: a plugin that cannot start is an error of the configuration.
+        // `createGateway` passes its exception on: a plugin that cannot start is a configuration error.
         return complainIf(behaviour !== 'throws', `createGateway threw ${error}`)
       }
     },

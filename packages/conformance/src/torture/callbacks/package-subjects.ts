@@ -71,7 +71,7 @@ async function servedOrRefused(
 
 const served = async (world: TokenWorld): Promise<readonly string[]> => notServed([await callWith(world)])
 
-/** What is tried of `Prices`; every call is settled, whatever they do. */
+/** Checks of `Prices`; every call must be settled. */
 async function withPrices(part: Partial<Prices>, statuses: readonly number[]): Promise<readonly string[]> {
   const inner = memoryStorage()
   let reserved = 0

@@ -98,7 +98,7 @@ export const stateSubjects = [
       const isGarbage = cell.behaviour.endsWith('garbage')
       return [
         ...notServed([reply]),
-        // What a store answers to `set` has no meaning; what it fails with has.
+        // The result of a store's `set` has no meaning; its failure has.
         ...complainIf(!isGarbage && told !== cell.works, `the response says store: ${told}`),
       ]
     },
@@ -132,7 +132,7 @@ export const stateSubjects = [
     async attempt(cell) {
       const inner = spoolWith({})
       const came = await upload(() => ({ ...inner, write: cell.misbehave((chunk: Uint8Array) => inner.write(chunk)) }))
-      // What it returns has no meaning: one that writes nothing and returns garbage cannot be told from a good one.
+      // The result has no meaning: garbage cannot be told from a valid one.
       if (cell.behaviour.endsWith('garbage')) return []
       return [
         ...servedOrRefused(cell, came.reply),

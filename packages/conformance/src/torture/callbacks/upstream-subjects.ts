@@ -22,7 +22,7 @@ import {
   worldWith,
 } from './world.ts'
 
-/** What a client may get of an upstream that fails. */
+/** Allowed statuses for a failing upstream. */
 const upstreamErrors = [502, 504]
 /** A call that is to be served has all the time that it takes. */
 const limitsOf = ({ works }: Cell) => (works ? {} : { firstByteMs, idleMs: firstByteMs })

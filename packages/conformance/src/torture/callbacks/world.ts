@@ -34,7 +34,7 @@ export const upstreams = {
   responses: openai({ apiKey: 'k', baseURL: 'http://responses/v1', formats: ['responses'] }),
 } as const
 
-/** What the upstream answers, by its host and what it is asked for. */
+/** Returns the upstream's response by host and request. */
 export function answerOf({ url, body }: Pick<Sent, 'url' | 'body'>): { readonly type: string; readonly text: string } {
   const host = new URL(url).host as Format
   if (url.includes('/audio/')) return { type: 'application/json', text: '{"text":"three"}' }
@@ -82,7 +82,7 @@ export function worldWith(config: Partial<GatewayConfig<string>> = {}): World {
   return { gateway, sent, logged }
 }
 
-/** What a client got. */
+/** Response that a client got. */
 export interface Reply {
   /** Which call it was, for complaints. */
   readonly what: string

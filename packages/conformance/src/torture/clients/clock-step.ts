@@ -20,14 +20,14 @@ interface Stepping {
   readonly stepped: Promise<unknown>
 }
 
-/** What a clock is set by: ahead by more than every limit of a running call, and back by more than all of them. */
+/** Clock steps: ahead by more than every limit of a running call, and back by more than all of them. */
 const steps = [301_000, -3_600_000]
 /** All cases run when the clock is set. */
 const stepAtMs = 600
 /** The limits in little, from the beginning of a call. */
 const limitMs = 2000
 const heartbeatMs = 250
-/** What is allowed to timers and to a busy machine. A limit that the step has reached ends at once, or never. */
+/** Tolerance for timers on a busy machine. A limit affected by the step ends at once, or never. */
 const slackMs = 1800
 
 const profile: Profile = {

@@ -21,7 +21,7 @@ const lateMs = 2500
 /** More than all buffers between an upstream and its client hold, many times over. */
 const pouredBytes = 30_000_000
 const writeBytes = 64_000
-/** What may stay after all are gone: code that was loaded meanwhile. One response that stays is more. */
+/** Allowed growth after all clients are gone: lazily loaded code. One leaked response is more. */
 const leftBytes = 10_000_000
 
 /** How a call ends whose client does not read. */
@@ -39,7 +39,7 @@ interface Way {
   open(gateway: Gateway, place: Place): Promise<{ close(): void; isCut(): Promise<boolean> }>
 }
 
-/** What the upstream plays. */
+/** The upstream's plays. */
 interface Place {
   readonly pair: Pair
   readonly marker: string
@@ -183,7 +183,7 @@ async function play(call: UpstreamCall): Promise<void> {
   call.response.end(after)
 }
 
-/** What came of one way's clients. */
+/** Result of one group of clients. */
 interface Held {
   readonly way: string
   readonly count: number

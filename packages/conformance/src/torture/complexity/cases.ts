@@ -11,7 +11,7 @@ import { plainStream, streamAttacks } from './stream-attacks.ts'
 import { generating, type Spoken } from './targets.ts'
 import { pumps } from './text-attacks.ts'
 
-/** What an upstream answers. */
+/** Response of an upstream. */
 export interface Answer {
   readonly status: number
   readonly type: string
@@ -23,9 +23,9 @@ export interface Prepared {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** By the path that the upstream is called at. */
+  /** Returns the response by the upstream path. */
   readonly answer: (path: string) => Answer
-  /** What grows: the request's body or the answer's. */
+  /** The growing part: the request's body or the response's. */
   readonly grown: string | Uint8Array
 }
 
@@ -61,7 +61,7 @@ const spokenAt: readonly (readonly [RegExp, Spoken])[] = [
   [/\/converse(-stream)?$/, 'converse'],
 ]
 
-/** What each upstream says where the request is what is attacked: made once, since it is always the same. */
+/** Responses of each upstream to attacked requests, created once. */
 const usual = new Map<string, Answer>()
 function usualAnswer(path: string, stream: boolean): Answer {
   const key = `${path.replace(/.*(?=[/:])/, '')} ${stream}`
@@ -179,7 +179,7 @@ const inTurn =
   ({ kind }: { readonly kind: string }, at: number): boolean =>
     (kind !== 'text' && kind !== 'map') || at % turns === turn
 
-/** Where a tool's name or a call's arguments are looked up in the request, there is one. */
+/** Formats that look up a tool's name or a call's arguments in the request get one. */
 const tools: { readonly [F in Format]: JsonObject } = {
   chat: { tools: [{ type: 'function', function: { name: 'lookup', parameters: { type: 'object' } } }] },
   messages: { tools: [{ name: 'lookup', input_schema: { type: 'object' } }] },
@@ -223,7 +223,7 @@ const caseOf = (
   },
 })
 
-/** What an upstream that speaks this answers, attacked, for the clients of every format. */
+/** Cases of an attacked response from this upstream, for the clients of every format. */
 function answerCases(upstream: string, speaks: Spoken): Case[] {
   const answers = attackedAnswers(speaks).flatMap(attacksOn)
   const streams = streamAttacks.filter((attack) => attack.speaks === speaks)

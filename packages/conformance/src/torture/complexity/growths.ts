@@ -185,7 +185,7 @@ function growMap(place: Place): NamedGrowth[] {
   ]
 }
 
-/** What a text can be made of, as JSON writes it. */
+/** Fillings of a text, as JSON writes them. */
 const fillings: Readonly<Record<string, string>> = {
   letters: 'a',
   'two-byte letters': 'é',

@@ -13,13 +13,13 @@ interface Form {
   readonly large: number
   /** One of how many families that is. */
   readonly share: { readonly schemas: number; readonly others: number }
-  /** What looks dear is measured again at these, up to the limits of a body. */
+  /** Sizes for a second measurement of expensive cases, up to the limits of a body. */
   readonly sizes: readonly number[]
   readonly runs: number
   readonly runMs: number
   /** The dearest are measured with care, whether or not they look dear. */
   readonly dearest: number
-  /** What of one family is measured with care, and what of all. */
+  /** Limits of precise measurements per family, and in all. */
   readonly mostOfFamily: number
   readonly most: number
 }
@@ -96,7 +96,7 @@ async function screen(
   const results = await inParallel(names, measurers.length, async (name): Promise<Measured | undefined> => {
     const one = cases.get(name) as Case
     const family = familyOf(one)
-    // What hangs on one pair mostly hangs on all, and each takes as long as an attack may.
+    // A case that hangs on one pair usually hangs on all, and each takes as long as an attack may.
     if ((hungOf.get(family) ?? 0) >= mostOfFamily) return undefined
     const measurer = free.pop() as Measurer
     try {

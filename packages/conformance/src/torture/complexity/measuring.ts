@@ -15,7 +15,7 @@ export interface Order {
 
 export interface Report {
   readonly name: string
-  /** Of each size; none if the attack was not over in time. */
+  /** One per size; empty if the attack did not finish in time. */
   readonly points: readonly Point[]
   readonly status: number
   /** How the client's answer began, or what was thrown. */

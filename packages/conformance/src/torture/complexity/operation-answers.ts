@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts'
 
-/** What an upstream answers to calls of an operation beside generation, by the end of the path that it was called at. */
+/** Response to another operation than generation, by the end of its path. */
 export interface OperationAnswer {
   readonly path: RegExp
   /** The endpoints that lead there. */

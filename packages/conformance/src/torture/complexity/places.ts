@@ -34,7 +34,7 @@ export function placesOf(root: Json): Place[] {
     } else if (isObject(value)) {
       found.push({ kind: 'map', label, steps, value })
       if (isSchema(value)) found.push({ kind: 'schema', label, steps, value })
-      // What becomes of a schema depends on whether it is to be kept to.
+      // Strictness decides how a schema is handled.
       const strictness = value.strict === true ? '(strict)' : ''
       for (const [key, member] of Object.entries(value)) visit(member, `${label}${strictness}/${key}`, [...steps, key])
     } else if (typeof value === 'string') {

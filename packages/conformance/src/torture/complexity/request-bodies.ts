@@ -7,7 +7,7 @@ const schema = { type: 'object', properties: { city: { type: 'string' } }, requi
 const pdf = 'JVBERi0='
 
 /**
- * What `fuzz-bodies.ts` lacks of lists and schemas: tools that leave it open whether they are strict, documents with names,
+ * Additions to the fuzz bodies: tools without a strictness, documents with names,
  * results with several parts, references to earlier items.
  */
 const more: { readonly [F in Format]: readonly JsonObject[] } = {
@@ -224,7 +224,7 @@ const withoutStrict = (body: JsonObject): JsonObject =>
 /** The bodies whose places are attacked, by the client's format. */
 export const attackedBodies = (format: Format): readonly JsonObject[] => {
   const whole = [...bodies[format], ...more[format]]
-  // Of two bodies with one place, the first is attacked: the one that more upstreams take.
+  // Of two bodies with one place, the one that more upstreams accept is attacked.
   const taken = whole.map(withoutRefused)
   const variants = [...taken, ...taken.map(withoutStrict), ...whole]
   return [...new Map(variants.map((body) => [JSON.stringify(body), body])).values()]

@@ -10,11 +10,11 @@ function hash(text: string): number {
 /** One of how many attacks of a kind a form makes. */
 export interface Shares {
   readonly [kind: string]: number
-  /** Of all other kinds. */
+  /** All other kinds. */
   readonly others: number
 }
 
-/** Of schemas the most, since a few of their bytes cost the most. */
+/** Schemas get the largest share, since a few of their bytes cost the most. */
 export const shortShares: Shares = { schema: 128, list: 192, form: 8, lines: 8, others: 384 }
 /** Texts and maps are read once, by code that all of a kind meet. */
 export const fullShares: Shares = { text: 2, map: 2, others: 1 }
@@ -30,7 +30,7 @@ export function sample(cases: ReadonlyMap<string, Case>, shares: Shares): string
   })
 }
 
-/** What an attack is about, wherever it is made: what fails at fifty places for one reason is told once. */
+/** Returns the family of an attack: failures at fifty places for one reason are reported once. */
 export const familyOf = ({ side, attack }: Case): string =>
   `${side}: ${attack.includes(' schema: ') ? attack.slice(attack.indexOf(' schema: ') + 1) : attack}`
 

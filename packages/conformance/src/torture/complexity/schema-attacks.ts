@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts'
 
-/** What a schema attack is made of, for `n` parts. */
+/** Builds a schema attack of `n` parts. */
 type Attack = (n: number) => JsonObject
 
 const times = <T>(n: number, make: (at: number) => T): T[] =>
@@ -190,7 +190,7 @@ const attacks: Readonly<Record<string, Attack>> = {
 export const schemaAttacks: readonly { readonly name: string; write(bytes: number): string }[] = Object.entries(
   attacks,
 ).map(([name, attack]) => {
-  // What a further part takes, measured once.
+  // Size of one further part, measured once.
   const each = (JSON.stringify(attack(120)).length - JSON.stringify(attack(40)).length) / 80
   return { name, write: (bytes) => JSON.stringify(attack(Math.max(2, Math.floor(bytes / Math.max(1, each))))) }
 })

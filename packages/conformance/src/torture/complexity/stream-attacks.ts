@@ -126,7 +126,7 @@ function attacksOnSeed({ label, speaks, events }: Seed): StreamAttack[] {
   return attacks
 }
 
-/** What an event stream may hold that is no event, or no data. */
+/** Lines of an event stream that are no event, or have no data. */
 const lines: Readonly<Record<string, string>> = {
   comments: ': c\n',
   'empty lines': '\n',

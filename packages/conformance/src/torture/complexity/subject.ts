@@ -21,7 +21,7 @@ function bodyOf({ body }: Answer): ReadableStream<Uint8Array> {
   )
 }
 
-/** What became of a call. */
+/** Outcome of a call. */
 export interface Outcome {
   readonly status: number
   /** The first of what the client was answered. */

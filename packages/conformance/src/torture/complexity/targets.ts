@@ -12,7 +12,7 @@ import {
 import { forgetful, upstreamOf } from '../../base/gateways.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 
-/** What upstreams speak. */
+/** Formats of upstreams. */
 export type Spoken = Format | 'converse'
 
 /** An upstream that requests are sent to, by the name of its model (`<name>-model`). */

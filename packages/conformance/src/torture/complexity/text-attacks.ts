@@ -13,7 +13,7 @@ function sourceFolder(): string {
   return join(folder, 'core/src')
 }
 
-/** Where an expression may begin: a slash behind anything else divides. */
+/** Positions at which a regular expression may begin: elsewhere a slash divides. */
 const literal =
   /(?:[=(,:[!&|?{};]|return|=>)\s*\/((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])*)\/([dgimsuvy]*)/g
 
@@ -97,7 +97,7 @@ const plainPumps: readonly string[] = [
   '/',
 ]
 
-/** What error texts are made of: prefixes of everything that the core looks for in texts. */
+/** Parts of hostile error texts: prefixes of everything that the core searches texts for. */
 export const pumps: readonly string[] = [
   ...new Set([...plainPumps, ...sourceRegexes().flatMap(({ regex }) => pumpsOf(regex))]),
 ]

@@ -1,4 +1,4 @@
-/** What a call of one size cost. */
+/** Cost of a call of one size. */
 export interface Point {
   readonly bytes: number
   /** JSON values in them, where it is JSON. */
@@ -7,7 +7,7 @@ export interface Point {
   readonly cost: number
 }
 
-/** What is too much: growth beyond nearly linear, or more than a budget for each megabyte. */
+/** Limits: growth beyond nearly linear, or more than a budget for each megabyte. */
 export interface Bounds {
   readonly exponent: number
   readonly msPerMb: number
@@ -33,7 +33,7 @@ export function exponentOf(points: readonly Point[]): number {
 const megabyte = 1_000_000
 /** A value counts as so many bytes at least: a megabyte of `{}` is 333,000 objects, each of which is read, and answered, by itself. */
 const bytesOfValue = 20
-/** What is smaller counts as that, for its fixed costs. */
+/** Smaller sizes count as this one, because of fixed costs. */
 const leastBytes = 10_000
 
 /** CPU milliseconds of the largest for each megabyte. */
@@ -71,7 +71,7 @@ export function countValues(body: string | Uint8Array): number {
   return values
 }
 
-/** What is wrong with these costs; undefined: nothing. */
+/** Returns the complaint about these costs, or undefined. */
 export function complaintOf(
   points: readonly Point[],
   { exponent, msPerMb: budget, leastMs }: Bounds = bounds,

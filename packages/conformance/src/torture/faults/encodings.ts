@@ -38,7 +38,7 @@ function zstdFrame(data: Buffer): Buffer {
   return Buffer.concat([head, ...blocks])
 }
 
-/** What comes out of `zstdFrame`. */
+/** Decodes `zstdFrame`. */
 function fromZstdFrame(frame: Buffer): Buffer {
   const blocks: Buffer[] = []
   for (let at = 9; at + 3 <= frame.length; ) {
@@ -49,7 +49,7 @@ function fromZstdFrame(frame: Buffer): Buffer {
   return Buffer.concat(blocks)
 }
 
-/** By what an upstream may say in `content-encoding`. */
+/** Encodings by `content-encoding`. */
 const encodings: Readonly<Record<string, { readonly says: string; readonly encode: Encode }>> = {
   gzip: { says: 'gzip', encode: gzipSync },
   br: { says: 'br', encode: brotliCompressSync },
@@ -82,7 +82,7 @@ async function sendInPieces({ response }: UpstreamCall, bytes: Buffer): Promise<
   response.end()
 }
 
-/** What a client that believes the answer's headers gets out of it; undefined: nothing. */
+/** Returns the body as a client decodes it by the headers; undefined if it cannot. */
 function believed({ bytes, headers }: Answer): string | undefined {
   try {
     const names = (headers['content-encoding'] ?? '').split(',').map((name) => name.trim())

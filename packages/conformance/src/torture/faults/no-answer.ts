@@ -93,7 +93,7 @@ export const noAnswer: Check = {
               ask: (asked) => exchange(asked, ask, { withinMs: limitMs * 8 }),
             })
           }
-      // What is loaded when it is first needed is not what is timed.
+      // Lazy loading is not measured.
       if (fresh !== undefined) for (const way of waysOf(target)) await exchange(target, { ...way, text: 'Hello' })
       const others = timeOthers(target)
       const answers = await inParallel(cases, 8, async (one) => ({ ...one, answer: await one.ask(target) }))

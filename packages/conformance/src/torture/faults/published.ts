@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Format } from '../../base/recorded-traffic.ts'
 
-// What docs/errors.md publishes, read from there: whoever changes one of them has to change the other.
+// Reads the table that docs/errors.md publishes: a change to one requires a change to the other.
 
 /** How a kind of error is told in one dialect. */
 export interface Telling {

@@ -8,7 +8,7 @@ import { readError, wrongEnding } from '../judge.ts'
 import { inTime, limitMs, patienceMs, stillWaiting, timeOthers, whenEnded } from './waiting.ts'
 import { type Way, wayName, waysOf } from './ways.ts'
 
-/** Where an answer stops coming: how many bytes of it came, of how many. */
+/** Position at which an answer stalls: sent bytes, and all bytes. */
 interface Stall {
   readonly name: string
   readonly stream: boolean

@@ -40,7 +40,7 @@ const usual: Readonly<Record<string, Body>> = {
 /** Beside the table's own: what falls into no row of it must still be an error of the right class. */
 const unlisted = [418, 451, 505, 520, 524, 599]
 
-/** What is wrong with an answer by the published table. */
+/** Returns the error in a response by the published table. */
 function byTable(table: Published, status: number, way: Way, answer: Answer): string | undefined {
   const name = table.statuses[status]?.[way.upstream]
   if (name === undefined) return loosely(status, way, answer)
@@ -58,7 +58,7 @@ function byTable(table: Published, status: number, way: Way, answer: Answer): st
   return undefined
 }
 
-/** What must hold for any table: an error stays one, of its class, and the gateway's key is not the client's. */
+/** Checks rules for any table: an error stays an error of its class, and the gateway's key does not leak. */
 function loosely(status: number, way: Way, answer: Answer): string | undefined {
   if (answer.status < 400) return `answered ${answer.status || answer.broken}`
   if (readError(way.client, answer) === undefined) return `not in the dialect: ${answer.text.slice(0, 100)}`
@@ -69,7 +69,7 @@ function loosely(status: number, way: Way, answer: Answer): string | undefined {
   return undefined
 }
 
-/** What an upstream's status becomes. Ours is asked by its published table, others by what any table must have. */
+/** Statuses of upstreams. Our gateway is checked by its published table, others by general rules. */
 export const statusTable: Check = {
   row: 15,
   group: 'Faults',

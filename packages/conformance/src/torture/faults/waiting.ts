@@ -20,7 +20,7 @@ export const whenEnded = (times: readonly number[]): string =>
 
 const signed = (value: number): string => `${value < 0 ? '−' : '+'}${ms(Math.abs(value))}`
 
-/** What is said of a gateway that has not ended the silence while it was watched: its limit may be a longer one. */
+/** Result for a gateway that has not ended the silence during the test: its limit may be longer. */
 export const stillWaiting = (target: Target, waiting: number, asked: number): { skipped: string } => ({
   skipped: `${waiting} of ${asked} calls had no end after ${ms(patienceMs)}: what limit ${target.name} has, it does not say`,
 })

@@ -68,7 +68,7 @@ async function fail(
   return { others, failed, complaints }
 }
 
-/** What one caller's requests do to a target is that caller's business alone. */
+/** One caller's requests do not affect a target's health for other callers. */
 export const healthIsolation: Check = {
   row: 50,
   group: 'Isolation',

@@ -6,13 +6,13 @@ import { mb, ms, tally } from '../figures.ts'
 import { meanwhile, type Noticed, upToThrice, withLimits } from './meanwhile.ts'
 import { chunked, filler, headOf, type Poured, type PourStep, pour } from './pour.ts'
 
-/** Of our own; what a gateway that is not ours allows is unknown, and it is sent eight times as much. */
+/** Limit of our gateway; other gateways get eight times as much. */
 const bodyBytes = 8 * 1024 * 1024
 const uploadBytes = 16 * 1024 * 1024
 const foreignBytes = 64 * 1024 * 1024
 
 interface Size {
-  /** What is read of a body, and of an upload. */
+  /** Size limits of a body and of an upload. */
   readonly body: number
   readonly upload: number
 }
@@ -21,7 +21,7 @@ interface Size {
 interface Way {
   readonly name: string
   readonly expected: readonly number[]
-  /** What it may cost in memory is told by this limit. */
+  /** The limit that bounds its memory. */
   readonly limit: keyof Size
   steps(target: Target, marker: string, size: Size): Iterable<PourStep>
 }
@@ -50,7 +50,7 @@ const gigabyteOfGzip = (): Uint8Array => {
 const zeros = (): Uint8Array => Buffer.alloc(128 * 1024 * 1024)
 const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 
-/** Whether compressed bodies are read is the gateway's choice: 415 is as good an answer as 413. */
+/** Compressed bodies are optional: 415 is as valid as 413. */
 function bomb(encoding: string, make: () => Uint8Array): Way {
   return {
     name: `${encoding} bomb`,
@@ -127,7 +127,7 @@ const ways: readonly Way[] = [
   },
   {
     name: 'content-length that says more',
-    // Who half-closes may or may not be answered; a call must not become of it.
+    // A half-closed request may stay without a response, but must not become a call.
     expected: [400, 0],
     limit: 'body',
     *steps(target, marker) {
@@ -245,7 +245,7 @@ export const bodySize: Check = {
         if (!way.expected.includes(poured.status))
           return `answered ${poured.status === 0 ? 'nothing' : poured.status}, not ${way.expected.join(' or ')}`
         if (reached > 0) return `${reached} calls upstream`
-        // Of a bomb, the limit is reached before its last byte.
+        // A bomb reaches the limit before its last byte.
         if (poured.early && !way.name.includes('bomb')) return 'answered before the limit was reached'
         if ((noticed.grownBytes ?? 0) > room) return `memory grew by ${mb(noticed.grownBytes ?? 0)} of ${mb(room)}`
         return noticed.failed > 0 ? `${noticed.failed} calls of another client failed` : undefined

@@ -57,7 +57,7 @@ const called: Readonly<Record<Format, (text: string, result: boolean) => Fields>
   }),
 }
 
-/** Where a request can nest: the fields to be put into one that says this text. */
+/** Places at which a request can nest: fields that contain this text. */
 export const requestPlaces: Readonly<Record<string, (format: Format, text: string) => Fields>> = {
   content: (format, text) => content[format](text),
   'tool schema': (format) => schema[format],
@@ -66,7 +66,7 @@ export const requestPlaces: Readonly<Record<string, (format: Format, text: strin
   'unknown field': () => ({ x_deep: deep }),
 }
 
-/** Where other operations' requests can: path, whose dialect, and a body. */
+/** Nesting places of other operations: path, dialect, and body. */
 export const otherRequests: readonly {
   readonly name: string
   readonly format: Format
@@ -111,7 +111,7 @@ export const otherRequests: readonly {
   },
 ]
 
-/** What an answer has in place of "one two three" when it calls a tool. */
+/** Tool call of each format, in place of "one two three". */
 export const calling: Readonly<Record<Format, Fields>> = {
   chat: {
     choices: [
@@ -173,10 +173,10 @@ export const callEvents: Readonly<Record<Format, string>> = {
     .join(''),
 }
 
-/** Whether it is a text that nests here, which is nothing to whoever passes it on as one. */
+/** Returns true for nested JSON in a text, which is irrelevant if it passes as text. */
 export const isText = (json: string): boolean => json.includes(deepText)
 
-/** What JSON can nest in. */
+/** Ways to nest JSON. */
 export const nests = {
   objects: { open: '{"a":', close: '}' },
   schemas: { open: '{"items":', close: '}' },

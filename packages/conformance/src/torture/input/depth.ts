@@ -14,14 +14,14 @@ import { headOf, pour } from './pour.ts'
 /** In milliseconds, of the promise. */
 const within = 20
 const tooDeep = [200, 10_000, 100_000] as const
-/** What is to pass. Ten are any tool's schema. */
+/** Depths that must pass. Ten is the depth of ordinary tool schemas. */
 const fine = [10, 64, 128] as const
 /** An answer of so few levels can be carried over all the same. */
 const carried = 1000
 
 interface Came {
   readonly wrong: string | undefined
-  /** Of the gateway, until its answer began. NaN: not asked for. */
+  /** Milliseconds until the gateway's response began. NaN: not measured. */
   readonly ms: number
 }
 interface Case {
@@ -78,7 +78,7 @@ function requestCases({ target, upstream }: Setting, pair: Pair): Case[] {
           },
         }
       }
-      // Where the format has a place for JSON of any depth; contents are wrong at every depth.
+      // Places for JSON of any depth; contents are invalid at every depth.
       const isLegal = place === 'tool schema' ? way === 'objects' : place.startsWith('tool ')
       return [...(isLegal ? fine : []), ...tooDeep].map(make)
     }),
@@ -121,7 +121,7 @@ function otherCases({ target, upstream }: Setting): Case[] {
   }))
 }
 
-/** What an upstream answers, whole: a call, or an answer with a member that nobody knows. */
+/** Whole responses of an upstream: a call, or an answer with an unknown member. */
 const answers: Readonly<Record<string, (format: Format) => string>> = {
   'a call': (format) => JSON.stringify({ ...whole[format], ...calling[format] }),
   'an unknown member': (format) => JSON.stringify({ x_deep: '@deep@', ...whole[format] }),
@@ -151,7 +151,7 @@ function answerCases({ target, upstream }: Setting, pair: Pair): Case[] {
           if (stream) beginStream(call)
           for (const piece of stream ? sent : []) {
             if (nested.includes(piece)) {
-              // What came before is through, and whatever is loaded for a first event.
+              // Lets earlier data pass, and lazy loading finish.
               if (!passes) await sleep(5)
               begun = performance.now()
             }
@@ -172,7 +172,7 @@ function answerCases({ target, upstream }: Setting, pair: Pair): Case[] {
             endsWell(pair.client, answer)
           : answer.status === 200 && isObject(parseJson(answer.text))
         const asItWas = straight && nested.every((piece) => answer.text.includes(piece.trim()))
-        // What is delivered is no refusal, and has no limit in time here.
+        // A delivered response is no rejection, and has no time limit here.
         if (isWhole && (passes || written || levels <= carried || asItWas)) return { wrong: undefined, ms: Number.NaN }
         if (passes) return { wrong: `answered ${answer.status}: ${answer.text.slice(-200)}`, ms: Number.NaN }
         const wrong =

@@ -2,7 +2,7 @@ import type { Format } from '../../base/recorded-traffic.ts'
 import type { Field } from './malformed-fields.ts'
 import type { FormField, Part } from './malformed-forms.ts'
 
-/** Where bodies are sent to, with a good one and what can be wrong with its fields. */
+/** Endpoints for bodies, with a valid body and invalid fields. */
 export type Endpoint = {
   /** Its path, the model's name in it where that stands there. */
   path(model: string): string

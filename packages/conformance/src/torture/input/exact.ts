@@ -56,7 +56,7 @@ class Tally {
   }
 }
 
-/** Where two texts begin to differ, for who looks for the cause. */
+/** Returns the position at which two texts differ, for debugging. */
 function difference(sent: string, got: string): string | undefined {
   if (sent === got) return undefined
   let at = 0
@@ -94,7 +94,7 @@ async function requests({ target, upstream, fresh }: Setting): Promise<Record<'s
       if (renaming !== undefined) renamed.note(what, difference(wanted, await send(renaming, { ...alias, body: own })))
     }
     if (pair.client === 'gemini') continue
-    // Of two names the upstream may read the one that nobody checked.
+    // With duplicate names the upstream may read the unchecked one.
     const other = 'a-model-that-nobody-may-use'
     for (const key of ['model', 'Model', '\\u006dodel']) {
       const body = withMember(bodyFor(target, ask), `"${key}":"${other}"`)
@@ -215,7 +215,7 @@ async function pollution({ target, upstream }: Setting): Promise<{ attempts: num
   return { attempts, complaints }
 }
 
-/** What a gateway that parses and writes anew would change, lose or be changed by. */
+/** Content that a gateway would change, or lose, by parsing and serialising it. */
 export const exact: Check = {
   row: 30,
   group: 'Input',

@@ -1,7 +1,7 @@
-/** What raw requests are written with: a path that takes a body, the headers that a call needs, and bodies with the scene's marker. */
+/** Parts of raw requests: a path with a body, the headers of a call, and bodies with the scene's marker. */
 export interface Words {
   readonly path: string
-  /** Of a call, but for what says how long it is; each with its line end. */
+  /** Headers of a call without its length; each with its line end. */
   readonly headers: string
   readonly host: string
   readonly body: string
@@ -99,7 +99,7 @@ export const frames: readonly RawCase[] = [
   raw('a tunnel', ({ host }) => `CONNECT internal:22 HTTP/1.1\r\nhost: ${host}\r\n\r\n`, [400, 404, 405, 0]),
 ]
 
-/** What is too large to be a head: the server's own 431. */
+/** Oversized heads: the server's own 431. */
 export const largeHeads: readonly RawCase[] = [
   raw(
     'a header of 20 kB',

@@ -29,7 +29,7 @@ const wordsFor = (target: Target, marker: string, hiddenMarker: string): Words =
   }
 }
 
-/** What came of cases of one kind. */
+/** Result of the cases of one kind. */
 interface Asked {
   readonly complaints: string[]
   readonly asked: number

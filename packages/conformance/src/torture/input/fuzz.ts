@@ -30,7 +30,7 @@ type Try = (agent: Agent | false) => Promise<Came>
 /** A busy machine is slow at times: what hangs, hangs every time. */
 const tries = 3
 
-/** What is wrong with how the target took it; undefined: nothing. */
+/** Returns the error in the target's behaviour; undefined if there is none. */
 async function wrong(what: string, attempt: Try, agent: Agent): Promise<string | undefined> {
   const fault = ({ status, ms }: Came): string | undefined => {
     if (status === 500) return `500 (${what})`
@@ -108,7 +108,8 @@ async function playTo(
     return
   }
   const promised = headers.find(([name]) => name === 'content-length')?.[1]
-  // Who has promised more than there is closes, as the rest would be waited for as long as the limits of time allow: other rows.
+  // A client that announced more than it sends closes; otherwise the gateway waits up to its time limits, which other checks
+  // cover.
   if (Number(promised) > bytes.length) response.shouldKeepAlive = false
   response.writeHead(status, headers.flat())
   // Hundreds of pieces, each with a wait in between, would only be slow.
@@ -178,7 +179,7 @@ export const fuzz: Check = {
       const pair = pick(target.pairs, which)
       const bases = streamBases.filter(({ format }) => format === pair.upstream)
       const told = playOf(streamOf(pick(bases, stream.base), stream), play, 'text/event-stream')
-      // What never comes is what the limits of time are for, which are other rows.
+      // Time limits cover data that never arrives: see other checks.
       plays.set(at, told.ending === 'hang' || told.ending === 'no answer' ? { ...told, ending: 'end' } : told)
       const text = `${scene.marker} fuzz-${at}-`
       return {

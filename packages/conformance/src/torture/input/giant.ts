@@ -15,7 +15,7 @@ const giantWithin = 300
 const othersWithin = 50
 const sizes = [4 * mib, 8 * mib, 16 * mib] as const
 
-/** What 16 MB in one piece can be made of, as it stands in JSON, and what the piece's text then is. */
+/** Fillings of 16 MB in one piece, as JSON, and the piece's decoded text. */
 const stuffs: Readonly<Record<string, (size: number) => string>> = {
   letters: (size) => 'a'.repeat(size),
   escapes: (size) => '\\n\\"'.repeat(size / 4),
@@ -54,7 +54,7 @@ interface Timed {
   readonly tookMs: number
   /** How often what came holds the giant, by its size; 1 for a request. */
   readonly times: number
-  /** What was wrong with what came. */
+  /** Complaint about the received data. */
   readonly wrong: string | undefined
 }
 
@@ -117,7 +117,7 @@ const giantRequest =
     return { tookMs: (call?.at ?? Number.NaN) - begun, times: 1, wrong }
   }
 
-/** What an upstream sends that never ends: after three good events, or in place of an answer. */
+/** Endless data of an upstream: after three valid events, or in place of an answer. */
 const endless: Readonly<Record<string, { readonly stream: boolean; readonly open: string; readonly piece: string }>> = {
   'a data line': { stream: true, open: 'data: {"x":"', piece: 'a' },
   'a comment': { stream: true, open: ': ', piece: 'a' },
@@ -128,7 +128,7 @@ const endless: Readonly<Record<string, { readonly stream: boolean; readonly open
   'an answer in JSON': { stream: false, open: '{"x":"', piece: 'a' },
 }
 
-/** What an upstream may send in one event here, and how much it sends at most: line ends are not counted, so that is more. */
+/** Size of one event here, and the maximum that is sent: line ends are not counted, so that is more. */
 const eventBytes = 4 * mib
 const mostBytes = 64 * mib
 /** To whom its limit is unknown. */
@@ -136,7 +136,7 @@ const foreignBytes = 24 * mib
 
 interface Cut {
   readonly wrong: string | undefined
-  /** What the upstream got rid of until it was left. */
+  /** Bytes that the upstream could send before the disconnect. */
   readonly sentBytes: number
 }
 
@@ -201,7 +201,7 @@ async function series(setting: Setting, makeRun: (size: number) => Run): Promise
 /** How much longer another client waited than the same one straight at the upstream, which waits for this kit as well. */
 const beyondDirect = ({ worstMs, directMs }: Noticed): number => Math.max(0, worstMs - directMs)
 
-/** What is twice as large may take twice as long, and as much again by the machine's doing. */
+/** Twice the size may take twice the time, with a tolerance of the same again. */
 const isLinear = ([small = 0, , large = 0]: readonly number[]): boolean => large <= Math.max(small, 10) * 4 * 2
 
 /**
@@ -261,7 +261,7 @@ export const giant: Check = {
         if (!isLinear(times)) return `${times.map(ms).join(', ')} for 4, 8, 16 MB`
         return large > withinMs ? `16 MB take ${ms(large)} more than straight (${ms(withinMs)})` : undefined
       }
-      // What else the machine does only adds to a time: of the tries the best one counts, for each size.
+      // Other load only adds to a time: the best try counts, for each size.
       let best: readonly number[] = sizes.map(() => Number.POSITIVE_INFINITY)
       const tryOnce = async (): Promise<Series> => {
         const tried = await series(setting, (size) => makeRun(pair, size))

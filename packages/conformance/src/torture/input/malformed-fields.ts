@@ -1,12 +1,12 @@
 /** A fault put into a good body, and the field that the error is to name. */
 export interface Fault {
   readonly name: string
-  /** Of the top level, as the dialect writes it. */
+  /** Name of the top level in the dialect. */
   readonly param: string
   apply(body: Record<string, unknown>): Record<string, unknown>
 }
 
-/** What a field holds; tells what it must not hold. A voice is a text or an object. */
+/** Type of a field, from which invalid values follow. A voice is a text or an object. */
 type Kind = 'text' | 'number' | 'integer' | 'boolean' | 'list' | 'object' | 'texts' | 'voice'
 
 /** An endpoint's field: what it holds, where it may end, and what is wrong for this one alone. */

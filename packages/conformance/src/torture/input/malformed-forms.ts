@@ -83,7 +83,7 @@ export interface FormFault {
   apply(good: readonly Part[]): readonly Part[]
 }
 
-/** What a field of an upload holds. Texts that stand for lists may come twice. */
+/** Type of an upload field. Texts that represent lists may be repeated. */
 export interface FormField {
   readonly at: string
   readonly kind: 'text' | 'texts' | 'number' | 'boolean' | 'file' | 'files'

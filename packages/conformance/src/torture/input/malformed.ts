@@ -56,7 +56,7 @@ function casesOf(endpoint: Endpoint, model: string): Case[] {
 /** In whatever spelling: Google's errors write snake_case for what is asked in camelCase. */
 const plain = (name: string): string => name.toLowerCase().replaceAll('_', '')
 
-/** Where a dialect has no word for the field, its message has it. */
+/** In dialects without a field for it, the message has the name. */
 const names = ({ param, message }: ToldError, wanted: string, format: Format): boolean =>
   format === 'messages' || format === 'gemini'
     ? plain(`${param ?? ''} ${message}`).includes(plain(wanted))

@@ -6,9 +6,9 @@ import type { Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { percentile } from '../figures.ts'
 
-/** What is noticed of an act by those who have no part in it. */
+/** Effects of an act on uninvolved clients. */
 export interface Noticed {
-  /** By how many bytes the process grew at its highest, resident; undefined where /proc does not say. */
+  /** Growth of the resident memory at its peak; undefined if /proc is not available. */
   readonly grownBytes: number | undefined
   /** The slowest of the other client's calls, and nine in ten, in milliseconds; NaN: none ended. */
   readonly worstMs: number
@@ -97,7 +97,7 @@ export async function meanwhile<T>(
   const beside = { client: pair.upstream, upstream: pair.upstream } as const
   const small = async (to: Target, asked: typeof pair, agent: Agent): Promise<boolean> =>
     (await exchange(to, { ...asked, text: scene.marker }, { agent })).status === 200
-  // Whoever calls first pays for connections and lazily loaded code.
+  // The first caller pays for connections and lazily loaded code.
   for (let round = 0; round < 5; round++) {
     await small(target, pair, through)
     await small(direct, beside, straight)

@@ -20,7 +20,7 @@ export interface Poured {
   readonly tookMs: number
 }
 
-/** What an answer that has begun may still take. */
+/** Allowed time for the rest of a begun response. */
 const restOfAnswerMs = 50
 
 /**
@@ -81,7 +81,7 @@ export function pour(target: Target, steps: Iterable<PourStep>, withinMs = 5000)
     }
     // Half an end is one: whoever is refused need not send on.
     socket.on('end', onEnd).on('close', onEnd)
-    /** Whether it goes on: not where nobody reads any more. */
+    /** Returns true while the client reads. */
     const taken = (): Promise<boolean> =>
       new Promise((resume) => {
         const stuck = setTimeout(() => resume(false), withinMs)
@@ -109,7 +109,7 @@ export function pour(target: Target, steps: Iterable<PourStep>, withinMs = 5000)
 
 const pieceBytes = 64 * 1024
 
-/** That many bytes in pieces: JSON's middle, as a string that never ends. */
+/** Yields that many bytes in pieces: JSON's middle, as a string that never ends. */
 export function* filler(size: number, byte = 0x61): Generator<Uint8Array> {
   const piece = Buffer.alloc(pieceBytes, byte)
   for (let left = size; left > 0; left -= pieceBytes) yield left >= pieceBytes ? piece : piece.subarray(0, left)

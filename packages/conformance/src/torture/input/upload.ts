@@ -52,7 +52,7 @@ const filenames: readonly string[] = [
   `${'x'.repeat(200)}.wav`,
 ]
 
-/** Where files are sent, and in which field. */
+/** Endpoints for files, with the field. */
 const places = [
   { path: '/v1/audio/transcriptions', field: 'file', more: [], answer: { text: 'one two three' } },
   {
@@ -64,7 +64,7 @@ const places = [
 ] as const
 type Place = (typeof places)[number]
 
-/** What reached the upstream: files by their digest, and fields. */
+/** Files (by digest) and fields that reached the upstream. */
 interface Arrived {
   readonly digests: readonly string[]
   readonly sizes: readonly number[]
@@ -190,7 +190,7 @@ async function large({ target, upstream }: Setting, bytes: number) {
   return { wrong, grownBytes, seconds, size }
 }
 
-/** What the process may grow by while a large file goes through it. */
+/** Allowed growth of the process while a large file passes through. */
 const room = 50_000_000
 
 /** Files that no reader of multipart bodies likes, through two endpoints and in every cut; and one that nobody should hold. */

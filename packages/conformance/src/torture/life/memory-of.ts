@@ -25,6 +25,6 @@ export async function memoryOf({ own, pid }: Target): Promise<Memory> {
   return { rss, heap: heapUsed, buffers: external }
 }
 
-/** By how much it grew; undefined where nobody knows. */
+/** Returns the growth; undefined if it is unknown. */
 export const growth = (before: number | undefined, now: number | undefined): number | undefined =>
   before === undefined || now === undefined ? undefined : now - before

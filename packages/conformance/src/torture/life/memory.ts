@@ -6,7 +6,7 @@ import { mixed, warmUp } from './mixed.ts'
 import { sleepers } from './sleepers.ts'
 
 const mostPerRequest = 100
-/** What is held against the short form: of so few requests a tenth of it may still be code that is compiled. */
+/** Limit of the short form: with so few requests, compiled code weighs more. */
 const mostPerRequestShort = 1000
 const mostPerSleeper = 1_000_000
 const mostRss = 30_000_000
@@ -18,7 +18,7 @@ const known = (bytes: number | undefined, told: (bytes: number) => string): stri
 const within = (bytes: number | undefined, most: number): boolean => bytes === undefined || bytes <= most
 const each = (bytes: number): string => `${(bytes / 1000).toFixed(3)} kB`
 
-/** What is left behind by readers who do not read, and by many requests. */
+/** Memory left behind by stalled readers, and by many requests. */
 export const memory: Check = {
   row: 42,
   group: 'Memory',

@@ -13,7 +13,7 @@ export interface Mixed {
   readonly aborted: number
   /** Bytes of heap that each request leaves behind: the slope through all readings. Undefined where nobody knows. */
   readonly heapPerRequest: number | undefined
-  /** By how much that may be off, by the readings' scatter (one standard error). */
+  /** Uncertainty by the readings' scatter (one standard error). */
   readonly give: number | undefined
   readonly complaints: readonly string[]
 }
@@ -23,7 +23,7 @@ const leaver = 'leaver'
 const width = 16
 /** Every fifth. */
 const leaves = (at: number): boolean => at % 5 === 4
-/** Of these the half leave before there is an answer, at different moments. */
+/** Half of these disconnect before there is an answer, at different moments. */
 const latestMs = 12
 const patienceMs = 5000
 
@@ -63,7 +63,7 @@ async function round(target: Target, upstream: Upstream, count: number, complain
   await inParallel(Array.from({ length: count }), width, async (_, at) => {
     const pair = target.pairs[Math.floor(at / 2) % target.pairs.length] as Pair
     const stream = at % 2 === 0
-    // What a client wants kept is kept, as long as there is room: that is no leak.
+    // Stored responses are kept as long as there is room: that is no leak.
     const more = pair.client === 'responses' ? { store: false } : {}
     if (leaves(at)) {
       aborted++
@@ -74,7 +74,7 @@ async function round(target: Target, upstream: Upstream, count: number, complain
     if (wrong !== undefined) complaints.push(`${pair.client} from ${pair.upstream}: ${wrong}`)
   })
   agent.destroy()
-  // What leavers left behind ends at the upstream too, before anybody counts.
+  // Upstream calls of disconnected clients end before the count.
   await within(patienceMs, Promise.all(scene.calls.map((call) => (call.response.closed ? undefined : call.closed))))
   for (const call of scene.calls) if (!call.response.closed) call.socket.destroy()
   scene.end()

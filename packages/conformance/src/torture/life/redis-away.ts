@@ -25,9 +25,9 @@ const outageMs = 2000
 const localMs = 1200
 /** How long an answer of the store is good (docs/tokens.md): whoever was let in lately, is let in. */
 const cacheMs = 500
-/** What one call may wait for the store, in all: the limit of an admission is 500 ms (docs/decisions/0015). */
+/** Maximum time that one call may wait for the store: the limit of an admission is 500 ms (docs/decisions/0015). */
 const mostWaitMs = 550
-/** What a refusal may take once the store is known to be away. */
+/** Maximum time of a rejection once the outage is known. */
 const refusalMs = 20
 /** Until somebody is let in again: clients of Redis try a lost connection again after up to two seconds. */
 const backMs = 8000
@@ -67,7 +67,7 @@ interface Weathered {
   readonly outage: string
   /** Refusals of somebody whose token nobody can check. */
   readonly refusedMs: readonly number[]
-  /** What calls took beyond what they take while Redis answers. */
+  /** Additional time of calls compared with a running Redis. */
   readonly longestWaitMs: number
   readonly letInLocally: number
   readonly overspent: number
@@ -124,7 +124,7 @@ async function weather(
     await end(redis)
     const over = performance.now()
 
-    // Who finds out that the store is away waits for it; whoever comes later is told at once.
+    // The call that discovers the outage waits for it; later ones are rejected at once.
     const known = refused.filter(({ at }) => at > cacheMs + mostWaitMs)
     const while_ = counted.flat().filter(({ at }) => at < localMs)
     const later = counted.flat().filter(({ at }) => at > localMs + cacheMs + mostWaitMs)
@@ -138,7 +138,7 @@ async function weather(
     const isBack = await holdsWithin(async () => (await strict()).status === 200, backMs)
     const backAfter = performance.now() - over
     if (!isBack) complaints.push(`${name}: nobody was let in within ${backMs} ms of its end`)
-    // What is left of the window, for as long as there is something left.
+    // Rest of the window, if any.
     const after: Call[] = []
     for (const call of limited)
       await holdsWithin(async () => {

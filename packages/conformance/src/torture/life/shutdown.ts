@@ -8,7 +8,7 @@ import { ms, tally } from '../figures.ts'
 import { reloadUnderLoad } from './reload.ts'
 import { notWhole } from './whole-answer.ts'
 
-/** Of each kind: streams, and answers in one piece. */
+/** Calls of each kind: streamed, and whole. */
 const each = 20
 /** The drain's time, and some for the last bytes. */
 const drainMs = 30_000
@@ -30,7 +30,7 @@ const slowly =
     call.response.end()
   }
 
-/** What becomes of somebody who comes while the gateway drains: turned away as promised, or not. */
+/** Checks a client that arrives while the gateway drains: it must be rejected as promised. */
 async function comes(target: Target, ask: Ask): Promise<string | undefined> {
   const { status, broken = '' } = await exchange(target, ask, { withinMs: 2000 })
   const turnedAway = status === 503 || (status === 0 && broken.includes('ECONNREFUSED'))
@@ -99,7 +99,7 @@ async function endAmidCalls(
   }
 }
 
-/** What the end may take once the last call is over: its last bytes, and the sweep of connections that rest. */
+/** Allowed time after the last call: its last bytes, and the sweep of idle connections. */
 const lingerMs = 2500
 
 /** The end of a process amid its work, and another configuration amid its work. */

@@ -13,13 +13,13 @@ export interface Slept {
   readonly heapEach: number | undefined
   readonly withBuffersEach: number | undefined
   readonly rssEach: number | undefined
-  /** What the upstream could get rid of, of all that it had to say. */
+  /** Bytes that the upstream could send. */
   readonly sentBytes: number
   readonly offeredBytes: number
   readonly complaints: readonly string[]
 }
 
-/** What each stream has to say. */
+/** Size of each stream. */
 const streamBytes = 500_000_000
 const writeBytes = 64_000
 

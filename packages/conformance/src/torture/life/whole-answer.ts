@@ -1,10 +1,10 @@
 import type { Answer, Ask } from '../client.ts'
 import { readStream } from '../judge.ts'
 
-/** What every good answer of the upstream says. */
+/** Text of every valid answer. */
 const said = 'one two three'
 
-/** What is wrong with an answer that should be whole; undefined: nothing. */
+/** Returns the error in an answer that should be whole, or undefined. */
 export function notWhole({ client, stream }: Pick<Ask, 'client' | 'stream'>, answer: Answer): string | undefined {
   if (answer.status === 0) return `no answer: ${answer.broken}`
   if (answer.status !== 200) return `answered ${answer.status}: ${answer.text.slice(0, 120)}`

@@ -14,15 +14,15 @@ export interface ModelCase {
   readonly variant: Variant
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array
-  /** What an error must name. */
+  /** Name that an error must contain. */
   readonly named: string
 }
 
-/** What became of a request. */
+/** Outcome of a request. */
 export interface Observed {
   readonly status: number
   readonly text: string
-  /** Whether an upstream was called. */
+  /** True if an upstream was called. */
   readonly reached: boolean
 }
 
@@ -60,7 +60,7 @@ interface Spelled {
   readonly form: string
   readonly listed: unknown
   readonly unlisted: unknown
-  /** What follows the place's path in errors about an unlisted value. */
+  /** Text after the place's path in errors about an unlisted value. */
   readonly end: string
 }
 
@@ -186,8 +186,8 @@ export function controlOf(surface: Surface): Pick<ModelCase, 'headers' | 'body' 
 }
 
 /**
- * What is wrong with an outcome; undefined where nothing is. Everything but a listed name is refused by an error that names the member, before any
- * upstream is called. A listed name is not refused for itself.
+ * Returns the error in an outcome, or undefined. All names but listed ones must be rejected with an error that names the member,
+ * before any upstream is called. A listed name must not be rejected.
  *
  * @param control of the same surface
  */

@@ -30,7 +30,7 @@ async function observe(
 const inShort = ({ lane, name, format }: Surface): boolean =>
   lane !== 'translate' || name === `generate ${format} > ${format === 'messages' ? 'chat' : 'messages'}`
 
-/** What the short form asks of lanes other than the wire: neither the same members in another part nor how they are spelled depends on the lane. */
+/** Selection of the short form for lanes other than the wire: other parts and spellings do not depend on the lane. */
 const isMain = ({ place, variant }: ModelCase): boolean =>
   !place.startsWith('extra_body') && (variant === 'listed' || variant === 'unlisted')
 

@@ -81,7 +81,7 @@ describe('the matrix', () => {
   })
 
   it('finds a request that is let through', async () => {
-    // A caller without a list may name every model: the same cases must all be found wanting.
+    // A caller without a list may name every model: the same cases must all reach the upstream.
     const [surface] = surfaces
     if (surface === undefined) throw new Error('no surfaces')
     const ask = setUp({ id: 'me' })

@@ -15,7 +15,7 @@ type Json = Readonly<Record<string, unknown>>
 interface Sample {
   readonly body?: (model: string) => Json
   readonly parts?: (model: string) => readonly Part[]
-  /** By path: members that a part needs to be accepted. */
+  /** Members that a part requires, by path. */
   readonly around?: Readonly<Record<string, Json>>
   /** Members that cannot stand beside one of the sample's. */
   readonly replaces?: Readonly<Record<string, string>>
@@ -27,7 +27,7 @@ export interface Surface extends Sample {
   readonly path: string
   readonly format: Format
   readonly places: ModelPlaces
-  /** Of the upstream behind the model. `explain` asks what would be sent. */
+  /** Lane of the upstream behind the model. `explain` shows the upstream request. */
   readonly lane: 'wire' | 'translate' | 'explain'
   readonly model: string
   /** The path names the model. */
@@ -69,7 +69,7 @@ const responses: Sample = {
   },
 }
 
-/** By operation, format and dialect. */
+/** Samples by operation, format and dialect. */
 export const samples: Readonly<Record<string, Sample>> = {
   'generate chat': {
     body: (model) => ({ model, messages: [{ role: 'user', content: 'hi' }] }),

@@ -17,7 +17,7 @@ export interface MatrixTarget {
 }
 
 export interface MatrixOptions {
-  /** Of all spellings, so many for each place, a different part of them at each. Default: all. */
+  /** Number of spellings per place, in rotation. Default: all. */
   readonly spellings?: number
   /** Only every so many places. Default 1: all of them. */
   readonly every?: number
@@ -132,7 +132,7 @@ const placesInSessions = ({ upstream, origin, token }: MatrixTarget): Place[] =>
     },
   }))
 
-/** What is played for a call. */
+/** Responses to play for a call. */
 interface Played {
   readonly shape: Shape
   readonly spell: (secret: string) => string
@@ -215,7 +215,7 @@ async function send(
           text += part
         })
         incoming.on('end', finish)
-        // What broke off was told so far.
+        // The request broke off here.
         incoming.on('error', finish)
       },
     )

@@ -7,7 +7,7 @@ const of = (type: string, fields: object): string => JSON.stringify({ event_id: 
 
 const failure = { type: 'server_error', code: mark, message: words, param: mark }
 
-/** What an upstream sends in a session that is no content. */
+/** Session data of an upstream that is no content. */
 export const sessionParts: Readonly<Record<string, Pick<Part, 'session' | 'reply'>>> = {
   ...Object.fromEntries(
     Object.entries({

@@ -5,7 +5,7 @@ export const mark = 'SECRET-IS-HERE'
 export const addressMark = 'ADDRESS-IS-HERE'
 export const words = `Key ${mark} no at ${addressMark}`
 
-/** What an upstream sends in place of a good answer, or beside one. */
+/** Response of an upstream in place of a valid answer, or in addition. */
 export interface Reply {
   readonly status: number
   /** The reason phrase. */

@@ -5,7 +5,7 @@ import { whole } from '../../base/upstream-answers.ts'
 import { keyIn } from '../secrets/echoes.ts'
 import { addressMark, mark, type Reply } from './shapes.ts'
 
-/** What the upstream plays for the calls that name one number. */
+/** The upstream's plays for the calls with one number. */
 export interface Part {
   /** For calls over HTTP, refused upgrades among them. */
   readonly reply?: Reply

@@ -54,7 +54,7 @@ async function booksOf(own: OwnGateway, expected: number): Promise<Finished[]> {
     books.push(...(await own.finished()))
     return books.length >= expected
   }, 10_000)
-  // What would be told of twice would be told now.
+  // Duplicate reports would arrive now.
   await sleep(500)
   books.push(...(await own.finished()))
   return books

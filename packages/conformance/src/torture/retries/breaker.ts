@@ -32,7 +32,7 @@ interface Course {
   readonly complaints: readonly string[]
 }
 
-/** What dies, and how. It has connections of its own, that nobody else's answers keep alive. */
+/** A connection that dies; no other response keeps it alive. */
 interface Mortal {
   readonly name: string
   readonly play: Play

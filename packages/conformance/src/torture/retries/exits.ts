@@ -4,7 +4,7 @@ import { answerJson, beginStream, formatOf, whole } from '../../base/upstream-an
 import { counting } from '../faults/words.ts'
 import { failing, resetting } from './outages.ts'
 
-/** What the upstream counts for one answer. */
+/** The upstream's counts for one answer. */
 export interface Counts {
   readonly input: number
   readonly output: number
@@ -37,7 +37,7 @@ const nothing: Deed = () => {}
 
 /** One way in which a call can end. */
 export interface Exit {
-  /** What the upstream does at the first attempt, the second, …; the last stays. */
+  /** Behaviour of the upstream at the first attempt, the second, …; the last stays. */
   readonly deeds: readonly Deed[]
   readonly stream?: true
   /** One target instead of two. */

@@ -18,7 +18,7 @@ const breaks: Readonly<Record<string, (call: UpstreamCall, next: string) => void
   'a broken event': (call) => void call.response.end(malformed[formatOf(call)]),
 }
 
-/** What an attempt says, other than all other attempts. */
+/** Returns text that is unique to an attempt. */
 const wordsOf = (attempt: number) => ({ one: `one${attempt}`, two: `two${attempt}`, three: `three${attempt}` })
 const textOf = (attempt: number): string => `one${attempt} two${attempt} three${attempt}`
 
@@ -119,7 +119,7 @@ export const noRetryAfterFirstByte: Check = {
         complaints.push(`${what}: the client read '${told.text}'`)
       }
     })
-    // That it tries again at all, where nothing has been said yet.
+    // Control: the gateway retries if no output has been sent.
     const controls = await inParallel(target.pairs, 4, (pair) => {
       const model = fresh === undefined ? target.model(pair.upstream) : `two-${pair.upstream}`
       return breakOnce(target, setting, { pair, model, events: 0, how: 'a reset' })

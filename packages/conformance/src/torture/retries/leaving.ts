@@ -12,7 +12,7 @@ const backoffMs = 15_000
 /** For how long calls are looked for that should not come. */
 const watchMs = 3500
 
-/** What makes a gateway wait: the upstream's word, or its own back-off. */
+/** Causes of a delay: the upstream's header, or the gateway's own back-off. */
 const waits: readonly { readonly name: string; readonly play: Play }[] = [
   { name: 'Retry-After: 1', play: failing(503, { 'retry-after': '1' }) },
   { name: 'a back-off', play: failing(500) },
@@ -63,7 +63,7 @@ export const leavingInBackoff: Check = {
     const fresh = await setting.fresh({ retry: { budgetFloor: 1_000_000, backoffMs, maxBackoffMs: backoffMs } })
     const target = fresh ?? setting.target
     const ways = waysOf(target)
-    // Who stays gets a second attempt: else there is nothing to be seen.
+    // A client that stays connected must get a second attempt: otherwise the check proves nothing.
     const stayed = await inParallel(ways, 32, async (way) => {
       const scene = setting.upstream.play((call) => (call.number > 1 ? answerWell(call) : waits[0]?.play(call)))
       const { status } = await exchange(

@@ -7,7 +7,7 @@ import { timeOthers } from '../faults/waiting.ts'
 import { inParallel, ms, tally } from '../figures.ts'
 import { failing, limiting } from './outages.ts'
 
-/** What an upstream says of how long to wait, and when the next call may come. */
+/** An upstream's retry delay, and the earliest time of the next call. */
 interface Statement {
   readonly name: string
   readonly only?: Pair['upstream']
@@ -89,7 +89,7 @@ async function tell(
   return { statement, pair, answer, missedMs, said }
 }
 
-/** What is wrong with what was made of it. */
+/** Returns the error in the gateway's handling of it. */
 function wrong({ said, missedMs, answer }: Seen): string | undefined {
   if (missedMs === undefined) {
     if (said === 'back-off') return answer.status >= 400 ? undefined : `answered ${answer.status}`

@@ -5,11 +5,11 @@ import { rawCall } from '../../base/raw-http.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import type { Profile, Setting, Target } from '../check.ts'
 
-/** Where clients put their tokens. */
+/** Places for tokens in requests. */
 export interface Carrier {
   readonly name: string
   headers(token: string): Readonly<Record<string, string>>
-  /** What the query says; '' where it says nothing. */
+  /** Returns the query; '' if it is empty. */
   query(token: string): string
 }
 
@@ -35,7 +35,7 @@ export const carriers: readonly Carrier[] = [
 
 const credentialHeaders = new Set(['authorization', 'x-api-key', 'x-goog-api-key'])
 
-/** What a call to this target needs beside a credential. */
+/** Headers of a call to this target without a credential. */
 export const withoutCredential = (target: Target, format: Format = 'chat'): Record<string, string> => {
   const pair = target.pairs.find(({ client }) => client === format) ?? { client: format, upstream: format }
   return Object.fromEntries(
@@ -49,7 +49,7 @@ export const asTenant = (target: Target, token: string): Target => ({
   headers: (pair) => ({ ...target.headers(pair), authorization: `Bearer ${token}` }),
 })
 
-/** What came of a call; status 0: no answer. */
+/** Outcome of a call; status 0: no response. */
 export interface Told {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

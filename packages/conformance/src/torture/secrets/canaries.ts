@@ -10,7 +10,7 @@ import { type Echo, echoes, keyOf } from './echoes.ts'
 import { canary, createWatch, spellings, type Watch } from './leaks.ts'
 import { filesIn } from './token-store.ts'
 
-/** What is looked for in one gateway. */
+/** Secrets to look for in one gateway. */
 interface Scene {
   readonly setting: Setting
   readonly target: Target
@@ -65,7 +65,7 @@ async function listenToEchoes(scene: Scene, agent: Agent): Promise<number> {
     echoes.flatMap((echo, place) =>
       [false, true]
         .filter((stream) => (echo.stream ?? stream) === stream)
-        // Of sixteen pairs each echo is heard by four in the short form.
+        // In the short form four of sixteen pairs check each echo.
         .filter((stream) => !setting.short || (number + place + Number(stream)) % 4 === 0)
         .flatMap((stream) => {
           const chosen = setting.short ? [ways[place % ways.length] as (typeof ways)[number]] : ways
@@ -111,7 +111,7 @@ const privateHeaders = [
 /** Whom each of the others is for. */
 const meantFor: Readonly<Record<string, Format>> = { 'anthropic-beta': 'messages', 'anthropic-version': 'messages' }
 
-/** What a client sends beside its token. The version is a date to those that insist on one. */
+/** Returns a client's headers besides its token. The version is a date if the dialect requires one. */
 const clientHeaders = (watch: Watch): Record<string, string> =>
   Object.fromEntries(
     privateHeaders.map((name) => {
@@ -122,7 +122,7 @@ const clientHeaders = (watch: Watch): Record<string, string> =>
     }),
   )
 
-/** What a call holds that was not for this upstream. */
+/** Returns the parts of a call that were not meant for this upstream. */
 function straysIn(received: UpstreamCall, { watch, keys }: Scene, headerWatch: Watch): string[] {
   const mine = upstreamOf(received)
   const text = wholeCall(received)
@@ -204,7 +204,7 @@ async function refuse({ target, watch, complaints }: Scene): Promise<number> {
   return places.length * carriers.length
 }
 
-/** What stays behind: what was logged, what was exported, what was written to files. */
+/** Searches logs, telemetry and files. */
 async function searchRemains({ target, own, folder, watch, complaints }: Scene): Promise<string> {
   // Ledgers write what came within 50 ms.
   await sleep(300)
@@ -232,7 +232,7 @@ async function startScene(setting: Setting, folder: string): Promise<Scene> {
   const complaints: string[] = []
   const fresh = await setting.fresh({ ...profile, tokens: { folder } })
   if (fresh === undefined) {
-    // Where a gateway asks its clients for the upstream's key, that is the token.
+    // If clients send the upstream's key, that key is the token.
     const token = canary('token')
     watch.guard('the client token', token)
     return { setting, target: asTenant(setting.target, token), own: undefined, folder, watch, token, keys, complaints }

@@ -14,7 +14,7 @@ interface Attempt {
   /** More fields of the body, in place of those of the same name. */
   readonly more?: Readonly<Record<string, unknown>>
   readonly model?: string
-  /** What the request line says in place of the path; the query is added by the writer. */
+  /** Returns the request target; the writer adds the query. */
   target?(path: string): string
   readonly method?: string
 }
@@ -130,10 +130,10 @@ const targets = ({ host, origin }: Trap): readonly Pick<Attempt, 'name' | 'targe
   { name: 'a fragment', target: (path) => `${path}#@${host}/` },
 ]
 
-/** What of a call says where it went. */
+/** Returns the destination of a call. */
 const placeOf = ({ method, path, headers }: UpstreamCall): string => `${method} ${headers.host} ${path}`
 
-/** Where the pair's calls go when nobody meddles. */
+/** Returns the destination of the pair's calls without an attack. */
 async function usualPlace({ target, upstream }: Setting, pair: Pair): Promise<string | undefined> {
   const scene = upstream.play(answerWell)
   await exchange(target, { ...pair, text: scene.marker })
@@ -209,7 +209,7 @@ async function openNames(setting: Setting, trap: Trap, found: Found): Promise<vo
   if (target === undefined) return
   const pairs = formats.map((format) => ({ client: format, upstream: format }))
   for (const pair of pairs) {
-    // What stands for the name is one segment or more below the same path, and nothing else.
+    // The name may become one segment or more below the same path, and nothing else.
     const good = pair.upstream === 'gemini' ? /^\/v1beta\/models\/[^?#\\]+:generateContent$/ : undefined
     const usual = await usualPlace(setting, pair)
     for (const name of hostModels(trap, 'm')) {

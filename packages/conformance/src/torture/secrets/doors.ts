@@ -269,7 +269,7 @@ const figureOf = (asked: number, complaints: readonly string[], routes: number, 
   notes: tally(complaints),
 })
 
-/** Who has no good token gets nothing, anywhere. */
+/** A client without a valid token gets nothing, anywhere. */
 export const doors: Check = {
   row: 35,
   group: 'Auth and secrets',

@@ -189,7 +189,7 @@ const eventOf = (format: Format, said: string): string => errorEvent[format].rep
 const dataOf = (format: Format, said: string): string => eventOf(format, said).split('data: ')[1]?.trimEnd() ?? ''
 const nameOf = (format: Format): string => (format === 'messages' || format === 'responses' ? 'event: error\n' : '')
 
-/** What stands in a stream, by format. @param said the key */
+/** Stream events, by format. @param said the key */
 const streamed: Readonly<Record<string, (format: Format, said: string) => string>> = {
   'an error event': eventOf,
   'an error event with CRLF': (format, said) => eventOf(format, said).replaceAll(/\r?\n/g, '\r\n'),

@@ -7,7 +7,7 @@ import { type Answer, exchange } from '../client.ts'
 import { inParallel } from '../figures.ts'
 import { canary } from './leaks.ts'
 
-/** What clients, proxies and browsers send; none of it is for an upstream, but for those that name its own version. */
+/** Headers of clients, proxies and browsers; none may reach an upstream, except those with its own version. */
 const fromClients = [
   'accept-language',
   'anthropic-beta',
@@ -63,7 +63,7 @@ const fromClients = [
   'x-user-email',
 ]
 
-/** What upstreams send; none of it is for a client. */
+/** Headers of upstreams; none may reach a client. */
 const fromUpstreams = [
   'access-control-allow-origin',
   'access-control-expose-headers',
@@ -171,13 +171,13 @@ const valuesIn = (headers: IncomingHttpHeaders): string => JSON.stringify(header
 
 export interface HeaderReport {
   readonly sent: number
-  /** What came through as it was, by direction and name. */
+  /** Headers that passed unchanged, by direction and name. */
   readonly onward: ReadonlySet<string>
   readonly back: ReadonlySet<string>
   readonly complaints: readonly string[]
 }
 
-/** What of a client's headers reaches an upstream, and what of the upstream's the client. */
+/** Tries which client headers reach an upstream, and which upstream headers reach the client. */
 export async function tryHeaders({ upstream }: Setting, target: Target): Promise<HeaderReport> {
   const onward = new Set<string>()
   const back = new Set<string>()

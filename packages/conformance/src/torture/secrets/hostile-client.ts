@@ -3,7 +3,7 @@
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 
-/** What the process is told. */
+/** Instructions for the process. */
 export interface Orders {
   readonly origin: string
   readonly way: Way

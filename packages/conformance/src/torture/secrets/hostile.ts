@@ -102,7 +102,9 @@ export interface Harm {
   readonly failed: number
 }
 
-/** What each kind of hostile client does to the others. @param enemy the same gateway with the hostile client's own token */
+/**
+ * Measures the effect of each kind of hostile client on others. @param enemy the same gateway with the hostile client's own token
+ */
 export async function tryHostile(setting: Setting, target: Target, enemy: Target): Promise<readonly Harm[]> {
   const calls = setting.count(2000, 200)
   const pair = { client: 'chat', upstream: 'chat' } as const
@@ -147,8 +149,8 @@ export async function tryHostile(setting: Setting, target: Target, enemy: Target
 export const mostRaiseMs = 50
 
 /**
- * What 31 MB bodies, four at a time and without a pause, may come to where the machine has two processors and this kit takes its share:
- * above it something is done in one piece that should not be.
+ * Allowed delay by 31 MB bodies, four at a time without a pause, on two processors shared with this kit:
+ * more means that something runs in one piece that should not.
  */
 export const mostRaiseByHugeMs = 1000
 

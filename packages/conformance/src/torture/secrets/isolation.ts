@@ -101,7 +101,7 @@ async function startTenants(setting: Setting, folder: string, liveOrigin: string
   return { all: secrets.map((secret) => asTenant(fresh, secret)), secrets, own: fresh.own }
 }
 
-/** What only a gateway with tenants of its own can be asked. */
+/** Checks that need a gateway with tenants of its own. */
 async function askOwn(
   setting: Setting,
   { all, secrets, own }: Tenants,

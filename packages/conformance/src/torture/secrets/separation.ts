@@ -5,7 +5,7 @@ import type { OwnGateway, Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { bearer, call } from './callers.ts'
 
-/** What one tenant's answers are good for to another one: nothing. */
+/** Tries one tenant's response ids as another tenant. */
 export async function tryOthersResponses(
   { upstream }: Setting,
   mine: Target,

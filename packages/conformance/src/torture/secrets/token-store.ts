@@ -25,7 +25,7 @@ export const filesIn = (folder: string): { name: string; text: string }[] =>
 const statusFor = async (target: Target, token: string): Promise<number> =>
   (await call(target, 'GET', '/v1/models', bearer.headers(token))).status
 
-/** What lies in the folder of tokens that were issued, used, refused and revoked. */
+/** Searches the folder of issued, used, rejected and revoked tokens. */
 async function searchFolder(
   gateway: Gateway,
   folder: string,
@@ -53,7 +53,7 @@ const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const another = (char: string): string => letters[(letters.indexOf(char) + 7) % letters.length] ?? '0'
 const withChecksum = (body: string): string => body + base62(BigInt(crc32(body)), 6)
 
-/** What is nearly a token: by its beginning, its end, its digest. */
+/** Returns almost valid tokens: changed at the start, the end, and the digest. */
 function mutationsOf({ id, secret }: { id: string; secret: string }, other: string): string[] {
   const body = secret.slice(0, -6)
   const changed = [...secret].map((char, at) => secret.slice(0, at) + another(char) + secret.slice(at + 1))
@@ -133,7 +133,7 @@ async function watchRevocation(target: Target, secret: string, revoke: () => Pro
   over = true
   await Promise.all(hammers)
   agent.destroy()
-  // Who never was let in shows nothing.
+  // A client that was never accepted proves nothing.
   return last === Number.NEGATIVE_INFINITY ? Number.NaN : Math.max(0, last - revoked)
 }
 

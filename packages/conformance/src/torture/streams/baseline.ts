@@ -4,7 +4,7 @@ import type { Setting } from '../check.ts'
 import { exchange } from '../client.ts'
 import { holdsWithin } from '../figures.ts'
 
-/** What a gateway holds: by name, how many. */
+/** Resources of a gateway: counts by name. */
 export type Baseline = Readonly<Record<string, number>>
 
 /** Undefined where the system does not say. */
@@ -16,7 +16,10 @@ function openFiles(pid: number | undefined): number | undefined {
   }
 }
 
-/** Of our own everything that keeps its process busy; of others their open files where we have their process, and what the upstream sees. */
+/**
+ * Returns everything that keeps our process busy; for other gateways their open files if the process is known, and connections at
+ * the upstream.
+ */
 export async function holdings({ target, upstream }: Setting): Promise<Baseline> {
   const connections = { 'upstream connections': await upstream.connections() }
   if (target.own !== undefined) {
@@ -30,7 +33,7 @@ export async function holdings({ target, upstream }: Setting): Promise<Baseline>
 /** Longer than a gateway keeps idle connections to its upstream. */
 const calmMs = 8000
 
-/** What it holds when it has served every pair and nobody asks for anything. */
+/** Returns the resources of an idle gateway that has served every pair. */
 export async function baselineOf(setting: Setting): Promise<Baseline> {
   const { target, upstream } = setting
   for (const pair of target.pairs)
@@ -43,7 +46,7 @@ export async function baselineOf(setting: Setting): Promise<Baseline> {
   return holdings(setting)
 }
 
-/** What it holds beyond its baseline. */
+/** Returns the resources beyond the baseline. */
 export function beyond(before: Baseline, now: Baseline): string[] {
   return Object.entries(now).flatMap(([name, count]) => {
     const more = count - (before[name] ?? 0)

@@ -22,7 +22,7 @@ export const clientLeaves: Check = {
     const sum = (of: 'count' | 'closed'): number => figures.reduce((all, one) => all + one[of], 0)
     const all = moments.flatMap(({ closedMs }) => closedMs)
     const inTime = (times: readonly number[]): boolean => percentile(times, 0.5) < 10 && percentile(times, 0.99) < 100
-    // Of few, the slowest hundredth is a single one: they are taken together.
+    // With few samples, the slowest hundredth is a single one: they are pooled.
     const timely = setting.short ? inTime(all) : moments.every(({ closedMs }) => inTime(closedMs))
     const held = timely && sum('closed') === sum('count')
     return {
@@ -42,7 +42,7 @@ export const clientLeaves: Check = {
 
 const withinMs = 10_000
 
-/** What those who left leave behind. */
+/** Disconnected clients leave nothing behind. */
 export const nothingStays: Check = {
   row: 2,
   group: 'Streams',

@@ -14,7 +14,7 @@ const paceMs = 5
 interface Times {
   /** From sending the request to the first word. */
   readonly first: number
-  /** Of each later word, from the upstream's writing it to the client's reading it. */
+  /** Delay of each later word, from the upstream's write to the client's read. */
   readonly later: readonly number[]
 }
 
@@ -82,7 +82,7 @@ async function addedBy(setting: Setting, direct: Target, pair: Pair, rounds: num
 
 const mostMs = 5
 
-/** What a person waits for longer, because there is a gateway. */
+/** Additional delay by the gateway. */
 export const delay: Check = {
   row: 10,
   group: 'Streams',

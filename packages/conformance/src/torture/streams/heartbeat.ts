@@ -26,7 +26,7 @@ interface Terms {
   readonly openMs: number
 }
 
-/** What is allowed to timers, here and there. */
+/** Tolerance of timers, on both sides. */
 const slackMs = 100
 /** Some clients give up a call without a head after 60 s; clients.md has us answer before 30 to 45. */
 const full: Terms = { silentMs: 60_000, everyMs: 15_000, openMs: 45_000 }
@@ -75,7 +75,7 @@ const blocksOf = (text: string): string[] =>
     .slice(0, -1)
     .map((block) => block.replace(/^\n/, ''))
 
-/** What one client heard while its upstream said nothing. */
+/** Heartbeats that one client received while its upstream was silent. */
 interface Heard {
   readonly gaps: readonly number[]
   readonly opened: number
@@ -120,7 +120,7 @@ async function listen(setting: Setting, target: Target, { pair, silence }: Case,
   return { gaps, opened: opened - from, beats: beats.length, complaints }
 }
 
-/** What came behind this text, and before the upstream went on. */
+/** Returns the heartbeats after this text, before the upstream continued. */
 function beatsAmong(client: Format, pieces: readonly Piece[], behind: string, before: number): Piece[] {
   let text = ''
   let quiet = behind === ''

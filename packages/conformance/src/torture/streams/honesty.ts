@@ -37,7 +37,7 @@ const isCompleteWithoutMarker = (upstream: Format, { end }: Mutated, { events }:
     listOf(objectOf(parseJson(data)).choices).some((choice) => textOf(objectOf(choice).finish_reason) !== ''),
   )
 
-/** What is wrong with an answer, by what the upstream said itself of the stream behind it. */
+/** Returns the error in an answer, given the upstream's own stream. */
 function judge({ client, upstream }: Pair, mutated: Mutated, answer: Answer): Verdict | undefined {
   const said = read(upstream, mutated.bytes.toString('utf8'))
   const withoutMarker = isCompleteWithoutMarker(upstream, mutated, said)
@@ -77,7 +77,7 @@ export const honesty: Check = {
     let unfinished = 0
     let hung = 0
     await inParallel(jobs, 8, async ({ pair, stream }) => {
-      // Who has let clients hang so often is not waited for as long any more.
+      // After many hanging clients the wait becomes shorter.
       const withinMs = hung < 16 ? 5000 : 200
       const answer = await ask(setting, pair, stream, withinMs)
       if (answer.endMs >= withinMs) hung++

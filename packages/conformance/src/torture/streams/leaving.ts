@@ -85,7 +85,7 @@ export const moments: readonly Moment[] = [
 /** A connection that is still open after this time is not closed for the promise, whose slowest hundredth has 100 ms. */
 const patienceMs = 2000
 const width = 4
-/** Where every single one of a moment's first leavers was overlooked, the others would be. */
+/** If every first disconnect of a moment was missed, the others would be too. */
 const enough = 16
 
 /** How a moment went. */
@@ -148,7 +148,7 @@ async function leaveAt(setting: Setting, moment: Moment, count: number, open: Up
 }
 
 interface Leaving {
-  /** What the gateway held before anybody left. */
+  /** Resources before the disconnects. */
   readonly before: Baseline
   readonly moments: readonly Left[]
   /** Calls that nobody has hung up; once they have been counted, they can be ended. */
@@ -161,7 +161,7 @@ const known = new WeakMap<Target, Promise<Leaving>>()
 export function leaveAll(setting: Setting): Promise<Leaving> {
   const earlier = known.get(setting.target)
   const leaving = (async () => {
-    // What was left behind before is not to pass for what it held from the beginning.
+    // Earlier leaks must not count as the baseline.
     const before = (await earlier)?.before ?? (await baselineOf(setting))
     const lefts: Left[] = []
     const open: UpstreamCall[] = []

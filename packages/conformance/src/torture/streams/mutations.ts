@@ -127,6 +127,6 @@ const mutated = (format: Format): fc.Arbitrary<Mutated> =>
       end,
     }))
 
-/** That many of them, the same in every run. */
+/** Returns that many mutated streams, the same in every run. */
 export const mutatedStreams = (format: Format, count: number, seed: number): Mutated[] =>
   fc.sample(mutated(format), { numRuns: count, seed })

@@ -12,7 +12,7 @@ export function askOfficially(target: Target, ask: Ask): Promise<Answer> {
     stream: ask.stream ?? false,
   }
   const ours = headersFor(target, ask)
-  // What the target needs, in place of what the SDK would send for it.
+  // Sends the target's headers in place of the SDK's.
   const fetch: typeof globalThis.fetch = (input, init) => {
     const headers = new Headers(init?.headers)
     for (const [name, value] of Object.entries(ours)) headers.set(name, value)

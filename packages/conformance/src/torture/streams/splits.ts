@@ -98,7 +98,7 @@ const byteByByte = (stream: Stream, client: Format): Served => ({
   cuts: 1,
 })
 
-/** Where to split, the same in every run. */
+/** Returns split positions, the same in every run. */
 const positions = (bytes: number, count: number, seed: number): number[] =>
   fc.sample(fc.integer({ min: 1, max: bytes - 1 }), { numRuns: count, seed })
 
@@ -173,7 +173,7 @@ const isPassedOn = (came: string, sent: string): boolean =>
 
 const strangers = (text: string): number => text.split('\uFFFD').length - 1
 
-/** What is wrong with an answer, given what the same stream came to in one piece and with plain line ends. */
+/** Returns the error in an answer, compared with the same stream in one piece and with plain line ends. */
 function wrongWith({ stream, client, text }: Served, answer: Answer, whole: Answer): string | undefined {
   if (answer.status !== whole.status) return `${answer.status}, and in one piece ${whole.status}`
   if (answer.broken !== undefined) return `it broke: ${answer.broken}`

@@ -60,7 +60,7 @@ export const errorMidStream: Check = {
   },
 }
 
-/** What stands beside the error is to be readable as ever. */
+/** Requires that all events besides the error stay readable. */
 function unreadable({ client }: Pair, answer: Answer): string | undefined {
   if (answer.status !== 200) return undefined
   const { broken, text } = readStream(client, answer.text)

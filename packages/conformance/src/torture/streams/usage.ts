@@ -119,7 +119,7 @@ const sums = (usage: Totals | undefined): string =>
     ? 'no usage'
     : `${usage.input} in (${usage.cacheRead ?? 0} cached), ${usage.output} out (${usage.reasoning ?? 0} thought)`
 
-/** What a client reads of an answer, straight from its bytes. */
+/** Reads the usage of an answer straight from its bytes. */
 const usageIn = (format: Format, stream: boolean, answer: string): Said['usage'] =>
   readRecording({ format, stream, answer })?.usage
 
@@ -129,7 +129,7 @@ interface Case extends Pair {
   readonly answer: string
 }
 
-/** What is billed: wherever the upstream counts it. */
+/** Billed usage, at every place where the upstream counts it. */
 export const usage: Check = {
   row: 8,
   group: 'Streams',

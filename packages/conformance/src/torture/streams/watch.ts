@@ -8,7 +8,7 @@ export interface Piece {
   readonly text: string
 }
 
-/** What a client saw, by its own clock: `performance.now()`. */
+/** Events at a client with its own clock: `performance.now()`. */
 export interface Watched {
   readonly sentAt: number
   /** NaN: none came. */
