@@ -2,7 +2,7 @@ import type { Admission, AdmitCall, Authenticate, FinishEvent, Logger, Plugin } 
 import { type AdminOptions, createRoutes } from './admin/routes.ts'
 import { createAdmission } from './admission/create-admission.ts'
 import { createAuthenticate } from './authenticate.ts'
-import { isThenable } from './awaitable.ts'
+import { type Awaitable, isThenable } from './awaitable.ts'
 import { createIdentities } from './identities.ts'
 import type { LedgerSink } from './ledger/record.ts'
 import { recordOf } from './ledger/record-of.ts'
@@ -13,7 +13,7 @@ import { costOfCall, createPrices, type Prices } from './prices/prices.ts'
 import { safeLogger } from './safe-logger.ts'
 import { steadyClock } from './steady-clock.ts'
 import { folderStorage } from './storage/folder-storage.ts'
-import type { Awaitable, Storage } from './storage/storage.ts'
+import type { Storage } from './storage/storage.ts'
 import { createRefusals } from './storage-away.ts'
 import { createTokenCache } from './token-cache.ts'
 import { readUsage, type TokenUsage } from './usage.ts'
@@ -65,6 +65,8 @@ export interface Tokens extends TokenManagement {
   routes(options: AdminOptions): Plugin
   /** Writes what is not written yet, and lets go of files and timers: after `gateway.close()`. */
   close(): Promise<void>
+  /** The same as `close()`, for `await using`: declare the tokens before the gateway, so that the gateway closes first. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 const longestCacheMs = 1000
@@ -128,16 +130,18 @@ export function createTokens(options: TokensOptions = {}): Tokens {
   const management = createManagement({ store: storage.tokens, changed: cache.forget, now })
   const usage: Tokens['usage'] = (id, query) => readUsage({ storage, prices, now }, id, query)
   let closing: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    closing ??= closeAll(admission.close, () => ledger?.close?.() ?? ledger?.flush?.(), storage.close)
+    return closing
+  }
   return Object.freeze({
     ...management,
     authenticate: createAuthenticate({ cache, identities, plugin, isStarted: () => started, told, now }),
     plugin,
     usage,
     routes: (admin: AdminOptions) => createRoutes({ ...management, usage }, admin),
-    close() {
-      closing ??= closeAll(admission.close, () => ledger?.close?.() ?? ledger?.flush?.(), storage.close)
-      return closing
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   })
 }
 

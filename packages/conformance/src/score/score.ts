@@ -1,7 +1,8 @@
-import type { Format } from '../fixtures.ts'
-import type { Check, ModelKind, ScoredFormat } from './check.ts'
+import type { Format } from '../base/recorded-traffic.ts'
+import type { Check, ScoredFormat } from './check.ts'
 import { checks, nameOf } from './checks.ts'
 import { createContext, type Target } from './context.ts'
+import type { ModelKind } from './model-kinds.ts'
 import { findModels, listModels } from './models.ts'
 import { outcomeOf } from './outcome.ts'
 import { refusalOf, toldBy } from './refusal.ts'
@@ -26,7 +27,7 @@ export interface ScoreOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Checks at a time. Default 4. */
   readonly concurrency?: number
-  /** Milliseconds that a check may take. Default 120,000. */
+  /** Milliseconds that a check may take. Default: 2 min. */
   readonly timeoutMs?: number
   /** How often a check is asked again that met a 429, 503 or 529. Default 2. */
   readonly retries?: number

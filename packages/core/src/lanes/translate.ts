@@ -1,24 +1,25 @@
-import { GatewayError } from '../errors.ts'
-import type { ClientQuirks, Codec, ExchangeContext, SseEvent, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
-import type { ErrorInfo, ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
+import { createSaid } from '../accounting/output-estimate.ts'
+import { type ErrorInfo, GatewayError } from '../base/errors.ts'
+import { plainNumbers, stringifyExact } from '../base/json/exact-number.ts'
+import { nestsDeeper } from '../base/json/scan.ts'
+import { checkAnswer } from '../formats/check-response.ts'
+import type { ClientQuirks, Codec, ExchangeContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
+import type { ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
+import { answerSide, createReport, lossHeader } from '../formats/loss-report.ts'
+import type { RequestBody } from '../formats/request-body.ts'
 import { boundFrame } from '../formats/shared/bounded-frame.ts'
 import { fitToModel } from '../formats/shared/model-rules.ts'
 import { translateParam } from '../formats/shared/param.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
-import { plainNumbers, stringifyExact } from '../json/exact-number.ts'
-import { nestsDeeper } from '../json/scan.ts'
-import { answerSide, createReport, lossHeader } from '../losses.ts'
-import type { Redactor } from '../redaction/redactor.ts'
-import { createSaid } from '../said.ts'
-import { createSseDecoder } from '../sse/decode.ts'
-import { encodeAllSse, encodeText } from '../sse/encode.ts'
+import { createSseDecoder } from '../http/sse/decode.ts'
+import { encodeAllSse, encodeText } from '../http/sse/encode.ts'
+import type { SseEvent } from '../http/sse/event.ts'
+import type { Redactor } from '../upstreams/redaction/redactor.ts'
 import { readExactAnswer } from './answer-body.ts'
 import { sealCallIds, sealInId, unsealCallIds } from './call-id-seals.ts'
-import { checkAnswer } from './check-answer.ts'
 import { exactValue } from './exact-body.ts'
 import type { Edit } from './inline-media.ts'
 import type { AnswerStream, Lane, StreamState } from './lane.ts'
-import type { RequestBody } from './wire.ts'
 
 export interface Translation {
   readonly client: Codec
@@ -61,12 +62,15 @@ export function translateLane(translation: Translation): Lane {
   model.at = placesOf(model, client)
   // A request in the upstream's own format is between its client and the provider.
   const rule = client.format === upstream.format ? undefined : translation.target.modelRule
-  const fitted = fitToModel(model, rule, upstream.format, report)
-  const body = stringifyExact(upstream.encodeRequest(fitted.request, context))
+  const fitted = fitToModel(model, rule, upstream.format, report, upstream.acceptedChanges?.(translation.target))
+  const encoded = upstream.encodeRequest(fitted.request, context)
+  const body = stringifyExact(encoded)
+  const flags = client === upstream ? undefined : upstream.requestFlags?.(encoded)
   return {
     kind: 'translate',
     upstreamFormat: upstream.format,
     body,
+    ...(flags === undefined ? {} : { flags }),
     restricted: fitted.restricted,
     report,
     answer(bytes) {

@@ -1,23 +1,12 @@
-import type { Codec, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
-import type { Format, Json, JsonObject, Report, Usage } from '../formats/ir.ts'
+import type { Counted } from '../accounting/call-record.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
+import type { Format, OperationName } from '../base/names.ts'
+import type { ExpectedUse } from '../config/plugin.ts'
+import type { Codec, ResponseTap, StreamTap, TargetTraits } from '../formats/codec.ts'
+import type { Report, Units, Usage } from '../formats/ir.ts'
+import type { SseEvent } from '../http/sse/event.ts'
 import type { Lane } from '../lanes/lane.ts'
-import type { ExpectedUse, Units } from '../plugin.ts'
-import type { Counted } from '../settle.ts'
 import type { FormDialect } from './multipart/read-form.ts'
-
-/** What an upstream can be asked for beside chat generation. */
-export type OperationName =
-  | 'completions'
-  | 'embeddings'
-  | 'rerank'
-  | 'moderations'
-  | 'images'
-  | 'image-edits'
-  | 'image-variations'
-  | 'transcriptions'
-  | 'translations'
-  | 'speech'
-  | 'realtime-sessions'
 
 /** What a dialect may ask of its surroundings. */
 export interface OperationContext {
@@ -75,6 +64,8 @@ export interface Dialect<Request, Answer> {
   wireEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
   /** Whether a JSON body under a good status holds an answer. Default: it does, unless it says that it is an error. */
   isAnswer?(body: JsonObject): boolean
+  /** See UpstreamWireCodec. */
+  errorWithin?(body: JsonObject): JsonObject | undefined
   /** Wire lane: usage of a whole answer. May fail; nothing depends on it but accounting. */
   tapAnswer(body: JsonObject): ResponseTap
   /** Wire lane: watches a stream of events. Absent: this dialect has no streams. */

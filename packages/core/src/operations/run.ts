@@ -1,28 +1,30 @@
-import type { OnLoss } from '../config.ts'
-import { errorOf, GatewayError } from '../errors.ts'
+import { errorOf, GatewayError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import { stringifyExact } from '../base/json/exact-number.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import type { Prepared, Shared } from '../calls/call.ts'
+import { type AnswerCall, sendAnswer } from '../calls/send-response.ts'
+import { tryTargets } from '../calls/try-targets.ts'
+import type { OnLoss } from '../config/identity.ts'
+import { type AnswerCheck, checkAnswer } from '../formats/check-response.ts'
 import type { Codec, Says, StreamTap } from '../formats/codec.ts'
-import type { JsonObject } from '../formats/ir.ts'
-import { wireCodecOf } from '../formats/wire.ts'
-import { generation } from '../generate.ts'
-import { newId } from '../ids.ts'
-import type { Reply } from '../inbound.ts'
-import { stringifyExact } from '../json/exact-number.ts'
+import { answerSide, createReport } from '../formats/loss-report.ts'
+import type { RequestBody } from '../formats/request-body.ts'
+import { wireCodecOf } from '../formats/wire-codecs.ts'
+import type { Reply } from '../http/inbound.ts'
+import { encodeAllSse } from '../http/sse/encode.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
-import { type AnswerCheck, checkAnswer } from '../lanes/check-answer.ts'
 import { exactValue } from '../lanes/exact-body.ts'
 import type { AnswerStream } from '../lanes/lane.ts'
 import { leastLoss } from '../lanes/least-loss.ts'
 import { passingStream } from '../lanes/passing-stream.ts'
-import { type RequestBody, setModel } from '../lanes/wire.ts'
-import { answerSide, createReport } from '../losses.ts'
-import { redactorOf } from '../redaction/redactor.ts'
-import type { ResolvedTarget } from '../router.ts'
-import { type AnswerCall, sendAnswer } from '../send-answer.ts'
-import { encodeAllSse } from '../sse/encode.ts'
-import { type Prepared, type Shared, tryTargets } from '../targets.ts'
+import { setModel } from '../lanes/wire.ts'
+import type { ResolvedTarget } from '../routing/router.ts'
 import { callUrl } from '../upstreams/call-url.ts'
 import { formatsFor } from '../upstreams/formats-for.ts'
+import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
+import { generation } from './generate.ts'
 import { type Form, formBody } from './multipart/form.ts'
 import { withFiles } from './multipart/read-form.ts'
 import type { Dialect, Operation } from './operation.ts'
@@ -95,21 +97,18 @@ function wire(
   sent: Pick<OperationLane, 'body' | 'headers'>,
 ): OperationLane {
   const read = (bytes: Uint8Array) => {
-    const { value, body } = readAnswer(bytes, redactorOf(upstream))
+    const { value, ...answer } = readAnswer(bytes, redactorOf(upstream))
     checkAnswer(value, checkOf(dialect))
     const { error, ...tapped } = quietly(dialect, value)
     if (error !== undefined) throw errorOf(error)
-    return { value, body, tapped }
+    return { value, answer: { ...answer, ...tapped } }
   }
   const { asEvents } = dialect
   return {
     kind: 'wire',
     ...sent,
     report: createReport(),
-    answer(bytes) {
-      const { body, tapped } = read(bytes)
-      return { body, ...tapped }
-    },
+    answer: (bytes) => read(bytes).answer,
     openStream: () => passing(dialect, request.value, shared, upstream, operation.counted?.says),
     ...(dialect.passes === undefined ? {} : { passes: dialect.passes }),
     ...(asEvents === undefined
@@ -155,9 +154,10 @@ function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject
   return tapStream(asked)
 }
 
-const checkOf = ({ errors, isAnswer }: Dialect<unknown, unknown>): AnswerCheck => ({
+const checkOf = ({ errors, isAnswer, errorWithin }: Dialect<unknown, unknown>): AnswerCheck => ({
   decodeError: wireCodecOf(errors).decodeError,
   isAnswer,
+  errorWithin,
 })
 
 /** Accounting must never break an answer that the client could read. */

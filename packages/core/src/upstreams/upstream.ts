@@ -1,7 +1,7 @@
-import type { Quirks } from '../formats/codec.ts'
-import type { Format, JsonObject, UpstreamFormat } from '../formats/ir.ts'
-import type { ModelRule } from '../formats/shared/model-rules.ts'
-import type { OperationName } from '../operations/operation.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import type { Format, OperationName, UpstreamFormat } from '../base/names.ts'
+import type { ModelRule } from '../formats/model-rule.ts'
+import type { Quirks } from '../formats/quirks.ts'
 
 /** Where calls can go: a provider, as data. `openai()`, `anthropic()` and their kin make one. */
 export interface Upstream {
@@ -104,6 +104,8 @@ export interface BodyEdit {
 
 /** A provider's key, or several: calls are spread over them, and one that is limited or refused rests alone. */
 export type ApiKey = string | readonly (string | WeightedKey)[]
+
+/** A key with its share of the calls. */
 export interface WeightedKey {
   readonly key: string
   /** Its share of the calls beside the other keys. Default 1. */

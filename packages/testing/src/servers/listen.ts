@@ -25,6 +25,8 @@ export interface ListeningProvider {
   accept(): Promise<void>
   /** Stops and breaks the calls in progress. */
   close(): Promise<void>
+  /** The same as `close()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -57,6 +59,11 @@ export async function listen(provider: FakeProvider, options: ListenOptions = {}
     })
   const port = await bind(options.port ?? 0)
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const close = async (): Promise<void> => {
+    const stopped = stop()
+    server.closeAllConnections()
+    await stopped
+  }
   return {
     url: `${origin}/v1`,
     origin,
@@ -74,11 +81,8 @@ export async function listen(provider: FakeProvider, options: ListenOptions = {}
     async accept() {
       await bind(port)
     },
-    async close() {
-      const stopped = stop()
-      server.closeAllConnections()
-      await stopped
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }
 

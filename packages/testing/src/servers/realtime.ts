@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { JsonObject } from '../base/json.ts'
-import { createRealtimeMachine } from './realtime-session.ts'
+import { createRealtimeSession } from './realtime-session.ts'
 
 /** Options of `createFakeRealtime`. */
 export interface FakeRealtimeOptions {
@@ -67,6 +67,8 @@ export interface ListeningRealtime extends FakeRealtime {
   connections(): Promise<number>
   /** Stops and breaks the open sessions. */
   close(): Promise<void>
+  /** The same as `close()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 const wrongKey = JSON.stringify({
@@ -142,17 +144,19 @@ export async function listenRealtime(
     server.listen(port, host, resolve)
   })
   const address = server.address() as AddressInfo
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      // The server no longer manages upgraded connections, but waits for them.
+      for (const socket of sockets) socket.destroy()
+    })
   return {
     ...fake,
     url: `http://${host}:${address.port}/v1`,
     port: address.port,
     connections: async () => sockets.size,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        // The server no longer manages upgraded connections, but waits for them.
-        for (const socket of sockets) socket.destroy()
-      }),
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }
 
@@ -163,7 +167,7 @@ function open(
   { paceMs = 0, mute = false }: FakeRealtimeOptions,
 ) {
   const model = searchParams.get('model') ?? ''
-  const machine = createRealtimeMachine(model)
+  const machine = createRealtimeSession(model)
   const received: string[] = []
   let closed: FakeRealtimeSession['closed']
   let last: Promise<unknown> = Promise.resolve()
@@ -201,7 +205,7 @@ function open(
   socket.on('close', (code, reason) => {
     closed = { code, reason: new TextDecoder().decode(reason) }
   })
-  say(machine.greet())
+  say(machine.openingEvents())
 
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [

@@ -1,19 +1,12 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, ExchangeContext } from '../codec.ts'
-import type {
-  Choice,
-  Citation,
-  JsonObject,
-  MediaPart,
-  ModelResponse,
-  Part,
-  ReasoningPart,
-  ToolCallPart,
-} from '../ir.ts'
+import type { Choice, Citation, MediaPart, ModelResponse, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
-import { isObject } from '../shared/reader.ts'
+import { reportChecks } from '../shared/reasoning-checks.ts'
 import { loss, ownExtra, reportCitation } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { encodeFinish, heldBy } from './finish.ts'
 import { audioMediaType, partName } from './media.ts'
 import { encodeCallSeal, encodeDetail, joinReasoning, needsDetails } from './reasoning.ts'
@@ -21,8 +14,9 @@ import { usesFunctions } from './tools.ts'
 import { encodeUsage } from './usage.ts'
 
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
-  const { id, model, created, choices, usage, serviceTier, extra, ...rest } = response
+  const { id, model, created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
+  reportChecks(reasoningChecks, 'chat', context.report)
   const out: JsonObject = {
     // Some SDKs reject an answer without it.
     system_fingerprint: null,

@@ -1,10 +1,14 @@
-import { errorKinds } from '../../error-kinds.ts'
-import { stringifyExact } from '../../json/exact-number.ts'
-import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
-import type { JsonObject, ModelEvent, Usage } from '../ir.ts'
+import { errorKinds } from '../../base/error-kinds.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
+import type { ExchangeContext, StreamEncoder } from '../codec.ts'
+import type { ModelEvent, Usage } from '../ir.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
+import { reportChecks } from '../shared/reasoning-checks.ts'
 import { ownExtra, reportNativeEvent } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { comment, doneEvent, errorEvent, type Frame, heartbeatEvent, truncated } from './chunk.ts'
 import { type ChoiceEncoder, createChoiceEncoder } from './stream-encode-choice.ts'
 import { encodeUsage } from './usage.ts'
@@ -72,8 +76,9 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   function read(event: ModelEvent): void {
     switch (event.type) {
       case 'response-start': {
-        const { type: _, id, model, created, serviceTier, extra, ...rest } = event
+        const { type: _, id, model, created, serviceTier, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
+        reportChecks(reasoningChecks, 'chat', context.report)
         const common: JsonObject = { ...ownExtra(extra, 'chat', '', context.report) }
         put(common, 'service_tier', serviceTier)
         start(id, model, created, common)
@@ -90,8 +95,9 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         choiceOf(event.choice).end(event.part)
         return
       case 'choice-end': {
-        const { type: _, choice, finish, logprobs, extra, ...rest } = event
+        const { type: _, choice, finish, logprobs, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
+        reportChecks(reasoningChecks, 'chat', context.report)
         const told = choiceOf(choice).finish(finish, logprobs, extra)
         if (told !== undefined)
           fail({

@@ -1,10 +1,13 @@
-import type { CodecContext, Quirks } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { CodecContext } from '../codec.ts'
+import type { ModelRequest, Tool, ToolChoice } from '../ir.ts'
+import type { Quirks } from '../quirks.ts'
 import { nativeToolName } from '../shared/native-name.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, isObject, leftover, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, leftover, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { decodeCache, encodeCache } from './cache.ts'
 import { enforce } from './strict-schema.ts'
 
@@ -63,7 +66,18 @@ export function encodeTool(tool: Tool, quirks: Quirks, isOwn: boolean, context: 
   encodeCache(out, tool, quirks, context.report)
   switch (tool.type) {
     case 'function': {
-      const { type: _, name, description, schema, strict, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        schema,
+        strict,
+        at: _at,
+        cache: _cache,
+        extra: _extra,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const inner: JsonObject = { ...(isObject(own?.function) ? own.function : undefined), name }
       put(inner, 'description', description)
@@ -77,7 +91,17 @@ export function encodeTool(tool: Tool, quirks: Quirks, isOwn: boolean, context: 
       return { ...out, type: 'function', function: inner }
     }
     case 'custom': {
-      const { type: _, name, description, grammar, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        grammar,
+        at: _at,
+        cache: _cache,
+        extra: _extra,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const inner: JsonObject = { ...(isObject(own?.custom) ? own.custom : undefined), name }
       put(inner, 'description', description)
@@ -85,7 +109,7 @@ export function encodeTool(tool: Tool, quirks: Quirks, isOwn: boolean, context: 
       return { ...out, type: 'custom', custom: inner }
     }
     case 'native': {
-      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, deferred: _deferred, ...rest } = tool
       rest satisfies Nothing
       if (format === 'chat') return value
       context.report.add(loss(at, `the tool '${nativeToolName(value)}' has no counterpart in chat`))

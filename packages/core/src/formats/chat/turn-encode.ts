@@ -1,6 +1,7 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type {
-  JsonObject,
   MediaPart,
   Part,
   ReasoningPart,
@@ -12,9 +13,8 @@ import type {
 } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { encodeCache } from './cache.ts'
 import { encodeMedia, partName } from './media.ts'
 import { encodeCallSeal, encodeDetail, joinReasoning, needsDetails } from './reasoning.ts'
@@ -80,7 +80,8 @@ function gatherCalls(turns: readonly Turn[]): Turn[] {
 
 /** What every message of a turn carries beside its content. */
 function message(turn: Turn, role: string, context: EncodeContext): JsonObject {
-  const { role: _, parts: _parts, name, cache: _cache, extra, at = '', ...rest } = turn
+  // The changes of settings have been applied to the whole request.
+  const { role: _, parts: _parts, name, cache: _cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   const out: JsonObject = { ...ownExtra(extra, 'chat', at, context.report), role }
   put(out, 'name', name)

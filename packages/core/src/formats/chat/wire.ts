@@ -1,20 +1,20 @@
-import { lazily } from '../../lazily.ts'
+import { lazily } from '../../base/lazy.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
-import { decodeError, encodeError } from './error.ts'
+import { decodeError, encodeError, errorWithin } from './error.ts'
 import { tapResponse, tapStream, wireEdit, wireReady } from './tap.ts'
 
 /** The part of chat completions that every call needs. */
 export const chatWire: WireCodec = {
   format: 'chat',
-  whole: lazily(() => import('./codec.ts').then(({ chatCodec }) => chatCodec)),
   validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
   wireReady,
   wireEdit,
   isAnswer: ({ choices }) => Array.isArray(choices) && choices.length > 0,
+  errorWithin,
   tapResponse,
   tapStream,
   affinity: { keys: ['prompt_cache_key'], prefix: ['tools'], turns: 'messages' },

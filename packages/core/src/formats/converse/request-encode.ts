@@ -1,12 +1,15 @@
-import { stringifyExact } from '../../json/exact-number.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { JsonObject, ModelRequest, Output, Sampling } from '../ir.ts'
+import type { ModelRequest, Output, Sampling } from '../ir.ts'
 import { defaultMaxTokens } from '../messages/models.ts'
 import { encodeRandomness } from '../messages/request-encode.ts'
 import { lowerOutputSchema } from '../messages/structured.ts'
 import { callIds as anthropicIds, createToolIds } from '../messages/tool-ids.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import { settleChanges } from '../shared/settings-changes.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { lowerToolNames } from '../shared/tool-names.ts'
 import { encodeConversation } from './conversation.ts'
 import { callIds, toolNames } from './fields.ts'
@@ -28,7 +31,7 @@ type Tell = (
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = lowerToolNames(asked, toolNames, context.report)
+  const request = settleChanges(lowerToolNames(asked, toolNames, context.report), {}, 'converse', context.report)
   const {
     model: _,
     turns,

@@ -1,11 +1,13 @@
+import { put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { JsonObject, ModelRequest, Tool } from '../ir.ts'
+import type { ModelRequest, Tool } from '../ir.ts'
 import { enforceTool } from '../messages/structured.ts'
 import { nativeToolName } from '../shared/native-name.ts'
 import { offeredTools } from '../shared/offered-tools.ts'
 import { pointer } from '../shared/pointer.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { customSchema } from '../shared/tool-input.ts'
 import { cachePoint } from './cache.ts'
 import type { ConverseTraits } from './models.ts'
@@ -78,7 +80,18 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
   const marks = cachePoint(tool, traits.cache?.tools === true ? traits.cache : undefined, context)
   switch (tool.type) {
     case 'function': {
-      const { type: _, name, description, schema, strict, cache: _cache, extra, at: _at, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        schema,
+        strict,
+        cache: _cache,
+        extra,
+        at: _at,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const held = traits.structured
         ? enforceTool(schema, strict, at, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
@@ -90,13 +103,23 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
       return [{ toolSpec: { ...ownExtra(extra, 'converse', at, report), ...spec } }, ...marks]
     }
     case 'custom': {
-      const { type: _, name, description, grammar: _grammar, cache: _cache, extra, at: _at, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        grammar: _grammar,
+        cache: _cache,
+        extra,
+        at: _at,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const spec = specOf(name, description, customSchema(tool, report), at, context)
       return [{ toolSpec: { ...ownExtra(extra, 'converse', at, report), ...spec } }, ...marks]
     }
     case 'native': {
-      const { type: _, format, value, cache: _cache, extra, at: _at, ...rest } = tool
+      const { type: _, format, value, cache: _cache, extra, at: _at, deferred: _deferred, ...rest } = tool
       rest satisfies Nothing
       ownExtra(extra, 'converse', at, report)
       if (format === 'converse') return [value, ...marks]

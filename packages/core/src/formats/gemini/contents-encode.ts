@@ -1,9 +1,10 @@
+import { isObject } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { JsonObject, Part, ToolCallPart, Turn } from '../ir.ts'
+import type { Part, ToolCallPart, Turn } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { assignOwn } from '../shared/own-members.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { reportCache } from './cache.ts'
@@ -60,7 +61,8 @@ function namesOfCalls(turns: readonly Turn[]): (id: string) => string | undefine
 }
 
 function settings(turn: Turn, { context }: EncodeScope): JsonObject | undefined {
-  const { role: _, parts: _parts, name, cache, extra, at = '', ...rest } = turn
+  // The changes of settings have been applied to the whole request.
+  const { role: _, parts: _parts, name, cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   if (name !== undefined)
     context.report.add(loss(pointer(at, 'name'), 'generateContent does not tell speakers apart by name'))

@@ -1,11 +1,12 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
+import type { ModelRequest, Tool, ToolChoice } from '../ir.ts'
 import { nativeToolName } from '../shared/native-name.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   dropNulls,
-  isObject,
   leftover,
   putBack,
   take,
@@ -15,7 +16,7 @@ import {
   type Unread,
 } from '../shared/reader.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { customSchema } from '../shared/tool-input.ts'
 import { reportCache } from './cache.ts'
 import { fieldPointers } from './fields.ts'
@@ -151,7 +152,18 @@ function encodeTool(tool: Tool, isOwn: boolean, context: CodecContext): JsonObje
   if (tool.cache !== undefined) reportCache(at, context)
   switch (tool.type) {
     case 'function': {
-      const { type: _, name, description, schema, strict, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        schema,
+        strict,
+        at: _at,
+        cache: _cache,
+        extra: _extra,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const out: JsonObject = { ...own, name }
       put(out, 'description', description)
@@ -163,7 +175,17 @@ function encodeTool(tool: Tool, isOwn: boolean, context: CodecContext): JsonObje
       return out
     }
     case 'custom': {
-      const { type: _, name, description, grammar: _grammar, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        grammar: _grammar,
+        at: _at,
+        cache: _cache,
+        extra: _extra,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const out: JsonObject = { ...own, name }
       put(out, 'description', description)
@@ -172,7 +194,7 @@ function encodeTool(tool: Tool, isOwn: boolean, context: CodecContext): JsonObje
       return out
     }
     case 'native': {
-      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, deferred: _deferred, ...rest } = tool
       rest satisfies Nothing
       if (format === 'gemini') return value
       report.add(loss(at, `the tool '${nativeToolName(value)}' has no counterpart in generateContent`))

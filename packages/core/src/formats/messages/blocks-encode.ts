@@ -1,17 +1,19 @@
+import { put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type {
-  JsonObject,
   NativePart,
   Part,
   ReasoningPart,
   RefusalPart,
   TextPart,
+  Tool,
   ToolCallPart,
   ToolResultPart,
 } from '../ir.ts'
 import { areReferences } from '../shared/found-tools.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { inputObject } from '../shared/tool-input.ts'
 import { encodeCache, reportCache } from './cache.ts'
 import { encodeCitation, isOwnCitation } from './citations.ts'
@@ -21,6 +23,16 @@ import type { ToolIds } from './tool-ids.ts'
 /** What encoding a request's parts needs beside the report. */
 export interface BlockContext extends CodecContext {
   readonly ids: ToolIds
+  readonly tools: ToolContext
+}
+
+/** What encoding the tools that turns add needs. */
+interface ToolContext {
+  /** The client speaks messages itself. */
+  readonly isOwn: boolean
+  /** Names of tools that are known to the upstream so far. */
+  readonly offered: Set<string>
+  encode(tool: Tool): JsonObject[]
 }
 
 /** A part of a request's message as blocks; none where nothing is to be sent (and the report says what, unless it said nothing). */

@@ -1,14 +1,17 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Choice, Json, JsonObject, ModelResponse } from '../ir.ts'
+import type { Choice, ModelResponse } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
-import { drop, isObject, takeString, unread } from '../shared/reader.ts'
+import { drop, takeString, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { encodeAnswerPart, restoreCall } from './answer-blocks.ts'
 import { decodeContent, substance } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, encodeFinish, heldBy, reportOwnBound } from './finish.ts'
+import { encodeChecks, takeChecks } from './input-transformations.ts'
 import { sealsBeforeText } from './seal-carrier.ts'
 import { decodeTier, decodeUsage, encodeUsage, reportTier } from './usage.ts'
 
@@ -42,6 +45,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   put(response, 'usage', decodeUsage(fields.usage))
   put(response, 'serviceTier', decodeTier(fields.usage))
   for (const key of frameFields) drop(fields, key)
+  put(response, 'reasoningChecks', takeChecks(fields, context))
   const extra = substance(fields)
   if (extra !== undefined) response.extra = { messages: extra }
   return response
@@ -65,7 +69,7 @@ function toThrow(body: JsonObject): GatewayError {
 
 /** Throws GatewayError for an answer that ended in an error: there is no stop reason that says so. */
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
-  const { id, model, created: _, choices, usage, serviceTier, extra, ...rest } = response
+  const { id, model, created: _, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
   const [choice, ...others] = choices
   for (const [index] of others.entries())
@@ -80,6 +84,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   const ending = ownExtra(choiceExtra, 'messages', at, context.report)
   ownExtra(finish.extra, 'messages', at, context.report)
   return {
+    ...encodeChecks(reasoningChecks, context),
     ...ownExtra(extra, 'messages', '', context.report),
     id: id || context.newId('msg_'),
     type: 'message',

@@ -1,11 +1,13 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
+import type { ModelRequest, Tool, ToolChoice } from '../ir.ts'
 import { nativeToolName } from '../shared/native-name.ts'
 import { offeredTools } from '../shared/offered-tools.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, isObject, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { customSchema } from '../shared/tool-input.ts'
 import { substance } from './blocks-decode.ts'
 import { checkToolName } from './blocks-encode.ts'
@@ -40,7 +42,7 @@ export function decodeTools(fields: Unread): Tools | undefined {
   return any ? tools : undefined
 }
 
-function decodeTool(source: Json, at: string): Tool {
+export function decodeTool(source: Json, at: string): Tool {
   if (!isObject(source)) return { type: 'native', format: 'messages', value: { value: source }, at }
   const fields = unread(source)
   const type = takeString(fields, 'type')
@@ -97,7 +99,8 @@ export function encodeTools(
     report.add(loss(at('tools.choice'), 'only the allowed tools are offered', 'approximated', 'note'))
   } else wanted = choice
 
-  const wire = offered.flatMap((tool) => encodeTool(tool, traits, isWrittenIn(request, fieldPointers), context))
+  const isOwn = isWrittenIn(request, fieldPointers)
+  const wire = offered.filter(isListed).flatMap((tool) => encodeTool(tool, traits, isOwn, context))
   if (wire.length > 0) out.tools = wire
   const own = isObject(out.tool_choice) ? out.tool_choice : undefined
   if (wire.length === 0) {
@@ -128,12 +131,29 @@ export function encodeTools(
 const encodeChoice = (choice: 'auto' | 'none' | 'required' | { name: string }): JsonObject =>
   typeof choice === 'object' ? { type: 'tool', name: choice.name } : { type: choice === 'required' ? 'any' : choice }
 
-function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: CodecContext): JsonObject[] {
+/** A tool that a turn adds is defined there, unless a client of messages listed it. */
+export const isListed = (tool: Tool): boolean => tool.deferred !== true || isHidden(tool)
+
+/** Deferred tools are offered by the turn that adds them, or by a search for tools. */
+export const isHidden = ({ extra }: Tool): boolean => extra?.messages?.defer_loading === true
+
+export function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: CodecContext): JsonObject[] {
   const { report } = context
   const at = tool.at ?? ''
   switch (tool.type) {
     case 'function': {
-      const { type: _, name, description, schema, strict, cache: _cache, extra, at: _at, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        schema,
+        strict,
+        cache: _cache,
+        extra,
+        at: _at,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       checkToolName(name, at, context)
       const out: JsonObject = { ...ownExtra(extra, 'messages', at, report), name }
@@ -151,7 +171,17 @@ function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: Co
       return [out]
     }
     case 'custom': {
-      const { type: _, name, description, grammar: _grammar, cache: _cache, extra, at: _at, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        grammar: _grammar,
+        cache: _cache,
+        extra,
+        at: _at,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       checkToolName(name, at, context)
       const out: JsonObject = { ...ownExtra(extra, 'messages', at, report), name }
@@ -161,7 +191,7 @@ function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: Co
       return [out]
     }
     case 'native': {
-      const { type: _, format, value, cache: _cache, extra, at: _at, ...rest } = tool
+      const { type: _, format, value, cache: _cache, extra, at: _at, deferred: _deferred, ...rest } = tool
       rest satisfies Nothing
       ownExtra(extra, 'messages', at, report)
       if (format === 'messages') return [value]

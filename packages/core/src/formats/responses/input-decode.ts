@@ -1,13 +1,16 @@
-import { stringifyExact } from '../../json/exact-number.ts'
-import type { Json, JsonObject, Part, Tool, ToolResultPart, Turn } from '../ir.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Part, Tool, ToolResultPart, Turn } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { attachCallSeals } from '../shared/call-seals.ts'
 import { describeFound } from '../shared/found-tools.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, isObject, takeString, unread } from '../shared/reader.ts'
+import { drop, takeString, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { beside, decodeAnswerItem, type ItemScope, nativeItem, typeOf } from './answer-items.ts'
 import { decodeContent } from './content.ts'
+import { decodeChange } from './settings-changes.ts'
 import { reportStateItem } from './state.ts'
 import { decodeTools } from './tools.ts'
 
@@ -70,6 +73,12 @@ function addItem(
   const { turns, loaded } = conversation
   const type = typeOf(item)
   reportStateItem(type, at, scope.context)
+  // What only this format has a form for is kept as it is where it is sent to an upstream of this format.
+  const change = scope.context.upstream === 'responses' ? undefined : decodeChange(item, type, at, scope)
+  if (change !== undefined) {
+    turns.push(change)
+    return
+  }
   if (type === 'message' && item.role !== 'assistant') {
     turns.push(decodeMessage(item, at, scope))
     return

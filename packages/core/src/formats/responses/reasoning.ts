@@ -1,8 +1,10 @@
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
+import type { ModelRequest, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
 import { carriedSeal, isMarked } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, isObject, takeArray, takeString, unread } from '../shared/reader.ts'
+import { drop, takeArray, takeString, unread } from '../shared/reader.ts'
 import { ownExtra } from '../shared/report.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
 import type { Nothing } from '../shared/strict.ts'
@@ -32,6 +34,7 @@ export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
   const last = parts[parts.length - 1]
   if (seal !== undefined && seal.issuer !== 'responses') {
     if (last !== undefined) openForeign(last, seal)
+    if (typeof fields.id === 'string') for (const part of parts) madeIds.set(part, fields.id)
     return parts // the item's id was made here: it names nothing at any server
   }
   if (seal !== undefined && last !== undefined) {
@@ -99,6 +102,12 @@ export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: stri
   summary: [],
   encrypted_content: writeSeal(carriedSeal(call, seal), 'responses'),
 })
+
+/** Ids that the gateway made, and that its clients know. */
+const madeIds = new WeakMap<ReasoningPart, string>()
+
+/** The id of the item in the client's request that a part stood in. */
+export const itemIdOf = (part: ReasoningPart): Json | undefined => madeIds.get(part) ?? itemId(part)
 
 const itemId = (part: ReasoningPart): Json | undefined => part.extra?.responses?.id
 

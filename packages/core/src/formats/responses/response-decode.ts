@@ -1,16 +1,18 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Choice, Json, JsonObject, ModelResponse, Part } from '../ir.ts'
+import type { Choice, ModelResponse, Part } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, isObject, leftover, putBack, takeNumber, takeString, type Unread, unread } from '../shared/reader.ts'
-import { put } from '../shared/strict.ts'
+import { drop, leftover, putBack, takeNumber, takeString, type Unread, unread } from '../shared/reader.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
 import { decodeAnswerItem, type ItemScope } from './answer-items.ts'
 import { substance } from './content.ts'
 import { decodeError } from './error.ts'
 import { isOwnClient, toolNames } from './fields.ts'
 import { decodeFinish, heldBy } from './finish.ts'
+import { takeChecks } from './input-transformations.ts'
 import { decodeUsage } from './usage.ts'
 
 /** Fields of a response that are read elsewhere. */
@@ -78,6 +80,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   put(response, 'usage', decodeUsage(body.usage))
   const tier = takeString(fields, 'service_tier')
   if (tier) response.serviceTier = tier
+  put(response, 'reasoningChecks', takeChecks(fields, context))
   const extra = settings(fields, context)
   if (extra !== undefined) response.extra = { responses: extra }
   return response

@@ -1,22 +1,24 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Finish, Json, JsonObject, ModelResponse, Part, ReasoningPart } from '../ir.ts'
+import type { Finish, ModelResponse, Part, ReasoningPart } from '../ir.ts'
 import { callSealFields, reportLostSeal } from '../shared/call-seals.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { reportLogprobs } from '../shared/logprobs-report.ts'
-import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { logprobsShape, reportCache } from './content.ts'
 import { encodeEnvelope, responseId } from './envelope.ts'
 import { encodeFinish, heldBy } from './finish.ts'
 import { isWords, sameMessage } from './input-decode.ts'
+import { encodeChecks } from './input-transformations.ts'
 import { callItem, contentPart, messageItem, otherItem, reasoningItem, type Words } from './output-items.ts'
 import { carrierOf, expectsReasoning, isLoneSeal, joins } from './reasoning.ts'
 import { encodeUsage, noUsage } from './usage.ts'
 
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
-  const { id, model, created, choices, usage, serviceTier, extra, ...rest } = response
+  const { id, model, created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
   const [choice] = choices
   if (choices.length > 1) context.report.add(loss('/choices/1', 'responses gives one answer; the others were left out'))
@@ -30,6 +32,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
     createdAt: created || context.now(),
   }
   const own = {
+    ...encodeChecks(reasoningChecks, context),
     ...ownExtra(extra, 'responses', '', context.report),
     ...ownExtra(choiceExtra, 'responses', '/choices/0', context.report),
     ...ownExtra(finish.extra, 'responses', '/choices/0', context.report),

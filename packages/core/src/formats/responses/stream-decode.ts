@@ -1,17 +1,21 @@
-import { errorKinds } from '../../error-kinds.ts'
-import { parseExact } from '../../json/exact-number.ts'
-import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
-import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
+import { errorKinds } from '../../base/error-kinds.ts'
+import type { ErrorInfo } from '../../base/errors.ts'
+import { parseExact } from '../../base/json/exact-number.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
+import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
+import type { ModelEvent } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, isObject, unread } from '../shared/reader.ts'
+import { drop, unread } from '../shared/reader.ts'
 import { loss, reportField } from '../shared/report.ts'
 import { objectsIn } from '../shared/shape.ts'
-import { put } from '../shared/strict.ts'
 import { TextMould } from '../shared/text-mould.ts'
 import { decodeError } from './error.ts'
 import { reportEarlyItems, reportEvent } from './event-shapes.ts'
 import { isOwnClient } from './fields.ts'
 import { decodeFinish, type Held, note, nothingHeld } from './finish.ts'
+import { takeChecks } from './input-transformations.ts'
 import { settings } from './response-decode.ts'
 import { createItemDecoder, type ItemDecoder } from './stream-decode-item.ts'
 import { decodeUsage } from './usage.ts'
@@ -92,6 +96,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     }
     const fields = unread(response)
     drop(fields, 'service_tier')
+    put(event, 'reasoningChecks', takeChecks(fields, context))
     const own = settings(fields, context)
     put(event, 'extra', own === undefined ? undefined : { responses: own })
     out.push(event)
@@ -114,11 +119,13 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       out.push({ type: 'usage', usage, ...(tier === '' || tier === servedBy ? {} : { serviceTier: tier }) })
       drop(fields, 'service_tier')
     }
+    const checks = takeChecks(fields, context)
     const own = settings(fields, context)
     out.push({
       type: 'choice-end',
       choice: 0,
       finish: decodeFinish(response, held),
+      ...(checks === undefined ? {} : { reasoningChecks: checks }),
       ...(own === undefined ? {} : { extra: { responses: own } }),
     })
     over = true

@@ -1,7 +1,10 @@
-import { errorKinds } from '../../error-kinds.ts'
-import { stringifyExact } from '../../json/exact-number.ts'
-import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
-import type { ErrorInfo, Finish, JsonObject, ModelEvent, Usage } from '../ir.ts'
+import { errorKinds } from '../../base/error-kinds.ts'
+import type { ErrorInfo } from '../../base/errors.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
+import type { ExchangeContext, StreamEncoder } from '../codec.ts'
+import type { Finish, ModelEvent, Usage } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
@@ -9,6 +12,7 @@ import type { Nothing } from '../shared/strict.ts'
 import { encodeEnvelope, responseId, withOwn } from './envelope.ts'
 import { comment, doneEvent, errorEvents, truncated } from './event.ts'
 import { type Ending, encodeFinish } from './finish.ts'
+import { encodeChecks } from './input-transformations.ts'
 import { brokenEnding, countOrNothing, reportExplanation, reportSequence } from './response-encode.ts'
 import { createOutput } from './stream-encode-output.ts'
 import { encodeUsage } from './usage.ts'
@@ -67,12 +71,13 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   }
 
   function endChoice(event: Extract<ModelEvent, { type: 'choice-end' }>): void {
-    const { type: _, choice, finish: ending, logprobs, extra, ...rest } = event
+    const { type: _, choice, finish: ending, logprobs, reasoningChecks, extra, ...rest } = event
     rest satisfies Nothing
     if (choice !== 0) return
     const { explanation, reason, sequence, extra: finishExtra } = ending
     finish = ending
     own = {
+      ...encodeChecks(reasoningChecks, context),
       ...ownExtra(extra, 'responses', '/choices/0', context.report),
       ...ownExtra(finishExtra, 'responses', '/choices/0', context.report),
     }
@@ -120,9 +125,10 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   function read(event: ModelEvent): void {
     switch (event.type) {
       case 'response-start': {
-        const { type: _, id, model, created, serviceTier, extra, ...rest } = event
+        const { type: _, id, model, created, serviceTier, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
-        const settings: JsonObject = { ...ownExtra(extra, 'responses', '', context.report) }
+        const checks = encodeChecks(reasoningChecks, context)
+        const settings: JsonObject = { ...checks, ...ownExtra(extra, 'responses', '', context.report) }
         if (serviceTier !== undefined) settings.service_tier = serviceTier
         start(id, model, created, settings)
         return

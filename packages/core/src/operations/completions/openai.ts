@@ -1,7 +1,8 @@
+import type { JsonObject } from '../../base/json/types.ts'
 import { comment } from '../../formats/chat/chunk.ts'
+import { errorWithin } from '../../formats/chat/error.ts'
 import { tapResponse, tapStream } from '../../formats/chat/tap.ts'
 import type { StreamTap } from '../../formats/codec.ts'
-import type { JsonObject } from '../../formats/ir.ts'
 import type { Dialect } from '../operation.ts'
 import { validateRequest } from './schema.ts'
 
@@ -48,6 +49,7 @@ export const openai: Dialect<never, never> = {
   errors: 'chat',
   validate: validateRequest,
   isAnswer: ({ choices }) => Array.isArray(choices) && choices.length > 0,
+  errorWithin,
   tapAnswer: tapResponse,
   tapStream: tap,
 }
