@@ -103,7 +103,8 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
       }
       const store = await loadResponseStore()
       const { bodyBytes } = shared.limits
-      return (await store.resolveReferences(route.format, request, await recordsOf(identity), references, bodyBytes)).request
+      return (await store.resolveReferences(route.format, request, await recordsOf(identity), references, bodyBytes))
+        .request
     },
   }
 }
