@@ -96,14 +96,15 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
       if (scheme === undefined || !noticesReferences(scheme, request)) return undefined
       return checkNoticed(scheme, request, identity)
     },
-    async remembered(route, request, identity) {
+    async resolveReferences(route, request, identity) {
       if (route.refers !== true) {
         await this.checkReferences(route, request, identity)
         return request
       }
-      const { resolveReferences } = await loadResponseStore()
+      const store = await loadResponseStore()
       const { bodyBytes } = shared.limits
-      return (await resolveReferences(route.format, request, await recordsOf(identity), references, bodyBytes)).request
+      return (await store.resolveReferences(route.format, request, await recordsOf(identity), references, bodyBytes))
+        .request
     },
   }
 }

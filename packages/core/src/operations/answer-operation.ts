@@ -14,7 +14,7 @@ import { isMultipart, notAnUpload, readForm } from './multipart/read-form.ts'
 import type { Dialect, Operation } from './operation.ts'
 import { schemeOf } from './references/notice.ts'
 import { anyBody, checkEarly, routeFor } from './route-by-body.ts'
-import { runOperation } from './run.ts'
+import { type OperationCall, runOperation } from './run.ts'
 
 /** A call whose body has not been read yet. */
 type UnreadCall = Omit<AnswerCall, 'jsonArray' | 'request' | 'codec' | 'modelPlaces' | 'form'>
@@ -101,10 +101,23 @@ function answer(
   form?: Form,
 ): Promise<Reply> {
   const { value } = request
-  const { ledger } = call
+  const { shared, inbound, ledger, transport, signal, end } = call
   ledger.model = String(value.model ?? dialect.defaultModel)
   ledger.stream = dialect.streams?.(value) ?? (value.stream === true && dialect.tapStream !== undefined)
   const modelPlaces = placesOf(operation.name, dialect.name)
-  const context = { ...call, jsonArray: false, operation, dialect, request, modelPlaces }
+  // Field by field: a spread followed by six more fields took 5 µs.
+  const context: OperationCall = {
+    shared,
+    inbound,
+    ledger,
+    transport,
+    signal,
+    end,
+    jsonArray: false,
+    operation,
+    dialect,
+    request,
+    modelPlaces,
+  }
   return runOperation(form === undefined ? context : { ...context, form })
 }

@@ -25,7 +25,7 @@ export const handleCountTokens: Handler = async (call) => {
   if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
   const received = await call.readBody(count.checkRequest)
   ledger.model = String(received.value.model)
-  const request = await setup.remembered(route, received, ledger.identity)
+  const request = await setup.resolveReferences(route, received, ledger.identity)
   const { tokenizer } = setup.config
   const target = { shared, inbound, codec, request, modelPlaces, ledger, transport, signal, end }
   return countTokens({ ...target, count, tokenizer, jsonArray: false })

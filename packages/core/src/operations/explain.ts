@@ -40,7 +40,7 @@ export async function explain(
   ledger.identity = identity
   ledger.model = String(model)
   ledger.stream = stream === true
-  const request = await setup.remembered(route, received, identity)
+  const request = await setup.resolveReferences(route, received, identity)
   const call: ExplainedCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, ledger }
   const asked = askedPolicy(inbound)
   const plan = planFor(call)

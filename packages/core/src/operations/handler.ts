@@ -23,7 +23,7 @@ export interface HandlerConfig {
    */
   checkReferences(route: Route, request: RequestBody, identity: Identity | null): Promise<void> | undefined
   /** The request with its references replaced by what they refer to. Rejects as `checkReferences` does. */
-  remembered(route: Route, request: RequestBody, identity: Identity | null): Promise<RequestBody>
+  resolveReferences(route: Route, request: RequestBody, identity: Identity | null): Promise<RequestBody>
 }
 
 /** A call that matched a route. Its caller is authenticated, its body has not been read. */
