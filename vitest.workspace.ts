@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { isolatedTests } from './.ci/isolated-tests.ts'
 import { consoleAssetsForVite } from './packages/console/build/plugins.mjs'
 
 /** Packages are tested from their sources: this condition in their `exports` names `src/index.ts`. */
@@ -11,6 +12,11 @@ const shared = {
   ssr: { resolve: { conditions, externalConditions: conditions } },
 }
 
+const installedTest = '.ci/installed.test.ts'
+
+/** Files share two processes and the modules in them: to load those for each file took a quarter of all CPU time. */
+const withoutIsolation = { isolate: false, setupFiles: ['./.ci/shared-worker.ts'] }
+
 export default defineConfig({
   test: {
     // Vitest leaves one processor free for itself, and would have one worker where there are two; most tests here wait for sockets.
@@ -20,17 +26,29 @@ export default defineConfig({
       {
         ...shared,
         test: {
+          ...withoutIsolation,
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts'],
-          exclude: ['packages/conformance/**'],
+          exclude: ['packages/conformance/**', ...isolatedTests],
           testTimeout: 20_000,
         },
       },
       {
         ...shared,
         test: {
+          ...withoutIsolation,
           name: 'conformance',
           include: ['packages/conformance/src/**/*.test.ts'],
+          exclude: [...isolatedTests],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          name: 'isolated',
+          include: [...isolatedTests],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -41,6 +59,18 @@ export default defineConfig({
           // The repository itself: its build, its lint rules, its documents.
           name: 'repository',
           include: ['.ci/**/*.test.ts'],
+          exclude: [installedTest],
+          globalSetup: ['.ci/build-first.mjs'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          // Installs all packages from their tarballs four times: `npm run test:installed`, and a step of its own in `.ci/run`.
+          name: 'installed',
+          include: [installedTest],
           globalSetup: ['.ci/build-first.mjs'],
           testTimeout: 60_000,
           hookTimeout: 120_000,

@@ -219,7 +219,7 @@ beforeAll(async () => {
 describe('no answer breaks it', () => {
   test(
     'of generation: it is carried over, or told as an error',
-    () => fuzz('answers', recipes, tryAnswer, 3000),
+    () => fuzz('answers', recipes, tryAnswer, 1500),
     fuzzPatience,
   )
   test('where an object stands that cannot be made a word of', async () => {
@@ -232,5 +232,5 @@ describe('no answer breaks it', () => {
         }
     expect(found).toEqual([])
   }, 240_000)
-  test('of other operations', () => fuzz('answers of operations', recipes, tryOperation, 2000), fuzzPatience)
+  test('of other operations', () => fuzz('answers of operations', recipes, tryOperation, 1000), fuzzPatience)
 })

@@ -148,7 +148,7 @@ beforeAll(async () => {
 
 test(
   'no stream breaks it: each ends in success if the upstream said so, or else in one error',
-  () => fuzz('streams', recipes, tryStream, 3000),
+  () => fuzz('streams', recipes, tryStream, 1500),
   fuzzPatience,
 )
 

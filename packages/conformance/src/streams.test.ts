@@ -97,7 +97,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
           await same('byte by byte', bytes, 1)
           counts.oneByte++
           const every = core.has(exchange.path) && bytes.length <= smallBytes && (fullRun || client === formats[at % 4])
-          const splits = every ? bytes.length - 1 : core.has(exchange.path) && fullRun ? 60 : 8
+          const splits = every ? bytes.length - 1 : fullRun ? (core.has(exchange.path) ? 60 : 8) : 3
           for (let at = 0; at < splits; at++) {
             const position = every ? at + 1 : 1 + pick(bytes.length - 1)
             await same(`split at ${position}`, bytes, [position])
@@ -118,13 +118,16 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
         const client = others[at % others.length] ?? exchange.format
         const lines = exchange.answer.replaceAll('\r\n', '\n')
         const whole = await through(exchange, client, utf8.encode(lines))
-        for (const [what, variant] of Object.entries({
+        const variants = {
           CRLF: lines.replaceAll('\n', '\r\n'),
           CR: lines.replaceAll('\n', '\r'),
           BOM: `\uFEFF${lines}`,
           comments: lines.replaceAll('\n\n', '\n\n: keep-alive\n\n'),
           'ids and retries': lines.replaceAll('\n\n', '\nid: 7\nretry: 100\n\n'),
-        })) {
+        }
+        for (const [nth, [what, variant]] of Object.entries(variants).entries()) {
+          // Core streams in all variants; each of the others in two, so that every variant has hundreds of streams.
+          if (!fullRun && !core.has(exchange.path) && nth !== at % 5 && nth !== (at + 2) % 5) continue
           for (const cuts of core.has(exchange.path) ? [variant.length * 4, 1] : [variant.length * 4]) {
             const answer = await through(exchange, client, utf8.encode(variant), cuts)
             if (answer.text !== whole.text) expect(answer.text, `${exchange.path}, ${what}`).toBe(whole.text)
