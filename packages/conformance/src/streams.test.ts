@@ -20,7 +20,7 @@ if (!haveRecordings) console.log(`streams: ${whyNoRecordings}`)
 
 const utf8 = new TextEncoder()
 const counts = { oneByte: 0, twoParts: 0, lineEnds: 0, eventCuts: 0, byteCuts: 0, thrown: 0 }
-const smallBytes = 1500
+const smallBytes = 800
 
 /** Streams that are one whole answer with its own terminal event: what has another ending is `recorded.test.ts`' business. */
 const streams = (index: 'INDEX.tsv' | 'CORE.tsv'): Exchange[] =>
@@ -177,8 +177,10 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
       for (const exchange of small) {
         const bytes = utf8.encode(exchange.answer)
         const last = terminalAt(bytes, exchange.format)
-        for (const client of formats)
+        for (const [place, client] of formats.entries())
           for (let end = 0; end <= last; end++) {
+            // Every byte for two of the four clients.
+            if (!fullRun && (end + place) % 2 === 1) continue
             await expectOnlyError(exchange, client, bytes.subarray(0, end))
             counts.byteCuts++
           }
