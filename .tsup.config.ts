@@ -5,6 +5,7 @@ import { consoleAssetsForEsbuild } from './packages/console/build/plugins.mjs'
 
 const { name } = JSON.parse(readFileSync('package.json', 'utf8')) as { name: string }
 const isCore = name === '@modelgate/core'
+const catalogFile = 'src/upstreams/catalog.ts'
 
 /** Packages that run on any runtime: for these the bundler knows no built-in module, so that `node:*` fails the build. */
 const anywhere = new Set(['@modelgate/core', '@modelgate/hono', '@modelgate/otel', '@modelgate/console'])
@@ -22,6 +23,11 @@ const oneCore: NonNullable<Options['esbuildPlugins']>[number] = {
     onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) =>
       kind === 'dynamic-import' ? { path: resolve(resolveDir, path), namespace: 'later' } : undefined,
     )
+    // The catalog has a sub-path of its own. As an entry that does not need the other one, it would split the chunk as well.
+    const catalog = resolve(catalogFile)
+    onResolve({ filter: /catalog\.ts$/ }, ({ kind, path }) =>
+      kind === 'entry-point' && resolve(path) === catalog ? { path: catalog, namespace: 'later' } : undefined,
+    )
     onResolve({ filter: /./, namespace: 'later' }, ({ path }) => ({ path, sideEffects: true }))
     onLoad({ filter: /./, namespace: 'later' }, ({ path }) => ({
       contents: `import ${JSON.stringify(entry)}\nexport * from ${JSON.stringify(path)}\n`,
@@ -37,10 +43,17 @@ const noBareImports: NonNullable<Options['plugins']>[number] = {
   renderChunk: (code) => ({ code: code.replaceAll(/^import "\.\/[^"\n]+";$/gm, '') }),
 }
 
+/** Files of `dist` that `exports` and `imports` of package.json name. `node` replaces `index` under the condition `node`. */
+const entries = {
+  index: 'src/index.ts',
+  node: 'src/node.ts',
+  absent: 'src/absent.ts',
+  catalog: catalogFile,
+}
+
 /** One build for every package: ESM and CJS, with types for both. Run from the package's own folder. */
 const library: Options = {
-  // The second: what Node gets in place of the first, by the condition `node` in a package's exports. The third: see there.
-  entry: ['src/index.ts', 'src/node.ts', 'src/absent.ts'].filter((file) => existsSync(file)),
+  entry: Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file))),
   format: ['esm', 'cjs'],
   target: 'es2022',
   platform: anywhere.has(name) ? 'neutral' : 'node',

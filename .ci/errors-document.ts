@@ -8,14 +8,17 @@ import {
   openaiCompatible,
   type Upstream,
 } from '@modelgate/core'
-import { codecs, errorReply, type Onward, onwardFrom, statusOf } from '@modelgate/core/test-support'
+import { codecs, errorKinds, errorReply, type RetryScope, retryScope } from '@modelgate/core/test-support'
 import { table } from './markdown-table.ts'
 
-const words = { same: 'same target', elsewhere: 'another target', nowhere: 'no' } satisfies Record<Onward, string>
+const words = { 'same-target': 'same target', 'other-target': 'another target', none: 'no' } satisfies Record<
+  RetryScope,
+  string
+>
 
 /** What clients get for each kind of error, and whether the gateway goes on after it. */
 export function kindTable(): string {
-  const kinds = Object.keys(statusOf) as ErrorKind[]
+  const kinds = Object.keys(errorKinds) as ErrorKind[]
   const cells = kinds.map((kind) => {
     const error = new GatewayError(kind, '')
     const replies = codecs.map((codec) => errorReply(error, codec, ''))
@@ -26,7 +29,7 @@ export function kindTable(): string {
       return `${status} \`${type ?? word}\`${more}`
     })
     const said = (name: string): string => [...new Set(replies.map(({ headers }) => headers[name] ?? ''))].join(' or ')
-    return [`\`${kind}\``, ...answers, said('retry-after'), said('x-should-retry'), words[onwardFrom(error)]]
+    return [`\`${kind}\``, ...answers, said('retry-after'), said('x-should-retry'), words[retryScope(error)]]
   })
   const head = [...codecs.map(({ format }) => `${format} client`), '`retry-after`', '`x-should-retry`', 'tried again']
   return table(['kind', ...head], ...cells)
@@ -63,7 +66,7 @@ async function attemptsAt(status: number, upstream: Upstream): Promise<readonly 
 }
 
 const goesOn = (attempts: readonly Attempt[]): string =>
-  words[attempts.length === 1 ? 'nowhere' : attempts[1]?.reason === 'retry' ? 'same' : 'elsewhere']
+  words[attempts.length === 1 ? 'none' : attempts[1]?.reason === 'retry' ? 'same-target' : 'other-target']
 
 const statuses = [307, 400, 401, 402, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 501, 502, 503, 504, 529]
 

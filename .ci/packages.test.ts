@@ -7,6 +7,8 @@ import { packAll } from './packed/pack.mjs'
 import { readTarball } from './packed/tarball.mjs'
 import { readJson, workspaceDirs } from './workspace.mjs'
 
+type Conditions = Readonly<Record<string, unknown>>
+
 interface Manifest {
   name: string
   version: string
@@ -18,7 +20,7 @@ interface Manifest {
   engines?: { node: string }
   sideEffects?: boolean
   scripts?: Record<string, string>
-  exports: { '.': object }
+  exports: { '.': Conditions; [subPath: string]: Conditions }
   dependencies?: Record<string, string>
   peerDependencies?: Record<string, string>
   publishConfig?: { access: string; exports: object }
@@ -41,10 +43,13 @@ it('all packages share one version', () => {
 
 describe.each(packages)('$manifest.name', ({ manifest: { name, ...manifest } }) => {
   it('is published with its builds in place of its sources', () => {
-    const { '@modelgate/source': source, ...published } = manifest.exports['.'] as { '@modelgate/source': string }
-    expect(source).toBe('./src/index.ts')
-    expect(manifest.publishConfig).toEqual({ access: 'public', exports: { '.': published } })
-    expect(ofTarball(name).manifest.exports).toEqual({ '.': published })
+    const published = Object.fromEntries(
+      Object.entries(manifest.exports).map(([path, { '@modelgate/source': _source, ...rest }]) => [path, rest]),
+    )
+    expect(manifest.exports['.']['@modelgate/source']).toBe('./src/index.ts')
+    expect(Object.values(manifest.exports).filter((one) => one['@modelgate/source'] === undefined)).toEqual([])
+    expect(manifest.publishConfig).toEqual({ access: 'public', exports: published })
+    expect(ofTarball(name).manifest.exports).toEqual(published)
   })
 
   it('has a tarball with its builds, a README, the licence, and nothing else', () => {

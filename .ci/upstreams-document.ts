@@ -1,41 +1,11 @@
-import type { Quirks } from '@modelgate/core'
-import * as core from '@modelgate/core'
+import type { Quirks, Upstream } from '@modelgate/core'
+import { createExample, providerCatalog } from '@modelgate/core/catalog'
 import { table } from './markdown-table.ts'
 
-/** The tables of docs/upstreams.md, made of what the makers return. */
-const made: Readonly<Record<string, core.Upstream>> = {
-  openai: core.openai(),
-  anthropic: core.anthropic(),
-  gemini: core.gemini(),
-  azure: core.azure({
-    resource: 'resource',
-    apiKey: 'key',
-    formats: ['chat', 'responses', 'messages'],
-  }),
-  vertex: core.vertex({ project: 'project', token: () => 'token' }),
-  bedrock: core.bedrock({ region: 'region' }),
-  bedrockMantle: core.bedrockMantle({ region: 'region' }),
-  mistral: core.mistral(),
-  groq: core.groq(),
-  deepseek: core.deepseek(),
-  xai: core.xai(),
-  openrouter: core.openrouter(),
-  together: core.together(),
-  fireworks: core.fireworks(),
-  perplexity: core.perplexity(),
-  cerebras: core.cerebras(),
-  cohere: core.cohere(),
-  voyage: core.voyage(),
-  jina: core.jina(),
-  ollama: core.ollama(),
-  vllm: core.vllm(),
-  llamaCpp: core.llamaCpp(),
-  lmStudio: core.lmStudio(),
-  openaiCompatible: core.openaiCompatible({ baseURL: 'https://the-server/v1' }),
-}
-
-/** Every maker that is exported has a row, and nothing else has. */
-export const documentedMakers = Object.keys(made)
+/** The upstream of each provider in the catalog, for the tables of docs/upstreams.md. */
+const made = Object.fromEntries(
+  Object.entries(providerCatalog).map(([name, entry]): [string, Upstream] => [name, createExample(entry)]),
+)
 
 /** What the address of the example stands for. */
 const placeholders: readonly (readonly [example: string, meaning: string])[] = [
@@ -51,7 +21,8 @@ const shown = (address: string): string => {
 const listed = (words: readonly string[]): string => words.join(', ') || '–'
 
 export function catalogTable(): string {
-  const rows = Object.entries(made).map(([name, { baseURL, formats, operations = {}, countTokens = {}, realtime }]) => {
+  const rows = Object.entries(providerCatalog).map(([name, entry]) => {
+    const { baseURL, formats, operations = {}, countTokens = {}, realtime } = createExample(entry)
     const extras = [
       ...Object.entries(operations).map(([operation, dialects]) => {
         const [dialect] = Object.keys(dialects)
@@ -60,9 +31,15 @@ export function catalogTable(): string {
       ...Object.keys(countTokens).map((format) => `token counts (${format})`),
       ...(realtime === undefined ? [] : ['realtime']),
     ]
-    return [`\`${name}\``, shown(baseURL), listed(Object.keys(formats)), listed(extras)]
+    return [
+      `[${entry.title}](${entry.documentation})`,
+      `\`${name}\``,
+      shown(baseURL),
+      listed(Object.keys(formats)),
+      listed(extras),
+    ]
   })
-  return table(['maker', 'address unless told otherwise', 'formats, best first', 'beside that'], ...rows)
+  return table(['provider', 'factory', 'default address', 'formats, best first', 'other operations'], ...rows)
 }
 
 /** What each quirk says; a quirk without words does not compile. */

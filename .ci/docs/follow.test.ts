@@ -1,8 +1,5 @@
-import * as core from '@modelgate/core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isAtHome } from '../packed/at-home.cjs'
 import { providersAtHome } from '../packed/at-home.mjs'
-import { documentedMakers } from '../upstreams-document.ts'
 import { follow, lacks, unanswered } from './follow.mjs'
 
 // What is followed here needs no package: the pages themselves are followed by stranger.mjs, from packed ones.
@@ -86,14 +83,4 @@ it.runIf(lacks.length === 0)('knows which SDK was not answered', async () => {
   const said = ['chat completions: Hello', 'chat completions: undefined', 'responses: undefined', 'generateContent: Hi']
   const { answers } = await followed(block('sh', `printf '${said.join('\\n')}\\n'`))
   expect(unanswered(answers)).toEqual(['chat completions', 'responses', 'messages'])
-})
-
-it('has every provider of the catalog at home', () => {
-  const makers = core as unknown as Record<string, (options: object) => { baseURL: string }>
-  const options = { apiKey: 'k', region: 'us-east-1', resource: 'r', project: 'p', location: 'global' }
-  const away = documentedMakers
-    .filter((name) => name !== 'openaiCompatible')
-    .map((name) => new URL(makers[name]?.(options).baseURL ?? ''))
-    .filter(({ protocol, hostname }) => protocol === 'https:' && !isAtHome(hostname))
-  expect(away.map(String)).toEqual([])
 })

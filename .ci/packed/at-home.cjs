@@ -2,6 +2,7 @@
 // on loopback, so that a page's code runs word for word without a network. at-home.mjs starts what it needs and says how.
 //
 //   MODELGATE_AT_HOME        the port of the fake provider on 127.0.0.1
+//   MODELGATE_AT_HOME_HOSTS  the providers' hosts, with commas between them
 //   MODELGATE_AT_HOME_PORTS  '8787:40123,…': who listens on, or connects to, the first of this machine means the second
 'use strict'
 
@@ -10,28 +11,13 @@ const tls = require('node:tls')
 const { basename } = require('node:path')
 const { syncBuiltinESMExports } = require('node:module')
 
-/** Providers of the catalog, whole or by the end of their names. */
+/** Hosts of providers: those of the catalog, and the ends of names that hold a region or the name of a resource. */
 const hosts = [
-  'api.openai.com',
-  'api.anthropic.com',
-  'generativelanguage.googleapis.com',
-  'aiplatform.googleapis.com',
+  ...(process.env.MODELGATE_AT_HOME_HOSTS ?? '').split(',').filter((host) => host !== ''),
   '.openai.azure.com',
   '.services.ai.azure.com',
   '.amazonaws.com',
   '.api.aws',
-  'api.cerebras.ai',
-  'api.cohere.com',
-  'api.deepseek.com',
-  'api.fireworks.ai',
-  'api.groq.com',
-  'api.jina.ai',
-  'api.mistral.ai',
-  'openrouter.ai',
-  'api.perplexity.ai',
-  'api.together.ai',
-  'api.voyageai.com',
-  'api.x.ai',
 ]
 
 /** Package managers reach their registry; they run no code of a page's in their own process. */
@@ -139,4 +125,4 @@ if (home > 0 && !managers.has(basename(process.argv[1] ?? ''))) {
   bringHome(home)
 }
 
-module.exports = { isAtHome, ports }
+module.exports = { ports }

@@ -2,6 +2,7 @@
 //
 //   node .ci/packed/at-home.mjs node app.js
 import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
 import { argv, exit, env as ownEnv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 
@@ -45,6 +46,16 @@ function asTheFakeDoes(request) {
   return one
 }
 
+/** Hosts of the catalog's providers, of the build as well. Required, so that `homeEnv` needs no promise. */
+function catalogHosts() {
+  /** @type {typeof import('../../packages/core/src/upstreams/catalog.ts')} */
+  const { createExample, providerCatalog } = createRequire(import.meta.url)('../../packages/core/dist/catalog.cjs')
+  return Object.values(providerCatalog)
+    .map((entry) => new URL(createExample(entry).baseURL))
+    .filter(({ protocol, hostname }) => protocol === 'https:' && hostname.includes('.'))
+    .map(({ hostname }) => hostname)
+}
+
 /**
  * @param {number} port the fake provider's
  * @param {Record<number, number>} [ports]
@@ -54,6 +65,7 @@ export function homeEnv(port, ports = {}) {
   return {
     NODE_OPTIONS: `--require=${JSON.stringify(preload)}`,
     MODELGATE_AT_HOME: String(port),
+    MODELGATE_AT_HOME_HOSTS: catalogHosts().join(','),
     MODELGATE_AT_HOME_PORTS: Object.entries(ports)
       .map((pair) => pair.join(':'))
       .join(','),

@@ -5,7 +5,7 @@ import { defineConfig } from 'modelgate'
 export default defineConfig({
   // What another server would say here; docs/cli.md has all of it.
   //
-  // upstreams: { claude: anthropic({ apiKey: process.env.ANTHROPIC_API_KEY ?? '' }) },
+  // upstreams: { claude: anthropic({ apiKey: process.env.ANTHROPIC_API_KEY }) },
   // models: { 'claude-*': 'claude' },
   // data: 'data', // tokens are issued into this folder: modelgate tokens issue --name laptop
 

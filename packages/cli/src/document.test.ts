@@ -7,12 +7,16 @@ const page = new URL('../../../docs/cli.md', import.meta.url)
 const code = (text: string): string => `\`${text}\``
 
 it("docs/cli.md has the environment's providers as they are", () => {
-  const rows = envProviders.map(({ name, keys, address, needs, models }) => [
-    code(name),
-    `${keys.map(code).join(' or ')}${needs === undefined ? '' : `; needs ${code(needs.split(',', 1)[0] ?? '')}`}`,
-    needs?.startsWith(address) === true ? '–' : code(address),
-    [...models, `${name}/*`, ...(name === 'openrouter' ? ['*/*'] : [])].map(code).join(', '),
-  ])
+  const rows = envProviders.map(
+    ({ name, environment: { apiKey, baseURL, required = {}, models = [], otherModels } }) => [
+      code(name),
+      [apiKey.map(code).join(' or '), ...Object.values(required).map(([variable]) => `needs ${code(variable)}`)].join(
+        '; ',
+      ),
+      'baseURL' in required ? '–' : code(baseURL),
+      [...models, `${name}/*`, ...(otherModels === undefined ? [] : [otherModels])].map(code).join(', '),
+    ],
+  )
   const wanted = table(['upstream', 'key', 'another address', 'models'], ...rows)
   const [open, close] = ['<!-- environment -->\n', '<!-- /environment -->']
   const text = readFileSync(page, 'utf8')

@@ -116,17 +116,31 @@ it('reports all problems that the gateway finds, and names an API key that is un
   const world = createWorld({
     'modelgate.config.mjs': `import { openai } from 'modelgate'
       export default { upstreams: { a: openai({ apiKey: 'k' }) }, models: { x: 'b' }, retry: { attempts: 0 } }`,
-    'undefined.mjs': `import { openai } from 'modelgate'
-      export default { upstreams: { a: openai({ apiKey: process.env.NO_SUCH_KEY }) }, models: { x: 'a' } }`,
+    'undefined.mjs': `import { anthropic, bedrock, openai } from 'modelgate'
+      const { NO_SUCH_KEY } = process.env
+      const upstreams = {
+        a: openai({ apiKey: NO_SUCH_KEY }),
+        b: anthropic({ apiKey: NO_SUCH_KEY ?? '' }),
+        c: bedrock({ region: 'us-east-1', credentials: { accessKeyId: NO_SUCH_KEY, secretAccessKey: 'x' } }),
+      }
+      export default { upstreams, models: { x: 'a', y: 'd' }, prot: 1 }`,
   })
   expect(await world.run('start', '--port', '0')).toBe(1)
   expect(world.complained()).toMatch(
     /^modelgate: modelgate\.config\.mjs: models\['x'\] names .*\nmodelgate: modelgate\.config\.mjs: retry\.attempts is 0.*\n$/,
   )
   expect(await world.run('start', '--port', '0', '--config', 'undefined.mjs')).toBe(1)
-  expect(world.complained()).toContain(
-    'modelgate: undefined.mjs: openai: apiKey is undefined. The environment variable that it is read from is probably not set',
-  )
+  const variable = 'Set the environment variable that it is read from (usually'
+  const lines = world.complained().split('\n').slice(2, -1)
+  expect(lines).toEqual([
+    expect.stringContaining("undefined.mjs: prot is no setting: did you mean 'port'?"),
+    `modelgate: undefined.mjs: upstreams.a.apiKey is undefined. ${variable} OPENAI_API_KEY), or leave apiKey out if the upstream needs none`,
+    `modelgate: undefined.mjs: upstreams.b.apiKey is empty. ${variable} ANTHROPIC_API_KEY), or leave apiKey out if the upstream needs none`,
+    `modelgate: undefined.mjs: upstreams.c.credentials.accessKeyId is undefined. ${variable} AWS_ACCESS_KEY_ID)`,
+    expect.stringContaining("undefined.mjs: models['y'] names the upstream 'd'"),
+  ])
+  expect(await world.run('check', '--config', 'undefined.mjs')).toBe(1)
+  expect(world.said()).toContain('upstreams.b.apiKey is empty.')
 })
 
 it('tokens are issued where the configuration has them', async () => {

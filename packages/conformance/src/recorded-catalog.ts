@@ -1,48 +1,33 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import {
-  cerebras,
-  cohere,
-  deepseek,
-  groq,
-  lmStudio,
-  mistral,
-  ollama,
-  openrouter,
-  perplexity,
-  together,
-  type Upstream,
-  type UpstreamOptions,
-  vllm,
-  voyage,
-  xai,
-} from '@modelgate/core'
+import type { Upstream, UpstreamOptions } from '@modelgate/core'
+import { createExample, providerCatalog } from '@modelgate/core/catalog'
 import type { Json } from './json.ts'
 
 const folder =
   process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../shared', import.meta.url)).replace(/\/$/, '')
 const fixtures = join(folder, 'fixtures')
 
-type Maker = (options?: UpstreamOptions) => Upstream
+/** Providers with suites of their own for their recorded calls. */
+const elsewhere: ReadonlySet<string> = new Set(['openai', 'anthropic', 'gemini'])
 
-/** Who makes the upstream at a host. Where a host is not the maker's own, its users name it. */
-const makers: Readonly<Record<string, { readonly name: string; readonly make: Maker; readonly named?: true }>> = {
-  'api.mistral.ai': { name: 'mistral', make: mistral },
-  'api.groq.com': { name: 'groq', make: groq },
-  'api.deepseek.com': { name: 'deepseek', make: deepseek },
-  'api.x.ai': { name: 'xai', make: xai },
-  'openrouter.ai': { name: 'openrouter', make: openrouter },
-  'api.together.ai': { name: 'together', make: together },
-  'api.together.xyz': { name: 'together', make: together, named: true },
-  'api.perplexity.ai': { name: 'perplexity', make: perplexity },
-  'api.cerebras.ai': { name: 'cerebras', make: cerebras },
-  'ollama.com': { name: 'ollama', make: ollama, named: true },
-  'localhost:1234': { name: 'lmStudio', make: lmStudio },
-  'localhost:8000': { name: 'vllm', make: vllm },
-  'api.cohere.com': { name: 'cohere', make: cohere },
-  'api.voyageai.com': { name: 'voyage', make: voyage },
-}
+/** Hosts of providers in addition to their default ones. Users name them as `baseURL`. */
+const otherHosts: Readonly<Record<string, string>> = { 'api.together.xyz': 'together', 'ollama.com': 'ollama' }
+
+/** Creates the upstream of a recorded call's host, by the host. */
+const upstreams = new Map(
+  Object.entries(providerCatalog).flatMap(([name, entry]) => {
+    // Addresses of clouds depend on options.
+    if (entry.example !== undefined || elsewhere.has(name)) return []
+    const create = (options: UpstreamOptions): Upstream => entry.create(options as never)
+    const others = Object.keys(otherHosts).filter((host) => otherHosts[host] === name)
+    return [
+      [new URL(createExample(entry).baseURL).host, { name, create: () => create({}) }] as const,
+      ...others.map((host) => [host, { name, create: (baseURL: string) => create({ baseURL }) }] as const),
+    ]
+  }),
+)
 
 /** A recorded call of a provider in the catalog, whatever it was for. */
 export interface CatalogExchange {
@@ -75,13 +60,13 @@ export function catalogExchanges(): CatalogExchange[] {
     }
     if (request?.url === undefined || !URL.canParse(request.url)) return []
     const url = new URL(request.url)
-    const maker = makers[url.host]
-    if (maker === undefined) return []
+    const provider = upstreams.get(url.host)
+    if (provider === undefined) return []
     return [
       {
         path: cell('path'),
-        maker: maker.name,
-        upstream: maker.make(maker.named ? { baseURL: url.origin } : {}),
+        maker: provider.name,
+        upstream: provider.create(url.origin),
         format: cell('format'),
         stream: cell('mode') === 'stream',
         status: Number(cell('status')),

@@ -12,6 +12,7 @@ import {
 import { authorized, headersTo } from './call-headers.ts'
 import { longestMs } from './check-config.ts'
 import { monotonicNow } from './clock.ts'
+import type { RetryScope } from './error-kinds.ts'
 import { GatewayError } from './errors.ts'
 import { put } from './formats/shared/strict.ts'
 import type { Ticket } from './health/health.ts'
@@ -22,7 +23,7 @@ import type { Attempt as AttemptEvent } from './plugin.ts'
 import { createPump, type Pump } from './pump.ts'
 import { redact } from './redact.ts'
 import { prime, truncated } from './relay.ts'
-import { type Onward, onwardFrom } from './retry.ts'
+import { retryScope } from './retry.ts'
 import type { ResolvedTarget } from './router.ts'
 import { createCanceller, type Signal, stopReason } from './signal.ts'
 import type { Prepared } from './targets.ts'
@@ -96,10 +97,10 @@ export interface StreamTimes {
   readonly totalUntil: number
 }
 
-/** A failed attempt, and where the call may go on. */
+/** A failed attempt, and where the call may be tried again. */
 export interface AttemptFailure {
   readonly error: GatewayError
-  readonly onward: Onward
+  readonly retry: RetryScope
 }
 
 /** How the failure of an attempt is told, by what it was doing. */
@@ -366,11 +367,11 @@ export class Attempt {
     log.latencyMs ??= monotonicNow() - this.#startedAt
     const { hints } = error
     ticket.over(error, hints?.waitMs)
-    // Our own patience is not begun anew with the same target; nor is what the upstream itself calls hopeless, nor what says
-    // that there is no such endpoint.
+    // The same target is not called again after a time limit of the gateway's own, if the upstream says that a retry is useless, or
+    // if it has no such endpoint.
     const noMore = reason === this.#expired || hints?.hopeless === true || hasNoEndpoint(log.status)
-    const onward = onwardFrom(error)
-    return { error, onward: noMore && onward === 'same' ? 'elsewhere' : onward }
+    const retry = retryScope(error)
+    return { error, retry: noMore && retry === 'same-target' ? 'other-target' : retry }
   }
 }
 

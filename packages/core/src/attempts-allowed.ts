@@ -1,11 +1,8 @@
+import { errorKinds } from './error-kinds.ts'
 import { GatewayError } from './errors.ts'
-import type { ErrorKind } from './formats/ir.ts'
-import type { OverloadKind, OverloadMemory } from './health/overload-memory.ts'
+import type { OverloadMemory } from './health/overload-memory.ts'
 import type { Inbound } from './inbound.ts'
 import type { Ledger } from './settle.ts'
-
-/** Whether a failure is an overload of the upstream, which clients retry themselves: its 429, 503 or 529. */
-export const isOverload = (kind: ErrorKind): kind is OverloadKind => kind === 'rate_limited' || kind === 'overloaded'
 
 /** Retries that the official SDKs make by default. The gateway leaves them a call, so that their retry reaches the upstream. */
 const defaultSdkRetries = 2
@@ -77,7 +74,7 @@ export class AttemptsAllowed {
       return
     }
     const { kind, retryAfter = 0 } = error.info
-    if (!isOverload(kind)) return
+    if (errorKinds[kind].isOverload !== true) return
     const calls = this.#before + callsOf(attempts)
     // A client that does not count retries makes more calls for one request: they must not use up the calls of an SDK's retries.
     const retry = this.#isCounted ? this.#retry : undefined

@@ -75,6 +75,9 @@ function checkUpstreams({ upstreams }: GatewayConfig, report: ReportProblem): vo
   const names = Object.keys(upstreams ?? {})
   if (names.length === 0) report('upstreams is empty: name at least one, as in { openai: openai({ apiKey }) }')
   for (const name of names) {
+    const problems = upstreams[name]?.problems ?? []
+    for (const problem of problems) report(`upstreams.${name}.${problem}`)
+    if (problems.length > 0) continue
     const formats = Object.keys(upstreams[name]?.formats ?? {}) as Format[]
     const offers = formats.length + Object.keys(upstreams[name]?.operations ?? {}).length
     if (offers === 0 || !formats.every(hasCodec))

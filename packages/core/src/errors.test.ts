@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { GatewayError } from './errors.ts'
 import { newId } from './ids.ts'
 import { answerSide, createReport, lossHeader } from './losses.ts'
 import { retryAfterMs, toClientError } from './upstream-error.ts'
@@ -105,4 +106,10 @@ it('ids are unique and made of letters and digits', () => {
   const ids = new Set(Array.from({ length: 10_000 }, () => newId('req_')))
   expect(ids.size).toBe(10_000)
   for (const id of ids) expect(id).toMatch(/^req_[0-9A-Za-z]{22}$/)
+})
+
+it('rejects an unknown kind of error with the list of kinds', () => {
+  expect(() => new GatewayError('rate_limit' as 'rate_limited', 'Too many calls.')).toThrow(
+    /^Unknown error kind 'rate_limit'\. Use one of: .*rate_limited/,
+  )
 })

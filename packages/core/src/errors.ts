@@ -1,36 +1,6 @@
-import type { ErrorInfo, ErrorKind } from './formats/ir.ts'
+import { type ErrorKind, errorKinds } from './error-kinds.ts'
+import type { ErrorInfo } from './formats/ir.ts'
 import type { Allowance } from './plugin.ts'
-
-/** The status each kind of error has before a dialect's own table has its word. */
-export const statusOf: Readonly<Record<ErrorKind, number>> = {
-  invalid_request: 400,
-  unsupported_media_type: 415,
-  method_not_allowed: 405,
-  request_too_large: 413,
-  context_length_exceeded: 400,
-  authentication: 401,
-  permission: 403,
-  not_found: 404,
-  model_not_found: 404,
-  conflict: 409,
-  rate_limited: 429,
-  quota_exceeded: 429,
-  overloaded: 503,
-  unavailable: 503,
-  timeout: 408,
-  internal: 500,
-  not_implemented: 501,
-  upstream_auth: 502,
-  upstream_error: 502,
-  upstream_bad_response: 502,
-  upstream_truncated: 502,
-  upstream_unreachable: 502,
-  upstream_timeout: 504,
-  upstream_connect_timeout: 504,
-  upstream_idle_timeout: 502,
-  upstream_total_timeout: 504,
-  cancelled: 499,
-}
 
 /** What a GatewayError may carry beside kind and message. */
 export type ErrorDetails = Partial<Omit<ErrorInfo, 'kind' | 'message'>> & {
@@ -67,9 +37,11 @@ export class GatewayError extends Error {
   readonly allowance: Allowance | undefined
 
   constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
+    if (!Object.hasOwn(errorKinds, kind))
+      throw new TypeError(`Unknown error kind '${kind}'. Use one of: ${Object.keys(errorKinds).join(', ')}.`)
     const { cause, headers, hints, allowance, status, ...rest } = details
     super(message, cause === undefined ? undefined : { cause })
-    this.info = { kind, message, status: status ?? statusOf[kind], ...rest }
+    this.info = { kind, message, status: status ?? errorKinds[kind].status, ...rest }
     this.headers = headers
     this.hints = hints
     this.allowance = allowance

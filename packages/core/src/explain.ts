@@ -1,24 +1,20 @@
-import { affinityFor, continuesState, strategyFor } from './affinity.ts'
-import { arrange } from './arrange.ts'
 import { headersTo } from './call-headers.ts'
-import type { Identity, OnLoss } from './config.ts'
+import { orderTargets, planFor, type SelectingCall, selectTargets } from './calls/select-targets.ts'
+import type { OnLoss } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { WireCodec } from './formats/codec.ts'
 import type { ErrorInfo, Format, Json, JsonObject, Loss, UpstreamFormat } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
-import { generation } from './generate.ts'
-import type { Inbound } from './inbound.ts'
-import { chooseLane } from './lanes/choose.ts'
-import type { RequestBody } from './lanes/wire.ts'
+import { type PreparedGeneration, preparerOf } from './generate.ts'
+import { fieldsOf, type RequestBody } from './lanes/wire.ts'
 import { askedPolicy, policyFor, refusal } from './loss-policy.ts'
-import { checkNamedModels } from './named-models.ts'
+import type { RoutedCall } from './operations/handler.ts'
 import { dressed, untranslatable } from './prepare.ts'
 import { maskHeaders, redact } from './redact.ts'
 import { redactorOf } from './redaction/redactor.ts'
 import type { ResolvedTarget } from './router.ts'
-import type { Ledger } from './settle.ts'
-import type { Prepared, Shared } from './targets.ts'
-import { isMeant, traitsOf } from './traits.ts'
+import { openBooks } from './settle.ts'
+import type { Prepare, Prepared, Shared } from './targets.ts'
 
 /** What a call would do, found out without calling anyone. */
 export interface Explanation {
@@ -57,40 +53,47 @@ export interface ExplainedRequest {
   readonly body: Json
 }
 
-export interface ExplainCall {
-  readonly shared: Shared
-  readonly inbound: Inbound
+/** A chat request to explain, with a call record of its own that is never settled. */
+interface ExplainedCall extends SelectingCall {
   readonly codec: WireCodec
-  readonly request: RequestBody
-  readonly model: string
-  readonly stream: boolean
-  readonly identity: Identity | null
-  /** Hides the values that the configuration puts into a body (`defaults`, `overrides`): they are the operator's. */
-  readonly hidesConfigured?: boolean
+  readonly shared: Shared
 }
 
-/** Throws what the call itself would be refused with before any target is chosen: an unknown model, a policy not allowed. */
-export async function explain(call: ExplainCall): Promise<Explanation> {
-  const { shared, codec, model, stream, identity, inbound, request } = call
+/**
+ * Explains a chat request without calling an upstream. Rejects with the error that the call would be refused with before any target is
+ * tried: an unknown model, a policy that is not allowed.
+ *
+ * @param hidesConfigured replaces the values that the configuration puts into a body (`defaults`, `overrides`): they are the operator's
+ */
+export async function explain(
+  { setup, shared, route, codec, inbound, ledger: { requestId, identity } }: RoutedCall,
+  received: RequestBody,
+  hidesConfigured: boolean,
+): Promise<Explanation> {
+  const { model, stream } = fieldsOf(received)
+  const ledger = openBooks(requestId, route.operation, codec.format)
+  ledger.identity = identity
+  ledger.model = String(model)
+  ledger.stream = stream === true
+  const request = await setup.remembered(route, received, identity)
+  const call: ExplainedCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, ledger }
   const asked = askedPolicy(inbound)
-  const plan = shared.router.plan(model, identity)
-  checkNamedModels({ request, modelPlaces: codec.modelPlaces }, shared.router, identity)
-  const traits = traitsOf({ codec: await codec.whole(), request, inbound, ledger: ledgerOf(call) })
-  const meant = (target: ResolvedTarget): boolean => isMeant(target, () => traits, shared.logger)
+  const plan = planFor(call)
+  const selection = selectTargets(call, plan, await codec.whole())
   const { latencies } = shared.health
-  const continues = continuesState(codec, request.value)
-  const strategy = strategyFor(plan.strategy, continues)
-  const affinity = affinityFor(codec, strategy, continues, request.value, identity, inbound)
-  const by = { latencies: { expect: latencies.look, look: latencies.look }, stream, affinity }
+  const prepare = preparerOf(call)
   const explained: ExplainedTarget[] = []
-  for (const group of arrange(plan.targets.filter(meant), strategy, by)) {
-    const told: ExplainedTarget[] = []
-    for (const target of group)
-      told.push(await explainTarget(call, target, policyFor(asked, target.onLoss ?? shared.onLoss, identity)))
-    explained.push(...(plan.preferLossless ? [...told.filter(isWhole), ...told.filter((one) => !isWhole(one))] : told))
+  // Nothing is called, so that no target is due to be measured again.
+  for (const group of orderTargets(selection, { expect: latencies.look, look: latencies.look }, ledger.stream)) {
+    const all: ExplainedTarget[] = []
+    for (const target of group) {
+      const onLoss = policyFor(asked, target.onLoss ?? shared.onLoss, identity)
+      all.push(await explainTarget(call, target, onLoss, prepare, hidesConfigured))
+    }
+    explained.push(...(plan.preferLossless ? [...all.filter(isWhole), ...all.filter((one) => !isWhole(one))] : all))
   }
   const others = plan.targets
-    .filter((target) => !meant(target))
+    .filter((target) => !selection.targets.includes(target))
     .map((target) => ({
       upstream: target.upstreamName,
       model: target.model,
@@ -98,7 +101,7 @@ export async function explain(call: ExplainCall): Promise<Explanation> {
       losses: [],
       refused: shown(notMeant().info),
     }))
-  return { format: codec.format, model, stream, plan: [...explained, ...others] }
+  return { format: codec.format, model: ledger.model, stream: ledger.stream, plan: [...explained, ...others] }
 }
 
 const isWhole = ({ losses, refused }: ExplainedTarget): boolean =>
@@ -107,30 +110,20 @@ const isWhole = ({ losses, refused }: ExplainedTarget): boolean =>
 const notMeant = (): GatewayError =>
   new GatewayError('invalid_request', "Such requests are not meant for this target (its 'when').")
 
-/** Nothing is called, so nothing is booked: only what targets are chosen by. */
-const ledgerOf = ({ codec, model, stream, identity }: ExplainCall): Ledger => ({
-  requestId: '',
-  operation: 'generate',
-  format: codec.format,
-  startedAt: 0,
-  arrivedAt: 0,
-  identity,
-  model,
-  stream,
-  losses: [],
-  attempts: [],
-})
-
-async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: OnLoss): Promise<ExplainedTarget> {
-  const { shared, codec, request, stream, inbound } = call
+async function explainTarget(
+  call: ExplainedCall,
+  target: ResolvedTarget,
+  onLoss: OnLoss,
+  prepare: Prepare<PreparedGeneration>,
+  hidesConfigured: boolean,
+): Promise<ExplainedTarget> {
+  const { shared, inbound, ledger } = call
   const { upstream, upstreamName, model } = target
-  const { state } = shared.health.standing(target, call.identity)
+  const { state } = shared.health.standing(target, ledger.identity)
   const known = { upstream: upstreamName, model, onLoss, ...(state === 'ready' ? {} : { resting: state }) }
   try {
-    const { limits, references } = shared
-    const chosen = await chooseLane({ codec, request, target, limits, references, tellLosses: onLoss !== 'ignore' })
-    const prepared = generation(chosen, target, stream)
-    const { lane, url } = dressed(target, prepared, { inbound, ledger: ledgerOf(call) })
+    const prepared = await prepare(target, onLoss)
+    const { lane, url } = dressed(target, prepared, call)
     const body = JSON.parse(redactorOf(upstream).json(textOf(lane.body))) as Json
     const { losses } = lane.report
     const refused = refusal(losses, onLoss)
@@ -142,10 +135,10 @@ async function explainTarget(call: ExplainCall, target: ResolvedTarget, onLoss: 
         method: 'POST' as const,
         path: redact(url.slice(upstream.baseURL.length), upstream),
         headers: maskHeaders(
-          headersTo(upstream, undefined, stream, (name) => inbound.header(name)),
+          headersTo(upstream, undefined, ledger.stream, (name) => inbound.header(name)),
           upstream,
         ),
-        body: call.hidesConfigured === true ? withoutConfigured(body, textOf(prepared.lane.body), target) : body,
+        body: hidesConfigured ? withoutConfigured(body, textOf(prepared.lane.body), target) : body,
       },
       losses,
       ...(refused === undefined ? {} : { refused: shown(refused.info) }),

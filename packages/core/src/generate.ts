@@ -1,15 +1,14 @@
-import type { OnLoss } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { WireCodec } from './formats/codec.ts'
 import { wireCodecOf } from './formats/wire.ts'
 import type { Reply } from './inbound.ts'
-import { chooseLane } from './lanes/choose.ts'
+import { chooseLane, type LaneChoice } from './lanes/choose.ts'
 import type { Lane } from './lanes/lane.ts'
 import type { RequestBody } from './lanes/wire.ts'
 import { mostMediaBytes } from './media.ts'
 import type { ResolvedTarget } from './router.ts'
 import { type AnswerCall, sendAnswer } from './send-answer.ts'
-import { type Prepared, tryTargets } from './targets.ts'
+import { type Prepare, type Prepared, tryTargets } from './targets.ts'
 import { callUrl } from './upstreams/call-url.ts'
 import { speaks } from './upstreams/formats-for.ts'
 
@@ -28,17 +27,34 @@ export interface GenerateCall extends AnswerCall {
 
 /** Chat generation in any format: plan, then one attempt after another until one answers. Rejects with GatewayError. */
 export function generate(call: GenerateCall): Promise<Reply> {
-  const { shared, ledger, request, codec, kept, onlyUpstream, unknown, notOwned } = call
-  const { logger, limits, references } = shared
-  const client = codec.clientQuirks?.((name) => call.inbound.header(name))
+  const { shared, signal } = call
+  const { logger, limits } = shared
   const media = shared.media && {
     policy: shared.media,
     maxTotalBytes: Math.min(limits.bodyBytes, mostMediaBytes),
-    signal: call.signal,
+    signal,
     logger,
     limits,
   }
-  const prepare = (target: ResolvedTarget, policy: OnLoss) => {
+  return tryTargets(call, preparerOf(call, media)).then((answered) => sendAnswer(call, answered))
+}
+
+/** A chat request as its targets are sent it. */
+export type PreparedGeneration = Prepared & { readonly lane: Lane }
+
+/**
+ * Prepares a chat request for one target after the other.
+ *
+ * @param media how media that the request names by URL are fetched. Absent: they are not
+ */
+export function preparerOf(
+  call: Omit<GenerateCall, 'transport' | 'signal' | 'end' | 'jsonArray'>,
+  media?: LaneChoice['media'],
+): Prepare<PreparedGeneration> {
+  const { shared, inbound, ledger, request, codec, kept, onlyUpstream, unknown, notOwned } = call
+  const { limits, references } = shared
+  const client = codec.clientQuirks?.((name) => inbound.header(name))
+  return (target, policy) => {
     if (onlyUpstream !== undefined && target.upstreamName !== onlyUpstream) throw keptElsewhere()
     if (unknown !== undefined && !speaks(target.upstream, codec.format, target.model)) throw unknown
     if (notOwned !== undefined && speaks(target.upstream, codec.format, target.model)) throw notOwned
@@ -48,7 +64,6 @@ export function generate(call: GenerateCall): Promise<Reply> {
       ? lane.then((loaded) => generation(loaded, target, ledger.stream))
       : generation(lane, target, ledger.stream)
   }
-  return tryTargets(call, prepare).then((answered) => sendAnswer(call, answered))
 }
 
 const keptElsewhere = (): GatewayError =>
@@ -58,11 +73,7 @@ const keptElsewhere = (): GatewayError =>
   })
 
 /** A lane's request made ready for a target. */
-export const generation = (
-  lane: Lane,
-  target: ResolvedTarget,
-  stream: boolean,
-): Prepared & { readonly lane: Lane } => ({
+export const generation = (lane: Lane, target: ResolvedTarget, stream: boolean): PreparedGeneration => ({
   lane,
   url: urlOf(target, lane, stream),
   codec: wireCodecOf(lane.upstreamFormat),

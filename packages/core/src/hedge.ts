@@ -52,8 +52,8 @@ export async function hedged<P extends Prepared>(
       else {
         failed.push({ step: who.step, failure: result })
         // The request's own fault. (The hedge's word is not enough: its target may be less able.)
-        if (result.onward === 'nowhere') for (const other of running) giveUp(other)
-        if (result.onward === 'nowhere') break
+        if (result.retry === 'none') for (const other of running) giveUp(other)
+        if (result.retry === 'none') break
       }
       continue
     }

@@ -18,12 +18,13 @@ export type {
   Target,
   TargetLimits,
 } from './config.ts'
+export type { ErrorKind } from './error-kinds.ts'
 export { GatewayError } from './errors.ts'
 export type { EstimatedBy } from './estimate.ts'
 export type { Tokenizer } from './estimate-tokenizer.ts'
 export type { ExplainedRequest, ExplainedTarget, Explanation } from './explain.ts'
 export type { Quirks } from './formats/codec.ts'
-export type { ErrorInfo, ErrorKind, Format, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
+export type { ErrorInfo, Format, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
 export type { FormatRule, ModelRule, ModelSetting } from './formats/shared/model-rules.ts'
 export { createGateway } from './gateway.ts'
 export type { ExplainOptions, Gateway } from './gateway-types.ts'
@@ -31,6 +32,7 @@ export { type HealthState, memoryHealthState, type Rest, type RestReason } from 
 export type { BodySink, CutBody, Inbound, PulledBody, Reply, WatchedCall } from './inbound.ts'
 export type { FetchedMedia, MediaPolicy } from './media.ts'
 export type { Spool } from './operations/multipart/spool.ts'
+export type { OperationName } from './operations/operation.ts'
 export type {
   Dial,
   DialRequest,

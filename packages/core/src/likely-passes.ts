@@ -1,6 +1,6 @@
-import type { Match } from './routes.ts'
+import type { HandlerConfig } from './operations/handler.ts'
+import type { Route } from './routes.ts'
 import type { Ledger } from './settle.ts'
-import type { Setup } from './setup.ts'
 import { speaks } from './upstreams/formats-for.ts'
 
 /**
@@ -8,8 +8,8 @@ import { speaks } from './upstreams/formats-for.ts'
  * the whole value is needed anyway: by plugins that have `onRequest`, or by the memory of responses.
  */
 export function likelyPasses(
-  { shared: { plugins, router }, keepsResponses }: Setup,
-  { route: { refers, format } }: Match,
+  { shared: { plugins, router }, keepsResponses }: HandlerConfig,
+  { refers, format }: Route,
   { identity }: Ledger,
 ): ((model: string) => boolean) | undefined {
   if ((refers === true && keepsResponses) || plugins.some(({ onRequest }) => onRequest !== undefined)) return undefined

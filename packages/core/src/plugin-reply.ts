@@ -1,8 +1,14 @@
 import { quietly, settleWithin, typeNameOf } from './callbacks.ts'
 import { isHeader } from './header.ts'
 import type { Inbound, Reply } from './inbound.ts'
+import type { Handler } from './operations/handler.ts'
 import type { Route } from './routes.ts'
 import { isThenable } from './thenable.ts'
+
+export const handlePluginRoute: Handler = async ({ route, inbound, params, shared }) => {
+  if (route.handle === undefined) throw new TypeError(`The plugin route ${route.path} has no handler`)
+  return pluginReply(route.handle, inbound, params, shared.limits.firstByteMs)
+}
 
 /**
  * The reply of a plugin's own endpoint. Rejects with what `handle` throws, and with an error that names the route where it returns

@@ -1,4 +1,5 @@
 import type { Identity } from './config.ts'
+import type { ErrorKind } from './error-kinds.ts'
 import type { EstimatedBy } from './estimate.ts'
 import type { Format, JsonObject, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
 import type { Gateway } from './gateway-types.ts'
@@ -126,7 +127,7 @@ export interface Attempt {
   /** The upstream's own id of the call, for its support. */
   readonly upstreamRequestId?: string
   /** The kind of error it ended with; `cancelled` also where another target was faster. */
-  readonly error?: string
+  readonly error?: ErrorKind
 }
 
 /** A call to a model has been let in and read. */

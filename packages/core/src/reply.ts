@@ -1,6 +1,7 @@
+import { errorKinds } from './error-kinds.ts'
 import type { GatewayError } from './errors.ts'
 import type { WireCodec } from './formats/codec.ts'
-import type { ErrorKind } from './formats/ir.ts'
+import type { JsonObject } from './formats/ir.ts'
 import { wireCodecOf } from './formats/wire.ts'
 import type { Reply } from './inbound.ts'
 import { stringifyExact } from './json/exact-number.ts'
@@ -10,10 +11,6 @@ import type { Ledger } from './settle.ts'
 
 /** Seconds told to clients that may retry when nobody knows better: several clients do not retry without a number. */
 const defaultRetrySeconds = 2
-
-const retryable: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['rate_limited', 'overloaded', 'unavailable'])
-/** Trying again changes nothing: said to the SDKs that would loop on the status. */
-const hopeless: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['authentication', 'quota_exceeded', 'upstream_auth'])
 
 /** The names under which clients look for a call's id, and our own. */
 export const idHeaders = (requestId: string): Record<string, string> => ({
@@ -79,12 +76,22 @@ const headerText = (text: string): string =>
 
 export const json = 'application/json; charset=utf-8'
 
+/** A JSON response that no upstream took part in. */
+export const jsonReply = ({ requestId }: Pick<Ledger, 'requestId'>, body: JsonObject): Reply => ({
+  status: 200,
+  headers: { 'content-type': json, ...notCached, ...idHeaders(requestId) },
+  body: JSON.stringify(body),
+})
+
 /** An error in the dialect of its route. */
 export function errorReply(error: GatewayError, codec: WireCodec, requestId: string): Reply {
   const { info } = error
-  const hopes = !hopeless.has(info.kind)
-  // Some clients would come again for a number alone, whatever the code says.
-  const wait = hopes ? (info.retryAfter ?? (retryable.has(info.kind) ? defaultRetrySeconds : undefined)) : undefined
+  const { clientRetry } = errorKinds[info.kind]
+  // Some clients retry because of `retry-after` alone, whatever the code is.
+  const wait =
+    clientRetry === 'never'
+      ? undefined
+      : (info.retryAfter ?? (clientRetry === 'later' ? defaultRetrySeconds : undefined))
   const { retryAfter: _said, ...rest } = info
   // Some dialects say it in the body too, and their clients read it only there.
   const told = wait === undefined ? rest : { ...rest, retryAfter: wait }
@@ -96,7 +103,7 @@ export function errorReply(error: GatewayError, codec: WireCodec, requestId: str
       ...notCached,
       ...idHeaders(requestId),
       ...(wait === undefined ? {} : { 'retry-after': String(wait) }),
-      ...(hopes ? {} : { 'x-should-retry': 'false' }),
+      ...(clientRetry === 'never' ? { 'x-should-retry': 'false' } : {}),
       ...headers,
       ...(error.allowance === undefined ? {} : codec.encodeAllowance(error.allowance, Date.now())),
       ...error.headers,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { GatewayError, statusOf } from './errors.ts'
-import type { ErrorKind } from './formats/ir.ts'
-import { backoffMs, defaultRetry, onwardFrom, retryOf } from './retry.ts'
+import { type ErrorKind, errorKinds } from './error-kinds.ts'
+import { GatewayError } from './errors.ts'
+import { backoffMs, defaultRetry, retryOf, retryScope } from './retry.ts'
 
 describe('retryOf', () => {
   const odd = { maxWaitMs: undefined } as unknown as { maxWaitMs: number }
@@ -47,8 +47,8 @@ describe('the wait before a retry', () => {
   })
 })
 
-describe('after a failure a call goes on', () => {
-  const same = [
+describe('after an error the gateway retries', () => {
+  const sameTarget = [
     'conflict',
     'overloaded',
     'rate_limited',
@@ -60,9 +60,9 @@ describe('after a failure a call goes on', () => {
     'upstream_truncated',
     'upstream_unreachable',
   ]
-  const elsewhere = ['internal', 'quota_exceeded', 'upstream_auth', 'upstream_idle_timeout', 'upstream_total_timeout']
-  it.each(Object.keys(statusOf) as ErrorKind[])('%s', (kind) => {
-    const expected = same.includes(kind) ? 'same' : elsewhere.includes(kind) ? 'elsewhere' : 'nowhere'
-    expect(onwardFrom(new GatewayError(kind, 'It failed.'))).toBe(expected)
+  const otherTarget = ['internal', 'quota_exceeded', 'upstream_auth', 'upstream_idle_timeout', 'upstream_total_timeout']
+  it.each(Object.keys(errorKinds) as ErrorKind[])('%s', (kind) => {
+    const expected = sameTarget.includes(kind) ? 'same-target' : otherTarget.includes(kind) ? 'other-target' : 'none'
+    expect(retryScope(new GatewayError(kind, 'It failed.'))).toBe(expected)
   })
 })

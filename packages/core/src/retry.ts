@@ -1,6 +1,6 @@
 import type { RetryConfig } from './config.ts'
+import { errorKinds, type RetryScope } from './error-kinds.ts'
 import type { GatewayError } from './errors.ts'
-import type { ErrorKind } from './formats/ir.ts'
 
 export const defaultRetry: Readonly<Required<RetryConfig>> = {
   attempts: 3,
@@ -20,30 +20,8 @@ export const retryOf = (...settings: readonly (RetryConfig | false | undefined)[
 const withoutUndefined = (settings: RetryConfig): RetryConfig =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 
-/** Where a call may go on after a failure: at the same target too, at another one only, or nowhere. */
-export type Onward = 'same' | 'elsewhere' | 'nowhere'
-
-/** What becomes of each kind of failure; what is not here would fail anywhere just the same. */
-const onward: { readonly [K in ErrorKind]?: Onward } = {
-  conflict: 'same',
-  overloaded: 'same',
-  rate_limited: 'same',
-  upstream_bad_response: 'same',
-  upstream_connect_timeout: 'same',
-  upstream_error: 'same',
-  upstream_truncated: 'same',
-  upstream_unreachable: 'same',
-  // As the upstream said it: 408 and 504. Our own patience is not begun anew with the same target, see `Failure`.
-  timeout: 'same',
-  upstream_timeout: 'same',
-  internal: 'elsewhere',
-  quota_exceeded: 'elsewhere',
-  upstream_auth: 'elsewhere',
-  upstream_idle_timeout: 'elsewhere',
-  upstream_total_timeout: 'elsewhere',
-}
-
-export const onwardFrom = (error: GatewayError): Onward => onward[error.info.kind] ?? 'nowhere'
+/** Where a call may be tried again after an error. */
+export const retryScope = ({ info }: GatewayError): RetryScope => errorKinds[info.kind].retry ?? 'none'
 
 /** Milliseconds to wait before the n-th retry (from 1) where nobody said how long: full jitter, so that callers spread. */
 export function backoffMs(

@@ -1,6 +1,7 @@
 import type { AttemptFailure, AttemptLog } from './attempt.ts'
-import { AttemptsAllowed, callsOf, isOverload } from './attempts-allowed.ts'
+import { AttemptsAllowed, callsOf } from './attempts-allowed.ts'
 import { monotonicNow } from './clock.ts'
+import { errorKinds } from './error-kinds.ts'
 import { GatewayError } from './errors.ts'
 import type { Standing } from './health/health.ts'
 import { isCallable, resting } from './health/resting.ts'
@@ -75,7 +76,7 @@ export class Search<P extends Prepared> {
   /** Whom to call after a failure; undefined: nobody. */
   async after(step: Step<P>, failed: AttemptFailure): Promise<Step<P> | undefined> {
     this.#failure = inClientTerms(failed.error, step.prepared.lane)
-    if (failed.onward === 'nowhere') throw this.#failure
+    if (failed.retry === 'none') throw this.#failure
     return await this.#next(step.candidate, failed)
   }
 
@@ -148,7 +149,7 @@ export class Search<P extends Prepared> {
     return ms <= this.#plan.retry.maxWaitMs && (!this.#call.ledger.stream || monotonicNow() + ms < this.holdUntil)
   }
 
-  async #next(candidate: Candidate<P>, { error, onward }: AttemptFailure): Promise<Step<P> | undefined> {
+  async #next(candidate: Candidate<P>, { error, retry: scope }: AttemptFailure): Promise<Step<P> | undefined> {
     const { shared, ledger, signal } = this.#call
     const { health } = shared
     const { retry } = this.#plan
@@ -158,18 +159,18 @@ export class Search<P extends Prepared> {
       return undefined
     }
     const { target } = candidate
-    if (otherKeyHelps.has(error.info.kind) && target.upstream.keys !== undefined)
+    if (errorKinds[error.info.kind].otherKey === true && target.upstream.keys !== undefined)
       if (this.#standing(target).state === 'ready') return this.step(candidate, 'other-key')
     const stated = error.hints?.waitMs
     // A connection that cannot be had at once, twice, is not there: waiting for it would only keep the client waiting.
     const unreachable = error.info.kind === 'upstream_unreachable'
     const pause = (): number => stated ?? (unreachable ? 0 : backoffMs(candidate.calls, retry))
-    if (onward === 'same' && this.#options.again && !(unreachable && candidate.calls > 1))
+    if (scope === 'same-target' && this.#options.again && !(unreachable && candidate.calls > 1))
       candidate.readyAt = monotonicNow() + pause()
     else candidate.out = true
     const other = await this.fresh()
     // After an overload the client retries by itself: its retry needs a call, too.
-    const reserved = isOverload(error.info.kind) ? this.#allowed.reserved : 0
+    const reserved = errorKinds[error.info.kind].isOverload === true ? this.#allowed.reserved : 0
     const worthIt = (): boolean =>
       isCallable(this.#standing(target)) && health.takeRetry(target, retry, ledger.identity)
     // Every target that is still fresh gets its chance before the attempts are used up.
@@ -213,8 +214,6 @@ export class Search<P extends Prepared> {
     return this.#prepare.failure ?? new GatewayError('model_not_found', `The model '${model}' has no upstream.`)
   }
 }
-
-const otherKeyHelps: ReadonlySet<string> = new Set(['rate_limited', 'quota_exceeded', 'upstream_auth'])
 
 /** An upstream names fields as it was sent them, which may not be as the client wrote them. */
 function inClientTerms(error: GatewayError, { paramOf }: Prepared['lane']): GatewayError {

@@ -9,30 +9,29 @@ import { type RelayEnd, relay } from './relay.ts'
 import { relayBytes } from './relay-bytes.ts'
 import { addStreamHeaders, callHeaders, json } from './reply.ts'
 import { saidIn } from './said.ts'
-import { type Ledger, settle } from './settle.ts'
+import type { Ending, Ledger } from './settle.ts'
 import type { Answered, Prepared, Shared, TargetCall } from './targets.ts'
 import { redactError, redactInfo } from './upstream-error.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
 export interface AnswerCall extends TargetCall {
   /** Called when a streamed answer is over. */
-  readonly release: () => void
+  readonly end: (ending: Ending) => void
   /** A streamed answer is framed as one JSON array instead of events. */
   readonly jsonArray: boolean
 }
 
-/** A good answer on its way to the client. The books are closed once it is over. */
+/** The reply with a good answer. The call record is complete once it is over; a stream then ends its call. */
 export function sendAnswer(
   call: AnswerCall,
   { prepared, policy, result, ticket, log, target: { upstream } }: Answered<Prepared>,
 ): Reply | Promise<Reply> {
   // What closures below hold is held as long as a stream runs: the call itself, and with it the request, must not be.
-  const { shared, ledger, release, signal, inbound } = call
+  const { shared, ledger, end, signal, inbound } = call
   const { lane } = prepared
   const losses = policy === 'ignore' ? undefined : lossHeader(lane.report.losses)
   const headers: Record<string, string> = callHeaders(ledger)
   if (losses !== undefined) headers['modelgate-loss'] = losses
-  const end = (ending: Parameters<typeof settle>[1]): void => settle(ledger, ending, shared.plugins, shared.logger)
   if (result.kind === 'whole') {
     const { usage, units, finish, received, body, contentType = json } = result.answer
     ledger.firstEventAt = performance.now()
@@ -41,7 +40,6 @@ export function sendAnswer(
     if (usage === undefined) ledger.said = () => saidBy(ledger, body)
     if (usage !== undefined) ledger.usage = usage
     if (units !== undefined) ledger.units = units
-    end({ status: 200, outcome: 'finished' })
     headers['content-type'] = contentType
     const reply = { status: 200, headers, body }
     // Before the answer leaves, so that the next request may refer to it.
@@ -50,7 +48,6 @@ export function sendAnswer(
   const { abort } = result
   const finish = ({ outcome, error: cause }: RelayEnd): void => {
     const error = redacted(cause, upstream)
-    release()
     if (outcome !== 'finished') abort()
     const why = outcome === 'finished' ? undefined : brokenBy(error)
     if (why !== undefined) log.error ??= why.info.kind

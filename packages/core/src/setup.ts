@@ -4,7 +4,8 @@ import type { GatewayConfig, Identity } from './config.ts'
 import { createHealth, stillThere } from './health/health.ts'
 import { createOverloadMemory } from './health/overload-memory.ts'
 import type { RequestBody } from './lanes/wire.ts'
-import { lazily } from './lazily.ts'
+import type { HandlerConfig } from './operations/handler.ts'
+import { loadResponseStore } from './operations/responses/load.ts'
 import { pluginsOf, routesOf } from './plugins.ts'
 import { noticesReferences, schemeOf } from './references/notice.ts'
 import type { ReferenceScheme } from './references/places.ts'
@@ -12,37 +13,22 @@ import { referencePolicy } from './references/policy.ts'
 import { createRouter } from './router.ts'
 import { createMatcher, type Match, type Route, routes } from './routes.ts'
 import { guardedStore } from './state/guarded-store.ts'
-import type { Records } from './state/records.ts'
 import { memoryResponseStore, type ResponseStore } from './state/store.ts'
 import type { Shared } from './targets.ts'
 import type { Transport } from './transport.ts'
 import { fetchTransport } from './web/fetch-transport.ts'
 
 /** Everything that is made of one configuration. It is exchanged whole: a call ends under the one it began with. */
-export interface Setup {
-  readonly config: GatewayConfig
-  readonly shared: Shared
+export interface Setup extends HandlerConfig {
   readonly routes: readonly Route[]
   /** Kept for the configurations that follow, as long as they bring none of their own. */
   readonly ownStore: ResponseStore
-  readonly keepsResponses: boolean
   /** Nobody chose the memory of this process for it. */
   readonly keepsInMemory: boolean
   /** In place of the adapter's. */
   readonly transport: Transport | undefined
   match(method: string, path: string): Match | null
-  recordsOf(identity: Identity | null): Promise<Records>
-  /**
-   * Checks the references to stored state that a request makes, but for those that are looked up where responses are kept.
-   * Undefined where it makes none. Rejects with a GatewayError `invalid_request`.
-   */
-  checkReferences(route: Route, request: RequestBody, identity: Identity | null): Promise<void> | undefined
-  /** What a request refers to, in its place. Rejects as `checkReferences` does. */
-  remembered(route: Route, request: RequestBody, identity: Identity | null): Promise<RequestBody>
 }
-
-/** What keeps answers for later calls. */
-export const memory = lazily(() => import('./operations/responses/index.ts'))
 
 /**
  * @param before what is replaced: what it knows that is still good is taken over, and it stays as it was for its own calls
@@ -59,7 +45,11 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
   const defaultStore = config.auth === 'none' ? false : ownStore
   const store = responses.store ? guardedStore(responses.store, limits.callbackMs) : (responses.store ?? defaultStore)
   const recordsOf: Setup['recordsOf'] = async (identity) =>
-    (await memory()).createRecords(store === false || isNameless(identity) ? undefined : store, ttlMs, identity)
+    (await loadResponseStore()).createRecords(
+      store === false || isNameless(identity) ? undefined : store,
+      ttlMs,
+      identity,
+    )
   const references = referencePolicy(config.references)
   const shared: Shared = {
     router: createRouter(config),
@@ -80,7 +70,7 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
     claim: store === false ? undefined : async (identity, received) => (await recordsOf(identity)).claim(received),
   }
   const checkNoticed = async (scheme: ReferenceScheme, request: RequestBody, identity: Identity | null) =>
-    (await memory()).checkReferences(scheme, request, await recordsOf(identity), references)
+    (await loadResponseStore()).checkReferences(scheme, request, await recordsOf(identity), references)
   const table = Object.freeze([...routes, ...routesOf(shared.plugins)])
   const matchPath = createMatcher(table)
   return {
@@ -108,7 +98,7 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
         await this.checkReferences(route, request, identity)
         return request
       }
-      const { resolveReferences } = await memory()
+      const { resolveReferences } = await loadResponseStore()
       const { bodyBytes } = shared.limits
       return (await resolveReferences(route.format, request, await recordsOf(identity), references, bodyBytes)).request
     },

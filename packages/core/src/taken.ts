@@ -1,5 +1,6 @@
+import { errorKinds } from './error-kinds.ts'
 import { estimateBody } from './estimate-body.ts'
-import type { ErrorKind, Usage } from './formats/ir.ts'
+import type { Usage } from './formats/ir.ts'
 import { wireCodecOf } from './formats/wire.ts'
 import type { FinishEvent, Units, UsageBasis } from './plugin.ts'
 import type { Ledger } from './settle.ts'
@@ -37,19 +38,10 @@ const estimated = (ledger: Ledger, said: number): Usage => ({
 
 const inputOf = ({ body, tokens = 0 }: Ledger): number => (body === undefined ? tokens : estimateBody(body))
 
-/** How attempts end whose upstream had the request and did not say that it would not answer. */
-const silent: ReadonlySet<string> = new Set<ErrorKind>([
-  'cancelled',
-  'upstream_timeout',
-  'upstream_idle_timeout',
-  'upstream_total_timeout',
-  'upstream_truncated',
-  'upstream_bad_response',
-])
-
 /** No answer came, but an upstream had the request. */
 export const isAbandoned = ({ firstEventAt, attempts }: Ledger): boolean =>
-  firstEventAt === undefined && attempts.some(({ error }) => error !== undefined && silent.has(error))
+  firstEventAt === undefined &&
+  attempts.some(({ error }) => error !== undefined && errorKinds[error].mayBeBilled === true)
 
 /** What was counted beside tokens: by the operation itself, or within the usage. */
 export function unitsOf({ units, usage }: Ledger): Units | undefined {

@@ -1,31 +1,32 @@
 import { letIn } from './admit.ts'
-import { affinityFor, continuesState, strategyFor } from './affinity.ts'
-import { arrange } from './arrange.ts'
 import { Attempt, type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult } from './attempt.ts'
+import {
+  orderTargets,
+  planFor,
+  type SelectingCall,
+  selectTargets,
+  type TargetSelection,
+} from './calls/select-targets.ts'
 import { longestMs } from './check-config.ts'
 import { monotonicNow } from './clock.ts'
 import type { Identity, Limits, Logger, OnLoss, TargetLimits } from './config.ts'
-import type { Codec, UpstreamWireCodec, WireCodec } from './formats/codec.ts'
+import type { UpstreamWireCodec } from './formats/codec.ts'
 import type { Health, Ticket } from './health/health.ts'
 import type { OverloadMemory } from './health/overload-memory.ts'
 import { hedged, type Launched } from './hedge.ts'
-import type { Inbound } from './inbound.ts'
 import type { Lane } from './lanes/lane.ts'
-import { fieldsOf } from './lanes/wire.ts'
 import type { MediaPolicy } from './media.ts'
-import { checkNamedModels, type NamingCall } from './named-models.ts'
 import { announce, headersFor } from './observers.ts'
 import type { Spool } from './operations/multipart/spool.ts'
 import type { Plugin } from './plugin.ts'
 import type { Candidate } from './prepare.ts'
 import type { ReferencePolicy } from './references/policy.ts'
 import type { Received } from './references/received.ts'
-import type { Plan, ResolvedTarget, Router } from './router.ts'
+import type { ResolvedTarget, Router } from './router.ts'
 import { Search } from './search.ts'
 import type { Ledger } from './settle.ts'
 import { type Signal, stopReason } from './signal.ts'
 import { sleep } from './sleep.ts'
-import { type Asked, isMeant, traitsOf } from './traits.ts'
 import type { Transport } from './transport.ts'
 import type { Hosting } from './upstreams/upstream.ts'
 
@@ -49,12 +50,8 @@ export interface Shared {
 }
 
 /** One call to a model, whatever the operation. */
-export interface TargetCall extends Omit<Asked, 'codec'>, NamingCall {
-  /** The client's format, for chat generation. */
-  readonly codec?: WireCodec | undefined
+export interface TargetCall extends SelectingCall {
   readonly shared: Shared
-  readonly inbound: Inbound
-  readonly ledger: Ledger
   readonly transport: Transport
   readonly signal: Signal
 }
@@ -102,21 +99,18 @@ export async function tryTargets<P extends Prepared>(
   prepare: Prepare<P>,
   { preferLossless = true, again = true }: { readonly preferLossless?: boolean; readonly again?: boolean } = {},
 ): Promise<Answered<P>> {
-  const { shared, inbound, ledger, signal } = call
+  const { shared, ledger, signal } = call
   const { health } = shared
   announce(call)
-  const plan = shared.router.plan(ledger.model, ledger.identity)
-  checkNamedModels(call, shared.router, ledger.identity)
+  const plan = planFor(call)
   const admitted = letIn(call, plan.targets)
   // Not awaited needlessly: counting in this process is done at once.
   if (admitted !== undefined) await admitted
-  const fields = fieldsOf(call.request)
-  const continues = continuesState(call.codec, fields)
-  const strategy = strategyFor(plan.strategy, continues)
-  const affinity = affinityFor(call.codec, strategy, continues, fields, ledger.identity, inbound)
   // A target's `when` is told at once what the request uses.
   const whole = plan.conditional ? call.codec?.whole() : undefined
-  const groups = candidatesOf<P>(call, plan, strategy, affinity, whole instanceof Promise ? await whole : whole)
+  const selection = selectTargets(call, plan, whole instanceof Promise ? await whole : whole)
+  const { affinity } = selection
+  const groups = candidatesOf<P>(call, selection)
   const search = new Search(call, plan, groups, prepare, { preferLossless, again })
   const first = search.first()
   // Not awaited needlessly: most requests are made ready at once.
@@ -163,40 +157,23 @@ export async function tryTargets<P extends Prepared>(
     current = undefined
     // What went wrong with the one that was only called beside the other is not the call's to tell.
     for (const { step: tried, failure } of failed)
-      if (tried.reason === 'hedge') tried.candidate.out = failure.onward !== 'same'
+      if (tried.reason === 'hedge') tried.candidate.out = failure.retry !== 'same-target'
       else current = await search.after(tried, failure)
   }
   throw search.failure()
 }
 
-/** Those of the plan's targets that are meant for the call, in their order. */
+/** The selected targets in the order in which they are tried. */
 function candidatesOf<P extends Prepared>(
-  call: TargetCall,
-  plan: Plan,
-  strategy: Plan['strategy'],
-  affinity: string | undefined,
-  codec: Codec | undefined,
+  { shared, ledger }: TargetCall,
+  selection: TargetSelection,
 ): readonly (readonly Candidate<P>[])[] {
-  const meant = plan.conditional ? meantFor(call, codec, plan.targets) : plan.targets
-  const [sole] = meant
-  if (sole !== undefined && meant.length === 1) return [[candidateOf(sole)]]
-  const { latencies } = call.shared.health
-  return arrange(meant, strategy, { latencies, stream: call.ledger.stream, affinity }).map((group) =>
+  const { targets } = selection
+  const [sole] = targets
+  if (sole !== undefined && targets.length === 1) return [[candidateOf(sole)]]
+  return orderTargets(selection, shared.health.latencies, ledger.stream).map((group) =>
     group.map((target) => candidateOf<P>(target)),
   )
-}
-
-function meantFor(
-  { request, inbound, ledger, shared }: TargetCall,
-  codec: Codec | undefined,
-  targets: readonly ResolvedTarget[],
-): readonly ResolvedTarget[] {
-  let traits: ReturnType<typeof traitsOf> | undefined
-  const asked = (): ReturnType<typeof traitsOf> => {
-    traits ??= traitsOf({ codec, request, inbound, ledger })
-    return traits
-  }
-  return targets.filter((target) => isMeant(target, asked, shared.logger))
 }
 
 const candidateOf = <P extends Prepared>(target: ResolvedTarget): Candidate<P> => ({

@@ -1,7 +1,8 @@
 import { inUtf8 } from './answer-source.ts'
-import { type ErrorDetails, GatewayError, type RetryHints, statusOf } from './errors.ts'
+import { errorKinds } from './error-kinds.ts'
+import { type ErrorDetails, GatewayError, type RetryHints } from './errors.ts'
 import type { UpstreamWireCodec } from './formats/codec.ts'
-import type { ErrorInfo, ErrorKind, Json, JsonObject } from './formats/ir.ts'
+import type { ErrorInfo, Json, JsonObject } from './formats/ir.ts'
 import { isObject } from './formats/shared/reader.ts'
 import { put } from './formats/shared/strict.ts'
 import { parseExact, stringifyExact } from './json/exact-number.ts'
@@ -64,7 +65,8 @@ export function toClientError(
   if (
     status === 401 ||
     info.kind === 'authentication' ||
-    (status === 403 ? !otherThanAuth.has(info.kind) : info.kind === 'permission')
+    // A 403 may say that the request is against the rules, or that nothing is paid for: the credentials are good then.
+    (status === 403 ? errorKinds[info.kind].credentialsAccepted !== true : info.kind === 'permission')
   )
     return new GatewayError(
       'upstream_auth',
@@ -74,7 +76,7 @@ export function toClientError(
   const { kind, message, status: _, ...details } = redactInfo(info, upstream)
   return new GatewayError(kind, message.slice(0, messageChars), {
     ...details,
-    status: statusOf[kind],
+    status: errorKinds[kind].status,
     ...(waitMs === undefined ? {} : { retryAfter: Math.ceil(waitMs / 1000) }),
     ...more,
   })
@@ -119,14 +121,6 @@ export function redactError(error: GatewayError, upstream: Upstream): GatewayErr
   put(more, 'allowance', allowance)
   return new GatewayError(kind, message, more)
 }
-
-/** A 403 may say that the request is against the rules, or that nothing is paid for: then our credentials are good. */
-const otherThanAuth: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
-  'context_length_exceeded',
-  'invalid_request',
-  'quota_exceeded',
-  'rate_limited',
-])
 
 /** The error that a whole JSON body under a good status is, or undefined if it is none. */
 export async function readErrorUnder200(

@@ -4,7 +4,7 @@ export { eventFrame, exceptionFrame, frame, inPieces, textHeader } from '../src/
 export { framesToEvents } from '../src/aws/frames-to-events.ts'
 export { concatBytes } from '../src/bytes.ts'
 export { defaultLimits } from '../src/check-config.ts'
-export { statusOf } from '../src/errors.ts'
+export { errorKinds, type RetryScope } from '../src/error-kinds.ts'
 export {
   type AnswerFeature,
   type AnswerRow,
@@ -53,7 +53,7 @@ export { realtimePlaces } from '../src/operations/realtime-places.ts'
 export { redactorOf } from '../src/redaction/redactor.ts'
 export { type ReferencePlace, type ReferenceScheme, referencePlaces } from '../src/references/places.ts'
 export { errorReply } from '../src/reply.ts'
-export { type Onward, onwardFrom } from '../src/retry.ts'
+export { retryScope } from '../src/retry.ts'
 export { fillStars, namePattern } from '../src/route-names.ts'
 export { createMatcher, routes } from '../src/routes.ts'
 export { createSseDecoder } from '../src/sse/decode.ts'

@@ -1,3 +1,5 @@
+import { modelOperations } from '../src/operations/model-operations.ts'
+
 /** Loads what the first calls would load: a test with fake timers cannot wait for an import. */
 export const loadLazyModules = (): Promise<unknown> =>
   Promise.all([
@@ -5,6 +7,6 @@ export const loadLazyModules = (): Promise<unknown> =>
     import('../src/lanes/least-loss.ts'),
     import('../src/operations/answer-operation.ts'),
     import('../src/operations/count-tokens.ts'),
-    import('../src/operations/index.ts'),
+    ...Object.values(modelOperations).map((load) => load()),
     import('../src/operations/responses/index.ts'),
   ])

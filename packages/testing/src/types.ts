@@ -1,3 +1,4 @@
+import type { OperationName } from '@modelgate/core'
 import type { Prompt } from './prompt.ts'
 
 /** A value that JSON can carry. */
@@ -8,18 +9,8 @@ export type JsonObject = { [key: string]: Json }
 /** The formats the fake provider speaks. */
 export type FakeFormat = 'chat' | 'messages' | 'gemini' | 'responses'
 
-/** What the fake provider does beside generation. */
-export type FakeOperation =
-  | 'completions'
-  | 'embeddings'
-  | 'rerank'
-  | 'moderations'
-  | 'images'
-  | 'image-edits'
-  | 'image-variations'
-  | 'transcriptions'
-  | 'translations'
-  | 'speech'
+/** The operations of the fake provider other than generation. */
+export type FakeOperation = Exclude<OperationName, 'realtime-sessions'>
 
 /** One part of a multipart body. */
 export interface FormPart {

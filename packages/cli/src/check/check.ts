@@ -1,6 +1,5 @@
 import { createGateway } from '@modelgate/core'
 import { flag, noWords, readArgs, text, textOf } from '../args.ts'
-import { isKeyless } from '../config/keyless.ts'
 import { readSettings, type Settings } from '../config/settings.ts'
 import { targetsOf } from '../config/targets.ts'
 import { inFile, problemsOf, UsageError } from '../errors.ts'
@@ -68,9 +67,7 @@ async function asked(settings: Settings, config: string, timeoutMs: number): Pro
       const keyPlace = keyNames[name] ?? `the key of upstreams.${name}`
       const answer: Answer = demo
         ? { state: 'not asked', detail: 'the demo is part of this program' }
-        : isKeyless(upstream)
-          ? { state: 'failed', detail: 'its key is empty: is the variable set that it comes from?' }
-          : await askUpstream(upstream, { fetch: gateway.fetch ?? fetch, timeoutMs, keyPlace })
+        : await askUpstream(upstream, { fetch: gateway.fetch ?? fetch, timeoutMs, keyPlace })
       return { name, host: new URL(upstream.baseURL).host, answer }
     }),
   )

@@ -1,4 +1,5 @@
 import * as core from '@modelgate/core'
+import { createExample, providerCatalog } from '@modelgate/core/catalog'
 import { describe, expect, it } from 'vitest'
 import { modelListOf } from './model-lists.ts'
 
@@ -7,22 +8,25 @@ const urlOf = (upstream: core.Upstream, after?: string): string => {
   return typeof list === 'string' ? list : list.url(after)
 }
 
+/** Providers with a list below another path, or with none: see the rows of their own. */
+const otherLists = ['anthropic', 'gemini', 'deepseek', 'perplexity', 'openrouter', 'cohere', 'voyage', 'jina']
+const plain = Object.entries(providerCatalog).filter(
+  ([name, { example }]) => example === undefined && !otherLists.includes(name),
+)
+
 describe('where the list is', () => {
+  it.each(plain)('%s has its list below its address', (_, entry) => {
+    const upstream = createExample(entry)
+    expect(urlOf(upstream)).toBe(`${upstream.baseURL}/models`)
+  })
+
   it.each([
-    ['openai', core.openai(), 'https://api.openai.com/v1/models'],
     ['responses alone', core.openai({ formats: ['responses'] }), 'https://api.openai.com/v1/models'],
     ['anthropic', core.anthropic(), 'https://api.anthropic.com/v1/models?limit=1000'],
     ['gemini', core.gemini(), 'https://generativelanguage.googleapis.com/v1beta/models?pageSize=1000'],
-    ['mistral', core.mistral(), 'https://api.mistral.ai/v1/models'],
-    ['groq', core.groq(), 'https://api.groq.com/openai/v1/models'],
     ['deepseek', core.deepseek(), 'https://api.deepseek.com/models'],
-    ['xai', core.xai(), 'https://api.x.ai/v1/models'],
     ['openrouter, whose own list needs no key', core.openrouter(), 'https://openrouter.ai/api/v1/models/user'],
-    ['together', core.together(), 'https://api.together.ai/v1/models'],
-    ['fireworks', core.fireworks(), 'https://api.fireworks.ai/inference/v1/models'],
-    ['cerebras', core.cerebras(), 'https://api.cerebras.ai/v1/models'],
     ['cohere', core.cohere(), 'https://api.cohere.com/v1/models?page_size=1000'],
-    ['ollama', core.ollama(), 'http://localhost:11434/v1/models'],
     ['vllm', core.vllm({ formats: ['messages'] }), 'http://localhost:8000/v1/models?limit=1000'],
     ['any server', core.openaiCompatible({ baseURL: 'http://h/x/v1' }), 'http://h/x/v1/models'],
     ['azure', core.azure({ resource: 'r', apiKey: 'k' }), 'https://r.openai.azure.com/openai/v1/models'],

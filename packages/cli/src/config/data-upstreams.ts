@@ -1,9 +1,9 @@
 import { openaiCompatible, type Upstream } from '@modelgate/core'
-import { messageOf } from '../errors.ts'
+import { type ProviderEntry, providerCatalog } from '@modelgate/core/catalog'
 import { didYouMean } from '../near.ts'
 import { isRecord } from './is-record.ts'
-import { commonOptions, type Maker, makers, type OptionKind } from './makers.ts'
 import { type ReportProblem, throwProblem } from './problem-list.ts'
+import { type OptionType, optionTypes } from './provider-options.ts'
 
 /**
  * Makes the upstreams that a JSON file describes: `{ "claude": { "provider": "anthropic", "apiKey": "…" } }`.
@@ -30,44 +30,46 @@ function dataUpstream(data: unknown, where: string, report: ReportProblem): Upst
   }
   if (!isRecord(data)) return failed(`${where} is ${kindOf(data)}: write { "provider": "openai", "apiKey": "…" }`)
   const { provider, quirks, ...options } = data
-  const names = Object.keys(makers)
+  const entries: Readonly<Record<string, ProviderEntry>> = providerCatalog
+  const names = Object.keys(entries)
   if (provider === undefined) return failed(`${where} has no provider: write one of ${names.join(', ')}`)
-  const maker = typeof provider === 'string' && Object.hasOwn(makers, provider) ? makers[provider] : undefined
-  if (maker === undefined)
+  const entry = typeof provider === 'string' && Object.hasOwn(entries, provider) ? entries[provider] : undefined
+  if (entry === undefined)
     return failed(`${where}.provider is ${shown(provider)}${didYouMean(String(provider), names)}`)
-  const problems = checkOptions(maker, String(provider), options, where)
+  const problems = checkOptions(entry, String(provider), options, where)
   if (quirks !== undefined) problems.push(...checkKind('object', quirks, `${where}.quirks`))
   for (const problem of problems) report(problem)
   if (problems.length > 0) return standIn
-  try {
-    const made = maker.make(options as never)
-    return isRecord(quirks) ? { ...made, quirks: { ...made.quirks, ...quirks } } : made
-  } catch (error) {
-    return failed(`${where}: ${messageOf(error)}`)
-  }
+  const made = entry.create(options as never)
+  for (const problem of made.problems ?? []) report(`${where}.${problem}`)
+  if (made.problems !== undefined) return standIn
+  return isRecord(quirks) ? { ...made, quirks: { ...made.quirks, ...quirks } } : made
 }
 
-function checkOptions(maker: Maker, provider: string, options: Record<string, unknown>, where: string): string[] {
-  const known: Readonly<Record<string, OptionKind>> = { ...commonOptions, ...maker.options }
+function checkOptions(
+  entry: ProviderEntry,
+  provider: string,
+  options: Record<string, unknown>,
+  where: string,
+): string[] {
+  const known = optionTypes(entry)
   const wrong = Object.entries(options).flatMap(([name, value]) => {
     const kind = Object.hasOwn(known, name) ? known[name] : undefined
     return kind === undefined
       ? [`${where}.${name} is nothing that '${provider}' takes${didYouMean(name, ['provider', ...Object.keys(known)])}`]
       : checkKind(kind, value, `${where}.${name}`)
   })
-  const missing = (maker.needs ?? []).filter((name) => options[name] === undefined)
+  const missing = (entry.required ?? []).filter((name) => options[name] === undefined)
   return [...wrong, ...missing.map((name) => `${where} has no ${name}: '${provider}' needs one`)]
 }
 
-function checkKind(kind: OptionKind, value: unknown, where: string): string[] {
+function checkKind(kind: OptionType, value: unknown, where: string): string[] {
   const wish = wishOf(kind, value)
-  if (wish !== undefined) return [`${where} is ${kindOf(value)}: write ${wish}`]
-  const isEmpty = kind === 'keys' && (value === '' || (Array.isArray(value) && value.includes('')))
-  return isEmpty ? [`${where} is empty: is the variable set that it comes from?`] : []
+  return wish === undefined ? [] : [`${where} is ${kindOf(value)}: write ${wish}`]
 }
 
 /** What to write in its place; undefined if it is right as it is. */
-function wishOf(kind: OptionKind, value: unknown): string | undefined {
+function wishOf(kind: OptionType, value: unknown): string | undefined {
   const isText = (one: unknown): one is string => typeof one === 'string'
   if (kind === 'text') return isText(value) ? undefined : 'a text in quotes'
   if (kind === 'texts') return Array.isArray(value) && value.every(isText) ? undefined : 'a list of texts'

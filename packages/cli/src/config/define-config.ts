@@ -50,7 +50,7 @@ export interface ModelgateConfig<U extends string = string>
  *
  * @example
  * export default defineConfig({
- *   upstreams: { claude: anthropic({ apiKey: process.env.ANTHROPIC_API_KEY ?? '' }) },
+ *   upstreams: { claude: anthropic({ apiKey: process.env.ANTHROPIC_API_KEY }) },
  *   models: { 'claude-*': 'claude' },
  * })
  */

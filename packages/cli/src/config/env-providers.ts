@@ -1,139 +1,83 @@
 import type { ModelRoute, Upstream } from '@modelgate/core'
-import * as core from '@modelgate/core'
+import { type ProviderEntry, type ProviderEnvironment, providerCatalog } from '@modelgate/core/catalog'
 import { OutsideError } from '../errors.ts'
 import type { Env } from '../world.ts'
 
-/** A provider that is served when its key is in the environment. */
-export interface EnvProvider {
-  /** As routes and tables call it. */
+/** A provider that is configured when the variable of its key is set. */
+export interface EnvProvider extends ProviderEntry {
+  /** Its name in the catalog, which is also the name of its upstream and of its factory. */
   readonly name: string
-  /** Its key's variable; others that its own tools read are taken as well. */
-  readonly keys: readonly [string, ...string[]]
-  /** Variable of another address than its own. */
-  readonly address: string
-  /** Undefined: what else it needs is not set. */
-  upstream(options: { apiKey: string; baseURL?: string }, env: Env): Upstream | undefined
-  /** What else it needs, said where that is missing. */
-  readonly needs?: string
-  /** Names that go there as they are; those without a star are listed to clients. All others go there as `name/…`. */
-  readonly models: readonly string[]
-  /** One of those that only go there as `name/…`, to be listed to clients. */
-  readonly example?: string
+  readonly environment: ProviderEnvironment
 }
 
-const provider = (
-  name: string,
-  make: (options: { apiKey: string; baseURL?: string }) => Upstream,
-  models: readonly string[],
-  facts: { keys?: readonly string[]; example?: string } = {},
-): EnvProvider => {
-  const prefix = name.toUpperCase()
-  const { keys = [], ...rest } = facts
-  return {
-    name,
-    keys: [`${prefix}_API_KEY`, ...keys],
-    address: `${prefix}_BASE_URL`,
-    upstream: make,
-    models,
-    ...rest,
-  }
-}
+/** The providers that environment variables can configure. If two serve the same model name, the first one gets it. */
+export const envProviders: readonly EnvProvider[] = Object.entries(providerCatalog).flatMap(([name, entry]) => {
+  const { environment } = entry
+  return environment === undefined ? [] : [{ ...entry, name, environment }]
+})
 
-/** The providers of the environment. Of two that know a name the first gets it. */
-export const envProviders: readonly EnvProvider[] = [
-  provider('openai', core.openai, ['gpt-5', 'gpt-*', 'chatgpt-*', 'codex-*', 'o1*', 'o3*', 'o4*']),
-  provider('anthropic', core.anthropic, ['claude-opus-5', 'claude-*']),
-  provider('gemini', core.gemini, ['gemini-3-flash', 'gemini-*'], { keys: ['GOOGLE_API_KEY'] }),
-  provider('mistral', core.mistral, ['mistral-large-latest', 'mistral-*', 'ministral-*', 'codestral-*', 'magistral-*']),
-  provider('deepseek', core.deepseek, ['deepseek-chat', 'deepseek-*']),
-  provider('xai', core.xai, ['grok-4', 'grok-*']),
-  provider(
-    'cohere',
-    core.cohere,
-    ['command-a-03-2025', 'command-*', 'embed-v4.0', 'embed-*', 'rerank-v3.5', 'rerank-*'],
-    {
-      keys: ['CO_API_KEY'],
-    },
-  ),
-  provider('perplexity', core.perplexity, ['sonar', 'sonar-*']),
-  provider('voyage', core.voyage, ['voyage-3.5', 'voyage-*']),
-  provider('jina', core.jina, ['jina-embeddings-v3', 'jina-*']),
-  provider('groq', core.groq, [], { example: 'openai/gpt-oss-120b' }),
-  provider('cerebras', core.cerebras, [], { example: 'gpt-oss-120b' }),
-  provider('together', core.together, [], { example: 'openai/gpt-oss-120b' }),
-  provider('fireworks', core.fireworks, [], { example: 'accounts/fireworks/models/gpt-oss-120b' }),
-  {
-    name: 'azure',
-    keys: ['AZURE_OPENAI_API_KEY'],
-    address: 'AZURE_OPENAI_ENDPOINT',
-    needs: 'AZURE_OPENAI_ENDPOINT, the address of the resource',
-    upstream: ({ apiKey, baseURL }) => (baseURL === undefined ? undefined : core.azure({ apiKey, baseURL })),
-    models: [],
-  },
-  {
-    name: 'bedrock',
-    keys: ['AWS_BEARER_TOKEN_BEDROCK'],
-    address: 'BEDROCK_BASE_URL',
-    needs: 'AWS_REGION',
-    upstream: (options, { AWS_REGION, AWS_DEFAULT_REGION }) => {
-      const region = AWS_REGION || AWS_DEFAULT_REGION
-      return region === undefined || region === '' ? undefined : core.bedrock({ ...options, region })
-    },
-    models: [],
-  },
-  provider('openrouter', core.openrouter, [], { example: 'openrouter/auto' }),
-]
-
-/** What the environment asks for. */
+/** Upstreams and models from environment variables. */
 export interface EnvUpstreams {
   readonly upstreams: Record<string, Upstream>
   readonly models: Record<string, ModelRoute>
-  /** The variable that each upstream's key is from. */
+  /** The variable of each upstream's key. */
   readonly keyNames: Record<string, string>
-  /** What is set and does nothing. */
+  /** Variables that are set but have no effect, with the reason. */
   readonly notes: string[]
 }
 
-/** The upstreams of the keys in the environment, with the models that go there. Throws an Error that names the variable. */
+/** Creates the upstreams of the keys in the environment, and their model routes. Throws an Error that names the variable. */
 export function envUpstreams(env: Env): EnvUpstreams {
   const found: EnvUpstreams = { upstreams: {}, models: {}, keyNames: {}, notes: [] }
-  for (const one of envProviders) {
-    const keyName = one.keys.find((name) => env[name])
-    const baseURL = env[one.address] || undefined
+  for (const provider of envProviders) {
+    const { name, environment } = provider
+    const keyName = environment.apiKey.find((variable) => env[variable])
+    const baseURL = env[environment.baseURL] || undefined
     if (keyName === undefined) {
-      if (baseURL !== undefined) found.notes.push(`${one.address} is ignored, because ${one.keys[0]} is not set`)
+      if (baseURL !== undefined)
+        found.notes.push(`${environment.baseURL} is ignored, because ${environment.apiKey[0]} is not set`)
       continue
     }
-    const upstream = make(one, { apiKey: env[keyName] ?? '', ...(baseURL === undefined ? {} : { baseURL }) }, env)
-    if (upstream === undefined) {
-      found.notes.push(`${keyName} is ignored, because it also takes ${one.needs}`)
+    const options: Record<string, string> = { apiKey: env[keyName] ?? '' }
+    if (baseURL !== undefined) options.baseURL = baseURL
+    const missing = Object.entries(environment.required ?? {}).filter(([option, variables]) => {
+      const value = variables.map((variable) => env[variable]).find((text) => text)
+      if (value !== undefined) options[option] = value
+      return value === undefined
+    })
+    if (missing.length > 0) {
+      const variables = missing.map(([, [first]]) => first).join(' and ')
+      found.notes.push(`${keyName} is ignored, because ${variables} is not set`)
       continue
     }
-    found.upstreams[one.name] = upstream
-    found.keyNames[one.name] = keyName
-    for (const [model, route] of Object.entries(routesOf(one))) found.models[model] ??= route
+    found.upstreams[name] = createUpstream(provider, keyName, options)
+    found.keyNames[name] = keyName
+    for (const [model, route] of Object.entries(routesOf(provider))) found.models[model] ??= route
   }
   return found
 }
 
-function make(provider: EnvProvider, options: { apiKey: string; baseURL?: string }, env: Env): Upstream | undefined {
-  try {
-    return provider.upstream(options, env)
-  } catch (error) {
-    if (!(error instanceof Error)) throw error
-    const name = options.baseURL === undefined ? provider.keys[0] : provider.address
-    throw new OutsideError(`${name}: ${error.message}`, { cause: error })
-  }
+function createUpstream(
+  { create, environment }: EnvProvider,
+  keyName: string,
+  options: Readonly<Record<string, string>>,
+): Upstream {
+  const upstream = create(options as never)
+  if (upstream.problems === undefined) return upstream
+  const named = upstream.problems.map((problem) =>
+    problem.startsWith('baseURL') ? `${environment.baseURL}: ${problem}` : `${keyName}: ${problem}`,
+  )
+  throw new OutsideError(named.join('; '))
 }
 
-/** The well-known names of a provider's models, and each of its models as `name/…`. */
-function routesOf({ name, models, example }: EnvProvider): Record<string, ModelRoute> {
+/** Routes of the model names that only this provider has, and of each of its models as `name/…`. */
+function routesOf({ name, environment }: EnvProvider): Record<string, ModelRoute> {
+  const { models = [], exampleModel, otherModels } = environment
   const routes: Record<string, ModelRoute> = {}
   for (const model of models) routes[model] = name
-  if (example !== undefined) routes[prefixed(name, example)] = { upstream: name, model: example }
+  if (exampleModel !== undefined) routes[prefixed(name, exampleModel)] = { upstream: name, model: exampleModel }
   routes[`${name}/*`] = { upstream: name, model: '*' }
-  // It names models `vendor/model`: those that nobody else is here for.
-  if (name === 'openrouter') routes['*/*'] = name
+  if (otherModels !== undefined) routes[otherModels] = name
   return routes
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { providerCatalog } from '@modelgate/core/catalog'
 import { expect, it } from 'vitest'
-import { makers } from './makers.ts'
 import { configSchema } from './schema.ts'
 
 const file = new URL('../../config.schema.json', import.meta.url)
@@ -13,7 +13,7 @@ it('is the file that is published', () => {
 })
 
 it('has every maker and every setting that JSON can say', () => {
-  for (const maker of Object.keys(makers)) expect(text).toContain(`"const": "${maker}"`)
+  for (const name of Object.keys(providerCatalog)) expect(text).toContain(`"const": "${name}"`)
   const { properties } = configSchema as { properties: Record<string, unknown> }
   for (const code of ['tokens', 'tokenizer', 'plugins', 'health', 'spool', 'media', 'fetch'])
     expect(properties).not.toHaveProperty(code)

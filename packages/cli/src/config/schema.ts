@@ -1,5 +1,6 @@
 import type { ReferenceKind } from '@modelgate/core'
-import { commonOptions, makers, type OptionKind } from './makers.ts'
+import { providerCatalog } from '@modelgate/core/catalog'
+import { type OptionType, optionTypes } from './provider-options.ts'
 
 type Schema = { readonly [name: string]: unknown }
 
@@ -19,7 +20,7 @@ const keys: Schema = {
   ],
 }
 
-function schemaOf(kind: OptionKind): Schema {
+function schemaOf(kind: OptionType): Schema {
   if (kind === 'keys') return keys
   if (kind === 'text') return { type: 'string' }
   if (kind === 'texts') return { type: 'array', items: { type: 'string' } }
@@ -47,17 +48,15 @@ const upstream: Schema = {
   type: 'object',
   required: ['provider'],
   properties: {
-    provider: { enum: Object.keys(makers), description: 'A maker of the catalog: see docs/upstreams.md.' },
+    provider: { enum: Object.keys(providerCatalog), description: 'A provider of the catalog: see docs/upstreams.md.' },
   },
-  oneOf: Object.entries(makers).map(([name, { options, needs = [] }]) => ({
+  oneOf: Object.entries(providerCatalog).map(([name, entry]) => ({
     type: 'object',
     additionalProperties: false,
-    required: ['provider', ...needs],
+    required: ['provider', ...(entry.required ?? [])],
     properties: {
       provider: { const: name },
-      ...Object.fromEntries(
-        Object.entries({ ...commonOptions, ...options }).map(([option, kind]) => [option, schemaOf(kind)]),
-      ),
+      ...Object.fromEntries(Object.entries(optionTypes(entry)).map(([option, type]) => [option, schemaOf(type)])),
     },
   })),
 }

@@ -13,7 +13,6 @@ import type { ModelgateConfig } from './define-config.ts'
 import { readEnvFile } from './env-file.ts'
 import { envUpstreams } from './env-providers.ts'
 import { type Kept, openKept, saidOf } from './kept.ts'
-import { isKeyless } from './keyless.ts'
 import { type LoadedFile, loadFile } from './load-file.ts'
 import { type Places, placesOf } from './open-tokens.ts'
 import { ProblemList } from './problem-list.ts'
@@ -113,7 +112,7 @@ async function settingsOf(
       file: file?.name,
       pages,
       facts: factsOf(config, places, file, world.cwd, hasEnvFile),
-      notes: [...origin.notes, ...keyless(upstreams), ...access.notes, ...moved],
+      notes: [...origin.notes, ...access.notes, ...moved],
       kept,
     }
   } catch (error) {
@@ -121,12 +120,6 @@ async function settingsOf(
     throw error
   }
 }
-
-const keyless = (upstreams: Readonly<Record<string, Upstream>>): string[] =>
-  Object.entries(upstreams)
-    // What is no upstream at all is told by the gateway.
-    .filter(([, upstream]) => isKeyless(upstream ?? {}))
-    .map(([name]) => `the key of upstreams.${name} is empty, so that its calls will be refused`)
 
 const inMemory = ({ prices, tokens }: Places): Places => ({ prices, tokens })
 

@@ -7,7 +7,7 @@ import { readSettings } from '../config/settings.ts'
 import { createWorld } from '../world.test-support.ts'
 
 const everyKey = {
-  ...Object.fromEntries(envProviders.map(({ keys: [key] }) => [key, 'k'])),
+  ...Object.fromEntries(envProviders.map(({ environment }) => [environment.apiKey[0], 'k'])),
   AZURE_OPENAI_ENDPOINT: 'https://r.openai.azure.com',
   AWS_REGION: 'us-east-1',
 }
@@ -29,7 +29,7 @@ describe.each(['ts', 'js', 'json'])('--%s', (kind) => {
       expect(settings.notes).toEqual([])
       expect(Object.keys(settings.gateway.upstreams).sort()).toEqual(
         envProviders
-          .filter(({ keys }) => keys.some((key) => Object.hasOwn(env, key)))
+          .filter(({ environment }) => environment.apiKey.some((key) => Object.hasOwn(env, key)))
           .map(({ name }) => name)
           .sort(),
       )

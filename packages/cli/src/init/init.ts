@@ -32,13 +32,18 @@ export async function init(args: string[], world: World): Promise<number> {
         : `${there} is there already, and would be taken before or beside ${file}: remove it first`,
     )
   const found = envProviders.flatMap((provider): Chosen[] => {
-    const keyName = provider.keys.find((name) => world.env[name])
+    const keyName = provider.environment.apiKey.find((name) => world.env[name])
     return keyName === undefined ? [] : [{ provider, keyName }]
   })
   const chosen =
     found.length > 0
       ? found
-      : envProviders.filter(({ name }) => usual.has(name)).map((provider) => ({ provider, keyName: provider.keys[0] }))
+      : envProviders
+          .filter(({ name }) => usual.has(name))
+          .map((provider) => ({
+            provider,
+            keyName: provider.environment.apiKey[0],
+          }))
   writeFileSync(join(world.cwd, file), contents(file.slice(file.lastIndexOf('.') + 1) as Kind, chosen, world.cwd))
   world.out(whatNext(file, chosen, found.length > 0, world))
   return 0

@@ -1,3 +1,4 @@
+import { createExample } from '@modelgate/core/catalog'
 import type { EnvProvider } from '../config/env-providers.ts'
 
 /** An upstream as a new configuration is to have it. */
@@ -8,26 +9,27 @@ export interface Chosen {
 }
 
 /** Names that go to an upstream: a well-known one as it is, or `groq/*`. */
-const patternsOf = ({ name, models }: EnvProvider): string[] => {
+const patternsOf = ({ name, environment: { models = [] } }: EnvProvider): string[] => {
   const stars = models.filter((model) => model.includes('*'))
   return stars.length > 0 ? stars : [`${name}/*`]
 }
 
-const exampleOf = ({ models, example }: EnvProvider): string =>
-  models.find((model) => !model.includes('*')) ?? example ?? 'the-model'
+const exampleOf = ({ environment: { models = [], exampleModel } }: EnvProvider): string =>
+  models.find((model) => !model.includes('*')) ?? exampleModel ?? 'the-model'
 
-const talks = ({ name }: EnvProvider): boolean => name !== 'voyage' && name !== 'jina'
+/** Whether the provider has a chat format. */
+const canChat = (provider: EnvProvider): boolean => Object.keys(createExample(provider).formats).length > 0
 
-/** Options of a maker beside the key, as variables of the environment. */
-const furtherOptions: Readonly<Record<string, readonly (readonly [option: string, variable: string])[]>> = {
-  azure: [['baseURL', 'AZURE_OPENAI_ENDPOINT']],
-  bedrock: [['region', 'AWS_REGION']],
-}
+/** The options that a configuration must name, with the variable of each. */
+const optionsOf = ({ provider: { environment }, keyName }: Chosen): (readonly [option: string, variable: string])[] => [
+  ['apiKey', keyName],
+  ...Object.entries(environment.required ?? {}).map(([option, [variable]]) => [option, variable] as const),
+]
 
 /** A configuration in TypeScript or JavaScript. */
 export function codeTemplate(chosen: readonly Chosen[]): string {
   const names = chosen.map(({ provider }) => provider.name)
-  const [first, second] = chosen.filter(({ provider }) => talks(provider)).map(({ provider }) => provider)
+  const [first, second] = chosen.filter(({ provider }) => canChat(provider)).map(({ provider }) => provider)
   return `import { ${[...names, 'defineConfig'].sort().join(', ')} } from 'modelgate'
 
 // Variables are read from the environment, and from .env in this folder. What else can be said here: docs/cli.md.
@@ -71,9 +73,12 @@ ${
 `
 }
 
-const upstreamCode = ({ provider: { name }, keyName }: Chosen): string => {
-  const options = [['apiKey', keyName] as const, ...(furtherOptions[name] ?? [])]
-  return `    ${name}: ${name}({ ${options.map(([option, variable]) => `${option}: process.env.${variable} ?? ''`).join(', ')} }),`
+const upstreamCode = (one: Chosen): string => {
+  const { name } = one.provider
+  // Without `?? ''` on the key, a missing variable is reported with its name at start.
+  return `    ${name}: ${name}({ ${optionsOf(one)
+    .map(([option, variable]) => `${option}: process.env.${variable}${option === 'apiKey' ? '' : " ?? ''"}`)
+    .join(', ')} }),`
 }
 
 type SimpleRoute = string | { readonly upstream: string; readonly model: string }
@@ -92,16 +97,11 @@ export function jsonTemplate(chosen: readonly Chosen[], schema: string): string 
   const config = {
     $schema: schema,
     upstreams: Object.fromEntries(
-      chosen.map(({ provider: { name }, keyName }) => [
-        name,
+      chosen.map((one) => [
+        one.provider.name,
         {
-          provider: name,
-          ...Object.fromEntries(
-            [['apiKey', keyName] as const, ...(furtherOptions[name] ?? [])].map(([option, variable]) => [
-              option,
-              `\${${variable}}`,
-            ]),
-          ),
+          provider: one.provider.name,
+          ...Object.fromEntries(optionsOf(one).map(([option, variable]) => [option, `\${${variable}}`])),
         },
       ]),
     ),

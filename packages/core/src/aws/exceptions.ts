@@ -1,5 +1,5 @@
+import type { ErrorKind } from '../error-kinds.ts'
 import { GatewayError } from '../errors.ts'
-import type { ErrorKind } from '../formats/ir.ts'
 
 /** What the names mean that AWS gives its errors, in answers and in streams. */
 const kinds: Readonly<Record<string, ErrorKind>> = {

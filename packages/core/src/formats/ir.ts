@@ -3,6 +3,8 @@
 // (a field) or `native` (a block), tagged with the format that owns it: the owner's codec writes it back, every other
 // codec reports it as a loss.
 
+import type { ErrorKind } from '../error-kinds.ts'
+
 /** The chat formats that clients speak: chat completions, messages, generateContent (`gemini`) and responses. */
 export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
 /** Every format that upstreams speak: those of the clients, and some that no client does. */
@@ -263,36 +265,6 @@ export interface Report {
 }
 
 /** What went wrong, in no dialect. Which status clients of each format get for it: docs/errors.md. */
-export type ErrorKind =
-  | 'invalid_request'
-  | 'unsupported_media_type'
-  | 'method_not_allowed'
-  | 'request_too_large'
-  | 'context_length_exceeded'
-  | 'authentication'
-  | 'permission'
-  | 'not_found'
-  | 'model_not_found'
-  | 'conflict'
-  | 'rate_limited'
-  | 'quota_exceeded'
-  | 'overloaded'
-  /** The gateway cannot serve just now, because something of its own is away. */
-  | 'unavailable'
-  | 'timeout'
-  | 'internal'
-  | 'not_implemented'
-  | 'upstream_auth'
-  | 'upstream_error'
-  | 'upstream_bad_response'
-  | 'upstream_truncated'
-  | 'upstream_unreachable'
-  | 'upstream_timeout'
-  | 'upstream_connect_timeout'
-  | 'upstream_idle_timeout'
-  | 'upstream_total_timeout'
-  | 'cancelled'
-
 /** An error on its way between dialects. */
 export interface ErrorInfo {
   kind: ErrorKind

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { GatewayError, statusOf } from '../errors.ts'
-import type { ErrorKind } from '../formats/ir.ts'
+import { type ErrorKind, errorKinds } from '../error-kinds.ts'
+import { GatewayError } from '../errors.ts'
 import { defaultRetry } from '../retry.ts'
 import type { ResolvedTarget } from '../router.ts'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'
@@ -36,7 +36,7 @@ const faults: readonly string[] = [
 ]
 
 describe('a failure', () => {
-  it.each(Object.keys(statusOf) as ErrorKind[])('%s counts against the target if it is the target’s', (kind) => {
+  it.each(Object.keys(errorKinds) as ErrorKind[])('%s counts against the target if it is the target’s', (kind) => {
     const health = createHealth({ failures: 1 })
     const target = targetOf()
     health.enter(target, undefined).over(failure(kind))

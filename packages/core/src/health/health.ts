@@ -1,6 +1,6 @@
 import type { BreakerConfig, GatewayConfig, Identity, Logger, RetryConfig } from '../config.ts'
+import { errorKinds } from '../error-kinds.ts'
 import type { GatewayError } from '../errors.ts'
-import type { ErrorKind } from '../formats/ir.ts'
 import type { ResolvedTarget } from '../router.ts'
 import { type Breaker, type Caller, createBreaker } from './breaker.ts'
 import { createBudget, type RetryBudget } from './budget.ts'
@@ -55,21 +55,6 @@ export interface EarlierHealth extends Pick<Health, 'latencies'> {
   /** By the upstreams' names. */
   readonly known: ReadonlyMap<string, Known>
 }
-
-/** Failures that say something about the target, not about the request or the caller. */
-const targetFaults: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
-  'overloaded',
-  'timeout',
-  'upstream_auth',
-  'upstream_bad_response',
-  'upstream_connect_timeout',
-  'upstream_error',
-  'upstream_idle_timeout',
-  'upstream_timeout',
-  'upstream_total_timeout',
-  'upstream_truncated',
-  'upstream_unreachable',
-])
 
 /** Identities without an id cannot be told apart: together they are one caller. */
 const callerOf = (identity: Identity | null): Caller =>
@@ -172,7 +157,7 @@ export function createHealth(
           if (isUnknown) return breaker.over(id, caller, probe, 'unknown')
           // One key of several was refused: it rests, and the target has others.
           const keyAlone = kind === 'upstream_auth' && upstream.keys !== undefined
-          if (error !== undefined && targetFaults.has(error.info.kind) && !keyAlone)
+          if (error !== undefined && errorKinds[error.info.kind].blamesTarget === true && !keyAlone)
             return breaker.over(id, caller, probe, isUpstreamFault(error) ? 'unavailable' : 'failed')
           // It did answer, if only to refuse: it is there.
           breaker.answered(id, caller, probe)

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createOverloadMemory, type OverloadKind } from './overload-memory.ts'
+import type { ErrorKind } from '../error-kinds.ts'
+import { createOverloadMemory } from './overload-memory.ts'
 
-const overload = (retry: number, calls: number, kind: OverloadKind = 'overloaded', waitMs = 0) => ({
+const overload = (retry: number, calls: number, kind: ErrorKind = 'overloaded', waitMs = 0) => ({
   kind,
   retry,
   calls,

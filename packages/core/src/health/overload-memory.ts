@@ -1,11 +1,9 @@
 import { monotonicNow } from '../clock.ts'
-
-/** Error kinds of an upstream's 429, 503 and 529: clients are invited to retry them. */
-export type OverloadKind = 'rate_limited' | 'overloaded'
+import type { ErrorKind } from '../error-kinds.ts'
 
 /** The last overload response that an identity got for a model. */
 export interface RecentOverload {
-  readonly kind: OverloadKind
+  readonly kind: ErrorKind
   /**
    * Upstream calls of one SDK call, by how many retries of the SDK they include: `calls[1]` counts those for its request and for its
    * first retry. Sparse.
@@ -17,7 +15,7 @@ export interface RecentOverload {
 
 /** An overload response to a client. */
 export interface OverloadResponse {
-  readonly kind: OverloadKind
+  readonly kind: ErrorKind
   /** Which retry of its SDK call the request was; 0: the call itself. Undefined for a client that does not count retries. */
   readonly retry: number | undefined
   /** Upstream calls of the SDK call so far. */
@@ -53,7 +51,7 @@ interface Entry {
   readonly deadline: number
   /** Until when another overload is expected. */
   expectedUntil: number
-  readonly kind: OverloadKind
+  readonly kind: ErrorKind
   readonly calls: (number | undefined)[]
 }
 

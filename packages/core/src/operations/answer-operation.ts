@@ -1,16 +1,47 @@
+import { GatewayError } from '../errors.ts'
+import { asksToExplain } from '../explain-over-http.ts'
 import type { Codec } from '../formats/codec.ts'
 import type { Reply } from '../inbound.ts'
 import type { RequestBody } from '../lanes/wire.ts'
+import { schemeOf } from '../references/notice.ts'
 import { isStream } from '../reply.ts'
+import { anyBody, checkEarly, routeFor } from '../route-by-body.ts'
 import type { AnswerCall } from '../send-answer.ts'
+import type { Handler } from './handler.ts'
+import { modelOperations } from './model-operations.ts'
 import { placesOf } from './model-places.ts'
 import type { Form } from './multipart/form.ts'
 import { isMultipart, notAnUpload, readForm } from './multipart/read-form.ts'
-import type { Dialect, Operation } from './operation.ts'
+import type { Dialect, Operation, OperationName } from './operation.ts'
 import { runOperation } from './run.ts'
 
 /** A call whose body has not been read yet. */
 type UnreadCall = Omit<AnswerCall, 'jsonArray' | 'request' | 'codec' | 'modelPlaces' | 'form'>
+
+/** The handler of every operation in `modelOperations`. */
+export const handleModelOperation: Handler = async (call) => {
+  const { setup, shared, route, inbound, ledger, transport, signal, end } = call
+  // A request for an explanation must not become a call that is billed.
+  if (asksToExplain(inbound))
+    throw new GatewayError('invalid_request', 'modelgate=explain: only chat generation can be explained.')
+  const early = route.byInstance === undefined ? undefined : await call.readBody(anyBody)
+  const asked = early === undefined ? route : routeFor(route, early.value)
+  ledger.operation = asked.operation
+  // `handlers` maps no other operation to this handler.
+  const loading = modelOperations[asked.operation as OperationName]()
+  const operation = loading instanceof Promise ? await loading : loading
+  const readJson = (validate: Codec['checkRequest']): Promise<RequestBody> => {
+    const reading = early === undefined ? call.readBody(validate) : checkEarly(early, validate)
+    if (schemeOf(asked) === undefined) return reading
+    return reading.then(async (request) => {
+      await setup.checkReferences(asked, request, ledger.identity)
+      return request
+    })
+  }
+  // Without the codec: a chat codec would read affinity and traits out of bodies that are not chat requests.
+  const unread = { shared, inbound, ledger, transport, signal, end }
+  return await answerOperation(unread, operation, asked.dialect, readJson)
+}
 
 /**
  * An operation beside chat, from its body to its reply. The files of an upload are kept until nobody can need them any more.
@@ -18,7 +49,7 @@ type UnreadCall = Omit<AnswerCall, 'jsonArray' | 'request' | 'codec' | 'modelPla
  * @param dialectName that of the call's route; throws for one that the operation's clients do not speak
  * @param readJson reads a JSON body and checks it with the function given
  */
-export async function answerOperation(
+async function answerOperation(
   call: UnreadCall,
   operation: Operation<unknown, unknown>,
   dialectName: string | undefined,
@@ -32,14 +63,14 @@ export async function answerOperation(
     return answer(call, operation, dialect, await readJson((body) => validate(body)))
   }
   const { spool } = form
-  const release = (): void => {
+  const end: UnreadCall['end'] = (ending) => {
     spool.close()
-    call.release()
+    call.end(ending)
   }
   let streams = false
   try {
     const request = { bytes: nothing, text: '', members: [], value: form.value }
-    const reply = await answer({ ...call, release }, operation, dialect, request, form)
+    const reply = await answer({ ...call, end }, operation, dialect, request, form)
     streams = isStream(reply)
     return reply
   } finally {

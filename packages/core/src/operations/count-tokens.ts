@@ -7,13 +7,26 @@ import type { Attempt } from '../plugin.ts'
 import { callHeaders, json } from '../reply.ts'
 import type { ResolvedTarget } from '../router.ts'
 import { type AnswerCall, sendAnswer } from '../send-answer.ts'
-import { settle } from '../settle.ts'
 import { type Prepared, tryTargets } from '../targets.ts'
 import { type CountRequest, decodeInput, prepareCount } from './count-lane.ts'
+import type { Handler } from './handler.ts'
 
 export interface CountCall extends AnswerCall, CountRequest {
   readonly codec: CountRequest['codec']
   readonly tokenizer: Tokenizer | undefined
+}
+
+export const handleCountTokens: Handler = async (call) => {
+  const { setup, shared, route, inbound, ledger, transport, signal, end } = call
+  const codec = await call.codec.whole()
+  const { count, modelPlaces } = codec
+  if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
+  const received = await call.readBody(count.checkRequest)
+  ledger.model = String(received.value.model)
+  const request = await setup.remembered(route, received, ledger.identity)
+  const { tokenizer } = setup.config
+  const target = { shared, inbound, codec, request, modelPlaces, ledger, transport, signal, end }
+  return countTokens({ ...target, count, tokenizer, jsonArray: false })
 }
 
 /**
@@ -73,7 +86,6 @@ async function estimated(call: CountCall): Promise<Reply> {
   })
   ledger.estimate = estimate.by
   ledger.losses = report.losses
-  settle(ledger, { status: 200, outcome: 'finished' }, shared.plugins, shared.logger)
   return {
     status: 200,
     headers: {

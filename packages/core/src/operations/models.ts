@@ -1,6 +1,8 @@
 import { GatewayError } from '../errors.ts'
 import type { Codec } from '../formats/codec.ts'
 import type { JsonObject } from '../formats/ir.ts'
+import { jsonReply } from '../reply.ts'
+import type { Handler } from './handler.ts'
 
 let since: number | undefined
 
@@ -12,6 +14,12 @@ function firstListed(): number {
   since ??= Math.floor(Date.now() / 1000)
   return since
 }
+
+export const handleListModels: Handler = async ({ codec, shared, ledger, inbound }) =>
+  jsonReply(ledger, listModels(await codec.whole(), shared.router.list(ledger.identity), inbound.query))
+
+export const handleGetModel: Handler = async ({ codec, shared, ledger, params: { model = '' } }) =>
+  jsonReply(ledger, getModel(await codec.whole(), model, shared.router.has(model, ledger.identity)))
 
 /** The models a caller may use, as the dialect lists them; a page of them where `query` asks for one. */
 export const listModels = (codec: Codec, names: readonly string[], query: string): JsonObject =>

@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import type { Inbound } from '../inbound.ts'
+import type { Handler } from './handler.ts'
 import { keyPrefix, offered } from './realtime-token.ts'
 
 const betaPrefix = 'openai-beta.'
@@ -46,6 +47,11 @@ export function checkHandshake(inbound: Inbound): void {
   // 16 bytes in base64.
   if (key.length !== 24 || !key.endsWith('=='))
     throw new GatewayError('invalid_request', 'Sec-WebSocket-Key: the header is required, with 16 bytes in base64.')
+}
+
+/** Refuses a request for the realtime path that no adapter has upgraded. */
+export const handleWithoutUpgrade: Handler = async ({ inbound }) => {
+  throw upgradeRequired(inbound.header('upgrade'))
 }
 
 /** A call of the realtime path that is no upgrade, or that reached the gateway as none. */

@@ -18,7 +18,7 @@ import { announce, headersFor } from '../observers.ts'
 import { mayHoldError } from '../redaction/answer-members.ts'
 import { redactorOf } from '../redaction/redactor.ts'
 import { admissionHeaders, callHeaders, errorReply } from '../reply.ts'
-import { onwardFrom } from '../retry.ts'
+import { retryScope } from '../retry.ts'
 import type { Match } from '../routes.ts'
 import { type Counted, type Ledger, settle } from '../settle.ts'
 import { createCanceller, type Signal } from '../signal.ts'
@@ -163,7 +163,7 @@ async function dialTargets<Socket>(
       log.error = failure.info.kind
       log.latencyMs ??= monotonicNow() - startedAt
       ticket.over(failure, failure.hints?.waitMs)
-      if (signal.aborted || onwardFrom(failure) === 'nowhere') break
+      if (signal.aborted || retryScope(failure) === 'none') break
     }
   }
   throw failure ?? notOffered(ledger)

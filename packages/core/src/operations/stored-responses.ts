@@ -12,13 +12,14 @@ import { announce } from '../observers.ts'
 import { redactorOf } from '../redaction/redactor.ts'
 import { admissionHeaders, idHeaders, json, notCached } from '../reply.ts'
 import type { Route } from '../routes.ts'
-import { type Ledger, settle } from '../settle.ts'
+import type { Ledger } from '../settle.ts'
 import { createCanceller, type Signal } from '../signal.ts'
 import { foreign, idOf, type KeptResponse, type Records } from '../state/records.ts'
 import type { Shared } from '../targets.ts'
 import type { Transport } from '../transport.ts'
 import { readUpstreamError, toClientError, unreachable } from '../upstream-error.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
+import type { Handler } from './handler.ts'
 import { outputOf } from './responses/output.ts'
 
 export interface StoredCall {
@@ -33,6 +34,12 @@ export interface StoredCall {
   readonly ledger: Ledger
 }
 
+export const handleStoredResponse: Handler = async ({ setup, params, ...call }) => {
+  const { upstreams } = setup.config
+  const records = await setup.recordsOf(call.ledger.identity)
+  return storedResponse({ ...call, id: params.id ?? '', records, upstreams })
+}
+
 /** GET and DELETE of a kept response, its input items, and cancelling it. What an upstream keeps is asked of it. */
 export async function storedResponse(call: StoredCall): Promise<Reply> {
   const { id, records, shared, ledger, inbound, signal } = call
@@ -40,9 +47,7 @@ export async function storedResponse(call: StoredCall): Promise<Reply> {
   announce(admitted)
   // Counted as a request, before the store is asked.
   await letIn(admitted, [])
-  const reply = await answer(call, await records.response(id))
-  settle(ledger, { status: reply.status, outcome: 'finished' }, shared.plugins, shared.logger)
-  return reply
+  return await answer(call, await records.response(id))
 }
 
 const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }

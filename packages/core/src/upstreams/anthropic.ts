@@ -1,13 +1,13 @@
 import { cleanBaseURL } from './base-url.ts'
-import { checkApiKey, credentials } from './credentials.ts'
+import { commonProblems, createUpstream } from './check-options.ts'
+import { credentials } from './credentials.ts'
 import { modelRules as rulesOf } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** Anthropic. `baseURL` defaults to `https://api.anthropic.com`, with or without `/v1`. */
 export function anthropic(options: UpstreamOptions = {}): Upstream {
-  checkApiKey(options, 'anthropic')
   const { apiKey, baseURL = 'https://api.anthropic.com', headers = {}, modelRules } = options
-  return {
+  return createUpstream(commonProblems(options, { apiKey: 'ANTHROPIC_API_KEY' }), () => ({
     baseURL: cleanBaseURL(baseURL, '/v1'),
     formats: { messages: '/v1/messages' },
     countTokens: { messages: '/v1/messages/count_tokens' },
@@ -15,5 +15,5 @@ export function anthropic(options: UpstreamOptions = {}): Upstream {
     passHeaders: ['anthropic-version', 'anthropic-beta'],
     quirks: { threads: true },
     ...rulesOf(modelRules),
-  }
+  }))
 }

@@ -51,19 +51,22 @@ const all: { readonly [A in AzureApi]: Paths } = {
   },
 }
 
-/** Throws a TypeError for a format that the API does not have. */
+/** Returns the problems of the chosen formats: an API has some of them only. */
+export function formatProblems(api: AzureApi, formats: readonly AzureFormat[]): string[] {
+  if (formats.length === 0) return ['formats is empty: name at least one, or leave it out']
+  return formats
+    .filter((format) => all[api]?.formats[format] === undefined)
+    .map((format) => `formats holds '${String(format)}', which the API '${api}' does not have: leave it out`)
+}
+
+/** @param formats were checked by `formatProblems` */
 export function azurePaths(
   api: AzureApi,
   formats: readonly AzureFormat[],
 ): Pick<Upstream, 'formats' | 'operations' | 'realtime' | 'countTokens'> {
   const { formats: paths, ...rest } = all[api]
-  const spoken = formats.map((format) => {
-    const path = paths[format]
-    if (path === undefined) throw new TypeError(`azure: the API '${api}' has no ${format}: take it out of formats`)
-    return [format, path] as const
-  })
   return {
-    formats: Object.fromEntries(spoken),
+    formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
     ...(formats.includes('messages') ? { countTokens: { messages: `${messages}/count_tokens` } } : {}),
     ...rest,
   }

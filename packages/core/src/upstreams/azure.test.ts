@@ -133,19 +133,20 @@ describe('azure', () => {
   })
 
   it.each<[AzureOptions, string]>([
-    [{ apiKey }, 'give resource'],
-    [{ resource: 'res', baseURL: host, apiKey }, 'either resource or baseURL'],
+    [{ apiKey }, 'resource is missing: give resource'],
+    [{ resource: 'res', baseURL: host, apiKey }, 'resource and baseURL are both given'],
     [{ resource: 'https://res.openai.azure.com', apiKey }, 'for an address use baseURL'],
-    [{ resource: 'res' }, 'give apiKey'],
-    [{ resource: 'res', apiKey, token: () => 't' }, 'not both'],
-    [{ resource: 'res', apiKey, api: 'v1', apiVersion: '2024-10-21' }, "leave apiVersion '2024-10-21' out"],
-    [{ resource: 'res', apiKey, api: 'deployments', apiVersion: 'latest' }, "not 'latest'"],
-    [{ resource: 'res', apiKey, api: 'inference', formats: ['responses'] }, "'inference' has no responses"],
+    [{ resource: 'res' }, 'apiKey is missing: give apiKey'],
+    [{ resource: 'res', apiKey, token: () => 't' }, 'apiKey and token are both given'],
+    [{ resource: 'res', token: 'tok-canary-1' as unknown as () => string }, 'token is a string: give a function'],
+    [{ resource: 'res', apiKey, api: 'v1', apiVersion: '2024-10-21' }, "apiVersion is '2024-10-21': the v1 API has no"],
+    [{ resource: 'res', apiKey, api: 'deployments', apiVersion: 'latest' }, "apiVersion is 'latest'"],
+    [{ resource: 'res', apiKey, api: 'inference', formats: ['responses'] }, "formats holds 'responses'"],
     [{ resource: 'res', apiKey, formats: [] }, 'formats is empty'],
     [{ baseURL: `${host}/openai/deployments/d/chat/completions`, apiKey }, "end it before '/openai'"],
     [{ baseURL: `${host}/openai/v1?api-version=preview`, apiKey }, 'must not hold a query'],
-  ])('%j is refused with the fix: %s', (options, words) => {
-    expect(() => azure(options)).toThrow(words)
-    expect(() => azure(options)).toThrow(TypeError)
+  ])('%j has one problem, with the fix: %s', (options, words) => {
+    expect(azure(options)).toMatchObject({ formats: {}, problems: [expect.stringContaining(words)] })
+    expect(JSON.stringify(azure(options))).not.toContain('canary')
   })
 })

@@ -1,8 +1,9 @@
 import type { Quirks } from '../formats/codec.ts'
 import { bearerFrom, type TokenSource } from './access-token.ts'
-import { type AzureApi, type AzureFormat, azurePaths, azureServes } from './azure-paths.ts'
+import { type AzureApi, type AzureFormat, azurePaths, azureServes, formatProblems } from './azure-paths.ts'
 import { cleanBaseURL } from './base-url.ts'
-import { checkApiKey, credentials } from './credentials.ts'
+import { commonProblems, createUpstream, typeName } from './check-options.ts'
+import { credentials } from './credentials.ts'
 import { modelRules as rulesOf } from './model-rules.ts'
 import { openaiModels } from './openai-models.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
@@ -15,7 +16,7 @@ export interface AzureOptions extends UpstreamOptions {
    */
   resource?: string
   /** Another address of the resource, without `/openai`: a private endpoint, `https://{resource}.services.ai.azure.com`, API Management. */
-  baseURL?: string
+  baseURL?: string | undefined
   /** Gets a Microsoft Entra ID token (scope `https://cognitiveservices.azure.com/.default`), in place of `apiKey`. */
   token?: TokenSource
   /**
@@ -44,10 +45,9 @@ const defaultVersions: { readonly [A in AzureApi]?: string } = {
 
 /**
  * Azure OpenAI and Azure AI Foundry. A model is called by its deployment's name there: `{ upstream: 'azure', model:
- * 'my-deployment' }`. Throws a TypeError for options that contradict each other or leave the address or the credential open.
+ * 'my-deployment' }`. `createGateway` reports options that contradict each other or leave the address or the credential open.
  */
 export function azure(options: AzureOptions): Upstream {
-  checkApiKey(options, 'azure')
   const {
     apiKey,
     token,
@@ -59,19 +59,17 @@ export function azure(options: AzureOptions): Upstream {
     formats = hasResponses(api, apiVersion) ? ['chat', 'responses'] : ['chat'],
     modelRules,
   } = options
-  if (apiKey !== undefined && token !== undefined)
-    throw new TypeError('azure: give either apiKey or token, not both: a call carries one credential')
-  if (resource !== undefined && apiKey === undefined && token === undefined && Object.keys(headers).length === 0)
-    throw new TypeError('azure: give apiKey (a key of the resource) or token (for Microsoft Entra ID)')
   const version = apiVersion ?? defaultVersions[api]
-  if (api !== 'v1' && !isDated(version ?? ''))
-    throw new TypeError(`azure: the API '${api}' needs a dated apiVersion, as in '2024-10-21', not '${version}'`)
-  if (api === 'v1' && apiVersion !== undefined && isDated(apiVersion))
-    throw new TypeError(`azure: the v1 API has no dated versions: leave apiVersion '${apiVersion}' out`)
-  if (formats.length === 0) throw new TypeError('azure: formats is empty: name at least one, or leave it out')
+  const problems = [
+    ...commonProblems(options, { apiKey: 'AZURE_OPENAI_API_KEY', token: undefined }),
+    ...tokenProblems(options),
+    ...addressProblems(options),
+    ...versionProblems(api, version),
+    ...formatProblems(api, formats),
+  ]
   const messages = formats.includes('messages')
   const carry = (key: string) => ({ 'api-key': key, ...(messages ? { 'x-api-key': key } : {}) })
-  return {
+  return createUpstream(problems, () => ({
     baseURL: addressOf(resource, baseURL, messages || api === 'inference'),
     ...azurePaths(api, formats),
     ...azureServes(formats),
@@ -86,7 +84,7 @@ export function azure(options: AzureOptions): Upstream {
     passHeaders: messages ? ['anthropic-version', 'anthropic-beta'] : [],
     quirks: quirksOf(api, version),
     ...rulesOf(modelRules, openaiModels),
-  }
+  }))
 }
 
 const isDated = (version: string): boolean => /^\d{4}-\d{2}-\d{2}(-preview)?$/.test(version)
@@ -95,24 +93,46 @@ const isDated = (version: string): boolean => /^\d{4}-\d{2}-\d{2}(-preview)?$/.t
 const hasResponses = (api: AzureApi, version = ''): boolean =>
   api === 'v1' || (api === 'deployments' && version >= '2025-03-01')
 
-function addressOf(resource: string | undefined, baseURL: string | undefined, foundry: boolean): string {
-  if (resource !== undefined && baseURL !== undefined)
-    throw new TypeError('azure: give either resource or baseURL, not both')
-  if (resource !== undefined) {
-    if (!/^[a-z0-9][a-z0-9-]*$/i.test(resource))
-      throw new TypeError(`azure: resource '${resource}' is not a resource's name: for an address use baseURL`)
-    return `https://${resource}.${foundry ? 'services.ai' : 'openai'}.azure.com`
-  }
+function tokenProblems({ apiKey, token, resource, headers = {} }: AzureOptions): string[] {
+  const given: unknown = token
+  if (given !== undefined && given !== null && typeof given !== 'function')
+    return [`token is ${typeName(given)}: give a function that returns a token, or the key as apiKey`]
+  if (apiKey !== undefined && token !== undefined)
+    return ['apiKey and token are both given: leave one out, because a call carries one credential']
+  if (resource !== undefined && apiKey === undefined && token === undefined && Object.keys(headers).length === 0)
+    return ['apiKey is missing: give apiKey (a key of the resource) or token (for Microsoft Entra ID)']
+  return []
+}
+
+function addressProblems({ resource, baseURL }: AzureOptions): string[] {
+  if (resource !== undefined && baseURL !== undefined) return ['resource and baseURL are both given: leave one out']
+  if (resource !== undefined)
+    return /^[a-z0-9][a-z0-9-]*$/i.test(resource)
+      ? []
+      : [`resource '${String(resource)}' is not the name of a resource: for an address use baseURL`]
   if (baseURL === undefined)
-    throw new TypeError("azure: give resource (the name in 'https://{resource}.openai.azure.com') or baseURL")
+    return ["resource is missing: give resource (the name in 'https://{resource}.openai.azure.com') or baseURL"]
+  return String(baseURL).includes('/deployments/')
+    ? [`baseURL '${baseURL}' names a deployment: end it before '/openai', and name the deployment as the model`]
+    : []
+}
+
+function versionProblems(api: AzureApi, version: string | undefined): string[] {
+  if (api !== 'v1')
+    return isDated(version ?? '')
+      ? []
+      : [`apiVersion is '${version}': the API '${api}' needs a dated one, as in '2024-10-21'`]
+  return version !== undefined && isDated(version)
+    ? [`apiVersion is '${version}': the v1 API has no dated versions, leave it out`]
+    : []
+}
+
+function addressOf(resource: string | undefined, baseURL = '', foundry: boolean): string {
+  if (resource !== undefined) return `https://${resource}.${foundry ? 'services.ai' : 'openai'}.azure.com`
   let clean = cleanBaseURL(baseURL)
   // As the portal and the SDKs show it: the paths below begin with these themselves.
   for (const end of ['/v1', '/openai', '/anthropic', '/models'])
     if (clean.endsWith(end)) clean = clean.slice(0, -end.length)
-  if (clean.includes('/deployments/'))
-    throw new TypeError(
-      `azure: baseURL '${baseURL}' names a deployment: end it before '/openai', and name the deployment as the model`,
-    )
   return clean
 }
 

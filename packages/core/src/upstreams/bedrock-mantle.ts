@@ -1,6 +1,6 @@
 import { cleanBaseURL } from './base-url.ts'
-import { type AwsOptions, awsAccess, checkRegion } from './bedrock.ts'
-import { checkApiKey } from './credentials.ts'
+import { type AwsOptions, awsAccess, awsProblems } from './bedrock.ts'
+import { createUpstream } from './check-options.ts'
 import { modelRules as rulesOf } from './model-rules.ts'
 import { openaiModels } from './openai-models.ts'
 import type { Upstream } from './upstream.ts'
@@ -22,19 +22,19 @@ const surfaces = {
 /**
  * Amazon Bedrock's OpenAI-compatible endpoint. `baseURL` defaults to `https://bedrock-mantle.{region}.api.aws` and the surface's
  * path.
- *
- * @throws TypeError for a region that is none, and for both a key and credentials
  */
 export function bedrockMantle(options: BedrockMantleOptions): Upstream {
-  checkApiKey(options, 'bedrockMantle')
   const { region, apiKey, credentials, baseURL, headers, surface = 'v1', modelRules } = options
-  const { path, formats } = surfaces[surface]
-  return {
-    baseURL: cleanBaseURL(baseURL ?? `https://bedrock-mantle.${checkRegion(region)}.api.aws${path}`),
-    formats,
+  const problems = [
+    ...awsProblems(options),
+    ...(Object.hasOwn(surfaces, surface) ? [] : [`surface is '${String(surface)}': write 'v1' or 'openai'`]),
+  ]
+  return createUpstream(problems, () => ({
+    baseURL: cleanBaseURL(baseURL ?? `https://bedrock-mantle.${region}.api.aws${surfaces[surface].path}`),
+    formats: surfaces[surface].formats,
     ...awsAccess({ region, apiKey, credentials, headers }, 'bedrock-mantle'),
     passHeaders: [],
     quirks: {},
     ...rulesOf(modelRules, openaiModels),
-  }
+  }))
 }

@@ -62,14 +62,27 @@ describe('an upstream at Bedrock', () => {
   })
 
   it.each([
-    [{ region: 'eu central' }, /no region/],
-    [{ region: 'evil.com/' }, /no region/],
-    [{ region, apiKey: 'k', credentials }, /not both/],
-    [{ region, credentials: { accessKeyId: '', secretAccessKey: 'x' } }, /no accessKeyId/],
-    [{ region, apiKey: [] }, /empty list/],
-  ])('is none with %j', (options, message) => {
-    expect(() => bedrock(options)).toThrow(message)
-    expect(() => bedrockMantle(options)).toThrow(message)
+    [{ region: 'eu central' }, ["region 'eu central' is no region of AWS"]],
+    [{ region: 'evil.com/' }, ["region 'evil.com/' is no region of AWS"]],
+    [{ region, apiKey: 'k', credentials }, ['apiKey and credentials are both given: leave one out']],
+    [{ region, credentials: { accessKeyId: '', secretAccessKey: 'x' } }, ['credentials.accessKeyId is empty. Set the']],
+    [{ region, apiKey: [] }, ['apiKey is an empty list']],
+    [
+      { region, credentials: { accessKeyId: undefined, secretAccessKey: undefined, expiration: 5 } },
+      [
+        'credentials.accessKeyId is undefined. Set the environment variable that it is read from (usually AWS_ACCESS_KEY_ID)',
+        'credentials.secretAccessKey is undefined. Set the environment variable that it is read from (usually AWS_SECRET_ACCESS_KEY)',
+        'credentials.expiration is no Date',
+      ],
+    ],
+    [{ region, credentials: undefined }, ['credentials is undefined.']],
+    [{ region, credentials: 'AKID' }, ['credentials is a string: give accessKeyId']],
+  ])('cannot be used with %j', (options, problems) => {
+    for (const make of [bedrock, bedrockMantle])
+      expect(make(options as BedrockOptions)).toMatchObject({
+        formats: {},
+        problems: problems.map((problem) => expect.stringContaining(problem)),
+      })
   })
 })
 

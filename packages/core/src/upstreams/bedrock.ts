@@ -3,7 +3,8 @@ import { ignore, typeNameOf } from '../callbacks.ts'
 import type { JsonObject } from '../formats/ir.ts'
 import { isObject } from '../formats/shared/reader.ts'
 import { cleanBaseURL } from './base-url.ts'
-import { bearer, checkApiKey, credentials as keysOf } from './credentials.ts'
+import { commonProblems, createUpstream, secretProblem, typeName } from './check-options.ts'
+import { bearer, credentials as keysOf } from './credentials.ts'
 import { laterEvents } from './later-events.ts'
 import { modelRules as rulesOf } from './model-rules.ts'
 import type { ApiKey, HostedCall, Hosting, Upstream, UpstreamOptions } from './upstream.ts'
@@ -13,7 +14,7 @@ export interface AwsOptions extends UpstreamOptions {
   /** The region that is called (`us-east-1`). */
   region: string
   /** A Bedrock API key, or several; in place of `credentials`. */
-  apiKey?: ApiKey
+  apiKey?: ApiKey | undefined
   /**
    * An access key of AWS, or a function that returns one; calls are signed with it, by the package `aws4fetch`. For what the
    * environment, a profile or a role of the machine has: `credentials: fromNodeProviderChain()` of
@@ -38,11 +39,8 @@ export interface BedrockOptions extends AwsOptions {
 /**
  * Amazon Bedrock. `baseURL` defaults to `https://bedrock-runtime.{region}.amazonaws.com`. Models are named as Bedrock does: by
  * id, inference profile, or ARN.
- *
- * @throws TypeError for a region that is none, and for both a key and credentials
  */
 export function bedrock(options: BedrockOptions): Upstream {
-  checkApiKey(options, 'bedrock')
   const {
     region,
     apiKey,
@@ -61,9 +59,10 @@ export function bedrock(options: BedrockOptions): Upstream {
     throw new TypeError(`isClaude returned ${typeNameOf(answer)}: return true or false at once`)
   }
   const byMessages = (model: string): boolean => formats.includes('messages') && isClaude(model)
-  const host = `bedrock-runtime.${checkRegion(region)}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
-  return {
-    baseURL: cleanBaseURL(baseURL ?? `https://${host}`),
+  return createUpstream(awsProblems(options), () => ({
+    baseURL: cleanBaseURL(
+      baseURL ?? `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`,
+    ),
     formats: Object.fromEntries(formats.map((format) => [format, '/model'])),
     serves: (format, model) => (format === 'messages') === byMessages(model),
     hosting: {
@@ -75,7 +74,7 @@ export function bedrock(options: BedrockOptions): Upstream {
     passHeaders: [],
     quirks: {},
     ...rulesOf(modelRules),
-  }
+  }))
 }
 
 /** The part of an upstream that says who calls AWS. */
@@ -89,15 +88,38 @@ export function awsAccess(
   service: string,
 ): Pick<Upstream, 'headers' | 'keys' | 'authorize'> {
   if (credentials === undefined) return keysOf(apiKey, bearer, headers)
-  if (apiKey !== undefined)
-    throw new TypeError('Bedrock takes an apiKey or credentials, not both: leave one of them out')
   return { headers, authorize: signCalls(credentials, { region: region ?? '', service }) }
 }
 
-/** It becomes part of an address. */
-export function checkRegion(region: string): string {
-  if (typeof region === 'string' && /^[a-z0-9-]+$/.test(region)) return region
-  throw new TypeError(`region '${String(region)}' is no region of AWS: write it as in 'us-east-1'`)
+/** Returns the problems of what both upstreams of Amazon Bedrock take. */
+export function awsProblems(options: AwsOptions): string[] {
+  const { region, apiKey, credentials } = options
+  // A region becomes part of an address.
+  const isRegion = typeof region === 'string' && /^[a-z0-9-]+$/.test(region)
+  return [
+    ...commonProblems(options, { apiKey: 'AWS_BEARER_TOKEN_BEDROCK', credentials: undefined }),
+    ...(isRegion ? [] : [`region '${String(region)}' is no region of AWS: write it as in 'us-east-1'`]),
+    ...(apiKey !== undefined && credentials !== undefined
+      ? ['apiKey and credentials are both given: leave one out, because a call carries one credential']
+      : []),
+    ...(credentials === undefined || credentials === null || typeof credentials === 'function'
+      ? []
+      : accessKeyProblems(credentials)),
+  ]
+}
+
+function accessKeyProblems(credentials: unknown): string[] {
+  if (typeof credentials !== 'object' || Array.isArray(credentials))
+    return [
+      `credentials is ${typeName(credentials)}: give accessKeyId and secretAccessKey, or a function that returns them`,
+    ]
+  const { accessKeyId, secretAccessKey, expiration } = credentials as { readonly [name: string]: unknown }
+  const isDate = expiration === undefined || (expiration instanceof Date && Number.isFinite(expiration.getTime()))
+  return [
+    ...secretProblem('credentials.accessKeyId', accessKeyId, { variable: 'AWS_ACCESS_KEY_ID' }),
+    ...secretProblem('credentials.secretAccessKey', secretAccessKey, { variable: 'AWS_SECRET_ACCESS_KEY' }),
+    ...(isDate ? [] : ['credentials.expiration is no Date: give a Date, or leave it out']),
+  ]
 }
 
 /** Claude in its own format: the model and the wish for a stream stand in the path, the version and beta flags in the body. */

@@ -2,172 +2,111 @@ import { describe, expect, test } from 'vitest'
 import type { Format } from '../formats/ir.ts'
 import * as core from '../index.ts'
 import { callUrl } from './call-url.ts'
+import { type ProviderName, providerCatalog } from './catalog.ts'
 import { speaks } from './formats-for.ts'
 import type { Upstream } from './upstream.ts'
 
-interface Maker {
-  readonly make: (options?: core.UpstreamOptions) => Upstream
-  /** Its address, as its docs give it, and other ways to write that. */
-  readonly address: string
-  readonly alsoAs?: readonly string[]
-  /** Where calls to the model `m` go, best first. */
-  readonly calls: Readonly<Partial<Record<Format, string>>>
+type Create = (options?: core.UpstreamOptions) => Upstream
+
+/** How a factory departs from those of most providers. */
+interface Expected {
+  /** Its default for `baseURL`. Default here: the address of its upstream, without `/v1`. */
+  readonly address?: string
+  /** The version that `baseURL` may end with. Default: `/v1`. Undefined: the address includes its version. */
+  readonly version?: string | undefined
+  /** Addresses of calls to the model `m`, best format first. Default: `/v1/…` below the address, for each format. */
+  readonly calls?: Readonly<Partial<Record<Format, string>>>
   readonly carries?: (key: string) => Readonly<Record<string, string>>
 }
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
-const below = (base: string, ...formats: readonly Format[]): Maker['calls'] => {
-  const paths: Partial<Record<Format, string>> = {
-    chat: '/chat/completions',
-    messages: '/messages',
-    responses: '/responses',
-  }
-  return Object.fromEntries(formats.map((format) => [format, `${base}${paths[format]}`]))
+const standardPaths: Readonly<Partial<Record<string, string>>> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
 }
 
-const makers: Readonly<Record<string, Maker>> = {
+/** Those that differ. A provider that is not here has the standard paths. */
+const exceptions: Readonly<Partial<Record<ProviderName, Expected>>> = {
   openai: {
-    make: core.openai,
     address: 'https://api.openai.com/v1',
-    calls: below('https://api.openai.com/v1', 'chat', 'responses'),
+    version: undefined,
+    calls: {
+      chat: 'https://api.openai.com/v1/chat/completions',
+      responses: 'https://api.openai.com/v1/responses',
+    },
   },
-  anthropic: {
-    make: core.anthropic,
-    address: 'https://api.anthropic.com',
-    alsoAs: ['https://api.anthropic.com/v1'],
-    calls: below('https://api.anthropic.com/v1', 'messages'),
-    carries: (key) => ({ 'x-api-key': key }),
-  },
+  anthropic: { address: 'https://api.anthropic.com', carries: (key) => ({ 'x-api-key': key }) },
   gemini: {
-    make: core.gemini,
     address: 'https://generativelanguage.googleapis.com',
-    alsoAs: ['https://generativelanguage.googleapis.com/v1beta'],
+    version: '/v1beta',
     calls: { gemini: 'https://generativelanguage.googleapis.com/v1beta/models' },
     carries: (key) => ({ 'x-goog-api-key': key }),
   },
-  mistral: {
-    make: core.mistral,
-    address: 'https://api.mistral.ai',
-    alsoAs: ['https://api.mistral.ai/v1'],
-    calls: below('https://api.mistral.ai/v1', 'chat'),
-  },
-  groq: {
-    make: core.groq,
-    address: 'https://api.groq.com/openai',
-    alsoAs: ['https://api.groq.com/openai/v1'],
-    calls: below('https://api.groq.com/openai/v1', 'chat', 'responses'),
-  },
   deepseek: {
-    make: core.deepseek,
     address: 'https://api.deepseek.com',
-    alsoAs: ['https://api.deepseek.com/v1'],
     calls: {
       chat: 'https://api.deepseek.com/chat/completions',
       responses: 'https://api.deepseek.com/responses',
       messages: 'https://api.deepseek.com/anthropic/v1/messages',
     },
   },
-  xai: {
-    make: core.xai,
-    address: 'https://api.x.ai',
-    alsoAs: ['https://api.x.ai/v1'],
-    calls: below('https://api.x.ai/v1', 'responses', 'chat'),
-  },
-  openrouter: {
-    make: core.openrouter,
-    address: 'https://openrouter.ai/api',
-    alsoAs: ['https://openrouter.ai/api/v1'],
-    calls: below('https://openrouter.ai/api/v1', 'chat', 'messages', 'responses'),
-  },
-  together: {
-    make: core.together,
-    address: 'https://api.together.ai',
-    alsoAs: ['https://api.together.ai/v1'],
-    calls: below('https://api.together.ai/v1', 'chat'),
-  },
-  fireworks: {
-    make: core.fireworks,
-    address: 'https://api.fireworks.ai/inference',
-    alsoAs: ['https://api.fireworks.ai/inference/v1'],
-    calls: below('https://api.fireworks.ai/inference/v1', 'chat', 'responses', 'messages'),
-  },
   perplexity: {
-    make: core.perplexity,
     address: 'https://api.perplexity.ai',
-    alsoAs: ['https://api.perplexity.ai/v1'],
     calls: { chat: 'https://api.perplexity.ai/chat/completions', responses: 'https://api.perplexity.ai/v1/responses' },
   },
-  cerebras: {
-    make: core.cerebras,
-    address: 'https://api.cerebras.ai',
-    alsoAs: ['https://api.cerebras.ai/v1'],
-    calls: below('https://api.cerebras.ai/v1', 'chat'),
-  },
-  ollama: {
-    make: core.ollama,
-    address: 'http://localhost:11434',
-    alsoAs: ['http://localhost:11434/v1/'],
-    calls: below('http://localhost:11434/v1', 'chat', 'messages', 'responses'),
-  },
-  vllm: {
-    make: core.vllm,
-    address: 'http://localhost:8000',
-    alsoAs: ['http://localhost:8000/v1'],
-    calls: below('http://localhost:8000/v1', 'chat', 'responses', 'messages'),
-  },
-  llamaCpp: {
-    make: core.llamaCpp,
-    address: 'http://localhost:8080',
-    alsoAs: ['http://localhost:8080/v1'],
-    calls: below('http://localhost:8080/v1', 'chat', 'messages', 'responses'),
-  },
-  lmStudio: {
-    make: core.lmStudio,
-    address: 'http://localhost:1234',
-    alsoAs: ['http://localhost:1234/v1'],
-    calls: below('http://localhost:1234/v1', 'chat', 'responses', 'messages'),
-  },
   cohere: {
-    make: core.cohere,
     address: 'https://api.cohere.com',
-    alsoAs: ['https://api.cohere.com/v2'],
+    version: '/v2',
     calls: { chat: 'https://api.cohere.com/compatibility/v1/chat/completions' },
   },
-  voyage: { make: core.voyage, address: 'https://api.voyageai.com/v1', calls: {} },
-  jina: { make: core.jina, address: 'https://api.jina.ai/v1', calls: {} },
+  voyage: { address: 'https://api.voyageai.com/v1', version: undefined },
+  jina: { address: 'https://api.jina.ai/v1', version: undefined },
 }
+
+/** Providers with an address and a credential of a key alone; the others have tests of their own. */
+const withoutOptions = Object.entries(providerCatalog).filter(([, { example }]) => example === undefined)
+
+const expectations = withoutOptions.map(([name, { create }]) => {
+  const upstream = (create as Create)()
+  const own = exceptions[name as ProviderName] ?? {}
+  const address = own.address ?? upstream.baseURL.replace(/\/v1$/, '')
+  const version = 'version' in own ? own.version : '/v1'
+  const calls =
+    own.calls ??
+    Object.fromEntries(Object.keys(upstream.formats).map((format) => [format, `${address}${standardPaths[format]}`]))
+  const addresses = version === undefined ? [address] : [address, address + version]
+  return [name, { create: create as Create, address, addresses, calls, carries: own.carries ?? bearer }] as const
+})
 
 const callsOf = (upstream: Upstream): Record<string, string> =>
   Object.fromEntries(
     Object.entries(upstream.formats).map(([format, path]) => [format, callUrl(upstream, path ?? '', undefined, 'm')]),
   )
 
-describe.each(Object.entries(makers))('%s', (_, { make, address, alsoAs = [], calls, carries = bearer }) => {
+describe.each(expectations)('%s', (_, { create, address, addresses, calls, carries }) => {
   test('goes to its own address unless told otherwise', () => {
-    expect(callsOf(make())).toEqual(calls)
+    expect(callsOf(create())).toEqual(calls)
   })
 
   test('speaks its formats in this order', () => {
-    expect(Object.keys(make().formats)).toEqual(Object.keys(calls))
+    expect(Object.keys(create().formats)).toEqual(Object.keys(calls))
   })
 
-  test.each(['', '/'].flatMap((end) => [address, ...alsoAs].map((url) => url + end)))(
-    'takes its address as %s',
-    (url) => {
-      const { baseURL, formats, operations, countTokens, realtime } = make()
-      expect(make({ baseURL: url.endsWith('//') ? url.slice(0, -1) : url })).toMatchObject({
-        baseURL,
-        formats,
-        ...(operations === undefined ? {} : { operations }),
-        ...(countTokens === undefined ? {} : { countTokens }),
-        ...(realtime === undefined ? {} : { realtime }),
-      })
-    },
-  )
+  test.each(['', '/'].flatMap((end) => addresses.map((url) => url + end)))('takes its address as %s', (url) => {
+    const { baseURL, formats, operations, countTokens, realtime } = create()
+    expect(create({ baseURL: url })).toMatchObject({
+      baseURL,
+      formats,
+      ...(operations === undefined ? {} : { operations }),
+      ...(countTokens === undefined ? {} : { countTokens }),
+      ...(realtime === undefined ? {} : { realtime }),
+    })
+  })
 
   test('goes where it is told', () => {
     const own = new URL(address)
-    const elsewhere = callsOf(make({ baseURL: address.replace(own.origin, 'https://proxy.test:8443') }))
+    const elsewhere = callsOf(create({ baseURL: address.replace(own.origin, 'https://proxy.test:8443') }))
     expect(elsewhere).toEqual(
       Object.fromEntries(
         Object.entries(calls).map(([format, url]) => [format, url.replace(own.origin, 'https://proxy.test:8443')]),
@@ -176,19 +115,19 @@ describe.each(Object.entries(makers))('%s', (_, { make, address, alsoAs = [], ca
   })
 
   test('carries a key, and the headers it is given', () => {
-    const { headers, keys } = make({ apiKey: 'key-1', headers: { 'x-team': 'a' } })
+    const { headers, keys } = create({ apiKey: 'key-1', headers: { 'x-team': 'a' } })
     expect(headers).toMatchObject({ ...carries('key-1'), 'x-team': 'a' })
     expect(keys).toBeUndefined()
   })
 
   test('carries no key where it has none', () => {
-    const { headers, keys } = make()
+    const { headers, keys } = create()
     for (const name of Object.keys(carries('key-1'))) expect(headers).not.toHaveProperty(name)
     expect(keys).toBeUndefined()
   })
 
   test('spreads calls over several keys', () => {
-    const { headers, keys } = make({ apiKey: ['key-1', { key: 'key-2', weight: 3 }] })
+    const { headers, keys } = create({ apiKey: ['key-1', { key: 'key-2', weight: 3 }] })
     expect(keys).toEqual([
       { headers: carries('key-1'), weight: 1 },
       { headers: carries('key-2'), weight: 3 },
@@ -198,40 +137,50 @@ describe.each(Object.entries(makers))('%s', (_, { make, address, alsoAs = [], ca
 
   test.each<readonly [core.UpstreamOptions, string]>([
     [{ apiKey: [] }, 'apiKey is an empty list'],
-    [{ apiKey: [{ key: 'k', weight: 0 }] }, 'weight of 0'],
+    [{ apiKey: [{ key: 'k', weight: 0 }] }, 'apiKey[0].weight is 0'],
     [{ baseURL: 'api.test/v1' }, 'is not a URL'],
     [{ baseURL: 'ftp://api.test' }, 'must start with http'],
     [{ baseURL: 'https://api.test/v1?key=k' }, "baseURL 'https://api.test/v1' must not hold a query"],
     [{ baseURL: 'https://ada:secret@api.test/v1' }, 'baseURL holds a name or a password: give them as headers'],
   ])('refuses %j with the reason', (options, reason) => {
-    expect(() => make(options)).toThrow(expect.objectContaining({ name: 'TypeError' }))
-    expect(() => make(options)).toThrow(reason)
+    expect(create(options)).toMatchObject({ formats: {}, problems: [expect.stringContaining(reason)] })
   })
 
   test('passes on the version and the betas of messages exactly where it speaks them', () => {
-    const { formats, passHeaders, headers } = make()
+    const { formats, passHeaders, headers } = create()
     expect(passHeaders).toEqual('messages' in formats ? ['anthropic-version', 'anthropic-beta'] : [])
     expect('anthropic-version' in headers).toBe('messages' in formats)
   })
 })
 
 describe('formats to choose from', () => {
-  const several = {
-    groq: core.groq,
-    xai: core.xai,
-    openrouter: core.openrouter,
-    together: core.together,
-    fireworks: core.fireworks,
-    ollama: core.ollama,
-    vllm: core.vllm,
-    llamaCpp: core.llamaCpp,
-    lmStudio: core.lmStudio,
-  } as const
+  const several = Object.entries(providerCatalog).flatMap(([name, { create, options, example = {} }]) => {
+    const { formats } = options ?? {}
+    return typeof formats === 'object' && 'someOf' in formats
+      ? [[name, create as Create, formats.someOf, example] as const]
+      : []
+  })
 
-  test.each(Object.entries(several))('%s speaks those that it is told, in their order', (_, make) => {
-    expect(Object.keys(make({ formats: ['chat'] }).formats)).toEqual(['chat'])
-    expect(() => make({ formats: [] })).toThrow('formats is empty')
-    expect(() => make({ formats: ['gemini' as 'chat'] })).toThrow("formats holds 'gemini'")
+  test.each(several)(
+    '%s speaks those that the catalog lists, in the order that it is given',
+    (_, create, formats, example) => {
+      const options = { ...example, apiKey: 'key' }
+      const reversed = [...formats].reverse()
+      for (const list of [formats, reversed, [formats[0]]])
+        expect(Object.keys(create({ ...options, formats: list } as core.UpstreamOptions).formats)).toEqual(list)
+    },
+  )
+
+  /** Without a list of formats of their own to check against. */
+  const lenient = ['openai', 'azure', 'bedrock', 'openaiCompatible']
+  const strict = several.filter(([name]) => !lenient.includes(name))
+  test.each(strict)('%s rejects an empty list, and formats that it does not have', (_, create) => {
+    expect(create({ formats: [] } as core.UpstreamOptions).problems).toEqual([
+      expect.stringContaining('formats is empty'),
+    ])
+    expect(create({ formats: ['gemini'] } as core.UpstreamOptions).problems).toEqual([
+      expect.stringContaining("formats holds 'gemini'"),
+    ])
   })
 
   test('together speaks messages where it is told', () => {
@@ -261,8 +210,7 @@ describe('openaiCompatible', () => {
     [{ operations: ['dance'] }, "operations holds 'dance'"],
   ])('refuses %j with the reason', (options, reason) => {
     const told = { baseURL: 'https://api.test/v1', ...options } as unknown as core.CompatibleOptions
-    expect(() => core.openaiCompatible(told)).toThrow(expect.objectContaining({ name: 'TypeError' }))
-    expect(() => core.openaiCompatible(told)).toThrow(reason)
+    expect(core.openaiCompatible(told).problems).toEqual([expect.stringContaining(reason)])
   })
 
   test('leaves clients of chat to themselves unless quirks are declared', () => {

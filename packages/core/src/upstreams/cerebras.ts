@@ -7,6 +7,7 @@ export const cerebras = (options: UpstreamOptions = {}): Upstream =>
   versioned(
     {
       baseURL: 'https://api.cerebras.ai',
+      keyVariable: 'CEREBRAS_API_KEY',
       operations: ['completions'],
       modelRules: [
         {

@@ -1,6 +1,7 @@
 import { cleanBaseURL } from './base-url.ts'
 import { allBut, usualFields } from './chat-fields.ts'
-import { bearer, checkApiKey, credentials } from './credentials.ts'
+import { commonProblems, createUpstream } from './check-options.ts'
+import { bearer, credentials } from './credentials.ts'
 import { modelRules as rulesOf } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
@@ -9,9 +10,8 @@ import type { Upstream, UpstreamOptions } from './upstream.ts'
  * `https://api.cohere.com`, with or without `/v2`.
  */
 export function cohere(options: UpstreamOptions = {}): Upstream {
-  checkApiKey(options, 'cohere')
   const { apiKey, baseURL = 'https://api.cohere.com', headers = {}, modelRules } = options
-  return {
+  return createUpstream(commonProblems(options, { apiKey: 'COHERE_API_KEY' }), () => ({
     baseURL: cleanBaseURL(baseURL, '/v2'),
     formats: { chat: '/compatibility/v1/chat/completions' },
     operations: {
@@ -44,5 +44,5 @@ export function cohere(options: UpstreamOptions = {}): Upstream {
         'refused',
       ),
     },
-  }
+  }))
 }

@@ -1,16 +1,17 @@
 import { cleanBaseURL } from './base-url.ts'
 import { allBut, usualFields } from './chat-fields.ts'
-import { openaiCompatible } from './openai-compatible.ts'
+import { commonProblems, createUpstream } from './check-options.ts'
+import { compatibleUpstream } from './openai-compatible.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
  * DeepSeek. `baseURL` defaults to `https://api.deepseek.com`, with or without `/v1`. It speaks chat, responses and messages,
  * each at a place of its own.
  */
-export function deepseek({ baseURL = 'https://api.deepseek.com', ...options }: UpstreamOptions = {}): Upstream {
-  return {
-    ...openaiCompatible({
-      baseURL: cleanBaseURL(baseURL, '/v1'),
+export function deepseek(options: UpstreamOptions = {}): Upstream {
+  const { baseURL = 'https://api.deepseek.com' } = options
+  return createUpstream(commonProblems(options, { apiKey: 'DEEPSEEK_API_KEY' }), () => ({
+    ...compatibleUpstream({
       formats: ['chat', 'responses', 'messages'],
       quirks: {
         maxTokensField: 'max_tokens',
@@ -36,8 +37,9 @@ export function deepseek({ baseURL = 'https://api.deepseek.com', ...options }: U
         ),
       },
       ...options,
+      baseURL: cleanBaseURL(baseURL, '/v1'),
     }),
     formats: { chat: '/chat/completions', responses: '/responses', messages: '/anthropic/v1/messages' },
     operations: { completions: { openai: '/beta/completions' } },
-  }
+  }))
 }

@@ -9,6 +9,7 @@ export const fireworks = (options: FormatOptions<'chat' | 'responses' | 'message
   versioned(
     {
       baseURL: 'https://api.fireworks.ai/inference',
+      keyVariable: 'FIREWORKS_API_KEY',
       formats: ['chat', 'responses', 'messages'],
       operations: ['completions', 'embeddings'],
       quirks: {

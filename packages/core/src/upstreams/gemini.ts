@@ -1,5 +1,6 @@
 import { cleanBaseURL } from './base-url.ts'
-import { checkApiKey, credentials } from './credentials.ts'
+import { commonProblems, createUpstream } from './check-options.ts'
+import { credentials } from './credentials.ts'
 import { modelRules as rulesOf } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
@@ -7,9 +8,8 @@ const models = '/v1beta/models'
 
 /** Google's Gemini API. `baseURL` defaults to `https://generativelanguage.googleapis.com`, with or without `/v1beta`. */
 export function gemini(options: UpstreamOptions = {}): Upstream {
-  checkApiKey(options, 'gemini')
   const { apiKey, baseURL = 'https://generativelanguage.googleapis.com', headers = {}, modelRules } = options
-  return {
+  return createUpstream(commonProblems(options, { apiKey: 'GEMINI_API_KEY' }), () => ({
     baseURL: cleanBaseURL(baseURL, '/v1beta'),
     formats: { gemini: '/v1beta/models' },
     countTokens: { gemini: '/v1beta/models' },
@@ -25,5 +25,5 @@ export function gemini(options: UpstreamOptions = {}): Upstream {
     passHeaders: [],
     quirks: {},
     ...rulesOf(modelRules),
-  }
+  }))
 }

@@ -19,6 +19,7 @@ export const groq = (options: FormatOptions<'chat' | 'responses'> = {}): Upstrea
   versioned(
     {
       baseURL: 'https://api.groq.com/openai',
+      keyVariable: 'GROQ_API_KEY',
       formats: ['chat', 'responses'],
       operations: ['transcriptions', 'translations', 'speech'],
       modelRules: groqModels,

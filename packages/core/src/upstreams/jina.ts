@@ -1,12 +1,12 @@
 import { cleanBaseURL } from './base-url.ts'
-import { bearer, checkApiKey, credentials } from './credentials.ts'
+import { commonProblems, createUpstream } from './check-options.ts'
+import { bearer, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** Jina: embeddings and rerank, no chat. `baseURL` defaults to `https://api.jina.ai/v1`. */
 export function jina(options: UpstreamOptions = {}): Upstream {
-  checkApiKey(options, 'jina')
   const { apiKey, baseURL = 'https://api.jina.ai/v1', headers = {} } = options
-  return {
+  return createUpstream(commonProblems(options, { apiKey: 'JINA_API_KEY' }), () => ({
     baseURL: cleanBaseURL(baseURL),
     formats: {},
     operations: {
@@ -16,5 +16,5 @@ export function jina(options: UpstreamOptions = {}): Upstream {
     ...credentials(apiKey, bearer, headers),
     passHeaders: [],
     quirks: {},
-  }
+  }))
 }

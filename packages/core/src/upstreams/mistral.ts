@@ -12,6 +12,7 @@ export const mistral = (options: UpstreamOptions = {}): Upstream =>
   versioned(
     {
       baseURL: 'https://api.mistral.ai',
+      keyVariable: 'MISTRAL_API_KEY',
       operations: ['embeddings', 'transcriptions'],
       quirks: {
         maxTokensField: 'max_tokens',

@@ -10,6 +10,7 @@ export const ollama = (options: FormatOptions<'chat' | 'messages' | 'responses'>
   versioned(
     {
       baseURL: 'http://localhost:11434',
+      keyVariable: 'OLLAMA_API_KEY',
       formats: ['chat', 'messages', 'responses'],
       operations: ['completions', 'embeddings', 'transcriptions'],
       quirks: {

@@ -1,8 +1,9 @@
 import type { Quirks } from '../formats/codec.ts'
 import type { Format } from '../formats/ir.ts'
 import type { OperationName } from '../operations/operation.ts'
-import { cleanBaseURL } from './base-url.ts'
-import { bearer, checkApiKey, credentials } from './credentials.ts'
+import { baseUrlProblem, cleanBaseURL } from './base-url.ts'
+import { commonProblems, createUpstream } from './check-options.ts'
+import { bearer, credentials } from './credentials.ts'
 import { modelRules as rulesOf } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
@@ -57,26 +58,35 @@ const countPaths = { messages: '/messages/count_tokens', responses: '/responses/
  * knows their address and quirks.
  */
 export function openaiCompatible(options: CompatibleOptions): Upstream {
-  checkApiKey(options, 'openaiCompatible')
-  const {
-    apiKey,
-    baseURL,
-    headers = {},
-    formats = ['chat'],
-    countTokens = [],
-    operations = ['embeddings'],
-    realtime = false,
-    quirks = {},
-    modelRules,
-  } = options
-  for (const format of formats)
-    if (paths[format] === undefined)
-      throw new TypeError(`formats holds '${String(format)}': write 'chat', 'messages' or 'responses'`)
-  for (const name of operations)
-    if (operationPaths[name] === undefined)
-      throw new TypeError(
-        `operations holds '${String(name)}', which such servers do not have: write some of ${Object.keys(operationPaths).join(', ')}`,
-      )
+  const { baseURL, formats = [], operations = [] } = options
+  const problems = [
+    ...commonProblems(options),
+    ...(baseURL === undefined ? baseUrlProblem(baseURL) : []),
+    ...formats
+      .filter((format) => paths[format] === undefined)
+      .map((format) => `formats holds '${String(format)}': write 'chat', 'messages' or 'responses'`),
+    ...operations
+      .filter((name) => operationPaths[name] === undefined)
+      .map(
+        (name) =>
+          `operations holds '${String(name)}', which such servers do not have: write some of ${Object.keys(operationPaths).join(', ')}`,
+      ),
+  ]
+  return createUpstream(problems, () => compatibleUpstream(options))
+}
+
+/** Builds such an upstream of options that were checked. */
+export function compatibleUpstream({
+  apiKey,
+  baseURL,
+  headers = {},
+  formats = ['chat'],
+  countTokens = [],
+  operations = ['embeddings'],
+  realtime = false,
+  quirks = {},
+  modelRules,
+}: CompatibleOptions): Upstream {
   const speaksMessages = formats.includes('messages') || countTokens.includes('messages')
   return {
     baseURL: cleanBaseURL(baseURL),

@@ -1,5 +1,6 @@
 import { cleanBaseURL } from './base-url.ts'
-import { bearer, checkApiKey, credentials } from './credentials.ts'
+import { commonProblems, createUpstream } from './check-options.ts'
+import { bearer, credentials } from './credentials.ts'
 import { modelRules as rulesOf } from './model-rules.ts'
 import { openaiModels } from './openai-models.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
@@ -14,7 +15,6 @@ const paths = { chat: '/chat/completions', responses: '/responses' } as const
 
 /** OpenAI. `baseURL` defaults to `https://api.openai.com/v1`. */
 export function openai(options: OpenAIOptions = {}): Upstream {
-  checkApiKey(options, 'openai')
   const {
     apiKey,
     baseURL = 'https://api.openai.com/v1',
@@ -22,7 +22,13 @@ export function openai(options: OpenAIOptions = {}): Upstream {
     formats = ['chat', 'responses'],
     modelRules,
   } = options
-  return {
+  const problems = [
+    ...commonProblems(options, { apiKey: 'OPENAI_API_KEY' }),
+    ...formats
+      .filter((format) => paths[format] === undefined)
+      .map((format) => `formats holds '${String(format)}': write 'chat' or 'responses'`),
+  ]
+  return createUpstream(problems, () => ({
     baseURL: cleanBaseURL(baseURL),
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
     realtime: '/realtime',
@@ -44,5 +50,5 @@ export function openai(options: OpenAIOptions = {}): Upstream {
     passHeaders: [],
     quirks: {},
     ...rulesOf(modelRules, openaiModels),
-  }
+  }))
 }

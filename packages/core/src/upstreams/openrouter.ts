@@ -9,6 +9,7 @@ export function openrouter(options: FormatOptions<'chat' | 'messages' | 'respons
   const upstream = versioned(
     {
       baseURL: 'https://openrouter.ai/api',
+      keyVariable: 'OPENROUTER_API_KEY',
       formats: ['chat', 'messages', 'responses'],
       operations: ['embeddings', 'rerank', 'transcriptions', 'speech'],
       quirks: {
@@ -25,5 +26,6 @@ export function openrouter(options: FormatOptions<'chat' | 'messages' | 'respons
     },
     options,
   )
+  if (upstream.problems !== undefined) return upstream
   return { ...upstream, operations: { ...upstream.operations, images: { openai: '/images' } } }
 }

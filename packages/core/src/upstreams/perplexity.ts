@@ -1,6 +1,7 @@
 import { cleanBaseURL } from './base-url.ts'
 import { allBut, usualFields } from './chat-fields.ts'
-import { openaiCompatible } from './openai-compatible.ts'
+import { commonProblems, createUpstream } from './check-options.ts'
+import { compatibleUpstream } from './openai-compatible.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
@@ -9,10 +10,10 @@ import type { Upstream, UpstreamOptions } from './upstream.ts'
  *
  * Its embeddings are bytes where those of all others are floats: they cannot be had by OpenAI's clients.
  */
-export function perplexity({ baseURL = 'https://api.perplexity.ai', ...options }: UpstreamOptions = {}): Upstream {
-  return {
-    ...openaiCompatible({
-      baseURL: cleanBaseURL(baseURL, '/v1'),
+export function perplexity(options: UpstreamOptions = {}): Upstream {
+  const { baseURL = 'https://api.perplexity.ai' } = options
+  return createUpstream(commonProblems(options, { apiKey: 'PERPLEXITY_API_KEY' }), () => ({
+    ...compatibleUpstream({
       operations: [],
       quirks: {
         maxTokensField: 'max_tokens',
@@ -42,8 +43,9 @@ export function perplexity({ baseURL = 'https://api.perplexity.ai', ...options }
         ),
       },
       ...options,
+      baseURL: cleanBaseURL(baseURL, '/v1'),
     }),
     formats: { chat: '/chat/completions', responses: '/v1/responses' },
     serves: (format, model) => (format === 'responses') === model.includes('/'),
-  }
+  }))
 }

@@ -10,6 +10,7 @@ export const together = ({ formats = ['chat'], ...options }: FormatOptions<'chat
   versioned(
     {
       baseURL: 'https://api.together.ai',
+      keyVariable: 'TOGETHER_API_KEY',
       formats: ['chat', 'messages'],
       operations: ['completions', 'embeddings', 'rerank', 'images', 'transcriptions', 'translations', 'speech'],
       quirks: {

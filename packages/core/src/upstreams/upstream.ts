@@ -49,6 +49,11 @@ export interface Upstream {
   readonly quirks: Quirks
   /** What its models accept: the first rule that matches a model's name applies to translated requests. Default: everything. */
   readonly modelRules?: readonly ModelRule[]
+  /**
+   * Problems of the options that its factory was called with, each beginning with the option's name. `createGateway` rejects an upstream
+   * that has any. Default: none.
+   */
+  readonly problems?: readonly string[]
 }
 
 /** One of several credentials of an upstream. */
@@ -109,8 +114,8 @@ export interface WeightedKey {
 export interface UpstreamOptions {
   /**
    * The provider's key, or several. They are sent to this upstream only, and appear in no error, header or log. Leave it
-   * out for a server that needs none; a provider that needs one refuses the call, which is a 502 to the client (`upstream_auth`). A key
-   * that is present but `undefined` throws a TypeError: its environment variable is probably not set.
+   * out for a server that needs none; a provider that needs one refuses the call, which is a 502 to the client (`upstream_auth`).
+   * `createGateway` rejects a key that is present but `undefined` or empty: its environment variable is probably not set.
    */
   apiKey?: ApiKey | undefined
   /** Base address, where it is not the provider's own. */

@@ -1,6 +1,6 @@
 import { cleanBaseURL } from './base-url.ts'
-import { checkApiKey } from './credentials.ts'
-import { type CompatibleOptions, openaiCompatible } from './openai-compatible.ts'
+import { commonProblems, createUpstream } from './check-options.ts'
+import { type CompatibleOptions, compatibleUpstream } from './openai-compatible.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What makers of upstreams take that speak several formats. */
@@ -12,27 +12,32 @@ export interface FormatOptions<F extends string> extends UpstreamOptions {
 /**
  * A compatible server whose paths are all below `/v1`; its address may be given with or without.
  *
- * @param facts what is known of it
+ * @param facts what is known of it; `keyVariable` is the environment variable that its key is usually read from
  * @param options what its user says
  */
 export function versioned(
-  facts: CompatibleOptions,
+  facts: CompatibleOptions & { readonly keyVariable?: string },
   options: FormatOptions<'chat' | 'messages' | 'responses'>,
 ): Upstream {
-  checkApiKey(options, `the upstream at ${facts.baseURL}`)
   const { apiKey, baseURL = facts.baseURL, headers, formats = facts.formats, modelRules } = options
   const { formats: all = ['chat'], countTokens = [] } = facts
   const spoken = formats ?? all
-  for (const format of spoken)
-    if (!all.includes(format)) throw new TypeError(`formats holds '${String(format)}': write some of ${all.join(', ')}`)
-  if (spoken.length === 0) throw new TypeError(`formats is empty: write some of ${all.join(', ')}, or leave it out`)
-  return openaiCompatible({
-    ...facts,
-    baseURL: `${cleanBaseURL(baseURL, '/v1')}/v1`,
-    formats: spoken,
-    countTokens: countTokens.filter((format) => spoken.includes(format)),
-    ...(apiKey === undefined ? {} : { apiKey }),
-    ...(headers === undefined ? {} : { headers }),
-    modelRules: [...(modelRules ?? []), ...(facts.modelRules ?? [])],
-  })
+  const problems = [
+    ...commonProblems(options, { apiKey: facts.keyVariable }),
+    ...spoken
+      .filter((format) => !all.includes(format))
+      .map((format) => `formats holds '${String(format)}': write some of ${all.join(', ')}`),
+    ...(spoken.length === 0 ? [`formats is empty: write some of ${all.join(', ')}, or leave it out`] : []),
+  ]
+  return createUpstream(problems, () =>
+    compatibleUpstream({
+      ...facts,
+      baseURL: `${cleanBaseURL(baseURL, '/v1')}/v1`,
+      formats: spoken,
+      countTokens: countTokens.filter((format) => spoken.includes(format)),
+      ...(apiKey === undefined ? {} : { apiKey }),
+      ...(headers === undefined ? {} : { headers }),
+      modelRules: [...(modelRules ?? []), ...(facts.modelRules ?? [])],
+    }),
+  )
 }

@@ -1,4 +1,5 @@
 import { keepUntilExpiry } from './access-token.ts'
+import { secretProblem, typeName } from './check-options.ts'
 
 /** A service account's key, a user's refresh token, a workload identity: the JSON that Google's tools write. */
 export type GoogleCredentials = { readonly [field: string]: unknown }
@@ -6,6 +7,25 @@ export type GoogleCredentials = { readonly [field: string]: unknown }
 export interface GoogleAccount {
   readonly keyFile?: string | undefined
   readonly credentials?: GoogleCredentials | undefined
+}
+
+/** Fields without which such credentials are of no use, with their environment variables where there are usual ones. */
+const secretFields = {
+  client_email: 'GOOGLE_CLIENT_EMAIL',
+  private_key: 'GOOGLE_PRIVATE_KEY',
+  client_id: undefined,
+  client_secret: undefined,
+  refresh_token: undefined,
+} as const
+
+/** Returns the problems of credentials that a configuration holds: fields that are present must have a value. */
+export function googleCredentialProblems(credentials: GoogleCredentials | null): string[] {
+  if (credentials === null) return []
+  if (typeof credentials !== 'object' || Array.isArray(credentials))
+    return [`credentials is ${typeName(credentials)}: give the content of a credentials file as an object`]
+  return Object.entries(secretFields)
+    .filter(([field]) => Object.hasOwn(credentials, field))
+    .flatMap(([field, variable]) => secretProblem(`credentials.${field}`, credentials[field], { variable }))
 }
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform'

@@ -107,16 +107,28 @@ describe('the credentials of vertex', () => {
   })
 
   it.each<[VertexOptions, string]>([
-    [{}, 'give project'],
-    [{ token }, 'give project'],
-    [{ project: 'p', apiKey: 'k', token }, 'give one of apiKey and token'],
-    [{ project: 'p', keyFile: 'f', credentials: {} }, 'give one of keyFile and credentials'],
+    [{}, 'project is missing: give the id'],
+    [{ token }, 'project is missing: give the id'],
+    [{ project: 'p', apiKey: 'k', token }, 'apiKey and token are given: keep one'],
+    [{ project: 'p', keyFile: 'f', credentials: {} }, 'keyFile and credentials are given: keep one'],
+    [{ project: 'p', keyFile: '' }, 'keyFile is empty: write the path'],
+    [{ project: 'p', token: 'tok' as unknown as () => string }, 'token is a string: give a function'],
+    [
+      { project: 'p', credentials: { client_email: 'a@b', private_key: undefined } },
+      'credentials.private_key is undefined. Set the environment variable that it is read from (usually GOOGLE_PRIVATE_KEY)',
+    ],
     [{ project: 'a/b', token }, "project 'a/b' is not"],
     [{ project: 'p', location: 'x/../y', token }, "location 'x/../y' is not"],
     [{ project: '{model}', token }, "project '{model}' is not"],
-  ])('%j is refused with the fix: %s', (given, words) => {
-    expect(() => vertex(given)).toThrow(words)
-    expect(() => vertex(given)).toThrow(TypeError)
+  ])('%j has one problem, with the fix: %s', (given, words) =>
+    expect(vertex(given)).toMatchObject({ formats: {}, problems: [expect.stringContaining(words)] }),
+  )
+
+  it('have a problem if one is present but undefined', () => {
+    for (const option of ['apiKey', 'token', 'keyFile', 'credentials'])
+      expect(vertex({ project: 'p', [option]: undefined }).problems).toEqual([
+        expect.stringMatching(new RegExp(`^${option} is undefined\\. Set the environment variable`)),
+      ])
   })
 })
 

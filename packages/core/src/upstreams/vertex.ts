@@ -1,9 +1,10 @@
 import { bearerFrom, type TokenSource } from './access-token.ts'
 import { cleanBaseURL } from './base-url.ts'
-import { checkApiKey, credentials } from './credentials.ts'
+import { commonProblems, createUpstream, typeName } from './check-options.ts'
+import { credentials } from './credentials.ts'
 import { modelRules as rulesOf } from './model-rules.ts'
 import type { ApiKey, Upstream, UpstreamOptions } from './upstream.ts'
-import { type GoogleCredentials, googleHeaders } from './vertex-credentials.ts'
+import { type GoogleCredentials, googleCredentialProblems, googleHeaders } from './vertex-credentials.ts'
 import { vertexHosting, vertexServes } from './vertex-hosting.ts'
 
 /** What `vertex` takes: a project and location, and a key, tokens or credentials of Google Cloud. */
@@ -30,10 +31,9 @@ const isName = (text: string): boolean => /^[a-z0-9][a-z0-9.:_-]*$/i.test(text)
 /**
  * Google's Vertex AI: Gemini models, Claude models (names beginning with `claude`), and its open models by their full names
  * (`meta/llama-4-…`). Without apiKey, token, keyFile and credentials, google-auth-library finds the application default
- * credentials; it is an optional peer, to be installed. Throws a TypeError for options that contradict each other.
+ * credentials; it is an optional peer, to be installed. `createGateway` reports options that contradict each other.
  */
 export function vertex(options: VertexOptions): Upstream {
-  checkApiKey(options, 'vertex')
   const {
     project,
     location = 'global',
@@ -46,22 +46,11 @@ export function vertex(options: VertexOptions): Upstream {
     apiVersion = 'v1',
     modelRules,
   } = options
-  const ways = Object.entries({ apiKey, token, keyFile, credentials: given }).filter(([, way]) => way !== undefined)
-  if (ways.length > 1)
-    throw new TypeError(
-      `vertex: give one of ${ways.map(([name]) => name).join(' and ')}: a call carries one credential`,
-    )
-  if (project === undefined && apiKey === undefined)
-    throw new TypeError(
-      'vertex: give project, the id of the Google Cloud project (only express mode, by apiKey, has none)',
-    )
-  for (const [name, value] of Object.entries({ project, location }))
-    if (value !== undefined && !isName(value)) throw new TypeError(`vertex: ${name} '${value}' is not a ${name}'s name`)
   const express = project === undefined
   const root = express ? `/${apiVersion}` : `/${apiVersion}/projects/${project}/locations/${location}`
   const google = `${root}/publishers/google/models`
   const claude = `${root}/publishers/anthropic/models`
-  return {
+  return createUpstream(vertexProblems(options), () => ({
     baseURL: cleanBaseURL(baseURL ?? hostOf(express ? 'global' : location), `/${apiVersion}`),
     formats: express
       ? { gemini: google }
@@ -85,7 +74,36 @@ export function vertex(options: VertexOptions): Upstream {
     passHeaders: ['anthropic-beta'],
     quirks: { maxTokensField: 'max_tokens', developerRole: 'system' },
     ...rulesOf(modelRules),
-  }
+  }))
+}
+
+function vertexProblems(options: VertexOptions): string[] {
+  const { project, location, apiKey, token, keyFile, credentials: given } = options
+  const ways = Object.entries({ apiKey, token, keyFile, credentials: given }).filter(([, way]) => way !== undefined)
+  return [
+    ...commonProblems(options, {
+      apiKey: 'GOOGLE_API_KEY',
+      token: undefined,
+      keyFile: 'GOOGLE_APPLICATION_CREDENTIALS',
+      credentials: undefined,
+    }),
+    ...(ways.length > 1
+      ? [`${ways.map(([name]) => name).join(' and ')} are given: keep one, because a call carries one credential`]
+      : []),
+    ...(token === undefined || token === null || typeof token === 'function'
+      ? []
+      : [`token is ${typeName(token)}: give a function that returns a token`]),
+    ...(keyFile === undefined || keyFile === null || (typeof keyFile === 'string' && keyFile.trim() !== '')
+      ? []
+      : [`keyFile is ${keyFile === '' ? 'empty' : typeName(keyFile)}: write the path of a file`]),
+    ...(given === undefined ? [] : googleCredentialProblems(given)),
+    ...(project === undefined && apiKey === undefined
+      ? ['project is missing: give the id of the Google Cloud project (only express mode, by apiKey, has none)']
+      : []),
+    ...Object.entries({ project, location })
+      .filter(([, value]) => value !== undefined && !isName(value))
+      .map(([name, value]) => `${name} '${String(value)}' is not a ${name}'s name`),
+  ]
 }
 
 /** Locations that span regions have hosts of another shape. */

@@ -1,12 +1,12 @@
 import { cleanBaseURL } from './base-url.ts'
-import { bearer, checkApiKey, credentials } from './credentials.ts'
+import { commonProblems, createUpstream } from './check-options.ts'
+import { bearer, credentials } from './credentials.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** Voyage AI: embeddings and rerank, no chat. `baseURL` defaults to `https://api.voyageai.com/v1`. */
 export function voyage(options: UpstreamOptions = {}): Upstream {
-  checkApiKey(options, 'voyage')
   const { apiKey, baseURL = 'https://api.voyageai.com/v1', headers = {} } = options
-  return {
+  return createUpstream(commonProblems(options, { apiKey: 'VOYAGE_API_KEY' }), () => ({
     baseURL: cleanBaseURL(baseURL),
     formats: {},
     operations: {
@@ -16,5 +16,5 @@ export function voyage(options: UpstreamOptions = {}): Upstream {
     ...credentials(apiKey, bearer, headers),
     passHeaders: [],
     quirks: {},
-  }
+  }))
 }

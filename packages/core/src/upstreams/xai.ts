@@ -10,6 +10,7 @@ export const xai = (options: FormatOptions<'responses' | 'chat'> = {}): Upstream
   versioned(
     {
       baseURL: 'https://api.x.ai',
+      keyVariable: 'XAI_API_KEY',
       formats: ['responses', 'chat'],
       // It has completions too, but not for models that reason: chat stands in.
       operations: ['images'],

@@ -140,6 +140,7 @@ export const covered = {
     passHeaders: data,
     quirks: data,
     modelRules: data,
+    problems: data,
   } satisfies Covered<Upstream>,
   UpstreamOptions: { apiKey: data, baseURL: data, headers: data, modelRules: data } satisfies Covered<UpstreamOptions>,
   AwsOptions: { region: data, apiKey: data, credentials: ['credentials of AWS'] } satisfies Covered<

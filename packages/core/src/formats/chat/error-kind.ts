@@ -1,4 +1,5 @@
-import type { ErrorKind, Json } from '../ir.ts'
+import type { ErrorKind } from '../../error-kinds.ts'
+import type { Json } from '../ir.ts'
 import { kindOfStatus } from '../shared/kind-of-status.ts'
 import { isObject } from '../shared/reader.ts'
 import type { ErrorWords } from './error.ts'

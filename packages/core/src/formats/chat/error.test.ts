@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { statusOf } from '../../errors.ts'
-import type { ErrorKind, Json } from '../ir.ts'
+import { type ErrorKind, errorKinds } from '../../error-kinds.ts'
+import type { Json } from '../ir.ts'
 import { chatCodec } from './index.ts'
 
 const openai = (fields: { [key: string]: Json }): Json => ({
@@ -158,7 +158,7 @@ const decoded: readonly (readonly [what: string, status: number, body: Json, kin
 
 describe('errors of upstreams', () => {
   test.each(decoded)('%s (%i)', (_, status, body, kind, message) => {
-    expect(chatCodec.decodeError(status, body)).toMatchObject({ kind, message, status: statusOf[kind] })
+    expect(chatCodec.decodeError(status, body)).toMatchObject({ kind, message, status: errorKinds[kind].status })
   })
 
   test('keep param and code, and the wait that Google asks for', () => {
@@ -175,12 +175,12 @@ describe('errors of upstreams', () => {
   })
 })
 
-const kinds = Object.keys(statusOf) as ErrorKind[]
+const kinds = Object.keys(errorKinds) as ErrorKind[]
 
 describe('errors for clients', () => {
   test.each(kinds)('%s has all four keys', (kind) => {
-    const { status, body } = chatCodec.encodeError({ kind, status: statusOf[kind], message: 'm' }, 'req_1')
-    expect(status).toBe(statusOf[kind])
+    const { status, body } = chatCodec.encodeError({ kind, status: errorKinds[kind].status, message: 'm' }, 'req_1')
+    expect(status).toBe(errorKinds[kind].status)
     expect(Object.keys(body.error as object).sort()).toEqual(['code', 'message', 'param', 'type'])
     expect(body.error).toMatchObject({ message: 'm', param: null, type: expect.any(String) })
   })

@@ -1,5 +1,5 @@
-import { statusOf } from '../../errors.ts'
-import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
+import { type ErrorKind, errorKinds } from '../../error-kinds.ts'
+import type { ErrorInfo, Json, JsonObject } from '../ir.ts'
 import { innerStatus } from '../shared/kind-of-status.ts'
 import { inWords, isObject } from '../shared/reader.ts'
 import { retryDelay } from '../shared/retry-delay.ts'
@@ -31,7 +31,7 @@ export function decodeError(status: number, body: Json): ErrorInfo {
   const source = Array.isArray(body) && isObject(body[0]) ? body[0] : body
   const words = readWords(status, source)
   const kind = classifyError(status, words)
-  const info: ErrorInfo = { kind, status: statusOf[kind], message: cut(words.message) }
+  const info: ErrorInfo = { kind, status: errorKinds[kind].status, message: cut(words.message) }
   put(info, 'param', words.param)
   put(info, 'code', words.code)
   put(info, 'retryAfter', retryDelay(words.details))
@@ -120,21 +120,13 @@ const dialect: Readonly<Record<ErrorKind, readonly [type: string, code: string |
   cancelled: ['server_error', 'cancelled'],
 }
 
-/** Faults of the client's own: what the upstream said about them is said to the client, word for word. */
-const clientFaults: ReadonlySet<ErrorKind> = new Set([
-  'invalid_request',
-  'request_too_large',
-  'context_length_exceeded',
-  'not_found',
-  'model_not_found',
-  'conflict',
-  'rate_limited',
-] satisfies ErrorKind[])
+/** An upstream's error object with these kinds is for the client, word for word. */
+const showsDetails = (kind: ErrorKind): boolean => errorKinds[kind].aboutRequest === true || kind === 'rate_limited'
 
 /** The error object, with all four keys, as it stands in a body and in a stream. */
 export function errorObject(error: ErrorInfo): JsonObject {
   const [type, code] = dialect[error.kind]
-  const raw = error.raw?.format === 'chat' && clientFaults.has(error.kind) ? error.raw.value : undefined
+  const raw = error.raw?.format === 'chat' && showsDetails(error.kind) ? error.raw.value : undefined
   return {
     ...raw,
     message: error.message,

@@ -1,4 +1,4 @@
-import { statusOf } from '../../errors.ts'
+import { errorKinds } from '../../error-kinds.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, ErrorInfo, Json, JsonObject, ModelEvent, Part, TextDelta } from '../ir.ts'
 import { assignOwn } from '../shared/own-members.ts'
@@ -197,7 +197,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
           ? decodeError(200, { error: choice.error })
           : {
               kind: 'upstream_error',
-              status: statusOf.upstream_error,
+              status: errorKinds.upstream_error.status,
               message: 'The upstream ended its answer with an error.',
             }
       }

@@ -1,4 +1,4 @@
-import { statusOf } from '../../errors.ts'
+import { errorKinds } from '../../error-kinds.ts'
 import { parseExact, stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent, Usage } from '../ir.ts'
@@ -44,7 +44,8 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     over = true
     out.push({ type: 'error', error })
   }
-  const failWith = (kind: ErrorInfo['kind'], message: string): void => fail({ kind, status: statusOf[kind], message })
+  const failWith = (kind: ErrorInfo['kind'], message: string): void =>
+    fail({ kind, status: errorKinds[kind].status, message })
 
   function finish(): void {
     if (choices.size === 0) {

@@ -1,4 +1,4 @@
-import { statusOf } from '../../errors.ts'
+import { errorKinds } from '../../error-kinds.ts'
 import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { JsonObject, ModelEvent, Usage } from '../ir.ts'
@@ -94,7 +94,10 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         rest satisfies Nothing
         const told = choiceOf(choice).finish(finish, logprobs, extra)
         if (told !== undefined)
-          fail({ type: 'error', error: { kind: 'upstream_error', status: statusOf.upstream_error, message: told } })
+          fail({
+            type: 'error',
+            error: { kind: 'upstream_error', status: errorKinds.upstream_error.status, message: told },
+          })
         return
       }
       case 'usage':

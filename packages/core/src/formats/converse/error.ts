@@ -1,5 +1,5 @@
 import { kindInWords, kindOfException } from '../../aws/exceptions.ts'
-import { statusOf } from '../../errors.ts'
+import { errorKinds } from '../../error-kinds.ts'
 import type { ResponseTap } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject } from '../ir.ts'
 import { kindOfStatus } from '../shared/kind-of-status.ts'
@@ -32,7 +32,7 @@ export function decodeError(
   const kind =
     kindOfException(name, message) ??
     kindInWords(kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid_request' : 'upstream_error'), message)
-  return { kind, status: statusOf[kind], message }
+  return { kind, status: errorKinds[kind].status, message }
 }
 
 export function tapResponse(body: JsonObject): ResponseTap {

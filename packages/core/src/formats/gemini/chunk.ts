@@ -1,4 +1,4 @@
-import { statusOf } from '../../errors.ts'
+import { errorKinds } from '../../error-kinds.ts'
 import { stringifyExact } from '../../json/exact-number.ts'
 import type { ClientQuirks, SseEvent } from '../codec.ts'
 import type { ErrorInfo, JsonObject } from '../ir.ts'
@@ -9,7 +9,7 @@ export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: stringifyExac
 
 export const truncated: ErrorInfo = {
   kind: 'upstream_truncated',
-  status: statusOf.upstream_truncated,
+  status: errorKinds.upstream_truncated.status,
   message: 'The upstream ended its stream before the answer was complete.',
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { statusOf } from '../../errors.ts'
-import type { ErrorInfo, ErrorKind, Json } from '../ir.ts'
+import { type ErrorKind, errorKinds } from '../../error-kinds.ts'
+import type { ErrorInfo, Json } from '../ir.ts'
 import { geminiCodec } from './index.ts'
 
 const google = (code: number, status: string, message: string, details?: Json): Json => ({
@@ -71,7 +71,7 @@ describe('errors of upstreams', () => {
     ['nothing', 413, null, 'request_too_large'],
   ])('%s', (_, status, body, kind) => {
     const info = geminiCodec.decodeError(status, body)
-    expect(info).toMatchObject({ kind, status: statusOf[kind] })
+    expect(info).toMatchObject({ kind, status: errorKinds[kind].status })
     expect(info.message).not.toContain('<')
   })
 
@@ -95,7 +95,7 @@ describe('errors of upstreams', () => {
 
 const info = (kind: ErrorKind, rest: Partial<ErrorInfo> = {}): ErrorInfo => ({
   kind,
-  status: statusOf[kind],
+  status: errorKinds[kind].status,
   message: 'm',
   ...rest,
 })

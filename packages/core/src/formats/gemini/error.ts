@@ -1,5 +1,5 @@
-import { statusOf } from '../../errors.ts'
-import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
+import { type ErrorKind, errorKinds } from '../../error-kinds.ts'
+import type { ErrorInfo, Json, JsonObject } from '../ir.ts'
 import { innerStatus } from '../shared/kind-of-status.ts'
 import { isObject } from '../shared/reader.ts'
 import { isSaneDelay, retryDelay } from '../shared/retry-delay.ts'
@@ -17,7 +17,7 @@ export function decodeError(status: number, body: Json): ErrorInfo {
   const source = Array.isArray(body) && isObject(body[0]) ? body[0] : body
   const words = readWords(status, source)
   const kind = classifyError(status, words)
-  const info: ErrorInfo = { kind, status: statusOf[kind], message: words.message.slice(0, longest) }
+  const info: ErrorInfo = { kind, status: errorKinds[kind].status, message: words.message.slice(0, longest) }
   put(info, 'param', violationIn(words.details))
   put(info, 'code', words.code ?? words.word)
   put(info, 'retryAfter', retryDelay(words.details))
@@ -94,17 +94,9 @@ const wire: Readonly<Record<ErrorKind, WireKind>> = {
   cancelled: { code: 499, status: 'CANCELLED' },
 }
 
-/** Kinds that are about the request: then Google's own object, with its details, is the client's to see. */
-const aboutRequest: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
-  'invalid_request',
-  'request_too_large',
-  'context_length_exceeded',
-  'not_found',
-  'model_not_found',
-  'conflict',
-  'rate_limited',
-  'overloaded',
-])
+/** Google's own error object with these kinds, with its details, is for the client. */
+const showsDetails = (kind: ErrorKind): boolean =>
+  errorKinds[kind].aboutRequest === true || errorKinds[kind].isOverload === true
 
 const type = (name: string): string => `type.googleapis.com/google.rpc.${name}`
 
@@ -112,7 +104,7 @@ const type = (name: string): string => `type.googleapis.com/google.rpc.${name}`
 export function errorObject(error: ErrorInfo): JsonObject {
   const { kind, message, param, retryAfter } = error
   const { code, status, reason } = wire[kind]
-  const own = error.raw?.format === 'gemini' && aboutRequest.has(kind) ? error.raw.value : undefined
+  const own = error.raw?.format === 'gemini' && showsDetails(kind) ? error.raw.value : undefined
   const out: JsonObject = { ...own, code, message, status: text(own?.status) ?? status }
   const details: Json[] = Array.isArray(own?.details)
     ? own.details.filter((detail) => !isDebug(detail) && isSaneDelay(detail))

@@ -1,4 +1,4 @@
-import { statusOf } from '../../errors.ts'
+import { errorKinds } from '../../error-kinds.ts'
 import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, JsonObject, ModelEvent, Usage } from '../ir.ts'
@@ -92,7 +92,8 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         const { type: _, choice, finish, logprobs, extra, ...rest } = event
         rest satisfies Nothing
         const ended = candidateOf(choice).finish(finish, logprobs, extra)
-        if ('error' in ended) fail({ kind: 'upstream_error', status: statusOf.upstream_error, message: ended.error })
+        if ('error' in ended)
+          fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: ended.error })
         else if ('feedback' in ended) feedback = ended.feedback
         else endings.push(ended.candidate)
         return

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { statusOf } from '../../errors.ts'
-import type { ErrorInfo, ErrorKind, Json } from '../ir.ts'
+import { type ErrorKind, errorKinds } from '../../error-kinds.ts'
+import type { ErrorInfo, Json } from '../ir.ts'
 import { messagesCodec } from './index.ts'
 
 const anthropic = (type: string, message: string): Json => ({ type: 'error', error: { type, message } })
@@ -57,7 +57,7 @@ describe("an upstream's error is understood in every shape", () => {
     ],
     [503, null, 'overloaded', 'The upstream answered 503 without saying why.'],
   ])('%i %j', (status, body, kind, message) => {
-    expect(messagesCodec.decodeError(status, body)).toMatchObject({ kind, message, status: statusOf[kind] })
+    expect(messagesCodec.decodeError(status, body)).toMatchObject({ kind, message, status: errorKinds[kind].status })
   })
 
   test('and keeps the field at fault and the code', () => {
@@ -97,7 +97,7 @@ describe('every kind of error has its status and type', () => {
     ['upstream_truncated', 502, 'api_error'],
     ['upstream_timeout', 504, 'timeout_error'],
   ])('%s', (kind, status, type) => {
-    const error: ErrorInfo = { kind, status: statusOf[kind], message: 'm' }
+    const error: ErrorInfo = { kind, status: errorKinds[kind].status, message: 'm' }
     expect(messagesCodec.encodeError(error, 'req_1')).toEqual({
       status,
       body: { type: 'error', error: { type, message: 'm' }, request_id: 'req_1' },
@@ -106,7 +106,7 @@ describe('every kind of error has its status and type', () => {
 })
 
 const sent = (error: Partial<ErrorInfo> & { kind: ErrorKind; message: string }): unknown =>
-  messagesCodec.encodeError({ status: statusOf[error.kind], ...error }, '').body.error
+  messagesCodec.encodeError({ status: errorKinds[error.kind].status, ...error }, '').body.error
 
 describe('sentences that clients read', () => {
   test.each<[ErrorKind, string, string]>([

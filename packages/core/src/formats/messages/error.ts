@@ -1,5 +1,5 @@
-import { statusOf } from '../../errors.ts'
-import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
+import { type ErrorKind, errorKinds } from '../../error-kinds.ts'
+import type { ErrorInfo, Json, JsonObject } from '../ir.ts'
 import { innerStatus, kindOfStatus } from '../shared/kind-of-status.ts'
 import { isObject } from '../shared/reader.ts'
 import { put } from '../shared/strict.ts'
@@ -28,7 +28,7 @@ export function decodeError(status: number, given: Json): ErrorInfo {
   const message = readMessage(body, error) ?? `The upstream answered ${status} without saying why.`
   const real = status >= 400 ? status : (innerStatus(error) ?? status)
   const kind = classify(real, isObject(body) ? error.type : undefined, message)
-  const info: ErrorInfo = { kind, status: statusOf[kind], message }
+  const info: ErrorInfo = { kind, status: errorKinds[kind].status, message }
   if (kind === 'invalid_request') put(info, 'param', paramOf(message))
   const details = isObject(error.details) ? error.details.error_code : undefined
   put(info, 'code', text(details) ?? text(error.code))
@@ -99,19 +99,10 @@ const wire = {
   cancelled: { status: 499, type: 'api_error' },
 } as const satisfies Record<ErrorKind, WireKind>
 
-/** Kinds that are about the request: then Anthropic's own object, with its details, is the client's to see. */
-const aboutRequest: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
-  'invalid_request',
-  'request_too_large',
-  'context_length_exceeded',
-  'not_found',
-  'model_not_found',
-  'conflict',
-])
-
 /** The body of an error, as an answer and as a stream's event. */
 export function errorBody(error: ErrorInfo): JsonObject {
-  const own = error.raw?.format === 'messages' && aboutRequest.has(error.kind) ? error.raw.value : undefined
+  const own =
+    error.raw?.format === 'messages' && errorKinds[error.kind].aboutRequest === true ? error.raw.value : undefined
   const type = typeof own?.type === 'string' ? own.type : wire[error.kind].type
   const body: JsonObject = { ...own, type, message: own === undefined ? wording(error) : error.message }
   if (own === undefined && error.code === 'thread_not_found') body.details = { error_code: error.code }

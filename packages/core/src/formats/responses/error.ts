@@ -1,9 +1,10 @@
+import type { ErrorKind } from '../../error-kinds.ts'
 import {
   errorObject as chatObject,
   decodeError as decodeChatError,
   encodeError as encodeChatError,
 } from '../chat/error.ts'
-import type { ErrorInfo, ErrorKind, Json, JsonObject } from '../ir.ts'
+import type { ErrorInfo, Json, JsonObject } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 
 /**

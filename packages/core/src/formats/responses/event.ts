@@ -1,4 +1,4 @@
-import { statusOf } from '../../errors.ts'
+import { errorKinds } from '../../error-kinds.ts'
 import { stringifyExact } from '../../json/exact-number.ts'
 import type { SseEvent } from '../codec.ts'
 import type { ErrorInfo, JsonObject } from '../ir.ts'
@@ -36,6 +36,6 @@ export function errorEvents(error: ErrorInfo, response: JsonObject, number: numb
 
 export const truncated: ErrorInfo = {
   kind: 'upstream_truncated',
-  status: statusOf.upstream_truncated,
+  status: errorKinds.upstream_truncated.status,
   message: 'The upstream ended its stream before the answer was complete.',
 }

@@ -1,4 +1,4 @@
-import { statusOf } from '../../errors.ts'
+import { errorKinds } from '../../error-kinds.ts'
 import { parseExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, Machine, SseEvent, TargetTraits } from '../codec.ts'
 import type { ErrorInfo, Json, JsonObject, ModelEvent } from '../ir.ts'
@@ -50,7 +50,8 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     over = true
     out.push({ type: 'error', error })
   }
-  const failWith = (kind: ErrorInfo['kind'], message: string): void => fail({ kind, status: statusOf[kind], message })
+  const failWith = (kind: ErrorInfo['kind'], message: string): void =>
+    fail({ kind, status: errorKinds[kind].status, message })
 
   const writer = {
     start(value: Extract<ModelEvent, { type: 'part-start' }>['value']): number {
@@ -224,7 +225,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
 const cancelled: ErrorInfo = {
   kind: 'upstream_error',
-  status: statusOf.upstream_error,
+  status: errorKinds.upstream_error.status,
   message: 'The upstream cancelled its answer.',
 }
 

@@ -1,4 +1,4 @@
-import { statusOf } from '../../errors.ts'
+import { errorKinds } from '../../error-kinds.ts'
 import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, Finish, JsonObject, ModelEvent, Usage } from '../ir.ts'
@@ -86,7 +86,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     if (sequence !== undefined) reportSequence(context)
     const told = brokenEnding(ending, output.held.any)
     if (told !== undefined) {
-      fail({ kind: 'upstream_error', status: statusOf.upstream_error, message: told })
+      fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: told })
       return
     }
     reportEnding(ending, { words: 'responses' }, '/choices/0', context)

@@ -1,7 +1,7 @@
 // Isolated: names each schema after the format that uses it first.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { operations } from '../../operations/index.ts'
+import { modelOperations } from '../../operations/model-operations.ts'
 import { codecs } from '../index.ts'
 import type { Json, JsonObject } from '../ir.ts'
 import { compare, type Named } from './accept.test-support.ts'
@@ -145,10 +145,12 @@ function collect(name: string, validate: ((body: JsonObject) => unknown) | undef
 for (const { format, checkRequest, validateRequest, count } of codecs)
   for (const validate of [checkRequest, validateRequest, count?.checkRequest, count?.validateRequest])
     collect(format, validate)
-for (const [name, operation] of Object.entries(operations))
+for (const [name, load] of Object.entries(modelOperations)) {
+  const operation = await load()
   for (const dialect of operation.dialects)
     for (const validate of [dialect.validate, dialect.form?.validate])
       collect(`${name} ${dialect.name}`, validate?.bind(dialect))
+}
 
 /** Words that the schemas know, so that what is made up at random comes near to what they ask for. */
 const words = [...new Set(JSON.stringify(samples).match(/(?<=")\w+(?=")/g))]

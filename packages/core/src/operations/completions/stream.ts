@@ -1,4 +1,4 @@
-import { statusOf } from '../../errors.ts'
+import { errorKinds } from '../../error-kinds.ts'
 import { comment, doneEvent, errorEvent, truncated } from '../../formats/chat/chunk.ts'
 import { encodeUsage } from '../../formats/chat/usage.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../../formats/codec.ts'
@@ -76,7 +76,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
         const { choice, finish, logprobs, extra } = event
         const failed = failureOf(finish, spoke.has(choice))
         if (failed !== undefined)
-          return fail({ kind: 'upstream_error', status: statusOf.upstream_error, message: failed })
+          return fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: failed })
         ownExtra(extra, 'chat', `/choices/${choice}`, report)
         const word = encodeFinish(finish, `/choices/${choice}`, context)
         return say(choice, '', { type: 'text', text: '', ...(logprobs === undefined ? {} : { logprobs }) }, word)

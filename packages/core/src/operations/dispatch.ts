@@ -1,0 +1,36 @@
+import { lazily } from '../lazily.ts'
+import type { Operation } from '../routes.ts'
+import { handleGenerate } from './handle-generate.ts'
+import type { Handler } from './handler.ts'
+
+const modelOperation = lazily(() => import('./answer-operation.ts').then((found) => found.handleModelOperation))
+const storedResponse = lazily(() => import('./stored-responses.ts').then((found) => found.handleStoredResponse))
+
+/** The handler of every operation. Only generation is part of the entry; the first call of another one loads its handler. */
+const handlers: { readonly [O in Operation]: () => Handler | Promise<Handler> } = {
+  generate: () => handleGenerate,
+  'count-tokens': lazily(() => import('./count-tokens.ts').then((found) => found.handleCountTokens)),
+  'list-models': lazily(() => import('./models.ts').then((found) => found.handleListModels)),
+  'get-model': lazily(() => import('./models.ts').then((found) => found.handleGetModel)),
+  'get-response': storedResponse,
+  'delete-response': storedResponse,
+  'list-input-items': storedResponse,
+  'cancel-response': storedResponse,
+  // A plain request: upgrades do not come here (see `Gateway.realtime`).
+  realtime: lazily(() => import('./realtime-handshake.ts').then((found) => found.handleWithoutUpgrade)),
+  plugin: lazily(() => import('../plugin-reply.ts').then((found) => found.handlePluginRoute)),
+  completions: modelOperation,
+  embeddings: modelOperation,
+  rerank: modelOperation,
+  moderations: modelOperation,
+  images: modelOperation,
+  'image-edits': modelOperation,
+  'image-variations': modelOperation,
+  transcriptions: modelOperation,
+  translations: modelOperation,
+  speech: modelOperation,
+  'realtime-sessions': modelOperation,
+}
+
+/** The handler of an operation: a promise until it is loaded. */
+export const handlerOf = (operation: Operation): Handler | Promise<Handler> => handlers[operation]()

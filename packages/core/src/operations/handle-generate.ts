@@ -1,0 +1,43 @@
+import { asksToExplain, explainOverHttp } from '../explain-over-http.ts'
+import type { WireCodec } from '../formats/codec.ts'
+import type { JsonObject } from '../formats/ir.ts'
+import { generate } from '../generate.ts'
+import type { Inbound } from '../inbound.ts'
+import { fieldsOf } from '../lanes/wire.ts'
+import { likelyPasses } from '../likely-passes.ts'
+import { jsonReply } from '../reply.ts'
+import type { Route } from '../routes.ts'
+import type { Handler } from './handler.ts'
+import { loadResponseStore } from './responses/load.ts'
+
+/** Chat generation in any format. */
+export const handleGenerate: Handler = async (call) => {
+  const { setup, shared, route, codec, inbound, ledger, transport, signal, end } = call
+  const request = await call.readBody(codec.validation(), likelyPasses(setup, route, ledger))
+  const fields = fieldsOf(request)
+  ledger.model = String(fields.model)
+  ledger.stream = fields.stream === true
+  ledger.counted = { output: codec.outputBound }
+  if (isBackground(codec, fields)) ledger.background = true
+  if (asksToExplain(inbound)) return jsonReply(ledger, (await explainOverHttp(call, request)) as unknown as JsonObject)
+  const jsonArray = ledger.stream && wantsArray(route, inbound)
+  const { modelPlaces } = codec
+  const generation = { shared, inbound, codec, request, modelPlaces, ledger, transport, signal, end, jsonArray }
+  // Awaited here: a promise returned from an async function costs three turns of the microtask queue.
+  if (route.refers === true && (setup.keepsResponses || request.outline === undefined)) {
+    const { generateKept } = await loadResponseStore()
+    return await generateKept(generation, await setup.recordsOf(ledger.identity))
+  }
+  const checking = setup.checkReferences(route, request, ledger.identity)
+  if (checking !== undefined) await checking
+  return await generate(generation)
+}
+
+function isBackground({ background }: WireCodec, fields: JsonObject): boolean {
+  if (background === undefined) return false
+  for (const field of background) if (fields[field] === true) return true
+  return false
+}
+
+const wantsArray = ({ eventsIf }: Route, { query }: Inbound): boolean =>
+  eventsIf !== undefined && new URLSearchParams(query).get(eventsIf.name) !== eventsIf.value
