@@ -12,8 +12,6 @@ const shared = {
   ssr: { resolve: { conditions, externalConditions: conditions } },
 }
 
-const installedTest = '.ci/installed.test.ts'
-
 /** Files share two processes and the modules in them: to load those for each file took a quarter of all CPU time. */
 const withoutIsolation = { isolate: false, setupFiles: ['./.ci/shared-worker.ts'] }
 
@@ -59,18 +57,8 @@ export default defineConfig({
           // The repository itself: its build, its lint rules, its documents.
           name: 'repository',
           include: ['.ci/**/*.test.ts'],
-          exclude: [installedTest],
-          globalSetup: ['.ci/build-first.mjs'],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
-        },
-      },
-      {
-        ...shared,
-        test: {
           // Installs all packages from their tarballs four times: `npm run test:installed`, and a step of its own in `.ci/run`.
-          name: 'installed',
-          include: [installedTest],
+          exclude: ['.ci/installed.test.ts'],
           globalSetup: ['.ci/build-first.mjs'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
