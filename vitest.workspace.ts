@@ -12,13 +12,13 @@ const shared = {
   ssr: { resolve: { conditions, externalConditions: conditions } },
 }
 
-/** Files share two processes and the modules in them: to load those for each file took a quarter of all CPU time. */
+/** Files share a few processes and the modules in them: to load those for each file took a quarter of all CPU time. */
 const withoutIsolation = { isolate: false, setupFiles: ['./.ci/shared-worker.ts'] }
 
 export default defineConfig({
   test: {
-    // Vitest leaves one processor free for itself, and would have one worker where there are two; most tests here wait for sockets.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than processors: many tests wait for sockets, processes, browsers and Redis.
+    maxWorkers: availableParallelism() + 1,
     reporters: ['default', './.ci/count-reporter.mjs'],
     projects: [
       {
