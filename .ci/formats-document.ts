@@ -84,6 +84,9 @@ const requestGroups: Groups<RequestFeature> = {
   Conversation: {
     'turns.system': 'a system prompt',
     'turns.laterSystem': 'system messages later on',
+    'turns.laterEffort': 'another effort from there on',
+    'turns.addedTools': 'tools added from there on',
+    'turns.removedTools': 'tools removed from there on',
     'turns.developer': 'the role `developer`',
     'turns.name': 'names of speakers',
     'turns.citations': 'citations of earlier answers',

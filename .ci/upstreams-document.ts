@@ -71,6 +71,10 @@ const meanings: { readonly [Q in keyof Required<Quirks>]: readonly [format: stri
   sealedReasoning: ['responses', 'whether sealed reasoning can be asked for'],
   thinking: ['messages', 'how reasoning is asked for'],
   systemTurns: ['messages', 'system messages may stand in the middle of a conversation'],
+  laterChanges: [
+    'messages, responses',
+    'settings that may change within a conversation (`effort`, `tools`); elsewhere the last values apply to the whole request',
+  ],
   threads: [
     'messages',
     "the server keeps threads; elsewhere a call with `thread` is refused, and Anthropic's SDK sends the whole conversation",

@@ -25,7 +25,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/core/src/traits.ts': [1, 'the `created` field of a response'],
   'packages/core/src/upstream-error.ts': [1, 'Retry-After may be a date'],
   'packages/core/src/upstreams/access-token.ts': [2, 'tokens expire at a time of day; kept by both clocks'],
-  'packages/otel/src/clock.ts': [1, 'the timestamp of a trace; what follows is measured'],
+  'packages/otel/src/base/clock.ts': [1, 'the timestamp of a trace; what follows is measured'],
   'packages/tokens/src/admission/create-admission.ts': [1, 'what is left until a budget resets, which is a date'],
   'packages/tokens/src/create-tokens.ts': [1, 'dates of expiry, and budgets by the calendar'],
   'packages/tokens/src/meters/memory-meters.ts': [1, 'budgets by the calendar'],

@@ -1,3 +1,4 @@
+export type { Format } from './fixtures.ts'
 export type { ModelKind, ScoredFormat, Verdict } from './score/check.ts'
 export { type CheckInfo, checkList } from './score/check-list.ts'
 export { command, type Terminal } from './score/command.ts'

@@ -5,6 +5,10 @@ import {
   type ModelEvent,
   type ModelRequest,
   type ModelResponse,
+  type SettingsChange,
+  settleChanges,
+  type Tool,
+  type Turn,
 } from '@modelgate/core/test-support'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -108,6 +112,97 @@ describe.each(pairs)('$name', ({ client, upstream }) => {
       runs,
     )
   })
+})
+
+const effortWords = ['low', 'medium', 'high'] as const
+const toolNames = ['first', 'second', 'third'] as const
+const functionOf = (name: string): Tool => ({ type: 'function', name, schema: { type: 'object', properties: {} } })
+const changing = codecs.filter(({ carries }) => carries.requests['turns.laterEffort'].client)
+
+/** A user's words, each followed by a change or none: an effort, or a tool that comes or goes. */
+const changes = fc.array(
+  fc.oneof(
+    fc.constant(undefined),
+    fc.constantFrom(...effortWords).map((effort): SettingsChange => ({ effort })),
+    fc.constantFrom(...toolNames).map((name): SettingsChange => ({ addedTools: [functionOf(name)] })),
+    fc.constantFrom(...toolNames).map((name): SettingsChange => ({ removedTools: [name] })),
+  ),
+  { minLength: 1, maxLength: 5 },
+)
+
+function changedConversation(list: readonly (SettingsChange | undefined)[]): ModelRequest {
+  const turns = list.flatMap((change, round): Turn[] => [
+    { role: 'user', parts: [{ type: 'text', text: `question ${round}` }] },
+    ...(change === undefined ? [] : [{ role: 'system' as const, parts: [], changes: [change] }]),
+    { role: 'assistant', parts: [{ type: 'text', text: `answer ${round}` }] },
+  ])
+  turns.push({ role: 'user', parts: [{ type: 'text', text: 'the last question' }] })
+  const offered = functionOf('zeroth')
+  const added = toolNames.map((name): Tool => ({ ...functionOf(name), deferred: true }))
+  return { model: 'demo', stream: false, turns, reasoning: { effort: 'high' }, tools: { list: [offered, ...added] } }
+}
+
+/** The effort and the tools that apply at the end. */
+function inForce(list: readonly (SettingsChange | undefined)[]): { effort: unknown; tools: string[] } {
+  const tools = new Set(['zeroth'])
+  let effort: unknown = 'high'
+  for (const change of list) {
+    effort = change?.effort ?? effort
+    for (const tool of change?.addedTools ?? []) if (tool.type !== 'native') tools.add(tool.name)
+    for (const name of change?.removedTools ?? []) tools.delete(name)
+  }
+  return { effort, tools: [...tools].sort() }
+}
+
+const changesIn = ({ turns }: ModelRequest): unknown[] =>
+  turns.flatMap(({ changes: list }) =>
+    (list ?? []).map(({ effort, addedTools, removedTools }) => ({
+      effort,
+      added: addedTools?.map((tool) => (tool.type === 'native' ? '' : tool.name)),
+      removed: removedTools,
+    })),
+  )
+
+describe.each(
+  changing.flatMap((client) => codecs.map((upstream) => ({ client, upstream, name: nameOf(client, upstream) }))),
+)('changes within a conversation, $name', ({ client, upstream }) => {
+  const contextWith = (accepted: readonly ('effort' | 'tools')[]) => ({
+    ...createContext(),
+    target: { model: 'claude-opus-5', quirks: { laterChanges: accepted } },
+  })
+  /** What the client's own format cannot say is no part of its body. */
+  const said = (list: readonly (SettingsChange | undefined)[]) =>
+    client.carries.requests['turns.removedTools'].client ? list : list.filter((one) => one?.removedTools === undefined)
+
+  test.each([{ accepted: [] }, { accepted: ['effort' as const, 'tools' as const] }])(
+    'arrive in place, or as the values at the end and in the report: accepted $accepted',
+    ({ accepted }) => {
+      fc.assert(
+        fc.property(changes, (drawn) => {
+          const list = said(drawn)
+          const wire = client.encodeRequest(
+            { ...changedConversation(list), at: { ...client.fieldPointers } },
+            contextWith(['effort', 'tools']),
+          )
+          const context = contextWith(accepted)
+          const decoded = client.decodeRequest(structuredClone(wire), context)
+          decoded.at = { ...client.fieldPointers, ...decoded.at }
+          const sent = upstream.encodeRequest(decoded, context)
+          expect(upstream.validateRequest(structuredClone({ ...sent, model: 'demo' }))).toMatchObject(sent)
+          const back = upstream.decodeRequest(structuredClone({ ...sent, model: 'demo' }), createContext())
+          const kept = changesIn(back)
+          // Each change arrives, or is in the report.
+          expect(
+            kept.length + context.report.losses.filter(({ kind }) => kind === 'approximated').length,
+          ).toBeGreaterThanOrEqual(changesIn(decoded).length)
+          const end = settleChanges(back, {}, upstream.format, createContext().report)
+          const names = (end.tools?.list ?? []).flatMap((tool) => (tool.type === 'native' ? [] : [tool.name]))
+          expect({ effort: end.reasoning?.effort, tools: names.sort() }).toEqual(inForce(list))
+        }),
+        runs,
+      )
+    },
+  )
 })
 
 afterAll(() => console.log(`laws: ${pairs.length} pairs: 3 laws of ${runs.numRuns} cases each`))

@@ -106,6 +106,75 @@ describe.each(bodies)('200 with %s', (body, status) => {
   )
 })
 
+/** An answer of chat that holds an error, as OpenRouter documents it, and the status that clients of all formats get. */
+const failedAnswers: readonly [name: string, more: object, choice: object, status: number][] = [
+  ['an error beside the choices', { error: { message: 'Provider down.', code: 503 } }, { finish_reason: 'stop' }, 503],
+  ['an error without a status beside them', { error: { message: 'Provider down.' } }, { finish_reason: 'stop' }, 502],
+  ['a choice with an error', {}, { finish_reason: 'error', error: { message: 'Slow down.', code: 429 } }, 429],
+  ['a choice that finished with an error', {}, { finish_reason: 'error' }, 502],
+]
+
+describe.each(failedAnswers)('a 200 with %s', (_name, more, choice, status) => {
+  const frame = { id: 'c1', created: 1, model: 'm', ...more }
+  const message = { role: 'assistant', content: 'Half an ans' }
+  const whole = JSON.stringify({
+    ...frame,
+    object: 'chat.completion',
+    choices: [{ index: 0, message, text: 'Half', ...choice }],
+  })
+  const event = (body: object): string =>
+    `data: ${JSON.stringify({ id: 'c1', created: 1, model: 'm', object: 'chat.completion.chunk', ...body })}\n\n`
+  const said = event({ choices: [{ index: 0, delta: message, finish_reason: null }] })
+  const failed = event({ ...more, choices: [{ index: 0, delta: { content: '' }, ...choice }] })
+  const done = 'data: [DONE]\n\n'
+  const witnessed = (body: string, stream: boolean) => {
+    const finished: FinishEvent[] = []
+    const gateway = gatewayTo('chat', {
+      fetch: serveBytes(body, { stream }).fetch,
+      plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
+    })
+    return { gateway, finished }
+  }
+
+  test.each(formats.flatMap((client) => [false, true].map((stream) => ({ client, stream }))))(
+    'is an error to a $client client (stream: $stream)',
+    async ({ client, stream }) => {
+      const { gateway, finished } = witnessed(whole, false)
+      const request = requestTo(client, JSON.stringify(simpleRequest(client, stream)), {}, { stream })
+      expect((await gateway.fetch(request)).status).toBe(status)
+      expect(finished).toMatchObject([{ outcome: 'failed', status }])
+    },
+  )
+
+  test('is an error to a client of completions', async () => {
+    const { gateway } = witnessed(whole, false)
+    const asked = openaiOf(fetchOf(gateway)).completions.create({ model: 'm', prompt: 'hi' })
+    await expect(asked).rejects.toMatchObject({ status })
+  })
+
+  test.each(formats)('fails the stream of a %s client in the middle', async (client) => {
+    const { gateway, finished } = witnessed(said + failed + done, true)
+    const request = requestTo(client, JSON.stringify(simpleRequest(client, true)), {}, { stream: true })
+    const response = await gateway.fetch(request)
+    expect(response.status).toBe(200)
+    expect(await response.text()).toContain('Half an ans')
+    expect(finished).toMatchObject([{ outcome: 'failed' }])
+  })
+
+  test('passes to a chat client in the middle of a stream as it came', async () => {
+    const { gateway } = witnessed(said + failed + done, true)
+    const request = requestTo('chat', JSON.stringify(simpleRequest('chat', true)), {}, { stream: true })
+    const text = await (await gateway.fetch(request)).text()
+    expect(text.startsWith(said + failed.trimEnd())).toBe(true)
+  })
+
+  test.each(formats)('is the status of a stream that begins with it: %s', async (client) => {
+    const { gateway } = witnessed(failed + done, true)
+    const request = requestTo(client, JSON.stringify(simpleRequest(client, true)), {}, { stream: true })
+    expect((await gateway.fetch(request)).status).toBeGreaterThanOrEqual(400)
+  })
+})
+
 describe('a target that answers 200 without an answer', () => {
   test('is left for the next one', async () => {
     const answer = JSON.stringify({

@@ -3,7 +3,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { createGateway, openaiCompatible } from '@modelgate/core'
 import OpenAI from 'openai'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { fetchOf, gatewayTo } from './gateways.ts'
+import { fetchOf, gatewayTo, requestTo } from './gateways.ts'
 import { completion, eventsOf } from './router-faults-upstreams.ts'
 import { servers } from './servers.ts'
 import { serveBytes } from './upstream-fetch.ts'
@@ -205,6 +205,19 @@ describe('a response in another charset than UTF-8', () => {
     const body = latin1(eventsOf(['Grüße ', 'à tous']).join(''))
     const client = await overSockets(withHead(body, 'content-type: text/event-stream; charset=latin1'))
     expect(await chatText(client)).toBe('Grüße à tous')
+  })
+
+  /** JSON is UTF-8 (RFC 8259). Another charset that nobody names would be a guess: the client reads the bytes as it does without a gateway. */
+  test.each([
+    [Buffer.from(completion('Grüße à tous'), 'latin1'), 'application/json'],
+    [Buffer.from(completion('Grüße \ufffd')), 'application/json; charset=utf-8'],
+  ])('passes as it came where no charset is named, and is labelled as UTF-8 only if it is (%#)', async (body, type) => {
+    const fetch = async () => new Response(body, { headers: { 'content-type': 'application/json' } })
+    const response = await gatewayTo('chat', { fetch }).fetch(
+      requestTo('chat', JSON.stringify({ model: 'm', messages })),
+    )
+    expect(response.headers.get('content-type')).toBe(type)
+    expect(Buffer.from(await response.arrayBuffer()).equals(body)).toBe(true)
   })
 
   test('keeps its bytes where the charset is unknown, or UTF-8', async () => {

@@ -12,7 +12,7 @@ export interface Place {
   readonly origin?: string
   readonly fetch?: typeof fetch
   readonly token?: string
-  /** How long an answer may take, in milliseconds. Default 60,000. */
+  /** How long an answer may take, in milliseconds. Default: 60 s. */
   readonly timeoutMs?: number
 }
 

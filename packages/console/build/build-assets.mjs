@@ -1,5 +1,5 @@
-// Makes the console's pages and assets out of src/ui: strings that the plugin serves, so that nothing is read at run time
-// and nothing generated is kept in the repository. Used by the package's own build and by its tests.
+// Builds the console's pages and assets from src/ui as strings that the plugin serves: nothing is read at run time, and nothing
+// generated is kept in the repository. Used by the package's build and by its tests.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -22,7 +22,7 @@ const sha256 = (text, encoding) => createHash('sha256').update(text).digest(enco
 /** @param {string} file */
 const shellFile = (file) => readFileSync(join(root, 'src/ui/shell', file), 'utf8').trim()
 
-/** What a browser bundles: names carry the hash of what is in them. */
+/** Bundles the browser's files; their names contain a hash of the content. */
 async function bundle() {
   /** @type {typeof import('esbuild')} */
   const esbuild = require('esbuild')
@@ -57,8 +57,8 @@ async function bundle() {
 }
 
 /**
- * A page with its assets' names in place. Scripts in the page itself are few lines that must run before anything is
- * painted; the policy allows them by their hash.
+ * Fills in a page's asset names. Inline scripts are few lines that must run before the first paint; the policy allows them by
+ * hash.
  * @param {string} name @param {Asset[]} assets
  * @returns {Page}
  */
@@ -83,7 +83,7 @@ function page(name, assets) {
 
 const shellFiles = ['home/page.html', 'playground/page.html', 'shell/theme.js', 'shell/slash.js', 'shell/icon.svg']
 
-/** Everything the plugin serves, and the files it was made of. @returns {Promise<{ built: Console, files: string[] }>} */
+/** Builds everything the plugin serves, and lists the source files. @returns {Promise<{ built: Console, files: string[] }>} */
 export async function buildAssets() {
   const { assets, inputs } = await bundle()
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))

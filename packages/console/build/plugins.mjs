@@ -1,6 +1,6 @@
 import { buildAssets } from './build-assets.mjs'
 
-/** The name under which sources import what the build makes; its types are in src/virtual-assets.d.ts. */
+/** Module name under which sources import the build's output; its types are in src/virtual-assets.d.ts. */
 const moduleName = 'virtual:console-assets'
 
 /** @param {Awaited<ReturnType<typeof buildAssets>>['built']} built */
@@ -9,7 +9,7 @@ const asModule = (built) =>
     .map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}\n`)
     .join('')
 
-/** For the package's own build. @returns {import('esbuild').Plugin} */
+/** Plugin for the package's build. @returns {import('esbuild').Plugin} */
 export const consoleAssetsForEsbuild = () => ({
   name: 'console-assets',
   setup(build) {
@@ -21,7 +21,7 @@ export const consoleAssetsForEsbuild = () => ({
   },
 })
 
-/** For tests, which run from the sources: the same module, made when it is first imported. */
+/** Plugin for tests, which run from the sources: builds the same module at its first import. */
 export const consoleAssetsForVite = () => ({
   name: 'console-assets',
   /** @param {string} id */

@@ -1,5 +1,5 @@
-// Pictures of the pages for the documents: `node packages/console/build/screenshots.mjs`, after `node .ci/setup.mjs`.
-// They are taken with the system's Chromium (CHROMIUM_PATH, default /usr/bin/chromium) and written to docs/images/.
+// Takes the pictures of the pages for the documentation: `node packages/console/build/screenshots.mjs`, after
+// `node .ci/setup.mjs`. Needs the system's Chromium (CHROMIUM_PATH, default /usr/bin/chromium) and writes to docs/images/.
 import { mkdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ import { chromium } from 'playwright-core'
 import { consolePages } from '../dist/index.js'
 
 const folder = fileURLToPath(new URL('../../../docs/images/', import.meta.url))
-/** So that the address in the picture is the one in the documents. */
+/** Fixed port: the picture shows the same address as the documentation. */
 const port = Number(process.env.PORT ?? 8787)
 const maxBytes = 200_000
 const pages = { home: '/', playground: '/console/playground' }
@@ -32,7 +32,7 @@ const gateway = createGateway({
   fetch: provider.fetch,
 })
 
-/** A conversation in the Playground, whose request could not be carried whole. @param {import('playwright-core').Page} page */
+/** Makes a conversation in the Playground with a loss. @param {import('playwright-core').Page} page */
 async function talk(page) {
   await page.getByLabel('Token', { exact: true }).fill('mg-demo')
   await page.getByRole('button', { name: 'Check' }).click()

@@ -29,8 +29,8 @@ async function callOnce(options: ConsoleOptions = {}) {
   return { id, ask, told: await ask(`/console/calls/${id}`) }
 }
 
-describe('what a call took', () => {
-  it('is told to whoever knows its id: numbers, no words and no names of people', async () => {
+describe('the facts of a finished call', () => {
+  it('are returned to anyone who knows its id: numbers, without content or identities', async () => {
     const { told, id } = await callOnce()
     const text = await told.text()
     expect(told.status).toBe(200)
@@ -46,7 +46,7 @@ describe('what a call took', () => {
     expect(text).not.toMatch(new RegExp(`${secret}|somebody|sk-hidden`))
   })
 
-  it('names nothing behind the gateway where that is not to be shown', async () => {
+  it('name nothing behind the gateway if explanations are off', async () => {
     const { told, ask } = await callOnce({ explain: false })
     const text = await told.text()
     expect(JSON.parse(text)).toMatchObject({ attempts: [{ reason: 'first', status: 200 }] })
@@ -55,20 +55,20 @@ describe('what a call took', () => {
     expect(await (await ask('/console/info.json')).json()).toMatchObject({ explain: false, playground: true })
   })
 
-  it('is a JSON 404, kept by nobody, for an id that is not known', async () => {
+  it('are an uncached JSON 404 for an unknown id', async () => {
     const { ask } = await callOnce()
     const told = await ask('/console/calls/req_0000000000000000000000')
     expect([told.status, told.headers.get('cache-control')]).toEqual([404, 'no-store'])
     expect((await told.json()).error.message).toContain('Nothing is known')
   })
 
-  it('is not told, nor kept, without the Playground', async () => {
+  it('are neither returned nor kept without the Playground', async () => {
     const { told } = await callOnce({ playground: false })
     expect(told.status).toBe(404)
     expect(consolePages({ playground: false }).onFinish).toBeUndefined()
   })
 
-  it('is forgotten when others come', () => {
+  it('are forgotten when newer calls come', () => {
     const book = createCallBook({ named: true, size: 3 })
     for (const requestId of ['a', 'b', 'c', 'd'])
       book.write({

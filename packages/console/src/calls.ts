@@ -1,6 +1,6 @@
 import type { Attempt, Cost, FinishEvent, UsageBasis } from '@modelgate/core'
 
-/** What is told of a call that is over, to whoever knows its id: numbers, nothing that was said, nobody's name. */
+/** Facts about a finished call, for anyone who knows its id: numbers only, no content, no identity. */
 export interface CallFacts {
   readonly requestId: string
   readonly usage?: {
@@ -10,14 +10,14 @@ export interface CallFacts {
     readonly reasoning?: number
   }
   readonly basis?: UsageBasis
-  /** Absent: unknown. */
+  /** Absent if the price is unknown. */
   readonly cost?: Cost
   readonly attempts: readonly CallAttempt[]
   /** Milliseconds in the gateway. */
   readonly durationMs: number
 }
 
-/** `upstream` and `model` only where the Playground may show what is behind the gateway. */
+/** Has `upstream` and `model` only if the Playground may show what is behind the gateway. */
 export type CallAttempt = Pick<Attempt, 'reason'> &
   Partial<Pick<Attempt, 'upstream' | 'model' | 'status' | 'latencyMs' | 'error'>>
 
@@ -27,8 +27,8 @@ export interface CallBook {
 }
 
 /**
- * The last calls, in memory. Their ids are 131 random bits that only the caller is told, so that whoever names one has made
- * that call, or was shown it.
+ * Creates a memory of the last calls. A call id has 131 random bits that only the caller learns, so anyone who presents one made
+ * the call or was shown it.
  */
 export function createCallBook({ named, size = 500 }: { named: boolean; size?: number }): CallBook {
   const calls = new Map<string, CallFacts>()

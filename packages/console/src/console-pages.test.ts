@@ -22,7 +22,7 @@ const ask = (path: string, init: RequestInit = {}, gateway = make()) =>
 describe.each(['', '/ai'])("the console below '%s'", (mount) => {
   const gateway = make(mount)
 
-  it.each(['/', '/console/playground'])('serves %s under a policy that lets in nothing but its own', async (path) => {
+  it.each(['/', '/console/playground'])('serves %s under a policy that allows only its own files', async (path) => {
     const response = await ask(mount + path, {}, gateway)
     const html = await response.text()
     expect(response.status).toBe(200)
@@ -39,11 +39,11 @@ describe.each(['', '/ai'])("the console below '%s'", (mount) => {
     expect(inline.length).toBeGreaterThan(0)
     for (const text of inline)
       expect(policy).toContain(`'sha256-${createHash('sha256').update(text).digest('base64')}'`)
-    // Relative, every one: the page knows nothing of where it is mounted.
+    // All are relative, because the page does not know its mount path.
     for (const [, target = ''] of html.matchAll(/(?:href|src)="([^"]*)"/g)) expect(target).toMatch(/^(?:data:|[\w.])/)
   })
 
-  it('serves the files that its pages name, for good', async () => {
+  it('serves the files that its pages reference as immutable', async () => {
     const html = pages.home.html + pages.playground.html
     const named = new Set([...html.matchAll(/assets\/([\w.-]+)/g)].map(([, name = '']) => name))
     expect(named.size).toBe(3)
@@ -57,13 +57,13 @@ describe.each(['', '/ai'])("the console below '%s'", (mount) => {
     }
   })
 
-  it('tells a JSON 404 of a file that is not there', async () => {
+  it('returns a JSON 404 for a missing file', async () => {
     const response = await ask(`${mount}/console/assets/home-OLD.js`, {}, gateway)
     expect(response.status).toBe(404)
     expect((await response.json()).error.message).toContain('home-OLD.js')
   })
 
-  it('tells what is public, and nothing else', async () => {
+  it('publishes only public facts', async () => {
     const response = await ask(`${mount}/console/info.json`, {}, gateway)
     const text = await response.text()
     expect(JSON.parse(text)).toMatchObject({ name: 'modelgate', healthy: true, playground: true })
@@ -93,7 +93,7 @@ describe.each(['', '/ai'])("the console below '%s'", (mount) => {
       gateway,
     )
 
-  it('explains a call to who may make it, with secrets and configured values masked', async () => {
+  it('explains a call to an authorized caller, with secrets and configured values masked', async () => {
     const response = await explain('right')
     const text = await response.text()
     expect(text).toContain('"user":"(set by the configuration)"')
@@ -122,7 +122,7 @@ describe.each(['', '/ai'])("the console below '%s'", (mount) => {
       404,
     ],
     ['no JSON', 'right', { body: '{' }, '', 400],
-  ])('refuses to explain %s', async (_, token, init, _path, status) => {
+  ])('rejects a request to explain %s', async (_, token, init, _path, status) => {
     const response = await explain(token, init)
     expect(response.status).toBe(status)
     expect((await response.json()).error.message).toMatch(/\w{4}/)
@@ -135,7 +135,7 @@ describe('explain', () => {
     ['?path=v1/messages', 400],
     ['?path=/v1/embeddings', 404],
     ['?path=//elsewhere/v1/messages', 404],
-  ])('wants a path of the gateway: %j is %i', async (query, status) => {
+  ])('requires a path of the gateway: %j returns %i', async (query, status) => {
     const headers = { authorization: 'Bearer right', 'content-type': 'application/json' }
     expect((await ask(`/console/explain${query}`, { method: 'POST', headers, body: '{}' })).status).toBe(status)
   })
@@ -155,19 +155,19 @@ describe('explain', () => {
 })
 
 describe('a page', () => {
-  it.each(['', 'W/'])('is not sent again to who has it (%j)', async (weak) => {
+  it.each(['', 'W/'])('is not sent again to a client that has it (%j)', async (weak) => {
     const first = await ask('/')
     const again = await ask('/', { headers: { 'if-none-match': `"other", ${weak}${first.headers.get('etag')}` } })
     expect([again.status, await again.text()]).toEqual([304, ''])
   })
 
-  it('has no slash at its end, if it is the Playground', async () => {
+  it('redirects the Playground with a trailing slash', async () => {
     const response = await ask('/console/playground/')
     expect([response.status, response.headers.get('location')]).toEqual([308, '../playground'])
   })
 })
 
-it('leaves out the Playground and what only it needs', async () => {
+it('leaves out the Playground and its endpoints when it is disabled', async () => {
   const gateway = make('', { playground: false })
   expect((await ask('/', {}, gateway)).status).toBe(200)
   expect((await ask('/console/playground', {}, gateway)).status).toBe(404)
@@ -175,7 +175,7 @@ it('leaves out the Playground and what only it needs', async () => {
   expect(await (await ask('/console/info.json', {}, gateway)).json()).toMatchObject({ playground: false })
 })
 
-it('sends 60 kB of script at most, compressed', () => {
+it('sends at most 60 kB of compressed script', () => {
   const scripts = assets.filter(({ name }) => name.endsWith('.js'))
   expect(scripts.length).toBeGreaterThan(1)
   const bytes = scripts.reduce((sum, { body }) => sum + gzipSync(body).length, 0)

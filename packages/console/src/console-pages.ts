@@ -5,13 +5,13 @@ import { explainCall } from './explain.ts'
 import { endpointsOf, type Info } from './info.ts'
 import { assetReply, dataReply, pageReply } from './replies.ts'
 
-/** What the pages of the console show. */
+/** Options of the console pages. */
 export interface ConsoleOptions {
-  /** The Playground, and what it asks of the gateway (`POST /console/explain`). Default: true. */
+  /** Serves the Playground and its endpoint `POST /console/explain`. Default: true. */
   playground?: boolean
   /**
-   * Shows every holder of a token what becomes of a call behind the gateway: the request upstream, the names of upstreams and
-   * their models. Default: true.
+   * Shows every holder of a token how the gateway handles a call: the upstream request, and the names of upstreams and their
+   * models. Default: true.
    */
   explain?: boolean
 }
@@ -19,8 +19,8 @@ export interface ConsoleOptions {
 const explainPath = '/console/explain'
 
 /**
- * The gateway's home page and its Playground, as a plugin: `createGateway({ …, plugins: [consolePages()] })`. The pages stand
- * below wherever the gateway is mounted, at `/` and `/console/playground`. They hold no secrets and ask for no login; the
+ * Creates a plugin with the gateway's home page and its Playground: `createGateway({ …, plugins: [consolePages()] })`. The pages
+ * are served at `/` and `/console/playground` below the gateway's mount path. They hold no secrets and need no login; the
  * Playground calls the gateway with the token that its user pastes. One plugin serves one gateway.
  */
 export function consolePages({ playground = true, explain = true }: ConsoleOptions = {}): Plugin {
@@ -89,11 +89,11 @@ export function consolePages({ playground = true, explain = true }: ConsoleOptio
   }
 }
 
-/** The page's addresses are relative: with a slash too many they would lead astray. */
+/** The page's addresses are relative, so a trailing slash would break them. */
 const playgroundReply: PluginRoute['handle'] = (inbound) =>
   inbound.path.endsWith('/')
     ? { status: 308, headers: { location: '../playground', 'cache-control': 'no-cache' }, body: null }
     : pageReply(pages.playground, inbound)
 
-/** What the gateway still sees before its own paths: its `basePath`, unless the host has taken the prefix off already. */
+/** Returns the path before the gateway's own paths: its `basePath`, unless the host has already removed it. */
 const mountOf = ({ path }: Inbound): string => path.replace(/\/$/, '').slice(0, -explainPath.length)

@@ -1,9 +1,9 @@
 import { type Explanation, type Gateway, GatewayError, type Inbound } from '@modelgate/core'
 
-/** Bytes of a request to explain, where the gateway's own limit is not lower. */
+/** Limit in bytes of a request to explain; the gateway's own limit applies if it is lower. */
 const maxBytes = 32 * 1024 * 1024
 
-/** What decides how a call is let in and what becomes of it. */
+/** Request headers that affect authentication and handling of a call. */
 const passedOn = [
   'authorization',
   'x-api-key',
@@ -16,8 +16,8 @@ const passedOn = [
 ]
 
 /**
- * Explains the call that the same body, sent to `?path=`, would be. The gateway checks the credential first; only then is the
- * body read. Rejects with the GatewayError that the call would be refused with.
+ * Explains the call that the same body, sent to `?path=`, would make. The gateway checks the credential before the body is read.
+ * Rejects with the GatewayError that the call would fail with.
  */
 export async function explainCall(gateway: Gateway, inbound: Inbound, mount: string): Promise<Explanation> {
   const type = (inbound.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
@@ -47,8 +47,8 @@ export async function explainCall(gateway: Gateway, inbound: Inbound, mount: str
     },
     { highWaterMark: 0 },
   )
-  // `duplex` is asked for by fetch's specification wherever the body is a stream; TypeScript's DOM types lack it.
+  // Fetch requires `duplex` for a stream body; TypeScript's DOM types lack it.
   const init: RequestInit & { duplex: 'half' } = { method: 'POST', headers, body, duplex: 'half' }
-  // Any holder of a token reads this, so the operator's own values stay hidden.
+  // Any holder of a token can read this, so values that the operator configured stay hidden.
   return gateway.explain(new Request(`http://gateway${mount}${path}`, init), undefined, { hideConfigured: true })
 }

@@ -1,13 +1,13 @@
 import type { Gateway } from '@modelgate/core'
 
-/** What `console/info.json` tells anybody who asks: no upstream's name, no model's, no secret. */
+/** Response of the public `console/info.json`: no upstream names, no model names, no secrets. */
 export interface Info {
   readonly name: 'modelgate'
-  /** Of this package. */
+  /** Version of this package. */
   readonly version: string
   readonly healthy: true
   readonly playground: boolean
-  /** `POST console/explain` answers: the Playground may show what is behind the gateway. */
+  /** True if `POST console/explain` is available: the Playground may show what is behind the gateway. */
   readonly explain: boolean
   readonly endpoints: readonly Endpoint[]
 }
@@ -16,11 +16,11 @@ export interface Endpoint {
   readonly method: string
   readonly path: string
   readonly operation: string
-  /** The format of requests and answers, for generation. */
+  /** Format of requests and responses, for generation. */
   readonly format: string
 }
 
-/** The gateway's own endpoints. Those of plugins are left out: an administration need not be announced. */
+/** Returns the gateway's own endpoints. Plugin endpoints are left out: an administration API need not be announced. */
 export const endpointsOf = ({ routes }: Gateway): readonly Endpoint[] =>
   routes
     .filter(({ operation }) => operation !== 'plugin')

@@ -7,14 +7,14 @@ type Page = (typeof pages)[keyof typeof pages]
 
 const json = 'application/json; charset=utf-8'
 
-/** Sent with everything: nothing here is to be guessed at, framed or told to others. */
+/** Headers of every response: no sniffing, no framing, no referrer. */
 const guarded = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
 } as const
 
-/** Nothing from elsewhere, no script but the package's own files and the page's own lines, which are named by their hash. */
+/** Returns the content security policy: own files only, and inline scripts by their hash. */
 const policyOf = (scripts: readonly string[]): string =>
   [
     "default-src 'none'",
@@ -29,7 +29,7 @@ const policyOf = (scripts: readonly string[]): string =>
     "trusted-types 'none'",
   ].join('; ')
 
-/** A page: asked for again each time, but sent only when it has changed. */
+/** Returns a page with revalidation: clients ask each time and get it only when it has changed. */
 export function pageReply({ html, scripts, etag }: Page, inbound: Inbound): Reply {
   const headers = {
     'content-type': 'text/html; charset=utf-8',
@@ -43,13 +43,13 @@ export function pageReply({ html, scripts, etag }: Page, inbound: Inbound): Repl
   return isKnown(inbound, etag) ? { status: 304, headers, body: null } : { status: 200, headers, body: html }
 }
 
-/** Proxies that compress an answer mark its etag as weak; it stands for the same page. */
+/** Proxies that compress a response make its etag weak; it still names the same page. */
 const isKnown = (inbound: Inbound, etag: string): boolean =>
   (inbound.header('if-none-match') ?? '').split(',').some((known) => known.trim().replace(/^W\//, '') === etag)
 
 const byName = new Map(assets.map((asset) => [asset.name, asset]))
 
-/** An asset; undefined: there is none of that name. Its name changes with its text, so it may be kept for good. */
+/** Returns an asset, or undefined if there is none of that name. Its name contains a hash of its content, so it is immutable. */
 export function assetReply(name: string): Reply | undefined {
   const asset = byName.get(name)
   if (asset === undefined) return undefined
@@ -64,7 +64,7 @@ export function assetReply(name: string): Reply | undefined {
   }
 }
 
-/** Data for the pages, never kept. */
+/** Returns JSON for the pages, never cached. */
 export const dataReply = (value: unknown): Reply => ({
   status: 200,
   headers: { 'content-type': json, 'cache-control': 'no-store', ...guarded },

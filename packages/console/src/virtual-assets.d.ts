@@ -1,6 +1,6 @@
-/** What build/build-assets.mjs makes of src/ui. */
+/** Output of build/build-assets.mjs from src/ui. */
 declare module 'virtual:console-assets' {
-  /** A file below `console/assets/`, named by the hash of what is in it. */
+  /** A file below `console/assets/`, named by the hash of its content. */
   interface Asset {
     readonly name: string
     readonly type: string
@@ -8,7 +8,7 @@ declare module 'virtual:console-assets' {
   }
   interface Page {
     readonly html: string
-    /** Sources for `script-src`: the hashes of the page's own few lines. */
+    /** Sources for `script-src`: the hashes of the page's inline scripts. */
     readonly scripts: readonly string[]
     readonly etag: string
   }

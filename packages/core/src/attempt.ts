@@ -9,15 +9,15 @@ import {
   once,
   streamInUtf8,
 } from './answer-source.ts'
-import { authorized, headersTo } from './call-headers.ts'
+import { authorized, headersTo, withFlags } from './call-headers.ts'
+import type { AttemptFailure, AttemptResult, StreamTimes } from './calls/attempt-result.ts'
 import { longestMs } from './check-config.ts'
 import { monotonicNow } from './clock.ts'
-import type { RetryScope } from './error-kinds.ts'
 import { GatewayError } from './errors.ts'
 import { put } from './formats/shared/strict.ts'
 import type { Ticket } from './health/health.ts'
 import type { Inbound } from './inbound.ts'
-import type { AnswerStream, Lane, WholeAnswer } from './lanes/lane.ts'
+import type { Lane } from './lanes/lane.ts'
 import { fellSilent, noAnswer, tookTooLong } from './late.ts'
 import type { Attempt as AttemptEvent } from './plugin.ts'
 import { createPump, type Pump } from './pump.ts'
@@ -66,43 +66,6 @@ export interface AttemptLimits {
 
 export type AttemptLog = { -readonly [K in keyof AttemptEvent]: AttemptEvent[K] }
 
-export type AttemptResult =
-  | { readonly kind: 'whole'; readonly answer: WholeAnswer }
-  | {
-      readonly kind: 'stream'
-      readonly pump: Pump
-      readonly stream: AnswerStream
-      readonly abort: () => void
-      readonly times: StreamTimes
-      /** To be called when the first event has come after all. */
-      readonly onFirst: () => void
-    }
-  /** Neither JSON nor events: passes as it comes. */
-  | {
-      readonly kind: 'bytes'
-      readonly pump: Pump
-      /** The upstream's own content type, and length where it said one. */
-      readonly headers: Readonly<Record<string, string>>
-      /** The length that `headers` announces. */
-      readonly length: number | undefined
-      readonly abort: () => void
-      readonly times: StreamTimes
-    }
-
-/** Deadlines of a stream, by `monotonicNow`. */
-export interface StreamTimes {
-  readonly startedAt: number
-  readonly idleMs: number
-  readonly firstUntil: number
-  readonly totalUntil: number
-}
-
-/** A failed attempt, and where the call may be tried again. */
-export interface AttemptFailure {
-  readonly error: GatewayError
-  readonly retry: RetryScope
-}
-
 /** How the failure of an attempt is told, by what it was doing. */
 type Doing = (cause: unknown) => GatewayError
 
@@ -145,8 +108,9 @@ export class Attempt {
   async run(): Promise<AttemptResult | AttemptFailure> {
     const { signal, stream, prepared, limits } = this.#options
     try {
-      if (stream) return await this.#openStream()
+      if (stream && prepared.upgrade === undefined) return await this.#openStream()
       const response = await this.#send()
+      if (prepared.upgrade !== undefined) return await this.#upgraded(response)
       const refused = this.#receive(response)
       if (refused !== undefined) throw await refused
       this.#begun = true
@@ -197,6 +161,22 @@ export class Attempt {
   #abort(reason?: unknown): void {
     clearTimeout(this.#timer)
     this.#canceller.abort(reason)
+  }
+
+  async #upgraded(response: TransportResponse): Promise<AttemptResult> {
+    const { log, ticket } = this.#options
+    const refused = response.status === 101 ? undefined : this.#receive(response)
+    if (refused !== undefined) throw await refused
+    if (response.status !== 101) {
+      response.discard()
+      throw new GatewayError('upstream_bad_response', 'The upstream did not upgrade the connection to a WebSocket.')
+    }
+    clearTimeout(this.#timer)
+    log.status = response.status
+    log.latencyMs = monotonicNow() - this.#startedAt
+    // The latency of a connection says nothing about that of responses.
+    ticket.answered(undefined, true)
+    return { kind: 'upgraded' }
   }
 
   async #passBytes(response: TransportResponse, passes: NonNullable<Lane['passes']>): Promise<AttemptResult> {
@@ -275,13 +255,16 @@ export class Attempt {
     if (this.#stopped !== undefined) throw stopReason(this.#stopped)
     const { lane, url } = prepared
     const { upstream } = target
-    let headers = headersTo(upstream, key, stream, (name) => inbound.header(name))
+    const { upgrade } = prepared
+    let headers = upgrade?.headers(key) ?? headersTo(upstream, key, stream, (name) => inbound.header(name))
     if (lane.headers !== undefined) headers = { ...headers, ...lane.headers }
+    headers = withFlags(headers, lane.flags)
     if (extraHeaders !== undefined) headers = { ...headers, ...extraHeaders }
-    const { body } = lane
+    const body = upgrade === undefined ? lane.body : undefined
+    const method = upgrade === undefined ? 'POST' : 'GET'
     const signal = this.#canceller
     const request: { -readonly [K in keyof TransportRequest]: TransportRequest[K] } = {
-      method: 'POST',
+      method,
       url,
       headers,
       body,
@@ -290,7 +273,7 @@ export class Attempt {
     put(request, 'connectMs', limits.connectMs)
     if (!resend) request.resend = false
     if (upstream.authorize === undefined) return transport(request)
-    const call = { method: 'POST', url, headers, body }
+    const call = { method, url, headers, body }
     return authorized(upstream, call, signal).then((headers) => transport({ ...request, headers }))
   }
 

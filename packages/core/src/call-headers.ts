@@ -1,5 +1,6 @@
 import { typeNameOf } from './callbacks.ts'
 import { GatewayError } from './errors.ts'
+import type { RequestFlags } from './formats/codec.ts'
 import { isHeader } from './header.ts'
 import type { Lane } from './lanes/lane.ts'
 import type { Signal } from './signal.ts'
@@ -113,6 +114,16 @@ export function headersTo(
     if (value !== undefined) headers = { ...headers, [name]: value }
   }
   return headers
+}
+
+/** The headers with the flags that a request's body needs. */
+export function withFlags(headers: Headers, flags: RequestFlags | undefined): Headers {
+  if (flags === undefined) return headers
+  const given = (headers[flags.header] ?? '').split(',').map((flag) => flag.trim())
+  return {
+    ...headers,
+    [flags.header]: [...new Set([...given, ...flags.flags])].filter((flag) => flag !== '').join(','),
+  }
 }
 
 /** What an upstream is told with every call, with the credential of one of its keys. By lower-case name. */

@@ -37,14 +37,14 @@ export interface AuthRequest {
  * is a 500 and is logged, and so is a promise that does not settle within `limits.callbackMs`, and anything else that it returns:
  * `true`, a text, or an identity without an `id`.
  */
-export interface Authenticate {
-  (credential: string, request: AuthRequest): Identity | null | Promise<Identity | null>
+export interface Authenticate<I extends Identity = Identity> {
+  (credential: string, request: AuthRequest): I | null | Promise<I | null>
   /** What belongs to it and is added to the gateway's plugins, in front of the others: limits that hold for its identities. */
   readonly plugin?: Plugin
 }
 
 /** Where a model's calls go. */
-export interface Target<U extends string = string> {
+export interface Target<U extends string = string, I extends Identity = Identity> {
   upstream: U
   /** The model's name at the upstream; a `*` in it stands for what the `*` of the route's name matched. Default: the name the client asked for. */
   model?: string
@@ -59,7 +59,7 @@ export interface Target<U extends string = string> {
    * returns `true`, at once: targets are chosen without waiting. Where it throws, the target is skipped and a warning logged; a promise
    * is a no, and logged as an error. What has to be looked up belongs into the identity that `auth` returns. Default: all.
    */
-  when?: Feature | readonly Feature[] | ((request: RequestTraits) => boolean)
+  when?: Feature | readonly Feature[] | ((request: RequestTraits<I>) => boolean)
   /**
    * Top-level fields of the body as it goes to this upstream, in the upstream's own words, for requests that do not set them.
    * Objects are filled in, not replaced.
@@ -76,7 +76,7 @@ export interface Target<U extends string = string> {
 
 /** Time limits of one target, in milliseconds, each greater than 0. */
 export interface TargetLimits {
-  /** Until a connection stands (504 `upstream_connect_timeout`). Default: the transport's own, 10,000 on Node. Kept by transports that know when they connect: that of the Node adapters. */
+  /** Until a connection stands (504 `upstream_connect_timeout`). Default: the transport's own, 10 s on Node. Kept by transports that know when they connect: that of the Node adapters. */
   connectMs?: number
   /** Until the answer, or a stream's first event, has begun (504 `upstream_timeout`). */
   firstByteMs?: number
@@ -90,14 +90,14 @@ export interface TargetLimits {
 export type Feature = 'tools' | 'images' | 'audio' | 'video' | 'documents' | 'json' | 'reasoning' | 'stream'
 
 /** What a target's `when` may look at. */
-export interface RequestTraits {
+export interface RequestTraits<I extends Identity = Identity> {
   /** As the client named it. */
   readonly model: string
   readonly operation: string
   /** The client's format. */
   readonly format: Format
   readonly stream: boolean
-  readonly identity: Identity | null
+  readonly identity: I | null
   /** The client's body, in its own format. Uploads: their fields. */
   readonly body: JsonObject
   /** Size of the body in characters: about four make a token. */
@@ -118,11 +118,11 @@ export type Strategy = 'order' | 'weighted' | 'fastest' | 'sticky'
 export interface RetryConfig {
   /** Calls upstream for one call of a client, at most, the first one included. Default 3. */
   attempts?: number
-  /** Milliseconds that a retry waits at most because an upstream asked for it (`Retry-After`, RetryInfo). Longer wishes are passed on to the client. Default 10,000. */
+  /** Milliseconds that a retry waits at most because an upstream asked for it (`Retry-After`, RetryInfo). Longer wishes are passed on to the client. Default: 10 s. */
   maxWaitMs?: number
   /** Milliseconds of the first back-off, where no upstream says how long; doubled each time, and each wait is a random part of it. Default 500. */
   backoffMs?: number
-  /** Longest back-off in milliseconds. Default 8,000. */
+  /** Longest back-off in milliseconds. Default: 8 s. */
   maxBackoffMs?: number
   /** Retries that an upstream gets beside its calls, as a share of them. Default 0.2. */
   budgetRatio?: number
@@ -141,13 +141,13 @@ export interface BreakerConfig {
   failureRate?: number
   /** How many of the last calls the rate is taken of; with fewer it says nothing. Default 20. */
   window?: number
-  /** Milliseconds until one call is let through to see whether the target is back. Default 5,000. */
+  /** Milliseconds until one call is let through to see whether the target is back. Default: 5 s. */
   restMs?: number
 }
 
 /** A model's targets, with how to choose among them. */
-export interface RoutePlan<U extends string = string> {
-  targets: readonly (U | Target<U>)[]
+export interface RoutePlan<U extends string = string, I extends Identity = Identity> {
+  targets: readonly (U | Target<U, I>)[]
   /** Default `'order'`; `'weighted'` where a target has a `weight`. */
   strategy?: Strategy
   /**
@@ -164,7 +164,11 @@ export interface RoutePlan<U extends string = string> {
 }
 
 /** An upstream's name (same model name there), a target, a list of targets tried in order, or a plan. */
-export type ModelRoute<U extends string = string> = U | Target<U> | readonly (U | Target<U>)[] | RoutePlan<U>
+export type ModelRoute<U extends string = string, I extends Identity = Identity> =
+  | U
+  | Target<U, I>
+  | readonly (U | Target<U, I>)[]
+  | RoutePlan<U, I>
 
 /** Where warnings and errors go: `console` is one. Nobody waits for it, and what it throws or rejects with is ignored. */
 export interface Logger {
@@ -189,36 +193,36 @@ export interface Limits {
   values?: number
   /** Deepest nesting of a request body; deeper ones are answered 400. Default 128. */
   depth?: number
-  /** Milliseconds until a streaming call is answered 200 with heartbeats though the upstream has sent no event yet. Default 30,000. */
+  /** Milliseconds until a streaming call is answered 200 with heartbeats though the upstream has sent no event yet. Default: 30 s. */
   holdMs?: number
-  /** Milliseconds until an upstream that has not begun to answer is given up (504). Default 600,000. */
+  /** Milliseconds until an upstream that has not begun to answer is given up (504). Default: 10 min. */
   firstByteMs?: number
   /**
-   * Milliseconds of upstream silence within an answer until it is given up. Comments of an event stream count as silence. Default
-   * 300,000.
+   * Milliseconds of upstream silence within an answer until it is given up. Comments of an event stream count as silence.
+   * Default: 5 min.
    */
   idleMs?: number
   /** Milliseconds from a call upstream until its last byte, streams included, also if the client does not read. Default: no limit. */
   totalMs?: number
   /**
    * Milliseconds for which a client may take no byte of its response while there are some for it. Then the call ends as aborted, the
-   * upstream's connection and the client's are closed. Holds for realtime sessions too. Default 300,000.
+   * upstream's connection and the client's are closed. Holds for realtime sessions too. Default: 5 min.
    */
   clientStallMs?: number
   /**
    * Milliseconds that a promise of one of the host's own functions is awaited: `auth`, `admit` of a plugin, `explain`, `media.allows`,
-   * `tokenizer`, and each call of a response store and of a spool. Default 30,000: longer than a database that is only slow needs, and
+   * `tokenizer`, and each call of a response store and of a spool. Default: 30 s, which is longer than a database that is only slow needs, and
    * shorter than clients and proxies wait.
    */
   callbackMs?: number
-  /** Milliseconds of silence towards the client until a heartbeat is sent. Default 14,000. */
+  /** Milliseconds of silence towards the client until a heartbeat is sent. Default: 14 s. */
   heartbeatMs?: number
   /**
    * Largest upstream JSON answer, and largest single stream event, in bytes. Default 64 MiB. The last event of a translated stream for
    * a client of responses repeats the whole answer: there it bounds the answer.
    */
   answerBytes?: number
-  /** Milliseconds without a message from either side until a realtime session is closed (1001). Default 900,000. */
+  /** Milliseconds without a message from either side until a realtime session is closed (1001). Default: 15 min. */
   realtimeIdleMs?: number
   /** Largest message of a realtime session in bytes, in both directions; larger ones close it (1009). Default 16 MiB. */
   realtimeMessageBytes?: number
@@ -236,13 +240,16 @@ export interface ResponsesConfig {
 }
 
 /** What `createGateway` takes. It is checked once; a TypeError says what to write instead. */
-export interface GatewayConfig<U extends string = string> {
-  /** Verifies credentials; or the word `'none'`: every call is let in. */
-  auth: Authenticate | 'none'
+export interface GatewayConfig<U extends string = string, I extends Identity = Identity> {
+  /**
+   * Verifies credentials; or the word `'none'`: every call is let in. Written before the options below, it gives their functions the type
+   * of the identities that it returns.
+   */
+  auth: Authenticate<I> | 'none'
   /** Where calls can go, by names of your own: `models` speak of them, and so do headers, events and logs. */
   upstreams: Readonly<Record<U, Upstream>>
   /** What a client may ask for: exact names, and names in which `*` stands for anything. Exact names win, then the name with the most characters beside its `*`. Names of more than 256 characters are not known. */
-  models: Readonly<Record<string, ModelRoute<NoInfer<U>>>>
+  models: Readonly<Record<string, ModelRoute<NoInfer<U>, NoInfer<I>>>>
   /** Names that model lists show in addition to the exact names of `models`: some of those that its patterns match. Default: none. */
   listedModels?: readonly string[]
   /** What happens when a request cannot be carried whole: `'warn'` (default) says so in the `modelgate-loss` header, `'reject'` answers 400, `'ignore'` only tells onFinish. */
@@ -252,7 +259,7 @@ export interface GatewayConfig<U extends string = string> {
    * a call being made. The answer holds upstream names and paths, no secrets. A function permits it by `true` alone, at once or within
    * `limits.callbackMs`; what it throws or rejects with is treated as for `auth`. Default false; `gateway.explain` always works.
    */
-  explain?: boolean | ((identity: Identity | null) => boolean | Promise<boolean>)
+  explain?: boolean | ((identity: NoInfer<I> | null) => boolean | Promise<boolean>)
   /**
    * Counts tokens where no upstream does, and the answer is marked as an estimate. Called once for a count, with all text of
    * the request; images and other media are added at fixed numbers. Default: OpenAI's o200k_base, if the package
@@ -269,7 +276,7 @@ export interface GatewayConfig<U extends string = string> {
    */
   references?: ReferencesConfig
   /** What is told of calls, lets them in, or adds endpoints. They are asked and told in this order. Default: none. */
-  plugins?: readonly Plugin[]
+  plugins?: readonly Plugin<NoInfer<I>>[]
   /** Bounds of every call, in bytes and milliseconds; see `Limits` for the defaults. */
   limits?: Limits
   /** What is tried, and how often, before a call fails; see `RetryConfig` for the defaults. `false`: each call is tried once. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { GatewayError } from './errors.ts'
 import { newId } from './ids.ts'
 import { answerSide, createReport, lossHeader } from './losses.ts'
@@ -112,4 +112,46 @@ it('rejects an unknown kind of error with the list of kinds', () => {
   expect(() => new GatewayError('rate_limit' as 'rate_limited', 'Too many calls.')).toThrow(
     /^Unknown error kind 'rate_limit'\. Use one of: .*rate_limited/,
   )
+})
+
+describe('instanceof GatewayError', () => {
+  // As a second copy of the module: the CommonJS build beside the ESM build.
+  const copy = async (): Promise<typeof GatewayError> => {
+    vi.resetModules()
+    const { GatewayError: other } = await import('./errors.ts')
+    expect(other).not.toBe(GatewayError)
+    return other
+  }
+
+  it('is true for an error of another copy of the package, in both directions', async () => {
+    const Other = await copy()
+    expect(new Other('rate_limited', 'Too many calls.')).toBeInstanceOf(GatewayError)
+    expect(new GatewayError('rate_limited', 'Too many calls.')).toBeInstanceOf(Other)
+  })
+
+  it('is false for an error of another version with a kind that this one does not know', async () => {
+    const Other = await copy()
+    const error = new Other('rate_limited', 'Too many calls.')
+    Object.assign(error.info, { kind: 'of_next_year' })
+    expect(error).not.toBeInstanceOf(GatewayError)
+  })
+
+  it('is false for other errors and values', () => {
+    for (const value of [
+      new Error('no'),
+      { info: { kind: 'internal' } },
+      null,
+      undefined,
+      'internal',
+      Object.create(GatewayError.prototype),
+    ])
+      expect(value).not.toBeInstanceOf(GatewayError)
+  })
+
+  it('of a subclass is true for its own instances only', () => {
+    class Refusal extends GatewayError {}
+    expect(new Refusal('permission', 'No.')).toBeInstanceOf(GatewayError)
+    expect(new Refusal('permission', 'No.')).toBeInstanceOf(Refusal)
+    expect(new GatewayError('permission', 'No.')).not.toBeInstanceOf(Refusal)
+  })
 })

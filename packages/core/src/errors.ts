@@ -25,11 +25,34 @@ export interface RetryHints {
   readonly ours?: boolean
 }
 
+/** The registry of symbols is shared by all copies of this package in a process. */
+const brand = Symbol.for('modelgate.GatewayError')
+
+/** A copy of another version may know kinds that this one cannot handle. Its errors of such kinds are foreign errors. */
+const isBranded = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  brand in value &&
+  'info' in value &&
+  Object.hasOwn(errorKinds, (value as { readonly info: ErrorInfo }).info.kind)
+
 /**
  * The one error class: everything the gateway refuses or fails at. `info` is what the client is told, in whatever
  * dialect its route speaks; `cause` stays in the process (logger, onFinish) and is never sent.
  */
 export class GatewayError extends Error {
+  static {
+    // On the prototype, and not declared: a symbol in the types would make those of the two builds differ.
+    Object.defineProperty(GatewayError.prototype, brand, { value: true })
+  }
+
+  /** True also for an error that another copy of this package created, such as its CommonJS build beside its ESM build. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: a subclass inherits this method and means itself
+    if (this !== GatewayError) return Function.prototype[Symbol.hasInstance].call(this, value)
+    return isBranded(value)
+  }
+
   override readonly name = 'GatewayError'
   readonly info: ErrorInfo
   readonly headers: Record<string, string> | undefined

@@ -1,4 +1,4 @@
-import { headersTo } from './call-headers.ts'
+import { headersTo, withFlags } from './call-headers.ts'
 import { orderTargets, planFor, type SelectingCall, selectTargets } from './calls/select-targets.ts'
 import type { OnLoss } from './config.ts'
 import { GatewayError } from './errors.ts'
@@ -135,7 +135,10 @@ async function explainTarget(
         method: 'POST' as const,
         path: redact(url.slice(upstream.baseURL.length), upstream),
         headers: maskHeaders(
-          headersTo(upstream, undefined, ledger.stream, (name) => inbound.header(name)),
+          withFlags(
+            headersTo(upstream, undefined, ledger.stream, (name) => inbound.header(name)),
+            lane.flags,
+          ),
           upstream,
         ),
         body: hidesConfigured ? withoutConfigured(body, textOf(prepared.lane.body), target) : body,

@@ -1,4 +1,4 @@
-import type { GatewayConfig } from './config.ts'
+import type { GatewayConfig, Identity } from './config.ts'
 import type { Explanation } from './explain.ts'
 import type { Inbound, Reply } from './inbound.ts'
 import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
@@ -52,9 +52,11 @@ export interface Gateway {
    * @throws TypeError for a configuration that cannot be, in the words of `createGateway`, and whatever an `onStart` throws: the
    * old one stays in force. Error after `close()`.
    */
-  reconfigure<const U extends string>(config: GatewayConfig<U>): void
-  /** Refuses new calls (503), waits up to `graceMs` (default 30,000) for the running ones, then aborts them. */
+  reconfigure<const U extends string, I extends Identity = Identity>(config: GatewayConfig<U, I>): void
+  /** Refuses new calls (503), waits up to `graceMs` (default 30 s) for the running ones, then aborts them. */
   close(options?: { graceMs?: number }): Promise<void>
+  /** The same as `close()`, for `await using gateway = createGateway(…)`. */
+  [Symbol.asyncDispose](): Promise<void>
   /** For adapters: the same as `fetch` on the inner currency, with the adapter's own transport. */
   handle(inbound: Inbound, transport?: Transport): Promise<Reply>
 }

@@ -1,6 +1,6 @@
 import { observe } from './callbacks.ts'
 import { longestMs } from './check-config.ts'
-import type { GatewayConfig } from './config.ts'
+import type { GatewayConfig, Identity } from './config.ts'
 import { GatewayError } from './errors.ts'
 import type { Explanation } from './explain.ts'
 import { GatewayCall } from './gateway/gateway-call.ts'
@@ -8,7 +8,7 @@ import { authenticateCall, beginCall, runCall, transportFor } from './gateway/ru
 import type { ExplainOptions, Gateway } from './gateway-types.ts'
 import { newId } from './ids.ts'
 import type { Inbound } from './inbound.ts'
-import type { Dial, RealtimeOpening } from './operations/realtime-types.ts'
+import type { Dial, RealtimeOpening, RealtimeSession } from './operations/realtime-types.ts'
 import type { Plugin } from './plugin.ts'
 import { preload } from './preload.ts'
 import { lastWordsMs } from './relay.ts'
@@ -33,7 +33,11 @@ import { requestOf, toInbound, toResponse } from './web/request.ts'
  *   models: { 'gpt-*': 'openai', 'claude-*': 'claude' },
  * })
  */
-export function createGateway<const U extends string>(config: GatewayConfig<U>): Gateway {
+export function createGateway<const U extends string, I extends Identity = Identity>(
+  options: GatewayConfig<U, I>,
+): Gateway {
+  // Functions of the configuration get the identities that its own `auth` returned.
+  const config = options as GatewayConfig
   /** What calls that arrive now begin under. */
   let current = createSetup(config)
   const webTransport = fetchTransport()
@@ -104,19 +108,22 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       return explain(call, request, options.hideConfigured === true)
     },
     async realtime<Socket>(inbound: Inbound, dial: Dial<Socket>): Promise<RealtimeOpening<Socket>> {
-      const { config, shared, match } = current
-      const found = match(inbound.method, inbound.path)
-      const refuse = (error: GatewayError) => {
-        const reply = errorReply(error, codecFor(found, inbound), newId('req_'))
-        return { ok: false, reply } as const
-      }
+      const setup = current
+      const requestId = newId('req_')
+      const found = setup.match(inbound.method, inbound.path)
+      const codec = codecFor(found, inbound)
+      const refuse = (error: GatewayError) => ({ ok: false, reply: errorReply(error, codec, requestId) }) as const
       if (found?.route.operation !== 'realtime' || found.allow !== undefined)
         return refuse(new GatewayError('not_found', 'There is no WebSocket on this path.'))
       const { openRealtime } = await import('./operations/realtime.ts')
       if (closing !== undefined) return refuse(shuttingDown())
-      const entry = running.enter(inbound)
-      const release = (): void => running.leave(entry)
-      return openRealtime({ auth: config.auth, shared, found, inbound, dial, signal: entry.signal, release })
+      const call = beginCall(running, setup, found, codec, requestId, inbound, webTransport)
+      const opened: { session?: RealtimeSession<Socket> } = {}
+      const reply = await runCall(call, found, async () => {
+        opened.session = await openRealtime(call, dial)
+        return { status: 101, headers: opened.session.headers, body: null }
+      })
+      return opened.session === undefined ? { ok: false, reply } : { ok: true, session: opened.session }
     },
     async upgrade(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url)
@@ -155,6 +162,7 @@ export function createGateway<const U extends string>(config: GatewayConfig<U>):
       })
       return closing
     },
+    [Symbol.asyncDispose]: () => gateway.close(),
   })
   const started = new WeakSet<Plugin>()
   const start = (): void => {

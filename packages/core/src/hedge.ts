@@ -1,4 +1,5 @@
-import type { Attempt, AttemptFailure, AttemptLog, AttemptResult } from './attempt.ts'
+import type { Attempt, AttemptLog } from './attempt.ts'
+import type { AttemptFailure, AttemptResult } from './calls/attempt-result.ts'
 import { longestMs } from './check-config.ts'
 import { GatewayError } from './errors.ts'
 import type { Ticket } from './health/health.ts'
@@ -71,7 +72,7 @@ function giveUp<P extends Prepared>({ attempt, log, done, ticket }: Launched<P>)
   void done.then((late) => {
     if ('error' in late) return
     ticket.over(reason)
-    if (late.kind === 'whole') return
+    if (late.kind === 'whole' || late.kind === 'upgraded') return
     late.pump.close()
     late.abort()
   })

@@ -19,12 +19,12 @@ export type {
   TargetLimits,
 } from './config.ts'
 export type { ErrorKind } from './error-kinds.ts'
-export { GatewayError } from './errors.ts'
+export { type ErrorDetails, GatewayError, type RetryHints } from './errors.ts'
 export type { EstimatedBy } from './estimate.ts'
 export type { Tokenizer } from './estimate-tokenizer.ts'
 export type { ExplainedRequest, ExplainedTarget, Explanation } from './explain.ts'
 export type { Quirks } from './formats/codec.ts'
-export type { ErrorInfo, Format, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
+export type { Effort, ErrorInfo, Format, Json, JsonObject, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
 export type { FormatRule, ModelRule, ModelSetting } from './formats/shared/model-rules.ts'
 export { createGateway } from './gateway.ts'
 export type { ExplainOptions, Gateway } from './gateway-types.ts'
@@ -60,13 +60,14 @@ export type {
 export type { ReferenceKind } from './references/places.ts'
 export type { ReferenceRule, ReferencesConfig } from './references/policy.ts'
 export { isNamed as namesModel } from './route-names.ts'
-export type { Match, Operation, Route } from './routes.ts'
+export type { Match, Operation, RequiredHeader, Route } from './routes.ts'
 export { abortSignalOf, type Canceller, createCanceller, type Signal, type SignalListener } from './signal.ts'
 export { type MemoryStoreOptions, memoryResponseStore, type ResponseStore } from './state/store.ts'
 export type { Transport, TransportRequest, TransportResponse } from './transport.ts'
 export type { AccessToken, TokenSource } from './upstreams/access-token.ts'
 export { anthropic } from './upstreams/anthropic.ts'
 export { type AzureOptions, azure } from './upstreams/azure.ts'
+export type { AzureApi, AzureFormat } from './upstreams/azure-paths.ts'
 export { type AwsOptions, type BedrockOptions, bedrock } from './upstreams/bedrock.ts'
 export { type BedrockMantleOptions, bedrockMantle } from './upstreams/bedrock-mantle.ts'
 export { cerebras } from './upstreams/cerebras.ts'
@@ -85,9 +86,20 @@ export { type CompatibleOptions, openaiCompatible } from './upstreams/openai-com
 export { openrouter } from './upstreams/openrouter.ts'
 export { perplexity } from './upstreams/perplexity.ts'
 export { together } from './upstreams/together.ts'
-export type { Upstream, UpstreamOptions } from './upstreams/upstream.ts'
+export type {
+  ApiKey,
+  BodyEdit,
+  HostedCall,
+  Hosting,
+  OutgoingCall,
+  Upstream,
+  UpstreamKey,
+  UpstreamOptions,
+  WeightedKey,
+} from './upstreams/upstream.ts'
 export type { FormatOptions } from './upstreams/versioned.ts'
 export { type VertexOptions, vertex } from './upstreams/vertex.ts'
+export type { GoogleCredentials } from './upstreams/vertex-credentials.ts'
 export { vllm } from './upstreams/vllm.ts'
 export { voyage } from './upstreams/voyage.ts'
 export { xai } from './upstreams/xai.ts'

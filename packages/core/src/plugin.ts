@@ -43,9 +43,9 @@ export interface Cost {
 }
 
 /** Told once for each authenticated call to a model, after its last byte, whatever happened. */
-export interface FinishEvent {
+export interface FinishEvent<I extends Identity = Identity> {
   readonly requestId: string
-  readonly identity: Identity | null
+  readonly identity: I | null
   readonly operation: string
   /** The client's format. */
   readonly format: Format
@@ -131,9 +131,9 @@ export interface Attempt {
 }
 
 /** A call to a model has been let in and read. */
-export interface RequestEvent {
+export interface RequestEvent<I extends Identity = Identity> {
   readonly requestId: string
-  readonly identity: Identity | null
+  readonly identity: I | null
   readonly operation: string
   /** The client's format. */
   readonly format: Format
@@ -160,9 +160,9 @@ export interface UpstreamEvent {
 }
 
 /** What is known of a call when it is to be let in: the request is read, and it is known where it may go. */
-export interface AdmitCall {
+export interface AdmitCall<I extends Identity = Identity> {
   readonly requestId: string
-  readonly identity: Identity | null
+  readonly identity: I | null
   readonly operation: string
   /** The client's format. */
   readonly format: Format
@@ -213,12 +213,12 @@ export interface Allowance {
 }
 
 /** An admitted call. Headers that cannot be sent make it a 500, and it is settled. */
-export interface Admission {
+export interface Admission<I extends Identity = Identity> {
   readonly allowance?: Allowance
   /** Headers of the answer, by lower-case name; errors carry them, too. */
   readonly headers?: Readonly<Record<string, string>>
   /** Called once when the call is over, whatever came of it, with what it took; before `onFinish`. */
-  settle?(event: FinishEvent): void | Promise<void>
+  settle?(event: FinishEvent<I>): void | Promise<void>
 }
 
 /** An endpoint of a plugin, beside those of the gateway. No token is asked for: that is the plugin's own business. */
@@ -239,7 +239,7 @@ export interface PluginRoute {
 /**
  * The one extension concept. `on…` observes: observers are not awaited, and what they throw or reject with is logged.
  */
-export interface Plugin {
+export interface Plugin<I extends Identity = Identity> {
   readonly name: string
   /**
    * Called once, when the gateway stands, or with `reconfigure` has come to it. What it throws, these throw; a promise is not awaited,
@@ -249,14 +249,14 @@ export interface Plugin {
   /** Own endpoints. */
   readonly routes?: readonly PluginRoute[]
   /** Told of each call that is settled later, before its first attempt. */
-  onRequest?(event: RequestEvent): void
+  onRequest?(event: RequestEvent<I>): void
   /**
    * Lets a call in, or refuses it with a GatewayError; any other error is a 500. Plugins are asked in their order, after
    * `onRequest`. What it resolves to is settled once, also if a later plugin refuses the call. A promise that does not settle within
    * `limits.callbackMs`, and a value that is no admission (`true`, `false`, a text), are a 500 too; an admission that comes later is
    * settled.
    */
-  admit?(call: AdmitCall): Admission | undefined | Promise<Admission | undefined>
+  admit?(call: AdmitCall<I>): Admission<I> | undefined | Promise<Admission<I> | undefined>
   /**
    * Told of each call upstream before it is made. Headers that it returns are added to that call, by lower-case name: trace context. They
    * have to be returned at once; those of a promise, and values that are no headers, are logged and ignored.
@@ -266,7 +266,7 @@ export interface Plugin {
    * What a call cost. The first plugin that knows it is believed; `undefined`: unknown. It has to answer at once; a promise, and what is
    * no amount of 0 or more in a currency, are logged and taken for unknown.
    */
-  costOf?(event: FinishEvent): Cost | undefined
+  costOf?(event: FinishEvent<I>): Cost | undefined
   /** Told once of each authenticated call to a model, after its last byte, whatever happened. */
-  onFinish?(event: FinishEvent): void | Promise<void>
+  onFinish?(event: FinishEvent<I>): void | Promise<void>
 }

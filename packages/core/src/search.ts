@@ -1,5 +1,6 @@
-import type { AttemptFailure, AttemptLog } from './attempt.ts'
+import type { AttemptLog } from './attempt.ts'
 import { AttemptsAllowed, callsOf } from './attempts-allowed.ts'
+import type { AttemptFailure } from './calls/attempt-result.ts'
 import { monotonicNow } from './clock.ts'
 import { errorKinds } from './error-kinds.ts'
 import { GatewayError } from './errors.ts'
@@ -13,9 +14,13 @@ import type { Prepare, Prepared, Step, TargetCall } from './targets.ts'
 /** What a search leaves out. */
 export interface SearchOptions {
   /** False: the plan's order holds whatever a target would lose. */
-  readonly preferLossless: boolean
+  readonly preferLossless?: boolean
   /** False: each target is called once at most. */
-  readonly again: boolean
+  readonly again?: boolean
+  /** False: a target that is limited is not waited for. */
+  readonly waits?: boolean
+  /** False: no second target is called while the first has not answered. */
+  readonly hedges?: boolean
 }
 
 /** The states in which a target may be called, the better one first. */
@@ -98,7 +103,7 @@ export class Search<P extends Prepared> {
 
   /** The next target that has not been called yet: one that is ready before one that is doubtful, and so forth. */
   fresh(): Candidate<P> | undefined | Promise<Candidate<P> | undefined> {
-    const lossless = this.#options.preferLossless && this.#plan.preferLossless
+    const lossless = this.#options.preferLossless !== false && this.#plan.preferLossless
     for (const state of callable)
       for (const group of this.#groups) {
         let best: Candidate<P> | undefined
@@ -132,6 +137,7 @@ export class Search<P extends Prepared> {
 
   /** The target whose limit is over soonest. */
   async #limited(): Promise<Step<P> | undefined> {
+    if (this.#options.waits === false) return undefined
     const limited = this.#all()
       .map((candidate) => ({ candidate, standing: this.#standing(candidate.target) }))
       .sort((a, b) => a.standing.waitMs - b.standing.waitMs)
@@ -165,7 +171,7 @@ export class Search<P extends Prepared> {
     // A connection that cannot be had at once, twice, is not there: waiting for it would only keep the client waiting.
     const unreachable = error.info.kind === 'upstream_unreachable'
     const pause = (): number => stated ?? (unreachable ? 0 : backoffMs(candidate.calls, retry))
-    if (scope === 'same-target' && this.#options.again && !(unreachable && candidate.calls > 1))
+    if (scope === 'same-target' && this.#options.again !== false && !(unreachable && candidate.calls > 1))
       candidate.readyAt = monotonicNow() + pause()
     else candidate.out = true
     const other = await this.fresh()

@@ -45,6 +45,7 @@ export function sendAnswer(
     // Before the answer leaves, so that the next request may refer to it.
     return received === undefined ? reply : claim(shared, ledger, received).then(() => reply)
   }
+  if (result.kind === 'upgraded') throw new TypeError('A WebSocket is no answer to relay')
   const { abort } = result
   const finish = ({ outcome, error: cause }: RelayEnd): void => {
     const error = redacted(cause, upstream)

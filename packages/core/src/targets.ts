@@ -1,5 +1,6 @@
 import { letIn } from './admit.ts'
-import { Attempt, type AttemptFailure, type AttemptLimits, type AttemptLog, type AttemptResult } from './attempt.ts'
+import { Attempt, type AttemptLimits, type AttemptLog } from './attempt.ts'
+import type { AttemptFailure, AttemptResult } from './calls/attempt-result.ts'
 import {
   orderTargets,
   planFor,
@@ -23,7 +24,7 @@ import type { Candidate } from './prepare.ts'
 import type { ReferencePolicy } from './references/policy.ts'
 import type { Received } from './references/received.ts'
 import type { ResolvedTarget, Router } from './router.ts'
-import { Search } from './search.ts'
+import { Search, type SearchOptions } from './search.ts'
 import type { Ledger } from './settle.ts'
 import { type Signal, stopReason } from './signal.ts'
 import { sleep } from './sleep.ts'
@@ -63,6 +64,8 @@ export interface Prepared {
   /** Reads the upstream's errors. */
   readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'isAnswer'>
   readonly hosting?: Hosting | undefined
+  /** Present for a GET that asks for a WebSocket: only 101 is a good response, and these are its headers. */
+  readonly upgrade?: { headers(key: number | undefined): Readonly<Record<string, string>> }
   /** It asks for no answer of the model: the target's wishes for the body are not meant. */
   readonly asIs?: boolean
 }
@@ -91,13 +94,12 @@ export interface Step<P extends Prepared> {
  * Calls the model's targets until one answers: the plan's order, the same target again where that may help, then the next
  * (docs/routing.md). Throws the GatewayError that says most: the last attempt's, or why no target could be called at all.
  *
- * @param preferLossless false: the plan's order holds whatever a target would lose
- * @param again false: each target is called once at most
+ * @param options what the operation leaves out. Default: nothing
  */
 export async function tryTargets<P extends Prepared>(
   call: TargetCall,
   prepare: Prepare<P>,
-  { preferLossless = true, again = true }: { readonly preferLossless?: boolean; readonly again?: boolean } = {},
+  options: SearchOptions = {},
 ): Promise<Answered<P>> {
   const { shared, ledger, signal } = call
   const { health } = shared
@@ -111,7 +113,8 @@ export async function tryTargets<P extends Prepared>(
   const selection = selectTargets(call, plan, whole instanceof Promise ? await whole : whole)
   const { affinity } = selection
   const groups = candidatesOf<P>(call, selection)
-  const search = new Search(call, plan, groups, prepare, { preferLossless, again })
+  const search = new Search(call, plan, groups, prepare, options)
+  const hedgeMs = options.hedges === false ? undefined : plan.hedgeMs
   const first = search.first()
   // Not awaited needlessly: most requests are made ready at once.
   let current = first instanceof Promise ? await first : first
@@ -126,7 +129,7 @@ export async function tryTargets<P extends Prepared>(
     // Whoever left while the request was made ready (an upload came, code was loaded) is not called for.
     if (signal.aborted) throw stopReason(signal)
     const started = launch(call, current, affinity, search)
-    if (plan.hedgeMs === undefined) {
+    if (hedgeMs === undefined) {
       const result = await started.done
       if (!('error' in result)) {
         search.answered()
@@ -136,7 +139,7 @@ export async function tryTargets<P extends Prepared>(
       current = await search.after(current, result)
       continue
     }
-    const { answered, failed } = await hedged(started, plan.hedgeMs, async () => {
+    const { answered, failed } = await hedged(started, hedgeMs, async () => {
       const other = search.left() > 0 ? await search.fresh() : undefined
       // It may have answered while an upload was made ready.
       if (

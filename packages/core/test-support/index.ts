@@ -31,6 +31,7 @@ export type {
   ModelRequest,
   ModelResponse,
   Part,
+  SettingsChange,
   Tool,
   ToolCallPart,
   Turn,
@@ -38,6 +39,7 @@ export type {
 export { responsesCodec } from '../src/formats/responses/index.ts'
 export { foldEvents } from '../src/formats/shared/fold.test-support.ts'
 export type { ModelPlaceList, ModelPlaces } from '../src/formats/shared/model-places.ts'
+export { settleChanges } from '../src/formats/shared/settings-changes.ts'
 export { wireCodecOf } from '../src/formats/wire.ts'
 export { nestsDeeper, scanJson } from '../src/json/scan.ts'
 export { spliceJson } from '../src/json/splice.ts'

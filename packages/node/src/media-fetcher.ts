@@ -12,7 +12,7 @@ export interface MediaFetcherOptions {
   maxBytes?: number
   /** Media types taken: `image/png`, or `image/*`. Default: images, sounds, videos, PDF and plain text. */
   types?: readonly string[]
-  /** Milliseconds for one, redirects included. Default 10,000. */
+  /** Milliseconds for one, redirects included. Default: 10 s. */
   timeoutMs?: number
   /** Whether `http` will do; ports are those of the URL then. Default false: `https` on its own port. */
   insecure?: boolean

@@ -3,6 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 import type { Dial, TransportResponse } from '@modelgate/core'
 import { WebSocket } from 'ws'
 
+/** TLS options of the connections to upstreams, as `node:tls` takes them. */
 export type DialTls = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'pfx' | 'rejectUnauthorized'>
 
 /** Milliseconds for the closing handshake of a session; then the socket is destroyed. */

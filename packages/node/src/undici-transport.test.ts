@@ -62,6 +62,15 @@ describe('a call', () => {
     await transport.close()
     await expect(call('http://127.0.0.1:1/')).rejects.toMatchObject({ code: 'ERR_CLOSED' })
   })
+
+  it('closes when the block of `await using` ends', async () => {
+    const { transport, call } = start()
+    await (async () => {
+      await using used = transport
+      expect(used).toBe(transport)
+    })()
+    await expect(call('http://127.0.0.1:1/')).rejects.toMatchObject({ code: 'ERR_CLOSED' })
+  })
 })
 
 describe('the connection', () => {

@@ -8,9 +8,9 @@ import { skipContinue } from './skip-continue.ts'
 export interface UndiciTransportOptions {
   /** Most connections to one origin; further calls wait. Default: no limit. */
   connections?: number
-  /** Milliseconds until an attempt to connect is given up. Default 10,000. */
+  /** Milliseconds until an attempt to connect is given up. Default: 10 s. */
   connectTimeoutMs?: number
-  /** Milliseconds an idle connection is kept, unless the upstream says otherwise. Default 4,000. */
+  /** Milliseconds an idle connection is kept, unless the upstream says otherwise. Default: 4 s. */
   keepAliveMs?: number
   /**
    * Sends a call once more, on a fresh connection, if a used connection turned out to be closed and not one byte of an
@@ -26,6 +26,8 @@ export interface UndiciTransportOptions {
 export interface UndiciTransport extends Transport {
   /** Waits for the running calls, then closes all connections. Later calls reject. */
   close(): Promise<void>
+  /** The same as `close()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -87,13 +89,11 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
       else pool.dispatch(call, exchange)
     })
 
-  return Object.assign(transport, {
-    settlesOnAbort: true as const,
-    async close() {
-      closed = true
-      await Promise.all([...pools.values()].map((pool) => pool.close()))
-    },
-  })
+  const close = async (): Promise<void> => {
+    closed = true
+    await Promise.all([...pools.values()].map((pool) => pool.close()))
+  }
+  return Object.assign(transport, { settlesOnAbort: true as const, close, [Symbol.asyncDispose]: close })
 }
 
 /** A client that tells each exchange which connection it runs on. */

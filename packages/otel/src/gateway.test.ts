@@ -8,7 +8,7 @@ const traceId = '0af7651916cd43dd8448eb211c80319c'
 const parentId = 'b7ad6b7169203331'
 const canary = 'canary-7f3a'
 
-/** A gateway with two upstreams, one fake provider behind both, and an SDK that listens. */
+/** Sets up a gateway with two upstreams, one fake provider behind both, and an SDK that records. */
 function setUp(over: Partial<GatewayConfig<'openai' | 'claude'>> = {}) {
   const provider = createFakeProvider()
   const recorder = createRecorder()
@@ -64,8 +64,8 @@ const reasons = (attempts: readonly SeenSpan[]) =>
     attributes['error.type'],
   ])
 
-describe('a gateway with the plugin', () => {
-  it.each([false, true])('traces a good call (stream: %j) from the client to the provider', async (stream) => {
+describe('a gateway with the otel plugin', () => {
+  it.each([false, true])('traces a successful call (stream: %j) from the client to the provider', async (stream) => {
     const { provider, recorder, ask, tree, sentTraces } = setUp()
     provider.reply({ text: 'Hello there', usage: { input: 100, cacheRead: 80, output: 20 }, paceMs: 5 })
     const body = stream ? { stream, stream_options: { include_usage: true } } : {}
@@ -91,7 +91,7 @@ describe('a gateway with the plugin', () => {
       'http.response.status_code': 200,
     })
     expect(Object.hasOwn(attempts[0]?.attributes ?? {}, 'gen_ai.response.time_to_first_chunk')).toBe(stream)
-    // The upstream's parent is the attempt's span, and the vendor's state is passed on.
+    // The upstream's parent span is the attempt's span, and the client's trace state is passed on.
     expect(sentTraces()).toEqual([`00-${traceId}-${attempts[0]?.spanId}-01`])
     expect(provider.requests[0]?.headers.tracestate).toBe('vendor=1')
     expect(call.from).toBeLessThanOrEqual(attempts[0]?.from ?? 0)
@@ -100,7 +100,7 @@ describe('a gateway with the plugin', () => {
     expect(await recorder.points('gen_ai.client.token.usage')).toMatchObject([{ sum: 100 }, { sum: 20 }])
   })
 
-  it('traces a call that was tried again', async () => {
+  it('traces a call that was retried', async () => {
     const { provider, ask, tree, sentTraces } = setUp()
     provider.reply({ status: 500 }, { text: 'Hello' })
     await (await ask({ model: 'gpt-5' })).text()
@@ -114,7 +114,7 @@ describe('a gateway with the plugin', () => {
     expect(sentTraces()).toEqual(attempts.map(({ spanId }) => `00-${traceId}-${spanId}-01`))
   })
 
-  it('traces a call that another target answered, in another format', async () => {
+  it('traces a call that fell back to another target in another format', async () => {
     const { provider, recorder, ask, tree } = setUp()
     provider.on({ format: 'chat' }, { status: 503 })
     provider.on({ format: 'messages' }, { text: 'Hello' })
@@ -132,7 +132,7 @@ describe('a gateway with the plugin', () => {
     expect(await recorder.points('modelgate.losses')).not.toEqual([])
   })
 
-  it('traces a hedged call: two spans at once, and the slow one cancelled', async () => {
+  it('traces a hedged call as two concurrent spans, the slow one cancelled', async () => {
     const { provider, ask, tree, sentTraces } = setUp({
       models: { smart: { targets: ['openai', { upstream: 'claude', model: 'claude-opus-5' }], hedgeMs: 20 } },
     })
@@ -152,7 +152,7 @@ describe('a gateway with the plugin', () => {
     expect(call.attributes['modelgate.attempt.count']).toBe(2)
   })
 
-  it('traces a call that failed throughout', async () => {
+  it('traces a call whose attempts all failed', async () => {
     const { provider, ask, tree } = setUp()
     provider.on({}, { status: 500 })
     const response = await ask({})
@@ -168,7 +168,7 @@ describe('a gateway with the plugin', () => {
     for (const { status } of attempts) expect(status).toBe('ERROR')
   })
 
-  it('traces a call for a model that there is not', async () => {
+  it('traces a call for an unknown model', async () => {
     const { ask, tree, recorder } = setUp()
     expect((await ask({ model: 'nothing' })).status).toBe(404)
     const { call, attempts } = tree()
@@ -177,7 +177,7 @@ describe('a gateway with the plugin', () => {
     expect(await recorder.points('modelgate.call.duration')).toHaveLength(1)
   })
 
-  it('traces a stream that broke', async () => {
+  it('traces a stream that broke off', async () => {
     const { provider, ask, tree } = setUp()
     provider.reply({ text: 'one two three four', fault: { type: 'cut', after: 4 } })
     await (await ask({ stream: true })).text()
@@ -186,7 +186,7 @@ describe('a gateway with the plugin', () => {
     expect(call.attributes['error.type']).toBe('upstream_truncated')
   })
 
-  it('traces a call whose client left', async () => {
+  it('traces a call whose client disconnected', async () => {
     const { provider, ask, tree, recorder } = setUp()
     provider.reply({ text: 'one two three four', paceMs: 20 })
     const reader = (await ask({ stream: true })).body?.getReader()
@@ -198,7 +198,7 @@ describe('a gateway with the plugin', () => {
     expect(call.attributes).toMatchObject({ 'modelgate.outcome': 'aborted', 'error.type': 'cancelled' })
   })
 
-  it('records neither content nor credentials, and where upstreams are stays unsaid', async () => {
+  it('records no content, no credentials and no upstream addresses', async () => {
     const { provider, recorder, ask } = setUp()
     provider.reply({ status: 500, error: { message: `Broken: ${canary}` } }, { text: canary, thinking: canary })
     await (await ask({ user: canary, metadata: { [canary]: canary }, logit_bias: { '1': 1 } })).text()

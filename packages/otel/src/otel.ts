@@ -1,33 +1,36 @@
 import type { Plugin } from '@modelgate/core'
 import type { Attributes, Context, MeterProvider, TracerProvider } from '@opentelemetry/api'
-import type { CallInfo, RequestEvent } from './events.ts'
-import { createMeasure } from './metrics.ts'
-import { providerNames } from './providers.ts'
-import { hostValue, quietly } from './quietly.ts'
-import { createSpans } from './spans.ts'
+import type { CallInfo, RequestEvent } from './base/events.ts'
+import { hostValue, quietly } from './base/run-safely.ts'
+import { providerNames } from './conventions/providers.ts'
+import { createMeasure } from './metrics/metrics.ts'
+import { createSpans } from './spans/spans.ts'
 
-/** What `otel` takes. */
+/** Options of `otel`. */
 export interface OtelOptions {
-  /** Makes the spans. Default: the one that is registered globally, also when that happens later. `false`: no spans, and no trace headers of our own. */
+  /**
+   * Provider of the spans. Default: the globally registered one, even if it is registered later. `false`: no spans, and no trace
+   * headers of our own.
+   */
   tracerProvider?: TracerProvider | false
-  /** Makes the metrics. Default: as for `tracerProvider`. `false`: no metrics. */
+  /** Provider of the metrics. Default: as for `tracerProvider`. `false`: no metrics. */
   meterProvider?: MeterProvider | false
   /**
-   * Which provider an upstream is (`gen_ai.provider.name`), by the upstream's name: `{ fast: 'groq' }`. Default: the upstream's
-   * own name, in the conventions' spelling where it is one that they know (`gemini` → `gcp.gemini`).
+   * Provider (`gen_ai.provider.name`) of each upstream, by the upstream's name: `{ fast: 'groq' }`. Default: the upstream's
+   * own name, in the conventions' spelling if they know it (`gemini` → `gcp.gemini`).
    */
   providers?: Readonly<Record<string, string>>
   /**
-   * The context that a call's span continues; undefined: the default, which is the active span (that of the host's HTTP
-   * instrumentation), else what the client's trace headers name. `() => ROOT_CONTEXT` trusts no client.
+   * Returns the parent context of a call's span. Undefined selects the default: the active span (from the host's HTTP
+   * instrumentation), else the client's trace headers. `() => ROOT_CONTEXT` trusts no client.
    */
   contextFrom?: (event: RequestEvent) => Context | undefined
   /**
-   * Added to the call's spans and metrics: a team, a plan. Each combination of values is a time series of its own, so these
-   * should be few. Nothing of the identity is recorded otherwise.
+   * Returns attributes to add to the call's spans and metrics, such as a team or a plan. Each combination of values is a time
+   * series of its own, so keep them few. Nothing else about the identity is recorded.
    */
   attributes?: (call: CallInfo) => Attributes | undefined
-  /** Prompts and answers are never recorded, and there is no way to have them recorded. */
+  /** Prompts and responses are never recorded, and no option changes that. */
   captureContent?: never
 }
 
@@ -37,9 +40,11 @@ const isContext = (value: Partial<Context>): boolean =>
   typeof value.getValue === 'function' && typeof value.setValue === 'function'
 
 /**
- * A plugin that emits OpenTelemetry spans and metrics by the semantic conventions for generative AI (docs/observability.md).
- * Without a registered SDK it does next to nothing. It never throws, and never fails a call: what goes wrong is told to
- * OpenTelemetry's `diag`.
+ * Creates a plugin that emits OpenTelemetry spans and metrics by the semantic conventions for generative AI
+ * (docs/observability.md).
+ * Without a registered SDK it costs almost nothing. It never throws and never fails a call: failures are reported to
+ * OpenTelemetry's
+ * `diag`.
  */
 export function otel(options: OtelOptions = {}): Plugin {
   const { tracerProvider, meterProvider, providers, contextFrom, attributes } = options

@@ -1,6 +1,5 @@
-export { demoBrain } from './brain.ts'
-export { FaultError } from './faults.ts'
-export { type ListeningProvider, type ListenOptions, listen } from './listen.ts'
+export type { Json, JsonObject } from './base/json.ts'
+export type { FakeProviderOptions } from './contract/options.ts'
 export type {
   Prompt,
   PromptMedia,
@@ -9,8 +8,24 @@ export type {
   PromptToolResult,
   PromptTurn,
   Segment,
-} from './prompt.ts'
-export { createFakeProvider, type FakeProvider } from './provider.ts'
+} from './contract/prompt.ts'
+export type { FakeFormat, FakeOperation, FakeStats, FormPart, Matcher, RecordedRequest } from './contract/request.ts'
+export type {
+  Fault,
+  FinishWord,
+  RawEvent,
+  RawReply,
+  Reply,
+  Script,
+  ScriptedCitation,
+  ScriptedThinking,
+  ScriptedToolCall,
+  UsageNumbers,
+} from './contract/script.ts'
+export { demoBrain } from './demo/brain.ts'
+export { sampleOf } from './demo/schema-sample.ts'
+export { createFakeProvider, type FakeProvider } from './provider/provider.ts'
+export { type ListeningProvider, type ListenOptions, listen } from './servers/listen.ts'
 export {
   createFakeRealtime,
   type FakeRealtime,
@@ -19,26 +34,5 @@ export {
   type ListeningRealtime,
   listenRealtime,
   type RealtimeRefusal,
-} from './realtime.ts'
-export { sampleOf } from './schema-sample.ts'
-export type {
-  FakeFormat,
-  FakeOperation,
-  FakeProviderOptions,
-  FakeStats,
-  Fault,
-  FinishWord,
-  FormPart,
-  Json,
-  JsonObject,
-  Matcher,
-  RawEvent,
-  RawReply,
-  RecordedRequest,
-  Reply,
-  Script,
-  ScriptedCitation,
-  ScriptedThinking,
-  ScriptedToolCall,
-  UsageNumbers,
-} from './types.ts'
+} from './servers/realtime.ts'
+export { FaultError } from './wire/faults.ts'

@@ -1,4 +1,5 @@
 export type { AdminOptions } from './admin/routes.ts'
+export type { CountOf } from './admission/token-meters.ts'
 export { createTokens, type Tokens, type TokensOptions } from './create-tokens.ts'
 export { type FileLedger, type FileLedgerOptions, fileLedger } from './ledger/file-ledger.ts'
 export { memoryLedger } from './ledger/memory-ledger.ts'

@@ -40,10 +40,10 @@ function dataUpstream(data: unknown, where: string, report: ReportProblem): Upst
   if (quirks !== undefined) problems.push(...checkKind('object', quirks, `${where}.quirks`))
   for (const problem of problems) report(problem)
   if (problems.length > 0) return standIn
-  const made = entry.create(options as never)
-  for (const problem of made.problems ?? []) report(`${where}.${problem}`)
-  if (made.problems !== undefined) return standIn
-  return isRecord(quirks) ? { ...made, quirks: { ...made.quirks, ...quirks } } : made
+  const upstream = entry.create(options as never)
+  for (const problem of upstream.problems ?? []) report(`${where}.${problem}`)
+  if (upstream.problems !== undefined) return standIn
+  return isRecord(quirks) ? { ...upstream, quirks: { ...upstream.quirks, ...quirks } } : upstream
 }
 
 function checkOptions(

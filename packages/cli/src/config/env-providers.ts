@@ -64,10 +64,11 @@ function createUpstream(
 ): Upstream {
   const upstream = create(options as never)
   if (upstream.problems === undefined) return upstream
-  const named = upstream.problems.map((problem) =>
-    problem.startsWith('baseURL') ? `${environment.baseURL}: ${problem}` : `${keyName}: ${problem}`,
-  )
-  throw new OutsideError(named.join('; '))
+  const variableOf = (problem: string): string => {
+    const required = Object.entries(environment.required ?? {}).find(([option]) => problem.startsWith(option))
+    return required?.[1][0] ?? (problem.startsWith('baseURL') ? environment.baseURL : keyName)
+  }
+  throw new OutsideError(upstream.problems.map((problem) => `${variableOf(problem)}: ${problem}`).join('; '))
 }
 
 /** Routes of the model names that only this provider has, and of each of its models as `name/…`. */

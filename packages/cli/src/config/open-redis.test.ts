@@ -1,4 +1,5 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createFakeProvider, listen } from '@modelgate/testing'
@@ -6,6 +7,7 @@ import { type DelayedRedis, delayRedis, startRedis, withoutRedisToKill } from '@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { serve } from '../start/serve.ts'
 import { createWorld, type TestWorld } from '../world.test-support.ts'
+import { redisResponseStore } from './redis-responses.ts'
 
 /** The package that users install in their own folder. */
 const redisPackage = join(dirname(fileURLToPath(import.meta.url)), '../../../tokens/node_modules/redis')
@@ -78,6 +80,31 @@ describe.skipIf(withoutRedisToKill !== undefined)('a configuration with Redis', 
     const stranger = await secretFrom(first)
     const refused = await askOther(stranger, { input: 'Go on.', previous_response_id: begun.json.id })
     expect(refused.status).toBe(400)
+  })
+
+  it('gives the size of a deleted response back to its owner', async () => {
+    const { createClient } = createRequire(import.meta.url)(redisPackage) as {
+      createClient(options: { url: string }): {
+        connect(): Promise<unknown>
+        sendCommand(args: string[]): Promise<unknown>
+        destroy(): void
+      }
+    }
+    const client = createClient({ url: redis.url })
+    await client.connect()
+    open.push(async () => client.destroy())
+    const store = redisResponseStore((args) => client.sendCommand(args), 'test:')
+    // An owner has room for 8 of them.
+    const value = 'x'.repeat(4 * 1024 * 1024)
+    const add = (...names: string[]) => Promise.all(names.map((name) => store.set(name, value, 60_000, 'ada')))
+    await add('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')
+    for (const name of ['e', 'f', 'g', 'h', 'h', 'never stored']) await store.delete(name, 'ada')
+    expect(await store.get('e')).toBeUndefined()
+    await add('i', 'j', 'k', 'l')
+    for (const name of ['a', 'b', 'c', 'd', 'i', 'j', 'k', 'l'])
+      expect(await store.get(name)).toHaveLength(value.length)
+    await add('m')
+    expect(await client.sendCommand(['HGET', 'test:response-sizes:ada', ''])).toBe(String(8 * value.length))
   })
 
   it.each([

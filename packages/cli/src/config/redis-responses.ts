@@ -43,6 +43,18 @@ end
 return total`
 
 /**
+ * Deletes a value and gives its size back to its owner, in one step.
+ *
+ * KEYS: as for `write`.
+ */
+const remove = `
+redis.call('UNLINK', KEYS[1])
+local size = redis.call('HGET', KEYS[3], KEYS[1])
+if size then redis.call('HINCRBY', KEYS[3], '', -size) end
+redis.call('HDEL', KEYS[3], KEYS[1])
+redis.call('ZREM', KEYS[2], KEYS[1])`
+
+/**
  * Keeps responses in Redis, so that every process that shares it finds them.
  *
  * @param send sends a command; it rejects when Redis cannot be reached in time
@@ -50,6 +62,12 @@ return total`
  */
 export function redisResponseStore(send: SendCommand, prefix: string): ResponseStore {
   const nameOf = (key: string): string => `${prefix}response:${key}`
+  /** The names that both scripts take. */
+  const namesOf = (key: string, owner: string): string[] => [
+    nameOf(key),
+    `${prefix}responses:${owner}`,
+    `${prefix}response-sizes:${owner}`,
+  ]
   return {
     async get(key) {
       const value = await send(['GET', nameOf(key)])
@@ -59,12 +77,11 @@ export function redisResponseStore(send: SendCommand, prefix: string): ResponseS
       const bytes = Buffer.byteLength(value)
       if (bytes > mostBytesOfOne)
         throw new RangeError(`The response has ${bytes} bytes; at most ${mostBytesOfOne} are kept in Redis`)
-      const names = [nameOf(key), `${prefix}responses:${owner}`, `${prefix}response-sizes:${owner}`]
       const ttl = String(Math.max(1, Math.ceil(ttlMs)))
-      await send(['EVAL', write, '3', ...names, value, ttl, String(bytes), String(mostBytes)])
+      await send(['EVAL', write, '3', ...namesOf(key, owner), value, ttl, String(bytes), String(mostBytes)])
     },
-    async delete(key) {
-      await send(['UNLINK', nameOf(key)])
+    async delete(key, owner = '') {
+      await send(['EVAL', remove, '3', ...namesOf(key, owner)])
     },
   }
 }

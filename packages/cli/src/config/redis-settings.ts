@@ -7,11 +7,11 @@ export interface RedisSettings {
   url: string
   /** Milliseconds that a call waits for Redis each time it needs it. Default 500. */
   timeoutMs?: number
-  /** Milliseconds that a change of tokens waits, and the reading or writing of a stored response. Default 5,000. */
+  /** Milliseconds that a change of tokens waits, and the reading or writing of a stored response. Default: 5 s. */
   commandMs?: number
-  /** Milliseconds until a connection must be established. Default 2,000. */
+  /** Milliseconds until a connection must be established. Default: 2 s. */
   connectMs?: number
-  /** Milliseconds for which each process counts limits for itself while Redis is unavailable. Default 30,000; 0: not at all. */
+  /** Milliseconds for which each process counts limits for itself while Redis is unavailable. Default: 30 s; 0: not at all. */
   localMs?: number
   /** Milliseconds for which the last known state of a token is accepted while Redis is unavailable. Default 0: its calls are refused. */
   staleMs?: number

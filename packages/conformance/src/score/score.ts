@@ -26,7 +26,7 @@ export interface ScoreOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Checks at a time. Default 4. */
   readonly concurrency?: number
-  /** Milliseconds that a check may take. Default 120,000. */
+  /** Milliseconds that a check may take. Default: 2 min. */
   readonly timeoutMs?: number
   /** How often a check is asked again that met a 429, 503 or 529. Default 2. */
   readonly retries?: number

@@ -82,7 +82,7 @@ export interface Answer {
 export interface ExchangeOptions {
   /** Default false: a connection of its own. */
   readonly agent?: Agent | false
-  /** How long is waited for the end, in milliseconds. Default 30,000. */
+  /** How long is waited for the end, in milliseconds. Default: 30 s. */
   readonly withinMs?: number
   /** Told of everything as it comes. */
   readonly onData?: (part: Buffer) => void
@@ -142,7 +142,7 @@ export interface RawExchange {
   readonly error: string | undefined
 }
 
-/** Bytes on a socket of their own, with nothing that a library would mend. Never rejects. @param withinMs default 10,000 */
+/** Bytes on a socket of their own, with nothing that a library would mend. Never rejects. @param withinMs default: 10 s */
 export function rawExchange(target: Target, steps: readonly RawStep[], withinMs = 10_000): Promise<RawExchange> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(target.origin)

@@ -15,7 +15,7 @@ import { Hono } from 'hono'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { type ConsoleOptions, consolePages } from '../index.ts'
 
-/** The system's Chromium: CHROMIUM_PATH, else the first on PATH; undefined where there is none. */
+/** Returns the path of the system's Chromium: CHROMIUM_PATH, else the first on PATH, else undefined. */
 function findChromium(): string | undefined {
   const { CHROMIUM_PATH, PATH = '' } = process.env
   if (CHROMIUM_PATH) return CHROMIUM_PATH
@@ -36,7 +36,7 @@ function isProgram(file: string): boolean {
 
 const executablePath = findChromium()
 
-/** For `describe.skipIf`: says once why nothing is tested. */
+/** Condition for `describe.skipIf`; warns once that browser tests are skipped. */
 export const withoutBrowser = executablePath === undefined
 if (withoutBrowser)
   process.stderr.write(
@@ -45,7 +45,7 @@ if (withoutBrowser)
 
 let launched: Promise<Browser> | undefined
 
-/** One browser for all tests of a file; close it with `closeBrowser` in `afterAll`. */
+/** Starts one browser for all tests of a file; close it with `closeBrowser` in `afterAll`. */
 const browser = (): Promise<Browser> => {
   launched ??= chromium.launch({ executablePath: executablePath ?? '', args: ['--no-sandbox'] })
   return launched
@@ -58,12 +58,12 @@ export async function closeBrowser(): Promise<void> {
 
 export interface Opened {
   readonly page: Page
-  /** What must not happen, in words: console errors, exceptions, breaches of the policy, requests to elsewhere. */
+  /** Problems seen in the tab: console errors, exceptions, policy violations, requests to other hosts. */
   readonly wrongs: string[]
   close(): Promise<void>
 }
 
-/** A fresh tab, without anybody's storage, that writes down what goes wrong in it. */
+/** Opens a new tab with empty storage that records its problems. */
 export async function open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
   const context = await (await browser()).newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...options })
   const page = await context.newPage()
@@ -102,9 +102,9 @@ interface AxeRun {
   }
 }
 
-/** What axe finds that is serious or worse, one line each. */
+/** Returns axe's serious and critical violations, one line each. */
 export async function seriousViolations(page: Page): Promise<string[]> {
-  // Through the debugger: the page's own policy lets no foreign script in.
+  // Injected through the debugger, because the page's policy blocks foreign scripts.
   await page.evaluate(axeSource)
   const { violations } = await page.evaluate(() => (window as unknown as AxeRun).axe.run())
   return violations
@@ -112,7 +112,7 @@ export async function seriousViolations(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id} at ${node.target.join(' ')}: ${node.failureSummary}`))
 }
 
-/** A gateway with the console, and nothing behind it that is ever asked. */
+/** Creates a gateway with the console and an upstream that is never called. */
 export const consoleGateway = (options: ConsoleOptions = {}, config: Partial<GatewayConfig> = {}): Gateway =>
   createGateway({
     auth: (token) => (token === 'right' ? { id: 'me' } : null),
@@ -143,7 +143,7 @@ async function listen(listener: RequestListener): Promise<Served> {
   }
 }
 
-/** Each host, with the gateway mounted at a path (`''`: its root). */
+/** Every host, with the gateway mounted at a path (`''` is the root). */
 export const hosts: readonly {
   name: string
   serve(mount: '' | '/ai', make?: typeof consoleGateway): Promise<Served>

@@ -14,7 +14,7 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
     })
     afterAll(() => served.close())
 
-    it('shows where the API is and that it answers, and leads to the Playground', async () => {
+    it('shows the address and status of the API, and links to the Playground', async () => {
       const { page, wrongs, close } = await open(`${served.origin}${mount}/`)
       expect(await page.getByTestId('address').textContent()).toBe(`${served.origin}${mount}/v1`)
       expect(await page.getByText('Healthy').isVisible()).toBe(true)
@@ -30,7 +30,7 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
     })
   })
 
-  describe('itself', () => {
+  describe('behind one host', () => {
     let served: Served
     const at = (path: string): string => served.origin + path
     beforeAll(async () => {
@@ -38,11 +38,11 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
     })
     afterAll(() => served.close())
 
-    it('finds the slash that its address lacks', async () => {
+    it('adds the slash that its address lacks', async () => {
       const { page, wrongs, close } = await open(at('/ai?from=here'))
       await page.getByText('Healthy').waitFor()
       expect(page.url()).toBe(at('/ai/?from=here'))
-      // The browser may look ahead for files of the page that is being left; the host's answer to that is of no consequence.
+      // The browser may prefetch files of the page it is leaving; the host's response to that does not matter.
       const aheadOfTime = /^console: (?:Refused to apply style from|Failed to load resource)/
       expect(wrongs.filter((wrong) => !aheadOfTime.test(wrong))).toEqual([])
       await close()
@@ -51,7 +51,7 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
     it.each([
       ['Copy the API address', '/ai/v1'],
       ['Copy the base URL for Anthropic clients', '/ai'],
-    ])('puts on the clipboard what %j says', async (name, path) => {
+    ])('copies the text that belongs to %j', async (name, path) => {
       const { page, close } = await open(at('/ai/'))
       await page.getByRole('button', { name }).click()
       await page.getByText(name.replace('Copy', 'Copied')).waitFor({ state: 'attached' })
@@ -59,7 +59,7 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
       await close()
     })
 
-    it('copies where the browser has no clipboard for insecure pages', async () => {
+    it('copies in browsers without a clipboard for insecure pages', async () => {
       const { page, wrongs, close } = await open(at('/ai/'))
       await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
       await page.getByRole('button', { name: 'Copy the API address' }).click()
@@ -68,7 +68,7 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
       await close()
     })
 
-    it('changes snippets by arrow keys', async () => {
+    it('switches snippets by arrow keys', async () => {
       const { page, close } = await open(at('/ai/'))
       const chosen = () => page.getByRole('tab', { selected: true }).textContent()
       await page.getByRole('tab', { name: 'curl' }).focus()
@@ -86,7 +86,7 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
       await close()
     })
 
-    it('is reached by keyboard, every part of it', async () => {
+    it('lets the keyboard reach every part', async () => {
       const { page, close } = await open(at('/ai/'))
       const wanted = await page.evaluate(
         () =>
@@ -104,7 +104,7 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
     })
 
     it.each(['light', 'dark'] as const)(
-      'has no serious fault of access in %s, on a desktop and a phone',
+      'has no serious accessibility violation in %s, on a desktop and a phone',
       async (colorScheme) => {
         for (const viewport of [
           { width: 1280, height: 800 },
@@ -121,7 +121,7 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
       },
     )
 
-    it('keeps the colours that were chosen, and nothing before that', async () => {
+    it('keeps the chosen colour scheme, and stores nothing before a choice', async () => {
       const { page, close } = await open(at('/ai/'), { colorScheme: 'light' })
       const kept = () => page.evaluate(() => ({ ...localStorage }))
       expect(await kept()).toEqual({})
@@ -132,7 +132,7 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
       await close()
     })
 
-    it('says what is needed without JavaScript', async () => {
+    it('shows the essentials without JavaScript', async () => {
       const { page, close } = await open(at('/ai/'), { javaScriptEnabled: false })
       expect(await page.locator('noscript').textContent()).toContain('/v1')
       await close()

@@ -54,7 +54,7 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
     await closeBrowser()
   })
 
-  it('marks what is lost at its lines, says why, and leads there by keyboard', async () => {
+  it('marks lost fields at their lines, gives the reason, and links there by keyboard', async () => {
     const { page, wrongs, close } = await openParts(served)
     await show(page, call({ model: 'translated', seed: 7, logprobs: true, top_logprobs: 2 }))
     await page.getByRole('tab', { name: 'Upstream' }).click()
@@ -64,7 +64,7 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
     expect(await page.locator('.json .lost.warn', { hasText: '"seed": 7' }).locator('.why').textContent()).toMatch(
       /^unsupported /,
     )
-    // A field that the gateway had to make up stands on the other side.
+    // A field that the gateway added appears on the upstream side.
     expect(await page.locator('.json .origin-new', { hasText: '"max_tokens"' }).count()).toBe(1)
     const item = page.getByRole('button', { name: /\/seed/ })
     await item.focus()
@@ -74,7 +74,7 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
     await close()
   })
 
-  it('says so where everything arrives', async () => {
+  it('reports that nothing is lost', async () => {
     const { page, close } = await openParts(served)
     await show(page, call({ model: 'same', seed: 7 }))
     await page.getByRole('tab', { name: 'Upstream' }).click()
@@ -84,7 +84,7 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
     await close()
   })
 
-  it('shows the targets in order, and why one would not be called', async () => {
+  it('lists the targets in order, with the reason for a skipped one', async () => {
     const { page, close } = await openParts(served)
     await show(page, call({ model: 'several', seed: 7 }))
     await page.getByRole('tab', { name: 'Upstream' }).click()
@@ -101,7 +101,7 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
   it.each([
     ['a model that there is not', { model: 'none' }, 'right', /Refused with 404/],
     ['a token that is wrong', { model: 'same' }, 'wrong', /Refused with 401/],
-  ])('shows the gateway’s refusal for %s', async (_, body, token, said) => {
+  ])('shows the gateway’s rejection of %s', async (_, body, token, said) => {
     const { page, close } = await openParts(served)
     await show(page, call(body, { token }))
     await page.getByRole('tab', { name: 'Upstream' }).click()
@@ -111,7 +111,7 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
     await close()
   })
 
-  it('asks nothing while the call runs, nor where nothing is explained', async () => {
+  it('requests no explanation during the call, nor from a gateway without explanations', async () => {
     const { page, close } = await openParts(served)
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
@@ -127,7 +127,7 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
     await close()
   })
 
-  it('shows a picture shortened and copies it whole, without the token', async () => {
+  it('shortens a picture on screen, copies it whole, and leaves the token out', async () => {
     const { page, close } = await openParts(served)
     const data = 'QUJD'.repeat(50_000)
     const url = `data:image/png;base64,${data}`
@@ -147,7 +147,7 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
     await close()
   })
 
-  it('stays awake with ten thousand events, and reaches each', async () => {
+  it('stays responsive with ten thousand events, and reaches each', async () => {
     const { page, close } = await openParts(served)
     const events = Array.from({ length: 10_000 }, (_, index) => ({
       event: 'delta',
@@ -174,7 +174,7 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
     await close()
   })
 
-  it.each(['light', 'dark'] as const)('has no serious fault of access in %s', async (colorScheme) => {
+  it.each(['light', 'dark'] as const)('has no serious accessibility violation in %s', async (colorScheme) => {
     for (const width of [1280, 390]) {
       const { page, wrongs, close } = await openParts(served, { colorScheme, viewport: { width, height: 800 } })
       const target = { model: 'translated', seed: 7, user: 'u', tool_choice: 'none', parallel_tool_calls: false }

@@ -45,7 +45,7 @@ describe.skipIf(withoutBrowser)('markdown in a browser', () => {
   })
 
   it.each(['light', 'dark'] as const)(
-    'has no serious fault of access in %s, on a desktop and a phone',
+    'has no serious accessibility violation in %s, on a desktop and a phone',
     async (colorScheme) => {
       for (const width of [1280, 390]) {
         const { page, wrongs, close } = await openParts(served, { colorScheme, viewport: { width, height: 800 } })
@@ -60,7 +60,7 @@ describe.skipIf(withoutBrowser)('markdown in a browser', () => {
     },
   )
 
-  it('copies code as it is', async () => {
+  it('copies code unchanged', async () => {
     const { page, close } = await openParts(served)
     await show(page, { part: 'markdown', text: sample, streaming: false })
     await page.getByRole('button', { name: 'Copy the ts code' }).click()
@@ -69,7 +69,7 @@ describe.skipIf(withoutBrowser)('markdown in a browser', () => {
     await close()
   })
 
-  it('lets a hostile answer do nothing, whole or as it streams', async () => {
+  it('keeps a hostile response inert, whole or streamed', async () => {
     const { page, wrongs, close } = await openParts(served)
     for (let end = 0; end <= hostile.length; end += 7)
       await show(page, { part: 'markdown', text: hostile.slice(0, end), streaming: true })
@@ -83,13 +83,13 @@ describe.skipIf(withoutBrowser)('markdown in a browser', () => {
     await close()
   })
 
-  it('shows what streams in, all of it in the end', async () => {
+  it('shows a stream as it arrives, and all of it at its end', async () => {
     const { page, close } = await openParts(served)
     for (let words = 1; words <= 60; words++)
       await show(page, { part: 'markdown', text: 'word '.repeat(words), streaming: words < 60 })
     expect((await page.locator('.markdown').textContent())?.trim().split(' ')).toHaveLength(60)
     await show(page, { part: 'markdown', text: `${'word '.repeat(60)}and more`, streaming: true })
-    // Nothing else comes: what was held back is shown all the same.
+    // No further text arrives: the withheld rest must appear.
     await page.getByText('and more').waitFor()
     await close()
   })
@@ -100,7 +100,7 @@ describe.skipIf(withoutBrowser)('markdown in a browser', () => {
     ['one paragraph', 'Some **bold** text that goes on and on. '],
     ['a code block', 'const a = "b" // c\n'],
     ['a table', '| a | b |\n'],
-  ])('stays awake with a megabyte of %s', async (kind, unit) => {
+  ])('stays responsive with a megabyte of %s', async (kind, unit) => {
     const { page, close } = await openParts(served)
     const body = unit.repeat(Math.ceil(1_000_000 / unit.length))
     const text = { 'a code block': `\`\`\`js\n${body}`, 'a table': `| a | b |\n|---|---|\n${body}` }[kind] ?? body
@@ -122,7 +122,7 @@ describe.skipIf(withoutBrowser)('markdown in a browser', () => {
     await close()
   })
 
-  it('stays awake while the last tenth of a megabyte streams in', async () => {
+  it('stays responsive while the last tenth of a megabyte streams in', async () => {
     const { page, close } = await openParts(served)
     const text = `${sample}\n`.repeat(Math.ceil(1_000_000 / sample.length))
     const longest = await page.evaluate(async (text) => {

@@ -4,7 +4,7 @@ import { formatNamed } from '../ui/playground/formats/index.ts'
 import { Inspector } from '../ui/playground/inspect/inspector.tsx'
 import { Markdown } from '../ui/playground/markdown/markdown.tsx'
 
-/** What a test wants to see: values alone can be handed to a page. */
+/** Components a test can ask for, as plain values: functions cannot be handed to a page. */
 export type Wanted =
   | { readonly part: 'markdown'; readonly text: string; readonly streaming: boolean }
   | {

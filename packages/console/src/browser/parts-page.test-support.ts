@@ -17,13 +17,13 @@ async function bundled(entry: string): Promise<string> {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     write: false,
-    // As it is shipped: sizes and times are measured, too.
+    // Minified as in the package: tests measure sizes and times.
     minify: true,
   })
   return outputFiles[0]?.text ?? ''
 }
 
-/** A gateway, and beside it a page under the same policy as the Playground that shows single parts of it. */
+/** Serves a gateway and a page that shows single components under the Playground's policy. */
 export async function serveParts(gateway: ReturnType<typeof consoleGateway> = consoleGateway()): Promise<Served> {
   const policy = (await gateway.fetch(new Request('http://gateway/console/playground'))).headers
   const page = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Parts</title>
@@ -65,7 +65,7 @@ export async function openParts(served: Served, options?: BrowserContextOptions)
 }
 
 export const show = (page: Page, wanted: Wanted): Promise<void> =>
-  // As text: the compiler loses itself in JSON's types on the way through the browser's.
+  // Passed as text: TypeScript exceeds its depth on JSON types in Playwright's signatures.
   page.evaluate(
     (text) => (window as unknown as { show(wanted: unknown): void }).show(JSON.parse(text)),
     JSON.stringify(wanted),

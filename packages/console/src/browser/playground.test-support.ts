@@ -7,13 +7,13 @@ import { type consoleGateway, hosts, type Opened, open, type Served } from './br
 export interface Scene {
   readonly provider: FakeProvider
   readonly served: Served
-  /** The Playground's address. */
+  /** Address of the Playground. */
   readonly url: string
 }
 
 const apiKey = 'sk-upstream-0123456789'
 
-/** Like the example server without keys: a fake provider behind one upstream for each format. Its calls have a price. */
+/** Serves a gateway like the example server without keys: one fake provider behind an upstream of each format, with prices. */
 export async function serveDemo(
   host: string,
   mount: '' | '/ai',
@@ -56,10 +56,10 @@ export async function serveDemo(
   return { provider, served, url: `${served.origin}${mount}/console/playground` }
 }
 
-/** The Playground with a token that was checked. */
+/** Opens the Playground with a token that it has checked. */
 export async function openPlayground(url: string, options?: BrowserContextOptions): Promise<Opened> {
   const opened = await open(url, options)
-  // Below the test's own time, so that it tells what it waits for.
+  // Shorter than the test's timeout, so that a failure names what it waited for.
   opened.page.setDefaultTimeout(8000)
   await checkToken(opened.page, 'right')
   await opened.page.getByText('It may use 4 models.').waitFor()
@@ -71,7 +71,7 @@ export async function checkToken(page: Page, token: string): Promise<void> {
   await page.getByRole('button', { name: 'Check' }).click()
 }
 
-/** Asks, and waits for the end of the answer unless told otherwise. Resolves to the answer's element. */
+/** Sends a question and by default waits for the end of the response. Resolves to the response's element. */
 export async function ask(page: Page, text: string, wait = true) {
   await page.getByLabel('Your question').fill(text)
   await page.getByLabel('Your question').press('Enter')
@@ -82,6 +82,6 @@ export async function ask(page: Page, text: string, wait = true) {
   return answer
 }
 
-/** What went wrong, but for the browser's own word on answers that are errors by design. */
+/** Returns the problems except the browser's own message about error responses that the test expects. */
 export const unexpected = (wrongs: readonly string[]): string[] =>
   wrongs.filter((wrong) => !/^console: Failed to load resource: the server responded with a status of [45]/.test(wrong))

@@ -20,7 +20,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
     })
     afterAll(() => scene.served.close())
 
-    it('checks a token, lists its models, streams an answer piece by piece, and stops upstream', async () => {
+    it('checks a token, lists its models, streams a response, and stops it upstream', async () => {
       const { page, wrongs, close } = await open(scene.url)
       await checkToken(page, 'wrong')
       await page.getByText(/^401: .*token/i).waitFor()
@@ -59,7 +59,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
     })
   })
 
-  describe('itself', () => {
+  describe('behind one host', () => {
     let scene: Scene
     beforeAll(async () => {
       scene = await serveDemo('Express', '/ai')
@@ -91,7 +91,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await close()
     })
 
-    it('sends an image, and refuses what is too big or none', async () => {
+    it('sends an image, and rejects a file that is too big or no image', async () => {
       const { page, close } = await openPlayground(scene.url)
       const files = page.locator('input[type=file]')
       await files.setInputFiles({ name: 'big.png', mimeType: 'image/png', buffer: Buffer.alloc(5 * 1024 * 1024) })
@@ -106,7 +106,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await close()
     })
 
-    it('takes images that are pasted and dropped', async () => {
+    it('accepts pasted and dropped images', async () => {
       const { page, close } = await openPlayground(scene.url)
       for (const [type, field] of [
         ['paste', 'clipboardData'],
@@ -129,7 +129,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await close()
     })
 
-    it('shows a call of a tool, and leaves it out of what follows', async () => {
+    it('shows a tool call, and leaves it out of the next request', async () => {
       const { page, close } = await openPlayground(scene.url)
       await page.getByLabel('Offer tools').check()
       const answer = await ask(page, 'Tell me the weather in Rome')
@@ -145,7 +145,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await close()
     })
 
-    it('shows an error as the API gave it', async () => {
+    it("shows the API's error unchanged", async () => {
       const { page, wrongs, close } = await openPlayground(scene.url)
       const answer = await ask(page, '[[status:400]]')
       const alert = answer.getByRole('alert')
@@ -163,7 +163,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await close()
     })
 
-    it('asks again, and drops what is behind a question that is edited', async () => {
+    it('repeats a question, and drops all rounds after an edited one', async () => {
       const { page, close } = await openPlayground(scene.url)
       await ask(page, 'One')
       await ask(page, 'Two')
@@ -185,7 +185,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await close()
     })
 
-    it('sends the settings, and none that were not set', async () => {
+    it('sends the settings that were set, and no others', async () => {
       const { page, close } = await openPlayground(scene.url)
       scene.provider.reset()
       await ask(page, 'Hi')
@@ -212,7 +212,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await close()
     })
 
-    it('keeps the token in its tab, and on the device only if asked', async () => {
+    it('keeps the token in its tab, and on the device only on request', async () => {
       const { page, close } = await openPlayground(scene.url)
       const kept = () => page.evaluate(() => [sessionStorage, localStorage].map((store) => ({ ...store })))
       expect(await kept()).toEqual([{ 'modelgate-token': 'right' }, {}])
@@ -226,7 +226,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await close()
     })
 
-    it('tells of losses, and leads to where they are shown', async () => {
+    it('reports losses, and links to their places', async () => {
       const { page, wrongs, close } = await openPlayground(scene.url)
       await page.getByLabel('Client format').selectOption('messages')
       const answer = await ask(page, 'Hi')
@@ -238,7 +238,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await close()
     })
 
-    it('needs no token where the gateway asks for none, and no Upstream where that is not shown', async () => {
+    it('needs no token for an open gateway, and shows no Upstream view if explanations are off', async () => {
       const own = await serveDemo('Hono', '/ai', 0, { auth: 'none', console: { explain: false } })
       const { page, wrongs, close } = await open(own.url)
       await page.getByRole('button', { name: 'Check' }).click()
@@ -252,7 +252,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await own.served.close()
     })
 
-    it('does nothing of what a hostile answer asks for', async () => {
+    it('executes nothing that a hostile response contains', async () => {
       const { page, wrongs, close } = await openPlayground(scene.url)
       const hostile = [
         '<script>window.hacked = 1</script>',
@@ -281,7 +281,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
     })
 
     it.each(['light', 'dark'] as const)(
-      'has no serious fault of access in %s, on a desktop and a phone',
+      'has no serious accessibility violation in %s, on a desktop and a phone',
       async (colorScheme) => {
         for (const viewport of [
           { width: 1280, height: 800 },

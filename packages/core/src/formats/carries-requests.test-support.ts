@@ -6,6 +6,7 @@ import type {
   ModelRequest,
   Output,
   Part,
+  SettingsChange,
   Tool,
   ToolCallPart,
   ToolChoice,
@@ -130,6 +131,32 @@ const answered = (...parts: Part[]): RequestSample =>
 const cached = (ttl: '5m' | '1h'): RequestSample =>
   turns(user({ type: 'text', text: 'A long text.', cache: { ttl } }, text('What does it say?')))
 
+/** A change of settings between two questions. */
+const changed = (change: SettingsChange, tools: ModelRequest['tools'] = { list: [weather, time] }): RequestSample => ({
+  request: {
+    tools,
+    reasoning: { effort: 'high' },
+    turns: [
+      question,
+      { role: 'system', parts: [], changes: [change] },
+      assistant(text('Rain.')),
+      user(text('And then?')),
+    ],
+  },
+  beside: {
+    tools,
+    reasoning: { effort: 'high' },
+    turns: [question, assistant(text('Rain.')), user(text('And then?'))],
+  },
+  pick: (request) =>
+    request.turns.flatMap(({ changes }) =>
+      (changes ?? []).map((one) => ({
+        ...one,
+        addedTools: one.addedTools?.map((added) => ({ ...added, strict: undefined })),
+      })),
+    ),
+})
+
 /** For each feature a request beside the least: `{model, turns: [one question]}`. */
 export const requestSamples: { readonly [F in RequestFeature]: (owners: Owners) => RequestSample } = {
   'sampling.temperature': () => field('sampling.temperature', 0.5),
@@ -237,6 +264,9 @@ export const requestSamples: { readonly [F in RequestFeature]: (owners: Owners) 
   'turns.laterSystem': () =>
     turns(question, { role: 'system', parts: [text('Be brief.')] }, assistant(text('Rain.')), user(text('And then?'))),
   'turns.developer': () => turns({ role: 'developer', parts: [text('Be brief.')] }, question),
+  'turns.laterEffort': () => changed({ effort: 'low' }),
+  'turns.addedTools': () => changed({ addedTools: [time] }, { list: [weather, { ...time, deferred: true }] }),
+  'turns.removedTools': () => changed({ removedTools: ['weather'] }),
   'turns.name': () => turns({ ...question, name: 'Ada' }),
   'turns.citations': () => ({
     ...answered({

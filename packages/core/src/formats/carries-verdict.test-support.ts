@@ -32,6 +32,7 @@ const generous: Quirks = {
   reasoningObject: true,
   reasoningField: 'reasoning_content',
   documentUrls: 'document_url',
+  laterChanges: ['effort', 'tools'],
 }
 
 /** A client of some other format wrote it. */

@@ -20,7 +20,15 @@ import type { AnswerPointers } from './shared/answer-pointers.ts'
 import type { RequestDefaults } from './shared/defaults.ts'
 import type { ModelPlaces } from './shared/model-places.ts'
 import type { ModelRule } from './shared/model-rules.ts'
+import type { AcceptedChanges } from './shared/settings-changes.ts'
 import type { IsShown } from './shared/usage-report.ts'
+
+/** Flags of a header that lists them. */
+export interface RequestFlags {
+  /** In lower case. */
+  readonly header: string
+  readonly flags: readonly string[]
+}
 
 /** One server-sent event. `data` is the joined data lines; `event` its name, where it has one. */
 export interface SseEvent {
@@ -129,6 +137,11 @@ export interface Quirks {
   readonly thinking?: 'adaptive' | 'budget' | 'none'
   /** The upstream takes system messages in the middle of a conversation (messages). Default: by the model's name, see the codec's table. */
   readonly systemTurns?: boolean
+  /**
+   * Settings that the upstream lets a request change within its conversation (messages, responses), as far as the model does. Default:
+   * none; the last values apply to the whole request, which is reported.
+   */
+  readonly laterChanges?: readonly ('effort' | 'tools')[]
   /** The upstream keeps threads (messages). Default false: a call with `thread` is refused, and Anthropic's SDK sends the whole conversation. */
   readonly threads?: boolean
   /** `max_tokens` to send when the client named none and the format requires one (messages); reported if an answer ends at it. Default: by the model's name. */
@@ -163,6 +176,7 @@ export interface OutputBound {
 /** The client's request as the answer's encoder and decoder need it: what was asked decides what is shown. */
 export interface ExchangeContext extends CodecContext {
   readonly request: ModelRequest
+  readonly target?: TargetTraits
   readonly client?: ClientQuirks | undefined
   /** Characters that an event of the client's stream may have. Default: any number. */
   readonly maxEventChars?: number
@@ -271,6 +285,8 @@ export interface UpstreamWireCodec {
   decodeError(status: number, body: Json, header?: (name: string) => string | undefined): ErrorInfo
   /** Whether a JSON body under a good status holds an answer of this format, or an error in its place. */
   isAnswer(body: JsonObject): boolean
+  /** Returns the error of a body that also holds an answer, as an error body. Default: there is none. */
+  errorWithin?(body: JsonObject): JsonObject | undefined
   /** Usage, finish word and error of a whole answer. May fail; nothing depends on it but accounting, and errors under a good status. */
   tapResponse(body: JsonObject): ResponseTap
   /**
@@ -335,6 +351,10 @@ export interface WireCodec extends UpstreamWireCodec {
  * streams, no clocks, no fetch. All I/O lives in the lanes and the router.
  */
 export interface UpstreamCodec extends UpstreamWireCodec {
+  /** The changes within a conversation that requests of this format can hold for a target. Absent: none. */
+  acceptedChanges?(target: TargetTraits): AcceptedChanges
+  /** The flags that a translated request needs in a header, by what it holds. They join those of the client. */
+  requestFlags?(body: JsonObject): RequestFlags | undefined
   encodeRequest(request: ModelRequest, context: CodecContext & { readonly target: TargetTraits }): JsonObject
   /** Lenient: what upstreams send is taken as far as it goes; throws GatewayError `upstream_bad_response` if it is no answer at all. */
   decodeResponse(body: Json, context: ExchangeContext): ModelResponse

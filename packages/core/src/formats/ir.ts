@@ -9,8 +9,9 @@ import type { ErrorKind } from '../error-kinds.ts'
 export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
 /** Every format that upstreams speak: those of the clients, and some that no client does. */
 export type UpstreamFormat = Format | 'converse'
-/** A number of a document that is being translated may be an `ExactNumber` (json/exact-number.ts); the type leaves that out. */
+/** A JSON value. A number of a document that is being translated may be an `ExactNumber` (json/exact-number.ts); the type leaves that out. */
 export type Json = null | boolean | number | string | Json[] | JsonObject
+/** A JSON object. */
 export type JsonObject = { [key: string]: Json }
 
 /** Fields only the named format understands, verbatim, keyed as on its wire. */
@@ -87,6 +88,7 @@ export interface Output {
   /** The client asked for usage in the stream. */
   includeUsage?: boolean
 }
+/** How much a model is to reason. Models that lack a level get the nearest one that they have. */
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 /**
@@ -97,6 +99,17 @@ export interface Turn extends Annotated {
   role: 'system' | 'developer' | 'user' | 'assistant'
   name?: string
   parts: Part[]
+  /** Settings that apply from this turn on, in order. Only turns of the system have them. */
+  changes?: SettingsChange[]
+}
+/** A change of the request's settings within the conversation. Each setting keeps its value until a later change. */
+export interface SettingsChange extends Annotated {
+  effort?: Effort
+  format?: NonNullable<Output['format']>
+  /** Tools that are offered from here on. `tools.list` has those with a name, too. */
+  addedTools?: Tool[]
+  /** Names of tools that are no longer offered. */
+  removedTools?: string[]
 }
 
 export type Part = TextPart | MediaPart | ReasoningPart | RefusalPart | ToolCallPart | ToolResultPart | NativePart
@@ -164,8 +177,10 @@ export interface Citation {
   end?: number
   extra?: Extra
 }
-export type Tool = Annotated &
-  (
+export type Tool = Annotated & {
+  /** Not offered at first: a turn's `changes` add the tool. It is listed for its name, which calls and choices refer to. */
+  deferred?: true
+} & (
     | { type: 'function'; name: string; description?: string; schema?: JsonObject; strict?: boolean }
     | { type: 'custom'; name: string; description?: string; grammar?: JsonObject }
     | { type: 'native'; format: UpstreamFormat; value: JsonObject }
@@ -179,6 +194,17 @@ export interface ModelResponse {
   choices: Choice[]
   usage?: Usage
   serviceTier?: string
+  reasoningChecks?: ReasoningCheck[]
+  extra?: Extra
+}
+/** Earlier reasoning of the request that failed a check of who may read it, and where. */
+export interface ReasoningCheck extends Located {
+  /** The check: it was made for another organization, user, model or conversation; or it ends with its turn. */
+  reason: 'organization' | 'user' | 'model' | 'conversation' | 'turn'
+  /** Where the part stood in the client's request; absent where the upstream's words do not tell. */
+  place?: string
+  /** The model was shown it all the same. Default: it was removed. */
+  isShown?: true
   extra?: Extra
 }
 export interface Choice {
@@ -232,11 +258,27 @@ export interface Usage {
  * Exactly one of `response-end` and `error` ends a stream.
  */
 export type ModelEvent =
-  | { type: 'response-start'; id: string; model: string; created: number; serviceTier?: string; extra?: Extra }
+  | {
+      type: 'response-start'
+      id: string
+      model: string
+      created: number
+      serviceTier?: string
+      reasoningChecks?: ReasoningCheck[]
+      extra?: Extra
+    }
   | { type: 'part-start'; choice: number; part: number; value: Part }
   | { type: 'part-delta'; choice: number; part: number; delta: Delta }
   | { type: 'part-end'; choice: number; part: number }
-  | { type: 'choice-end'; choice: number; finish: Finish; logprobs?: Json; extra?: Extra }
+  /** Its checks replace those of the start. */
+  | {
+      type: 'choice-end'
+      choice: number
+      finish: Finish
+      logprobs?: Json
+      reasoningChecks?: ReasoningCheck[]
+      extra?: Extra
+    }
   /** The usage known so far; a later one replaces an earlier one. The tier where only the end tells which one served. */
   | { type: 'usage'; usage: Usage; serviceTier?: string }
   | { type: 'native'; format: UpstreamFormat; value: JsonObject }

@@ -8,6 +8,8 @@ export interface AnswerBody {
   readonly value: JsonObject
   /** The very bytes that came, unless something had to be taken out. */
   readonly body: string | Uint8Array
+  /** Present for bytes that are not UTF-8: JSON without the charset that such bytes do not have. */
+  readonly contentType?: string
 }
 
 const decoder = new TextDecoder()
@@ -19,9 +21,20 @@ const decoder = new TextDecoder()
 export function readAnswer(bytes: Uint8Array, redactor: Redactor): AnswerBody {
   const text = decoder.decode(bytes)
   const value = parse(text)
-  if (redactor.isClean(value)) return { value, body: bytes }
-  const body = redactor.json(text)
-  return body === text ? { value, body: bytes } : { value: parse(body), body }
+  const body = redactor.isClean(value) ? text : redactor.json(text)
+  if (body !== text) return { value: parse(body), body }
+  return isReplaced(text, bytes) ? { value, body: bytes, contentType: 'application/json' } : { value, body: bytes }
+}
+
+/** Whether bytes were replaced because they are not UTF-8. Few texts hold the mark, so the bytes are rarely decoded again. */
+function isReplaced(text: string, bytes: Uint8Array): boolean {
+  if (!text.includes('\ufffd')) return false
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return false
+  } catch {
+    return true
+  }
 }
 
 /** The same for an answer that is written again: its numbers are exact. */

@@ -8,6 +8,8 @@ export interface AnswerCheck {
   readonly decodeError: UpstreamWireCodec['decodeError']
   /** Whether a body is an answer. Default: it is, unless it says that it is an error. */
   readonly isAnswer?: ((body: JsonObject) => boolean) | undefined
+  /** The error of a body that also holds an answer, as an error body. Default: there is none. */
+  readonly errorWithin?: ((body: JsonObject) => JsonObject | undefined) | undefined
 }
 
 /**
@@ -22,11 +24,13 @@ export function checkAnswer(body: JsonObject, check: AnswerCheck): void {
 /** The error that `checkAnswer` throws; undefined for an answer. */
 export function errorInPlaceOf(
   body: JsonObject,
-  { decodeError, isAnswer = isNoError }: AnswerCheck,
+  { decodeError, isAnswer = isNoError, errorWithin }: AnswerCheck,
 ): ErrorInfo | undefined {
-  if (isAnswer(body)) return undefined
-  const status = innerStatus(body)
-  if (status !== undefined || saysWhy(body)) return decodeError(status ?? 200, body)
+  const within = errorWithin?.(body)
+  if (within === undefined && isAnswer(body)) return undefined
+  const error = within ?? body
+  const status = innerStatus(error)
+  if (status !== undefined || saysWhy(error)) return decodeError(status ?? 200, error)
   return { kind: 'upstream_bad_response', status: 502, message: 'The upstream answered 200 without an answer.' }
 }
 

@@ -1,3 +1,4 @@
+import type { RequestFlags } from '../formats/codec.ts'
 import type { ErrorInfo, Report, UpstreamFormat, Usage } from '../formats/ir.ts'
 import type { Units } from '../plugin.ts'
 import type { Received } from '../references/received.ts'
@@ -10,6 +11,8 @@ export interface Lane {
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>
   /** Headers that belong to the body, in place of those of a JSON body. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Flags of a header that the body needs, in addition to the client's. */
+  readonly flags?: RequestFlags
   /** The model accepts more of this request in another format: the lane is taken only if the upstream speaks no other. */
   readonly restricted?: boolean
   /** What could not be carried, both ways; grows while an answer is translated. */

@@ -61,12 +61,15 @@ export function translateLane(translation: Translation): Lane {
   model.at = placesOf(model, client)
   // A request in the upstream's own format is between its client and the provider.
   const rule = client.format === upstream.format ? undefined : translation.target.modelRule
-  const fitted = fitToModel(model, rule, upstream.format, report)
-  const body = stringifyExact(upstream.encodeRequest(fitted.request, context))
+  const fitted = fitToModel(model, rule, upstream.format, report, upstream.acceptedChanges?.(translation.target))
+  const encoded = upstream.encodeRequest(fitted.request, context)
+  const body = stringifyExact(encoded)
+  const flags = client === upstream ? undefined : upstream.requestFlags?.(encoded)
   return {
     kind: 'translate',
     upstreamFormat: upstream.format,
     body,
+    ...(flags === undefined ? {} : { flags }),
     restricted: fitted.restricted,
     report,
     answer(bytes) {

@@ -61,11 +61,12 @@ export function wireLane(
     body: setModel(request, target.model, { ...edit?.set }, edit?.drop),
     report,
     answer(bytes) {
-      const { value, body } = readAnswer(bytes, redactor)
+      const { value, body, contentType } = readAnswer(bytes, redactor)
       checkAnswer(value, codec)
       const { error, usage, units, finish, received } = tapQuietly(codec, value)
       if (error !== undefined) throw errorOf(error)
       const answer: { -readonly [K in keyof WholeAnswer]: WholeAnswer[K] } = { body }
+      put(answer, 'contentType', contentType)
       put(answer, 'usage', usage)
       put(answer, 'units', units)
       put(answer, 'finish', finish)

@@ -97,11 +97,14 @@ function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, t
   const { model, upstream: place } = target
   const { input, report, context } = decodeInput(asked, upstream.format)
   const modelRule = asked.codec.format === upstream.format ? undefined : findModelRule(place.modelRules, model)
-  const { request } = fitToModel(input, modelRule, upstream.format, report)
-  const body = upstream.encodeRequest(request, { ...context, target: { model, quirks: place.quirks, modelRule } })
+  const traits = { model, quirks: place.quirks, modelRule }
+  const { request } = fitToModel(input, modelRule, upstream.format, report, upstream.acceptedChanges?.(traits))
+  const body = upstream.encodeRequest(request, { ...context, target: traits })
+  const flags = asked.codec === upstream ? undefined : upstream.requestFlags?.(body)
   return {
     kind: 'translate',
     upstreamFormat: upstream.format,
+    ...(flags === undefined ? {} : { flags }),
     body: stringifyExact(theirs.fromGeneration(body, model)),
     report,
     answer: (bytes) => ({

@@ -75,6 +75,8 @@ export interface Dialect<Request, Answer> {
   wireEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
   /** Whether a JSON body under a good status holds an answer. Default: it does, unless it says that it is an error. */
   isAnswer?(body: JsonObject): boolean
+  /** See UpstreamWireCodec. */
+  errorWithin?(body: JsonObject): JsonObject | undefined
   /** Wire lane: usage of a whole answer. May fail; nothing depends on it but accounting. */
   tapAnswer(body: JsonObject): ResponseTap
   /** Wire lane: watches a stream of events. Absent: this dialect has no streams. */

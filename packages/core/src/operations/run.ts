@@ -95,21 +95,18 @@ function wire(
   sent: Pick<OperationLane, 'body' | 'headers'>,
 ): OperationLane {
   const read = (bytes: Uint8Array) => {
-    const { value, body } = readAnswer(bytes, redactorOf(upstream))
+    const { value, ...answer } = readAnswer(bytes, redactorOf(upstream))
     checkAnswer(value, checkOf(dialect))
     const { error, ...tapped } = quietly(dialect, value)
     if (error !== undefined) throw errorOf(error)
-    return { value, body, tapped }
+    return { value, answer: { ...answer, ...tapped } }
   }
   const { asEvents } = dialect
   return {
     kind: 'wire',
     ...sent,
     report: createReport(),
-    answer(bytes) {
-      const { body, tapped } = read(bytes)
-      return { body, ...tapped }
-    },
+    answer: (bytes) => read(bytes).answer,
     openStream: () => passing(dialect, request.value, shared, upstream, operation.counted?.says),
     ...(dialect.passes === undefined ? {} : { passes: dialect.passes }),
     ...(asEvents === undefined
@@ -155,9 +152,10 @@ function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject
   return tapStream(asked)
 }
 
-const checkOf = ({ errors, isAnswer }: Dialect<unknown, unknown>): AnswerCheck => ({
+const checkOf = ({ errors, isAnswer, errorWithin }: Dialect<unknown, unknown>): AnswerCheck => ({
   decodeError: wireCodecOf(errors).decodeError,
   isAnswer,
+  errorWithin,
 })
 
 /** Accounting must never break an answer that the client could read. */

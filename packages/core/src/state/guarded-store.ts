@@ -20,6 +20,6 @@ export function guardedStore(store: ResponseStore, ms: number): ResponseStore {
       return value instanceof Promise ? value.then(read) : read(value)
     },
     set: (key, value, ttlMs, owner) => within('set', store.set(key, value, ttlMs, owner)),
-    delete: (key) => within('delete', store.delete(key)),
+    delete: (key, owner) => within('delete', store.delete(key, owner)),
   }
 }

@@ -99,8 +99,8 @@ export function createRecords(keptIn: ResponseStore | undefined, ttlMs: number, 
     },
     async forget(id, record, output) {
       if (record.kind === 'kept')
-        await inBatches(namesOf([...record.input, ...output]), (name) => store.delete(`item:${own}:${name}`))
-      await store.delete(`response:${id}`)
+        await inBatches(namesOf([...record.input, ...output]), (name) => store.delete(`item:${own}:${name}`, owner))
+      await store.delete(`response:${id}`, owner)
     },
   }
 }

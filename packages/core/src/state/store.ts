@@ -14,7 +14,8 @@ export interface ResponseStore {
    * @throws (or rejects) if it cannot be kept: that is logged, and the client told `store: false`
    */
   set(key: string, value: string, ttlMs: number, owner?: string): void | Promise<void>
-  delete(key: string): void | Promise<void>
+  /** @param owner as `set` received it */
+  delete(key: string, owner?: string): void | Promise<void>
 }
 
 /** Bounds of `memoryResponseStore`. */

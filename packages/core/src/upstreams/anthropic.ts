@@ -13,7 +13,7 @@ export function anthropic(options: UpstreamOptions = {}): Upstream {
     countTokens: { messages: '/v1/messages/count_tokens' },
     ...credentials(apiKey, (key) => ({ 'x-api-key': key }), { 'anthropic-version': '2023-06-01', ...headers }),
     passHeaders: ['anthropic-version', 'anthropic-beta'],
-    quirks: { threads: true },
+    quirks: { threads: true, laterChanges: ['effort', 'tools'] },
     ...rulesOf(modelRules),
   }))
 }

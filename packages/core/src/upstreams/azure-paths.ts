@@ -1,6 +1,8 @@
 import type { Upstream } from './upstream.ts'
 
+/** Azure's APIs: v1, the older one by deployments and API versions, and the model inference API. */
 export type AzureApi = 'v1' | 'deployments' | 'inference'
+/** Formats that Azure's models speak. */
 export type AzureFormat = 'chat' | 'responses' | 'messages'
 
 type Paths = Pick<Upstream, 'operations' | 'realtime'> & {

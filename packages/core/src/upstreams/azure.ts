@@ -93,13 +93,16 @@ const isDated = (version: string): boolean => /^\d{4}-\d{2}-\d{2}(-preview)?$/.t
 const hasResponses = (api: AzureApi, version = ''): boolean =>
   api === 'v1' || (api === 'deployments' && version >= '2025-03-01')
 
-function tokenProblems({ apiKey, token, resource, headers = {} }: AzureOptions): string[] {
+function tokenProblems(options: AzureOptions): string[] {
+  const { apiKey, token, resource, headers = {} } = options
   const given: unknown = token
+  // One that is present but undefined was reported as such.
+  const isMissing = !Object.hasOwn(options, 'apiKey') && !Object.hasOwn(options, 'token')
   if (given !== undefined && given !== null && typeof given !== 'function')
     return [`token is ${typeName(given)}: give a function that returns a token, or the key as apiKey`]
   if (apiKey !== undefined && token !== undefined)
     return ['apiKey and token are both given: leave one out, because a call carries one credential']
-  if (resource !== undefined && apiKey === undefined && token === undefined && Object.keys(headers).length === 0)
+  if (resource !== undefined && isMissing && Object.keys(headers).length === 0)
     return ['apiKey is missing: give apiKey (a key of the resource) or token (for Microsoft Entra ID)']
   return []
 }

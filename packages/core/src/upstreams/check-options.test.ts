@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as core from '../index.ts'
+import { providerCatalog } from './catalog.ts'
 import { commonProblems } from './check-options.ts'
 
 const fix = 'Set the environment variable that it is read from (usually SOME_KEY)'
@@ -59,54 +60,39 @@ describe('the problems of common options', () => {
 
 type Factory = (options: object) => core.Upstream
 
-/** Options that some provider factories require. */
-const required: Readonly<Record<string, object>> = {
-  azure: { baseURL: 'https://mine.openai.azure.com' },
-  vertex: { project: 'mine' },
-  bedrock: { region: 'us-east-1' },
-  bedrockMantle: { region: 'us-east-1' },
-  openaiCompatible: { baseURL: 'https://host/v1' },
-}
-
-const isUpstream = (value: unknown): boolean => typeof value === 'object' && value !== null && 'baseURL' in value
-
-const factories = Object.entries(core).flatMap(([name, value]): [string, Factory][] => {
-  if (typeof value !== 'function' || !/^[a-z]/.test(name) || name === 'createGateway') return []
-  const factory = value as Factory
-  try {
-    return isUpstream(factory({ apiKey: 'k', ...required[name] })) ? [[name, factory]] : []
-  } catch {
-    return []
-  }
-})
+const factories = Object.entries(providerCatalog).map(
+  ([name, { create, example = {}, environment }]) =>
+    [name, create as Factory, example, environment?.apiKey[0]] as const,
+)
 
 const create = (upstreams: Record<string, core.Upstream>) =>
   core.createGateway({ auth: 'none', upstreams, models: { m: Object.keys(upstreams)[0] as string } })
 
 describe('provider factories', () => {
-  it('are all found by this test', () => expect(factories.length).toBeGreaterThan(20))
-
-  it.each(factories)('%s records that its key is undefined, empty or not a string', async (name, factory) => {
+  it.each(factories)('%s records that its key is undefined, empty or not a string', (_, factory, example, variable) => {
     for (const [apiKey, words] of [
       [undefined, 'apiKey is undefined. Set the environment variable'],
       [null, 'apiKey is null. Set the environment variable'],
       ['', 'apiKey is empty. Set the environment variable'],
       [5, 'apiKey is a number: write it as a string'],
     ] as const) {
-      const upstream = factory({ ...required[name], apiKey })
-      expect(upstream.problems).toEqual([expect.stringContaining(words)])
+      const upstream = factory({ ...example, apiKey })
+      expect(upstream.problems?.[0]).toContain(words)
+      if (variable !== undefined && typeof apiKey !== 'number')
+        expect(upstream.problems?.[0]).toContain(`(usually ${variable})`)
       expect(() => create({ up: upstream })).toThrow(`upstreams.up.${words}`)
     }
   })
 
-  it.each(factories)('%s accepts no key', async (name, factory) => {
-    const upstream = factory({ ...required[name] })
+  it.each(factories)('%s accepts no key', async (_, factory, example) => {
+    const upstream = factory(example)
     expect(upstream.problems).toBeUndefined()
     await create({ up: upstream }).close()
   })
 
-  it.each(factories)('%s offers nothing that a call could use while it has problems', (name, factory) => {
-    const { problems: _, ...rest } = factory({ ...required[name], apiKey: undefined })
+  it.each(factories)('%s offers nothing that a call could use while it has problems', (_, factory, example) => {
+    const { problems, ...rest } = factory({ ...example, apiKey: undefined })
+    expect(problems).toHaveLength(1)
     expect(rest).toEqual({ baseURL: '', formats: {}, headers: {}, passHeaders: [], quirks: {} })
   })
 })

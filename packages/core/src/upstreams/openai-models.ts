@@ -38,10 +38,16 @@ const chatUpTo = (accepted: readonly Effort[]): Facts => ({
 })
 const plain: Facts = { efforts: [], refuses: ['output.verbosity'] }
 
-const six = { ...switchable(efforts('none', 'max'), 'medium'), ...chatUpTo(efforts('none', 'xhigh')) }
-const sixAlwaysReasoning = { ...reasons(efforts('low', 'max')), ...chatUpTo(efforts('low', 'xhigh')) }
-const fiveSix = { ...switchable(efforts('none', 'max'), 'medium'), ...noChatTools }
-const five = reasons(efforts('minimal', 'high'))
+/** Tools may be added within a conversation; the effort may not change there. */
+const laterTools = { laterChanges: ['tools'] } as const satisfies Facts
+// Of the other models the provider refuses a change of the effort.
+const astraSource = 'https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-6-astra'
+const toolsSource = 'https://github.com/langchain-ai/langchainjs/releases/tag/@langchain%2Fopenai@1.6.3'
+
+const six = { ...switchable(efforts('none', 'max'), 'medium'), ...chatUpTo(efforts('none', 'xhigh')), ...laterTools }
+const sixAlwaysReasoning = { ...reasons(efforts('low', 'max')), ...chatUpTo(efforts('low', 'xhigh')), ...laterTools }
+const fiveSix = { ...switchable(efforts('none', 'max'), 'medium'), ...noChatTools, ...laterTools }
+const five = { ...reasons(efforts('minimal', 'high')), ...laterTools }
 const pro = { ...reasons(efforts('medium', 'xhigh')), ...responsesOnly }
 const codex = (most: Effort): Facts => ({ ...reasons(efforts('low', most)), ...responsesOnly })
 const oldCodex = (most: Effort): Facts => ({
@@ -60,23 +66,24 @@ const rows: readonly (readonly [model: string, facts: Facts, source: string])[] 
   ['chatgpt-4o', plain, reasoningGuide],
   ['gpt-oss', {}, reasoningGuide],
   ['gpt-audio', plain, reasoningGuide],
-  ['gpt-6-astra', sixAlwaysReasoning, guide],
+  ['gpt-6-astra-pro', sixAlwaysReasoning, astraSource],
+  ['gpt-6-astra', { ...sixAlwaysReasoning, laterChanges: ['effort', 'tools'] }, astraSource],
   ['gpt-6.1-sol', sixAlwaysReasoning, guide],
   ['gpt-5.6', fiveSix, 'https://github.com/BerriAI/litellm/pull/34569'],
   ['gpt-5.5-pro', pro, reasoningGuide],
-  ['gpt-5.5', { ...switchable(efforts('none', 'xhigh'), 'medium'), ...noChatTools }, guide],
+  ['gpt-5.5', { ...switchable(efforts('none', 'xhigh'), 'medium'), ...noChatTools, ...laterTools }, guide],
   ['gpt-5.4-pro', pro, reasoningGuide],
-  ['gpt-5.4', { ...switchable(efforts('none', 'xhigh'), 'none'), ...noChatTools }, guide],
+  ['gpt-5.4', { ...switchable(efforts('none', 'xhigh'), 'none'), ...noChatTools, ...laterTools }, guide],
   ['gpt-5.3-codex', codex('xhigh'), reasoningGuide],
   ['gpt-5.3-chat', { efforts: ['medium'] }, reasoningGuide],
   ['gpt-5.2-pro', pro, reasoningGuide],
   ['gpt-5.2-codex', oldCodex('xhigh'), reasoningGuide],
   ['gpt-5.2-chat', reasons(['medium']), reasoningGuide],
-  ['gpt-5.2', switchable(efforts('none', 'xhigh'), 'none'), guide],
+  ['gpt-5.2', { ...switchable(efforts('none', 'xhigh'), 'none'), ...laterTools }, guide],
   ['gpt-5.1-codex-max', oldCodex('xhigh'), reasoningGuide],
   ['gpt-5.1-codex', oldCodex('high'), reasoningGuide],
   ['gpt-5.1-chat', reasons(['medium']), reasoningGuide],
-  ['gpt-5.1', switchable(efforts('none', 'high'), 'none'), guide],
+  ['gpt-5.1', { ...switchable(efforts('none', 'high'), 'none'), ...laterTools }, guide],
   // Later versions of the fifth generation.
   ['gpt-5.', fiveSix, guide],
   ['gpt-5-pro', { ...reasons(['high']), ...responsesOnly }, reasoningGuide],
@@ -92,7 +99,7 @@ const rows: readonly (readonly [model: string, facts: Facts, source: string])[] 
   ['o3-pro', { ...o, ...responsesOnly }, reasoningGuide],
   ['o3-deep-research', { ...reasons(['medium']), ...responsesOnly }, reasoningGuide],
   ['o3-mini', earlyO, reasoningGuide],
-  ['o3', o, reasoningGuide],
+  ['o3', { ...o, ...laterTools }, toolsSource],
   ['o4-mini-deep-research', { ...reasons(['medium']), ...responsesOnly }, reasoningGuide],
   ['o4', o, reasoningGuide],
   ['codex-mini', codex('high'), 'https://github.com/aaif-goose/goose/issues/2564'],

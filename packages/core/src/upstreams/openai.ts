@@ -48,7 +48,8 @@ export function openai(options: OpenAIOptions = {}): Upstream {
     ...(formats.includes('responses') ? { countTokens: { responses: '/responses/input_tokens' } } : {}),
     ...credentials(apiKey, bearer, headers),
     passHeaders: [],
-    quirks: {},
+    // Other servers that speak its formats know fewer items.
+    quirks: options.baseURL === undefined ? { laterChanges: ['effort', 'tools'] } : {},
     ...rulesOf(modelRules, openaiModels),
   }))
 }

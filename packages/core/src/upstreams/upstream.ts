@@ -104,6 +104,8 @@ export interface BodyEdit {
 
 /** A provider's key, or several: calls are spread over them, and one that is limited or refused rests alone. */
 export type ApiKey = string | readonly (string | WeightedKey)[]
+
+/** A key with its share of the calls. */
 export interface WeightedKey {
   readonly key: string
   /** Its share of the calls beside the other keys. Default 1. */

@@ -79,7 +79,7 @@ export function vertex(options: VertexOptions): Upstream {
 
 function vertexProblems(options: VertexOptions): string[] {
   const { project, location, apiKey, token, keyFile, credentials: given } = options
-  const ways = Object.entries({ apiKey, token, keyFile, credentials: given }).filter(([, way]) => way !== undefined)
+  const ways = Object.entries({ apiKey, token, keyFile, credentials: given }).filter(([, way]) => Boolean(way))
   return [
     ...commonProblems(options, {
       apiKey: 'GOOGLE_API_KEY',
@@ -97,7 +97,7 @@ function vertexProblems(options: VertexOptions): string[] {
       ? []
       : [`keyFile is ${keyFile === '' ? 'empty' : typeName(keyFile)}: write the path of a file`]),
     ...(given === undefined ? [] : googleCredentialProblems(given)),
-    ...(project === undefined && apiKey === undefined
+    ...(project === undefined && !Object.hasOwn(options, 'apiKey')
       ? ['project is missing: give the id of the Google Cloud project (only express mode, by apiKey, has none)']
       : []),
     ...Object.entries({ project, location })

@@ -6,20 +6,37 @@ import type { Transport, TransportResponse } from '../transport.ts'
 
 /** The transport where there is no better one: any WHATWG fetch. Redirects are not followed. */
 export function fetchTransport(fetchLike?: typeof fetch): Transport {
-  const transport: Transport = async ({ url, method, headers, body, signal }) => {
-    const call = fetchLike ?? fetch
-    const response = await call(url, {
-      method,
-      headers,
-      signal: abortSignalOf(signal),
-      redirect: 'manual',
-      ...(body === undefined ? {} : sending(body)),
-    })
-    return toTransportResponse(response)
+  const transport: Transport = async ({ url, method, headers, body, signal, resend = true }) => {
+    const send = (): Promise<Response> => {
+      const call = fetchLike ?? fetch
+      return call(url, {
+        method,
+        headers,
+        signal: abortSignalOf(signal),
+        redirect: 'manual',
+        ...(body === undefined ? {} : sending(body)),
+      })
+    }
+    const response = toTransportResponse(await send())
+    if (!resend || !closesIdleConnection(response)) return response
+    response.discard()
+    try {
+      return { ...toTransportResponse(await send()), resent: true }
+    } catch (error) {
+      throw error instanceof Error ? Object.assign(error, { resent: true }) : error
+    }
   }
   // The runtime's own does as the specification says; a host's may not.
   return fetchLike === undefined ? Object.assign(transport, { settlesOnAbort: true } as const) : transport
 }
+
+/**
+ * Whether the server took the connection for idle while the call was on its way. RFC 9110 (15.5.9) lets a client repeat such a call. `fetch` hides
+ * whether the connection was used before, so the response to a call on a fresh one is repeated, too: once, and the server has not
+ * read that call. Runtimes that hide `connection`, and HTTP/2, do not repeat.
+ */
+const closesIdleConnection = ({ status, header }: TransportResponse): boolean =>
+  status === 408 && /\bclose\b/i.test(header('connection') ?? '')
 
 /** Streams need the word that nobody reads the answer before they are sent. TypeScript does not know it. */
 function sending(body: string | Uint8Array | AsyncIterable<Uint8Array>): RequestInit & { duplex?: 'half' } {

@@ -1,8 +1,8 @@
 import type { Plugin } from '@modelgate/core'
 import { vi } from 'vitest'
-import type { Attempt, FinishEvent, RequestEvent } from '../events.ts'
+import type { Attempt, FinishEvent, RequestEvent } from '../base/events.ts'
 
-/** An attempt as a scene has it: when it begins and, unless it answers, when and with what it is over. */
+/** An attempt of a scene: its start and, unless it answers, its end and its error. */
 export type ScriptedAttempt = Omit<Attempt, 'upstream' | 'model'> & Partial<Pick<Attempt, 'upstream' | 'model'>>
 
 export interface Scene {
@@ -10,16 +10,16 @@ export interface Scene {
   readonly headers?: { readonly [name: string]: string }
   readonly attempts?: readonly ScriptedAttempt[]
   readonly finish?: Partial<FinishEvent>
-  /** Milliseconds until the call is over. */
+  /** Duration of the call in milliseconds. */
   readonly ms?: number
-  /** The call is told of only when it is over. */
+  /** If true, only the end of the call is reported to the plugin. */
   readonly unannounced?: boolean
 }
 
 export const arrival = Date.UTC(2026, 0, 1)
 let calls = 0
 
-/** Tells a plugin of one call, as the gateway would, by a clock of its own. Returns the headers that its attempts were given. */
+/** Plays one call to a plugin as the gateway would, by a clock of its own. Returns the trace headers of its attempts. */
 export function play(plugin: Plugin, scene: Scene = {}): (Readonly<Record<string, string>> | undefined)[] {
   const { request, headers = {}, finish, ms = 100, unannounced = false } = scene
   const attempts = (scene.attempts ?? [{ reason: 'first', startedMs: 2, status: 200, latencyMs: 40 }]).map(

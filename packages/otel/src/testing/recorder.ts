@@ -8,7 +8,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 
-/** A span as a test wants to read it. */
+/** A span in the form that tests read. */
 export interface SeenSpan {
   readonly name: string
   readonly kind: string
@@ -26,7 +26,7 @@ export interface SeenSpan {
 
 export interface SeenPoint {
   readonly attributes: { readonly [name: string]: unknown }
-  /** Counters: their value. Histograms: how many values, and their sum. */
+  /** Counters: the value. Histograms: the count and the sum of values. */
   readonly value?: number
   readonly count?: number
   readonly sum?: number
@@ -38,7 +38,7 @@ class ManualReader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}
 }
 
-/** An SDK that keeps in memory what it is given. */
+/** Creates an SDK that records in memory. */
 export function createRecorder({ sampler }: { sampler?: Sampler } = {}) {
   const exporter = new InMemorySpanExporter()
   const tracerProvider: ApiTracerProvider = new TracerProvider({
@@ -52,7 +52,7 @@ export function createRecorder({ sampler }: { sampler?: Sampler } = {}) {
   return {
     tracerProvider,
     meterProvider,
-    /** In the order in which they began; the call before its attempts. */
+    /** In order of start; the call before its attempts. */
     spans: (): SeenSpan[] =>
       exporter
         .getFinishedSpans()
@@ -72,7 +72,7 @@ export function createRecorder({ sampler }: { sampler?: Sampler } = {}) {
             },
       )
     },
-    /** Everything that would leave the process, as text. */
+    /** Returns all exported telemetry as text. */
     async everything(): Promise<string> {
       const spans = exporter.getFinishedSpans().map(({ name, attributes, events, status, links }) => ({
         name,

@@ -24,6 +24,8 @@ export interface FileLedger extends LedgerSink {
   flush(): Promise<void>
   /** Writes what is left, has it put on the disk, and closes the files. Rejects if records are lost with it. */
   close(): Promise<void>
+  /** The same as `close()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
   /** Records that were never written, because too many waited for a disk that was full or away. */
   readonly dropped: number
 }
@@ -180,6 +182,7 @@ export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
       throw error
   }
 
+  const closeOnce = (): Promise<void> => (closing ??= close())
   return {
     folder,
     get dropped() {
@@ -211,7 +214,8 @@ export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
         throw new Error(`ledger in ${folder}: ${records} records could not be written yet`, { cause })
       })
     },
-    close: () => (closing ??= close()),
+    close: closeOnce,
+    [Symbol.asyncDispose]: closeOnce,
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -6,6 +6,7 @@ import { meterStoreContract } from '../meters/meter-store.test-support.ts'
 import type { Meter, Settlement } from '../meters/meter-store.ts'
 import { createClaim } from './folder-claim.ts'
 import { createFolderMeters } from './folder-meters.ts'
+import { pendingFile, readPendingBatches } from './pending-calls.ts'
 import { readSavedCounts } from './saved-counts.ts'
 import { openDatabase } from './sqlite.ts'
 import { StorageAwayError } from './storage.ts'
@@ -60,9 +61,9 @@ describe('counts are written behind', () => {
     vi.advanceTimersByTime(99)
     await meters.reserve(aCall())
     const file = join(folder, 'meters.db')
-    expect(readSavedCounts(file)).toEqual([])
+    expect(readSavedCounts(file).meters).toEqual([])
     vi.advanceTimersByTime(1)
-    expect(readSavedCounts(file)).toHaveLength(1)
+    expect(readSavedCounts(file).meters).toHaveLength(1)
     expect(await used(open())).toBe(20)
     expect(vi.getTimerCount()).toBe(0)
   })
@@ -127,11 +128,11 @@ describe('counts are written behind', () => {
     const second: Meter = { name: 'second', limit: 9, amount: 1, kind: 'window', windowMs: 1_000 }
     await meters.reserve(aCall(second))
     meters.flush()
-    expect(readSavedCounts(file)).toHaveLength(1)
+    expect(readSavedCounts(file).meters).toHaveLength(1)
     now += 60_000
     for (let n = 0; n < 9; n++) await meters.reserve({ ...aCall(), tokenId: `other ${n}` })
     meters.flush()
-    expect(readSavedCounts(file).filter(({ key }) => key.includes('second'))).toEqual([])
+    expect(readSavedCounts(file).meters.filter(({ key }) => key.includes('second'))).toEqual([])
   })
 })
 
@@ -186,16 +187,6 @@ describe('one process counts in a folder', () => {
     expect(warnings).toEqual([expect.anything(), expect.stringContaining('this process now counts')])
   })
 
-  test('one that is closed while another counts tells what it could not write', async () => {
-    const [first, second] = [open(), open()]
-    await first.reserve(aCall())
-    await second.settle(settled(aCall(), 4))
-    second.close()
-    expect(warnings.at(-1)).toContain('1 calls are not counted')
-    first.flush()
-    expect(await used(first)).toBe(10)
-  })
-
   test('one that is closed when the first is gone writes what it counted', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
@@ -203,6 +194,148 @@ describe('one process counts in a folder', () => {
     first.close()
     second.close()
     expect(await used(open())).toBe(14)
+  })
+})
+
+describe('the calls of a second process', () => {
+  const pending = () => readPendingBatches(folder).flatMap(({ settlements }) => settlements)
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
+  })
+
+  test('are added to the counts of the first while both run, and after both have ended', async () => {
+    const [first, second] = [open(), open()]
+    await first.reserve(aCall())
+    await second.settle(settled(aCall(), 4))
+    await second.settle(settled(aCall(), 3))
+    vi.advanceTimersByTime(100)
+    expect(pending()).toHaveLength(2)
+    first.flush()
+    // A process that only reads sees them before the first has added them.
+    expect(await used(open())).toBe(17)
+    vi.advanceTimersByTime(1_000)
+    expect(await used(first)).toBe(17)
+    expect(await calls(first)).toBe(2)
+    expect(pending()).toEqual([])
+    await second.settle(settled(aCall(), 2))
+    second.close()
+    first.close()
+    expect(await used(open())).toBe(19)
+    expect(await calls(open())).toBe(3)
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain('What calls of this process take is added to the counts there')
+  })
+
+  test('are kept in the folder when it is closed while another counts, also those of unlimited tokens', async () => {
+    const [first, second] = [open(), open()]
+    await first.reserve(aCall())
+    first.flush()
+    await second.settle(settled(aCall(), 4))
+    await second.settle({ ...settled(aCall(), 5), meters: [] })
+    second.close()
+    expect(warnings).toHaveLength(1)
+    vi.advanceTimersByTime(1_000)
+    expect(await reserve(first, aCall())).toMatchObject({ ok: true, states: [{ used: 24 }] })
+    expect(await calls(first)).toBe(2)
+  })
+
+  test('are counted for the time at which they were made', async () => {
+    const minute: Meter = { name: 'minute', limit: 100, amount: 10, kind: 'window', windowMs: 60_000 }
+    vi.setSystemTime('2026-11-21T23:59:59Z')
+    const [first, second] = [open(), open()]
+    await first.reserve(aCall())
+    const day: Meter = { ...total(), name: 'day', kind: 'period', period: 'day' }
+    await second.settle(settled(aCall(day), 4))
+    vi.advanceTimersByTime(2_000)
+    expect(await first.read('tok', [day, minute])).toMatchObject([{ used: 0 }, { used: 0 }])
+  })
+
+  test('are counted once if the first ends before it has deleted them', async () => {
+    const [first, second] = [open(), open()]
+    await first.reserve(aCall())
+    await second.settle(settled(aCall(), 4))
+    second.close()
+    // While a process writes there, the others cannot delete.
+    const writing = openDatabase(join(folder, pendingFile), {})
+    writing.exec('BEGIN IMMEDIATE')
+    vi.advanceTimersByTime(1_000)
+    expect(await used(first)).toBe(14)
+    expect(warnings.at(-1)).toContain('calls of another process cannot be counted')
+    vi.advanceTimersByTime(1_000)
+    expect(await used(first)).toBe(14)
+    expect(await used(open())).toBe(14)
+    first.close()
+    writing.close()
+    expect(pending()).toHaveLength(1)
+    const next = open()
+    expect(await reserve(next, aCall())).toMatchObject({ ok: true, states: [{ used: 24 }] })
+    expect(pending()).toEqual([])
+    next.flush()
+    expect(readSavedCounts(join(folder, 'meters.db')).merged.size).toBe(1)
+    vi.advanceTimersByTime(1_000)
+    expect(await used(next)).toBe(24)
+    next.flush()
+    // Nothing is remembered of batches that are gone.
+    expect(readSavedCounts(join(folder, 'meters.db')).merged.size).toBe(0)
+  })
+
+  test('are counted by the next process if the first ends before it has written them', async () => {
+    const [first, second] = [open(), open()]
+    await first.reserve(aCall())
+    first.flush()
+    await second.settle(settled(aCall(), 4))
+    second.close()
+    const writing = openDatabase(join(folder, 'meters.db'), {})
+    writing.exec('BEGIN IMMEDIATE')
+    vi.advanceTimersByTime(1_000)
+    expect(await used(first)).toBe(14)
+    expect(pending()).toHaveLength(1)
+    // What the first had in memory ends with it.
+    const copy = mkdtempSync(join(tmpdir(), 'modelgate-copy-'))
+    cpSync(folder, copy, { recursive: true })
+    writing.close()
+    const next = createFolderMeters(copy, 'meters.db', createClaim(copy, 'counting.lock'), { localMs: 0 })
+    expect(await reserve(next, aCall())).toMatchObject({ ok: true, states: [{ used: 24 }] })
+    next.close()
+    rmSync(copy, { recursive: true })
+  })
+
+  test('wait in memory while the file cannot be written, and are told of once', async () => {
+    const [first, second] = [open(), open()]
+    await first.reserve(aCall())
+    await second.settle(settled(aCall(), 4))
+    vi.advanceTimersByTime(100)
+    const writing = openDatabase(join(folder, pendingFile), {})
+    writing.exec('BEGIN IMMEDIATE')
+    await second.settle(settled(aCall(), 3))
+    vi.advanceTimersByTime(3_000)
+    expect(warnings.filter((warning) => warning.includes('counts cannot be written to'))).toHaveLength(1)
+    expect(() => second.flush()).toThrow(StorageAwayError)
+    writing.close()
+    vi.advanceTimersByTime(1_000)
+    expect(warnings.at(-1)).toContain('are written to')
+    expect(await used(first)).toBe(17)
+  })
+
+  test('that were never written are added by itself when it takes over', async () => {
+    const [first, second] = [open(), open()]
+    await first.reserve(aCall())
+    await second.settle(settled(aCall(), 4))
+    vi.advanceTimersByTime(100)
+    await second.settle(settled(aCall(), 3))
+    first.close()
+    expect(await reserve(second, aCall())).toMatchObject({ ok: true, states: [{ used: 27 }] })
+    expect(pending()).toEqual([])
+    second.close()
+    expect(await used(open())).toBe(27)
+  })
+
+  test('cannot be read from a damaged file, which is told at the start', async () => {
+    writeFileSync(join(folder, pendingFile), 'no database '.repeat(500))
+    expect(() => open().check()).toThrow(/pending\.db is not a database\. Restore it/)
+    const meters = open()
+    expect(await reserve(meters, aCall())).toMatchObject({ ok: true })
+    expect(warnings).toEqual([expect.stringContaining('calls of another process cannot be counted')])
   })
 })
 

@@ -1,18 +1,26 @@
+import { join } from 'node:path'
 import type { Logger } from '@modelgate/core'
 import { createMemoryMeters } from '../meters/memory-meters.ts'
-import type { MeterStore, Settlement } from '../meters/meter-store.ts'
+import type { MeterStore } from '../meters/meter-store.ts'
 import type { Claim } from './folder-claim.ts'
 import { prepareFile } from './folder-files.ts'
-import type { SavedCounts } from './saved-counts.ts'
+import {
+  deletePendingBatches,
+  openPendingCalls,
+  type PendingCalls,
+  pendingFile,
+  readPendingBatches,
+} from './pending-calls.ts'
+import type { Counts, SavedCounts } from './saved-counts.ts'
 import { openSavedCounts, readSavedCounts } from './saved-counts.ts'
 import { explain } from './sqlite.ts'
 import { StorageAwayError } from './storage.ts'
 
-/** Settlements that are kept while another process counts. */
-const mostKept = 10_000
+/** Milliseconds between two looks for calls that other processes settled. */
+const mergeEveryMs = 1_000
 
 export interface FolderMetersOptions {
-  /** Milliseconds for which calls are counted here though another process counts in the folder. */
+  /** Milliseconds for which limited tokens are admitted here though another process counts in the folder. */
   readonly localMs: number
   readonly logger?: Pick<Logger, 'warn'>
   readonly now?: () => number
@@ -26,10 +34,28 @@ export interface FolderMeters extends MeterStore {
   close(): void
 }
 
+/** The counts of the one process that counts. */
+interface Counting {
+  readonly meters: MeterStore
+  readonly saved: SavedCounts
+  /** Batches of `pending.db` that are part of the counts. */
+  readonly merged: Set<string>
+  nextMergeAt: number
+}
+
+/** The counts of a process while another one counts. */
+interface Beside {
+  /** Goes on from what the other process has written, for `localMs`. */
+  readonly meters: MeterStore
+  readonly until: number
+  readonly pending: PendingCalls
+}
+
 /**
- * Counts in memory, and writes what changed behind. One process counts in a folder, the first that has a call to count; others can
- * look. A second one that has calls to count does so by what the first has written, for a while, and then refuses; when the first is gone
- * it takes over, and adds what it counted meanwhile.
+ * Counts in memory, and writes what changed behind. One process counts in a folder, the first that has a call to count. The others can
+ * read. A second process that has calls to count admits them by what the first has written, for a while, and then refuses those of limited
+ * tokens. What its calls took goes to `pending.db`, from which the process that counts adds it to its counts. When that process has ended, the
+ * second one takes over.
  */
 export function createFolderMeters(
   folder: string,
@@ -40,16 +66,15 @@ export function createFolderMeters(
   const { localMs, logger, now } = options
   const clock = now === undefined ? {} : { now }
   const file = prepareFile(folder, name)
-  let writer: SavedCounts | undefined
-  let counting: MeterStore | undefined
-  let local:
-    | { readonly meters: MeterStore; readonly until: number; readonly calls: Map<string, Settlement> }
-    | undefined
+  let counting: Counting | undefined
+  let beside: Beside | undefined
+  let mergeFailed = false
+  let closed = false
 
   const check = (): void => {
     if (counting !== undefined) return
     if (!claim.take()) {
-      logger?.warn(`modelgate: ${besides(folder)}. ${refusedAfter(localMs)}. ${whatToDo}`)
+      logger?.warn(`modelgate: ${another(folder)}. ${refusedAfter(localMs)}. ${whatToDo}`)
       savedOr(file, () => readSavedCounts(file))
       return
     }
@@ -60,96 +85,147 @@ export function createFolderMeters(
       } finally {
         saved.close()
       }
+      savedOr(join(folder, pendingFile), () => readPendingBatches(folder))
     } finally {
       // The process that counts is the first that has a call to count.
       claim.release()
     }
   }
-  const takeOver = (): MeterStore | undefined => {
-    if (counting !== undefined) return counting
+
+  const takeOver = (): Counting | undefined => {
+    if (counting !== undefined) {
+      if (performance.now() >= counting.nextMergeAt) merge(counting)
+      return counting
+    }
     if (!claim.take()) return undefined
     try {
-      counting = countingFrom(openSavedCounts(file, logger))
+      counting = startCounting(openSavedCounts(file, logger))
     } finally {
       if (counting === undefined) claim.release()
     }
+    merge(counting)
+    // The reservations of these calls are not known there: the calls are counted with what they took.
+    for (const settlement of beside?.pending.close() ?? []) counting.meters.settle(settlement)
+    if (beside !== undefined) logger?.warn(`modelgate: this process now counts in ${folder}`)
+    beside = undefined
     return counting
   }
-  const countingFrom = (saved: SavedCounts): MeterStore => {
+
+  const startCounting = (saved: SavedCounts): Counting => {
     try {
-      const meters = createMemoryMeters({ ...clock, saved: saved.read(), onChange: saved.changed })
-      // Nobody there knows their reservations: they are counted with what they took.
-      for (const settlement of local?.calls.values() ?? []) meters.settle(settlement)
-      if (local !== undefined) logger?.warn(`modelgate: this process now counts in ${folder}`)
-      local = undefined
-      writer = saved
-      return meters
+      const { meters, merged } = saved.read()
+      return {
+        meters: createMemoryMeters({ ...clock, saved: meters, onChange: saved.changed }),
+        saved,
+        merged: new Set(merged),
+        nextMergeAt: 0,
+      }
     } catch (error) {
       saved.close()
       throw explain(error, file)
     }
   }
-  /** Counts that are good for nothing but to go on with: those that the process that counts has written. */
-  const beside = (): MeterStore => {
-    if (local === undefined) {
-      logger?.warn(
-        `modelgate: ${besides(folder)}: limits are counted in each process for itself now. ${refusedAfter(localMs)}. ${whatToDo}`,
-      )
-      const meters = createMemoryMeters({ ...clock, saved: readSavedCounts(file) })
-      local = { meters, until: performance.now() + localMs, calls: new Map() }
+
+  /** Adds the calls of other processes to the counts. A failure is logged and tried again: it must not fail this process's own calls. */
+  const merge = (into: Counting): void => {
+    into.nextMergeAt = performance.now() + mergeEveryMs
+    try {
+      const batches = readPendingBatches(folder)
+      const ids = new Set(batches.map(({ id }) => id))
+      for (const id of into.merged) {
+        if (ids.has(id)) continue
+        into.merged.delete(id)
+        into.saved.merged(id, false)
+      }
+      if (batches.length === 0) return
+      for (const { id, settlements } of batches) {
+        if (into.merged.has(id)) continue
+        for (const settlement of settlements) into.meters.settle(settlement)
+        into.merged.add(id)
+        into.saved.merged(id, true)
+      }
+      // Only what is written as counted may be deleted.
+      into.saved.flush()
+      deletePendingBatches(folder, [...ids])
+      mergeFailed = false
+    } catch (error) {
+      if (!mergeFailed) logger?.warn(`modelgate: calls of another process cannot be counted in ${folder} yet`, error)
+      mergeFailed = true
     }
-    return local.meters
   }
-  const countingOr = (other: () => MeterStore): MeterStore => takeOver() ?? other()
+
+  const startBeside = (): Beside => {
+    if (beside === undefined) {
+      logger?.warn(
+        `modelgate: ${another(folder)}: limits hold in each process by itself now. ${refusedAfter(localMs)}. ${whatToDo}`,
+      )
+      beside = { meters: written(), until: performance.now() + localMs, pending: openPendingCalls(folder, logger) }
+    }
+    return beside
+  }
+
+  /** The counts as all processes have written them. */
+  const written = (): MeterStore => {
+    const { meters: saved, merged }: Counts = readSavedCounts(file)
+    const meters = createMemoryMeters({ ...clock, saved })
+    for (const { id, settlements } of readPendingBatches(folder))
+      if (!merged.has(id)) for (const settlement of settlements) meters.settle(settlement)
+    return meters
+  }
+
+  const looking = (): MeterStore => {
+    if (counting === undefined) return beside?.meters ?? written()
+    if (performance.now() >= counting.nextMergeAt) merge(counting)
+    return counting.meters
+  }
 
   return {
     check,
-    reserve: (reservation) =>
-      countingOr(() => {
-        const meters = beside()
-        if (local !== undefined && performance.now() < local.until) return meters
-        throw new StorageAwayError(`${besides(folder)}. ${whatToDo}`)
-      }).reserve(reservation),
+    reserve: (reservation) => {
+      const own = takeOver()
+      if (own !== undefined) return own.meters.reserve(reservation)
+      const { meters, until } = startBeside()
+      if (performance.now() >= until) throw new StorageAwayError(`${another(folder)}. ${whatToDo}`)
+      return meters.reserve(reservation)
+    },
     settle: (settlement) => {
-      const meters = countingOr(beside)
-      if (local !== undefined && !local.calls.has(settlement.callId)) {
-        if (local.calls.size < mostKept) local.calls.set(settlement.callId, settlement)
-        else if (local.calls.size === mostKept) {
-          logger?.warn(
-            `modelgate: more than ${mostKept} calls were made while another process counts in ${folder}: the rest is not written`,
-          )
-        }
-      }
+      const own = takeOver()
+      if (own !== undefined) return own.meters.settle(settlement)
+      const { meters, pending } = startBeside()
+      pending.add(settlement)
       return meters.settle(settlement)
     },
-    renew: (calls) => (counting ?? local?.meters)?.renew(calls),
+    renew: (calls) => (counting ?? beside)?.meters.renew(calls),
     read: (tokenId, meters) => looking().read(tokenId, meters),
     sums: (query) => looking().sums(query),
-    flush: () => writer?.flush(),
+    flush: () => {
+      counting?.saved.flush()
+      beside?.pending.flush()
+    },
     close: () => {
+      if (closed) return
+      closed = true
       try {
-        if (local !== undefined && local.calls.size > 0 && takeOver() === undefined) {
-          logger?.warn(
-            `modelgate: ${local.calls.size} calls are not counted in ${folder}: another process counts there`,
-          )
+        if (counting !== undefined) {
+          merge(counting)
+          counting.nextMergeAt = Number.POSITIVE_INFINITY
+          counting.saved.flush()
         }
-        writer?.flush()
+        beside?.pending.flush()
       } finally {
-        writer?.close()
-        writer = undefined
+        const lost = beside?.pending.close().length ?? 0
+        if (lost > 0)
+          logger?.warn(`modelgate: ${lost} calls are not counted in ${folder}, because they could not be written`)
+        counting?.saved.close()
         claim.release()
       }
     },
   }
-
-  function looking(): MeterStore {
-    return counting ?? local?.meters ?? createMemoryMeters({ ...clock, saved: readSavedCounts(file) })
-  }
 }
 
-const besides = (folder: string): string => `another process counts calls in ${folder}`
+const another = (folder: string): string => `another process counts calls in ${folder}`
 const refusedAfter = (localMs: number): string =>
-  `Calls of tokens with limits are refused with 503 after ${localMs / 1000} s, and calls of this process are not counted there`
+  `What calls of this process take is added to the counts there, but calls of tokens with limits are refused with 503 after ${localMs / 1000} s`
 const whatToDo = 'Stop the other process, or let both share a Redis (redisStorage(), or redis in a configuration)'
 
 /** Counts that are no JSON fail every call as much as a damaged file. */

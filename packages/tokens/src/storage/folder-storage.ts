@@ -12,7 +12,7 @@ import type { Storage } from './storage.ts'
 export interface FolderStorageOptions {
   /**
    * Milliseconds for which this process counts calls for itself while another one counts in the folder, as when a new one is started
-   * before the old one is gone; then calls are refused (StorageAwayError). 0: at once. Default 30,000.
+   * before the old one is gone; then calls are refused (StorageAwayError). 0: at once. Default: 30 s.
    */
   readonly localMs?: number
   /**

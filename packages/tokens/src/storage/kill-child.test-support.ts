@@ -4,6 +4,7 @@ import type { TokenRecord } from '../token.ts'
 import { folderStorage } from './folder-storage.ts'
 import type { Line, Role } from './kill-scene.test-support.ts'
 import { countedId, counter, sharedId, theDay } from './kill-scene.test-support.ts'
+import { StorageAwayError } from './storage.ts'
 
 /*
  * A process that works on a folder as fast as it can, until it is killed. It writes down each change before it asks for it and again
@@ -86,6 +87,38 @@ async function work(): Promise<void> {
         await storage.flush()
         say({ flushed: used })
       }
+    }
+  }
+
+  let settledCalls = 0
+  const settle = async (): Promise<void> => {
+    say({ counted: ++settledCalls })
+    await meters.settle({
+      callId: `${process.pid}-${settledCalls}-${randomBytes(4).toString('hex')}`,
+      tokenId: countedId,
+      at: undefined,
+      meters: [{ ...counter, actual: 1 }],
+      sums: {
+        day: theDay,
+        model: 'm',
+        add: { calls: 1, inputTokens: 2, cachedTokens: 0, outputTokens: 3, cost: 5, unpriced: 0 },
+      },
+    })
+    if (Math.random() > 0.1) return
+    try {
+      await storage.flush()
+      say({ flushed: settledCalls })
+    } catch (error) {
+      // The other one writes at the same moment: it is written later.
+      if (!(error instanceof StorageAwayError)) throw error
+    }
+  }
+
+  if (role === 'settling') {
+    process.stdout.write('up\n')
+    for (;;) {
+      await settle()
+      await new Promise((resolve) => setTimeout(resolve, 1))
     }
   }
 

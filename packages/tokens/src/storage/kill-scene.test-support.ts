@@ -10,7 +10,8 @@ export type Line =
   | { readonly flushed: number }
   | { readonly warned: string }
 
-export type Role = 'gateway' | 'command'
+/** `settling`: only settles calls, whichever process counts; it writes down how many of its own. */
+export type Role = 'gateway' | 'command' | 'settling'
 
 /** A token that both change at the same time: each counts its changes in the metadata. */
 export const sharedId = 'tok_shared'

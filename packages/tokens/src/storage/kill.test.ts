@@ -9,6 +9,7 @@ import type { TokenRecord } from '../token.ts'
 import { folderStorage } from './folder-storage.ts'
 import type { Line, Role } from './kill-scene.test-support.ts'
 import { countedId, counter, sharedId, theDay } from './kill-scene.test-support.ts'
+import { readPendingBatches } from './pending-calls.ts'
 import { openDatabase } from './sqlite.ts'
 import type { Storage } from './storage.ts'
 import { StorageAwayError } from './storage.ts'
@@ -41,7 +42,7 @@ interface Truth {
   readonly records: Map<string, TokenRecord>
   /** Every digest that there ever was, and whose it is. */
   readonly digests: Map<string, string>
-  readonly shared: Record<Role, { done: number; wanted: number }>
+  readonly shared: Record<Exclude<Role, 'settling'>, { done: number; wanted: number }>
   /** What was flushed, and what was counted. */
   flushed: number
   counted: number
@@ -111,6 +112,34 @@ test('while a process counts, others change tokens and are refused counts; when 
   await storage.close()
 }, 60_000)
 
+test('two processes settle calls in one folder and are killed: each written call is counted once', async () => {
+  const folder = join(place, 'settled')
+  let [written, settled] = [0, 0]
+  for (let n = 0; n < 10; n++) {
+    const logs = await Promise.all(
+      ['a', 'b'].map((name) =>
+        runAndKill(folder, `settling-${n}-${name}`, 'settling', () => moment(Math.random() * 400)),
+      ),
+    )
+    for (const lines of logs) {
+      written += Math.max(0, ...lines.map((line) => ('flushed' in line ? line.flushed : 0)))
+      settled += Math.max(0, ...lines.map((line) => ('counted' in line ? line.counted : 0)))
+    }
+    const storage = folderStorage(folder, { logger: false })
+    const [sums] = await storage.meters.sums({ tokenId: countedId, from: theDay, to: theDay })
+    const [state] = await storage.meters.read(countedId, [counter])
+    await storage.close()
+    expect(sums?.calls ?? 0).toBeGreaterThanOrEqual(written)
+    expect(sums?.calls ?? 0).toBeLessThanOrEqual(settled)
+    expect(state?.used ?? 0).toBe(sums?.calls ?? 0)
+    // What this process was killed before writing is gone for good.
+    written = sums?.calls ?? 0
+    settled = written
+  }
+  expect(written).toBeGreaterThan(50)
+  expect(readPendingBatches(folder).length).toBeGreaterThan(0)
+}, 120_000)
+
 const reserveIn = async ({ meters }: Storage) =>
   meters.reserve({ callId: `parent-${Math.random()}`, tokenId: countedId, meters: [counter] })
 
@@ -156,7 +185,7 @@ async function runAndKill(
 }
 
 /** Takes over what a process wrote down. */
-function follow(lines: readonly Line[], role: Role, truth: Truth, round: Round): void {
+function follow(lines: readonly Line[], role: Exclude<Role, 'settling'>, truth: Truth, round: Round): void {
   let wanted: TokenRecord | undefined
   for (const line of lines) {
     if ('want' in line) {

@@ -31,13 +31,13 @@ export interface RedisStorageOptions {
    * Default 500.
    */
   readonly timeoutMs?: number
-  /** Milliseconds that a change or a listing of tokens waits for Redis: people wait for these, and no call. Default 5,000. */
+  /** Milliseconds that a change or a listing of tokens waits for Redis: people wait for these, and no call. Default: 5 s. */
   readonly commandMs?: number
-  /** Milliseconds that the first work waits for Redis, while the client connects. Default 2,000. */
+  /** Milliseconds that the first work waits for Redis, while the client connects. Default: 2 s. */
   readonly connectMs?: number
   /** While Redis is away. */
   readonly away?: {
-    /** Milliseconds for which limits are counted in each process for itself; then calls are refused. 0: at once. Default 30,000. */
+    /** Milliseconds for which limits are counted in each process for itself; then calls are refused. 0: at once. Default: 30 s. */
     readonly localMs?: number
   }
   /** Receives a warning when Redis becomes unavailable, when it is available again, and for what was lost. Default `console`; `false`: none. */

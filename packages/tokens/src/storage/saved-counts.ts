@@ -19,11 +19,20 @@ const writeEveryMs = 100
 /** Milliseconds until a write that failed is tried again. */
 const writeAgainMs = 1_000
 
+/** What a file of counts holds. */
+export interface Counts {
+  readonly meters: SavedMeters
+  /** Ids of the batches of `pending.db` that are part of the counts, and may still be in that file. */
+  readonly merged: ReadonlySet<string>
+}
+
 /** Counts in a file, written behind. */
 export interface SavedCounts {
-  read(): SavedMeters
+  read(): Counts
   /** Is written within 100 ms; of several changes to one entry the last. */
   changed(entry: SavedEntry): void
+  /** Records that a batch is part of the counts (true), in one transaction with the counts that changed; or forgets its id (false). */
+  merged(id: string, isKept: boolean): void
   /** Writes at once. Throws StorageAwayError if it cannot; what was not written is kept for the next time. */
   flush(): void
   close(): void
@@ -73,14 +82,16 @@ export function openSavedCounts(file: string, logger: Pick<Logger, 'warn'> | und
       failing = true
     }
   }
+  const changed = ({ key, value }: SavedEntry): void => {
+    changes.set(key, value)
+    // Holds the process: one that comes to its end by itself writes first.
+    timer ??= setTimeout(flushOrWarn, writeEveryMs)
+  }
 
   return {
     read: () => savedIn(database),
-    changed: ({ key, value }) => {
-      changes.set(key, value)
-      // Holds the process: one that comes to its end by itself writes first.
-      timer ??= setTimeout(flushOrWarn, writeEveryMs)
-    },
+    changed,
+    merged: (id, isKept) => changed({ key: JSON.stringify([mergedKind, id]), value: isKept ? [] : null }),
     flush,
     close: () => {
       clearTimeout(timer)
@@ -90,11 +101,11 @@ export function openSavedCounts(file: string, logger: Pick<Logger, 'warn'> | und
 }
 
 /** What is written, for those who only look. */
-export function readSavedCounts(file: string): SavedMeters {
+export function readSavedCounts(file: string): Counts {
   const database = openDatabase(file, { pragmas: readerPragmas, waitMs: lookWaitMs })
   try {
     // No process has written here yet.
-    return versionOf(database) === 0 ? [] : savedIn(database)
+    return versionOf(database) === 0 ? { meters: [], merged: new Set() } : savedIn(database)
   } catch (error) {
     throw explain(error, file)
   } finally {
@@ -102,8 +113,16 @@ export function readSavedCounts(file: string): SavedMeters {
   }
 }
 
-const savedIn = (database: Database): SavedMeters =>
-  database
-    .prepare('SELECT key, value FROM meters')
-    .all()
-    .map(([key, value]) => ({ key: String(key), value: JSON.parse(String(value)) as SavedEntry['value'] }))
+/** Kind of the entries that are ids of batches. */
+const mergedKind = 'merged'
+
+function savedIn(database: Database): Counts {
+  const meters: SavedEntry[] = []
+  const merged = new Set<string>()
+  for (const [key, value] of database.prepare('SELECT key, value FROM meters').all()) {
+    const [kind, id = ''] = JSON.parse(String(key)) as readonly string[]
+    if (kind === mergedKind) merged.add(id)
+    else meters.push({ key: String(key), value: JSON.parse(String(value)) as SavedEntry['value'] })
+  }
+  return { meters, merged }
+}

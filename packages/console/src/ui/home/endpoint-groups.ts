@@ -5,7 +5,7 @@ export interface Group {
   readonly endpoints: readonly Endpoint[]
 }
 
-/** In the order in which they are shown; an operation that none names is among the rest. */
+/** Groups in display order; an operation without a group goes to the last. */
 const groups: readonly { readonly title: string; readonly has: (operation: string) => boolean }[] = [
   { title: 'Generation', has: (operation) => operation === 'generate' || operation === 'completions' },
   { title: 'Models', has: (operation) => /-models?$/.test(operation) },
@@ -23,7 +23,7 @@ const groups: readonly { readonly title: string; readonly has: (operation: strin
   { title: 'Others', has: () => true },
 ]
 
-/** The endpoints by what they are for; groups without any are left out. */
+/** Groups endpoints by purpose and leaves out empty groups. */
 export const groupsOf = (endpoints: readonly Endpoint[]): readonly Group[] =>
   groups
     .map(({ title, has }, i) => ({

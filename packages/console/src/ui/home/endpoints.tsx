@@ -30,7 +30,7 @@ export function Endpoints({ info }: { info: Info }) {
   )
 }
 
-/** What the caller fills in stands out. */
+/** Highlights the parameters of the path. */
 const Path = ({ path }: { path: string }) => (
   <span class="path">
     {path.split(/(\{\w+\})/).map((part) => (part.startsWith('{') ? <span class="param">{part}</span> : part))}

@@ -3,12 +3,12 @@ import { baseUrls } from '../address.ts'
 export interface Snippet {
   readonly id: string
   readonly title: string
-  /** One line on what it is for, or what is to be known before. */
+  /** One line about its purpose or prerequisites. */
   readonly about: string
   readonly code: string
 }
 
-/** Ways to connect, for a gateway at this address. What is in capitals is the reader's to fill in. */
+/** Returns code snippets for a gateway at this address. The reader replaces the words in capitals. */
 export function snippetsFor(gateway: string): readonly Snippet[] {
   const { openai, anthropic, gemini } = baseUrls(gateway)
   return [

@@ -3,14 +3,14 @@ import type { Info } from '../../info.ts'
 import { fetchInfo } from '../info.ts'
 
 export interface Told {
-  /** The last that was heard; it stays while the gateway is away. */
+  /** Last known info; it stays while the gateway is unreachable. */
   readonly info?: Info
   readonly health: 'unknown' | 'good' | 'bad'
 }
 
 const everyMs = 30_000
 
-/** Asks the gateway how it is: at once, every half minute while the page is looked at, and when somebody comes back to it. */
+/** Polls the gateway's status: at once, every 30 s while the page is visible, and when the page becomes visible again. */
 export function useInfo(toRoot: string): Told {
   const [told, setTold] = useState<Told>({ health: 'unknown' })
   useEffect(() => {

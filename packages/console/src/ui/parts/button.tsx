@@ -2,17 +2,17 @@ import type { ComponentChildren } from 'preact'
 import { cx } from './cx.ts'
 
 export interface ButtonLook {
-  /** `primary` once in a view, `quiet` beside content. Default: a plain one. */
+  /** `primary` once in a view, `quiet` beside content. Default: a plain button. */
   look?: 'primary' | 'quiet'
   small?: boolean
-  /** Square, for a picture alone: give `label`, too. */
+  /** Square, for an icon only: set `label` too. */
   icon?: boolean
 }
 
 export interface ButtonProps extends ButtonLook {
   onClick: () => void
   children: ComponentChildren
-  /** What a screen reader says in place of the content. */
+  /** Accessible name in place of the content. */
   label?: string
   disabled?: boolean
   done?: boolean

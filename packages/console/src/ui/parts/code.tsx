@@ -1,6 +1,6 @@
 const words = /^(?:import|from|new|const|await|export|curl|process|console)$/
 
-/** Strings, comments and a few words; everything else as it is. */
+/** Strings, comments and a few keywords; the rest stays plain. */
 const piece = /("(?:[^"\\]|\\.)*"|'[^']*'|^\s*#.*$|(?<=\s)\/\/.*$|\b[A-Za-z]+\b)/gm
 
 const kindOf = (text: string): string | undefined => {
@@ -9,11 +9,11 @@ const kindOf = (text: string): string | undefined => {
   return words.test(text) ? 'word' : undefined
 }
 
-/** Code to read and copy, lightly coloured. Made of elements, never of markup. */
+/** A code block with light colours, made of elements and never of markup. */
 export function Code({ text }: { text: string }) {
   return (
     <div class="code">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, and must do so by keyboard, too */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll and must be reachable by keyboard */}
       <pre tabIndex={0}>
         <code>
           {text.split(piece).map((part) => {

@@ -5,11 +5,11 @@ import { CheckIcon, CopyIcon } from './icons.tsx'
 
 export interface CopyButtonProps extends ButtonLook {
   text: string
-  /** What is copied, as it is said: "the API address". */
+  /** Name of the copied thing for messages: "the API address". */
   what: string
 }
 
-/** How long it says so. */
+/** Duration of the confirmation. */
 const saidMs = 2000
 
 export function CopyButton({ text, what, ...look }: CopyButtonProps) {

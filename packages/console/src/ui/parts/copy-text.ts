@@ -1,4 +1,4 @@
-/** Puts a text on the clipboard; false where the browser does not let us. */
+/** Copies a text to the clipboard; returns false if the browser does not allow it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
@@ -8,7 +8,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** The clipboard's own interface is there only on https and localhost; a gateway in the office is often on neither. */
+/** Fallback: the Clipboard API exists only on https and localhost, and an office gateway often has neither. */
 function copySelected(text: string): boolean {
   const area = document.createElement('textarea')
   area.value = text

@@ -2,20 +2,20 @@ import type { ComponentChildren } from 'preact'
 import { cx } from './cx.ts'
 
 export interface FieldProps {
-  /** The input's id, which ties label, hint and error to it. */
+  /** Id of the input; ties label, hint and error to it. */
   id: string
   label: string
   value: string
   onInput: (value: string) => void
   type?: 'text' | 'password' | 'number'
   hint?: ComponentChildren
-  /** Why the value cannot stay; said as soon as it is set. */
+  /** Error of the value, announced as soon as it is set. */
   wrong?: string
   mono?: boolean
   placeholder?: string
 }
 
-/** One line to write in, with its label, a hint below and what is wrong with it. */
+/** A one-line input with label, hint and error. */
 export function Field({
   id,
   label,
@@ -34,7 +34,7 @@ export function Field({
       <input
         id={id}
         class={cx('input', mono && 'mono')}
-        // Preact's types want one literal here, because the roles allowed depend on it; no role is given.
+        // Preact's types want a single literal because the allowed roles depend on it; no role is set here.
         type={type as 'text'}
         value={value}
         {...(placeholder === undefined ? {} : { placeholder })}

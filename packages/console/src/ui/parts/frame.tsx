@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { Mark } from './icons.tsx'
 import { ThemeSwitch } from './theme-switch.tsx'
 
-/** The bar on top of both pages. `home` and `playground` are addresses relative to the page. */
+/** The bar at the top of both pages. `home` and `playground` are addresses relative to the page. */
 export function Header({ home, children }: { home: string; children?: ComponentChildren }) {
   return (
     <header class="top">

@@ -46,7 +46,7 @@ export const MoonIcon = () => (
   </Icon>
 )
 
-/** The sign of the house: a gate in a gate. */
+/** The logo: a gate in a gate. */
 export const Mark = () => (
   <svg viewBox="0 0 32 32" fill="none" aria-hidden="true">
     <rect width="32" height="32" rx="8" fill="currentColor" />

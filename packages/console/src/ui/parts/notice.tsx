@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { cx } from './cx.ts'
 
 export interface NoticeProps {
-  /** `bad` interrupts a screen reader; the others wait for their turn. Default: a plain one, which says nothing by itself. */
+  /** `bad` interrupts a screen reader; the others wait their turn. Default: a plain notice without an announcement. */
   kind?: 'good' | 'warn' | 'bad'
   title?: string
   children?: ComponentChildren

@@ -7,7 +7,7 @@ export interface SelectProps {
   disabled?: boolean
 }
 
-/** A choice among a few, with its label. */
+/** A labelled select. */
 export function Select({ id, label, value, options, onChange, disabled = false }: SelectProps) {
   return (
     <div class="field">

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 
 export interface TabsProps {
-  /** Makes the elements' ids, so one of its own for each set of tabs on a page. */
+  /** Prefix of the elements' ids, unique for each set of tabs on a page. */
   name: string
   label: string
   tabs: readonly { readonly id: string; readonly title: string }[]
@@ -10,7 +10,7 @@ export interface TabsProps {
   onChoose: (id: string) => void
 }
 
-/** A list of tabs (WAI-ARIA): arrows, Home and End move and choose, Tab goes on to the panel. */
+/** A list of tabs (WAI-ARIA): arrows, Home and End move and select, Tab moves on to the panel. */
 export function Tabs({ name, label, tabs, chosen, onChoose }: TabsProps) {
   const list = useRef<HTMLDivElement>(null)
   const chooseAt = (index: number): void => {
@@ -49,7 +49,7 @@ export function Tabs({ name, label, tabs, chosen, onChoose }: TabsProps) {
   )
 }
 
-/** What the chosen tab shows: something that can be focused, so that the keyboard gets from the tab to it (WAI-ARIA). */
+/** The panel of the selected tab, focusable so that the keyboard gets from the tab to it (WAI-ARIA). */
 export function TabPanel({ name, chosen, children }: { name: string; chosen: string; children: ComponentChildren }) {
   return (
     <div role="tabpanel" id={panelId(name)} aria-labelledby={tabId(name, chosen)}>

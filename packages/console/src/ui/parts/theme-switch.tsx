@@ -4,7 +4,7 @@ import { MoonIcon, SunIcon } from './icons.tsx'
 
 type Theme = 'light' | 'dark'
 
-/** Read by shell/theme.js before anything is painted. */
+/** Read by shell/theme.js before the first paint. */
 const storedAs = 'modelgate-theme'
 
 const shown = (): Theme => {
@@ -13,7 +13,7 @@ const shown = (): Theme => {
   return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
 }
 
-/** Light or dark, as the system has it until it is pressed; only then is anything kept. */
+/** Switches between light and dark. Follows the system until it is pressed; only then is the choice stored. */
 export function ThemeSwitch() {
   const [theme, setTheme] = useState(shown)
   const other = theme === 'dark' ? 'light' : 'dark'
@@ -22,7 +22,7 @@ export function ThemeSwitch() {
     try {
       localStorage.setItem(storedAs, other)
     } catch {
-      // A browser that keeps nothing: it holds for this visit.
+      // Storage is blocked: the choice holds for this visit.
     }
     setTheme(other)
   }

@@ -2,7 +2,7 @@ import type { Format, Settings } from './formats/format.ts'
 import { formats } from './formats/index.ts'
 import { exampleTools, readTools } from './tools.ts'
 
-/** The settings as they are written, right or wrong. */
+/** The settings as typed, valid or not. */
 export interface Draft {
   readonly format: Format
   readonly model: string
@@ -32,12 +32,12 @@ export interface Wrongs {
 }
 
 export interface Read {
-  /** undefined: something is wrong. */
+  /** Undefined if a field is invalid. */
   readonly settings: Settings | undefined
   readonly wrongs: Wrongs
 }
 
-/** What is empty is not said at all. Bounds are the model's business: it says so itself. */
+/** Reads the settings and omits empty fields. Ranges are left to the model, which reports them itself. */
 export function readDraft(draft: Draft): Read {
   const { model, system, stream, offersTools } = draft
   const temperature = numberOf(draft.temperature)

@@ -9,7 +9,7 @@ const wanted: ServerEvent[] = [
   { event: undefined, data: '' },
 ]
 
-it.each([1, 2, 3, 5, 1000])('reads the same events out of pieces of %i characters', (size) => {
+it.each([1, 2, 3, 5, 1000])('reads the same events from chunks of %i characters', (size) => {
   const read = createEventReader()
   const events: ServerEvent[] = []
   for (let at = 0; at < text.length; at += size) events.push(...read(text.slice(at, at + size)))

@@ -3,7 +3,7 @@ export interface ServerEvent {
   readonly data: string
 }
 
-/** Server-sent events out of text that comes in any pieces (WHATWG HTML, 9.2.6). Ids and retry times are of no use here. */
+/** Creates a parser of server-sent events for text in any chunks (WHATWG HTML, 9.2.6). Ids and retry times are ignored. */
 export function createEventReader(): (text: string) => readonly ServerEvent[] {
   let left = ''
   let event: string | undefined
@@ -26,7 +26,7 @@ export function createEventReader(): (text: string) => readonly ServerEvent[] {
   return (text) => {
     const out: ServerEvent[] = []
     left += text
-    // A carriage return at the very end may have its line feed in the next piece.
+    // A trailing carriage return may have its line feed in the next chunk.
     const lines = left.split(/\r\n|\n|\r(?!$)/)
     left = lines.pop() ?? ''
     for (const line of lines) take(line, out)

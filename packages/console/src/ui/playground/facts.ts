@@ -1,12 +1,12 @@
 import type { CallFacts } from '../../calls.ts'
 
 const soonMs = 60
-/** The gateway takes a moment to learn that somebody has left. */
+/** The gateway notices a disconnect after a moment. */
 const laterMs = 300
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** What the gateway knows of a call that is over: its cost, above all. The books are closed a moment after the last byte. */
+/** Fetches the gateway's facts about a finished call, mainly its cost. They exist a moment after the last byte. */
 export async function fetchFacts(
   gateway: string,
   requestId: string,
@@ -18,7 +18,7 @@ export async function fetchFacts(
       const response = await fetch(`${gateway}/console/calls/${encodeURIComponent(requestId)}`, { cache: 'no-store' })
       if (response.ok) return (await response.json()) as CallFacts
     } catch {
-      // The answer stands without it.
+      // The response is shown without them.
     }
   }
   return undefined

@@ -7,8 +7,8 @@ import { readLossHeader } from './losses.ts'
 import { speedOf } from './measure.ts'
 import { turnsOf } from './rounds.ts'
 
-describe('folding', () => {
-  it('adds usage that is told in parts', () => {
+describe('foldPieces', () => {
+  it('adds usage that is reported in parts', () => {
     const pieces: Piece[] = [
       { type: 'usage', usage: { input: 9, output: 1, cached: 4 } },
       { type: 'usage', usage: { input: undefined, output: 30, cached: undefined } },
@@ -16,7 +16,7 @@ describe('folding', () => {
     expect(foldPieces(pieces).usage).toEqual({ input: 9, output: 30, cached: 4 })
   })
 
-  it('tells calls apart that come at the same place, and joins what belongs together', () => {
+  it('separates tool calls at the same index, and joins the parts of one call', () => {
     const pieces: Piece[] = [
       { type: 'tool-call', index: 0, name: 'a', input: '{}' },
       { type: 'tool-call', index: 0, name: 'a', input: '{"b":' },
@@ -32,7 +32,7 @@ describe('folding', () => {
   })
 })
 
-describe('speed', () => {
+describe('speedOf', () => {
   const exchange = (more: Partial<Exchange>): Exchange => ({
     format: formats[0],
     request: { path: '', headers: {}, body: {} },
@@ -52,12 +52,12 @@ describe('speed', () => {
     expect(speedOf(exchange({}), usage)).toEqual({ firstMs: 500, totalMs: 1500, tokensPerSecond: 50 })
   })
 
-  it('counts all of the time of a whole answer, which has no first token', () => {
+  it('counts the whole time of an unstreamed response, which has no first token', () => {
     const whole = exchange({ events: [{ data: '', at: 2000 }], firstPieceAt: 2000, endedAt: 2000 })
     expect(speedOf(whole, usage)).toEqual({ totalMs: 2000, tokensPerSecond: 25 })
   })
 
-  it('tells no rate that would be chance', () => {
+  it('reports no rate over too short a time', () => {
     expect(speedOf(exchange({ endedAt: 505 }), usage).tokensPerSecond).toBeUndefined()
     expect(speedOf(exchange({}), undefined).tokensPerSecond).toBeUndefined()
   })
@@ -80,7 +80,7 @@ it.each([
   expect(readLossHeader(header)).toEqual(wanted)
 })
 
-it('sends no question on that got no answer', () => {
+it('leaves unanswered questions out of the next request', () => {
   const round = (id: number, text: string, answer: string) => ({
     id,
     question: { role: 'user' as const, text, images: [] },
@@ -105,19 +105,19 @@ describe('settings', () => {
     ['maxTokens', '100', 100],
     ['maxTokens', '0', 'wrong'],
     ['maxTokens', '1.5', 'wrong'],
-  ] as const)('reads %s %j', (field, text, wanted) => {
+  ] as const)('read %s %j', (field, text, wanted) => {
     const { settings, wrongs } = readDraft({ ...firstDraft, [field]: text })
     if (wanted === 'wrong') expect([settings, typeof wrongs[field]]).toEqual([undefined, 'string'])
     else expect(settings?.[field]).toBe(wanted)
   })
 
-  it.each(['{', '{}', '[3]', '[{"description":"x"}]'])('says what is wrong with the tools %j', (tools) => {
+  it.each(['{', '{}', '[3]', '[{"description":"x"}]'])('report the error in the tools %j', (tools) => {
     const { settings, wrongs } = readDraft({ ...firstDraft, offersTools: true, tools })
     expect(settings).toBeUndefined()
     expect(wrongs.tools).toMatch(/JSON|list|name/)
   })
 
-  it('offers the example as it stands, once it is switched on', () => {
+  it('offer the unchanged example once tools are switched on', () => {
     expect(readDraft(firstDraft).settings?.tools).toEqual([])
     expect(readDraft({ ...firstDraft, offersTools: true }).settings?.tools[0]?.name).toBe('get_weather')
   })

@@ -1,11 +1,11 @@
 import type { Answer, Json, Piece, ToolCall, Usage } from './formats/format.ts'
 
-/** An answer as far as its pieces have come. */
+/** A response folded from the pieces received so far. */
 export interface Folded {
   readonly answer: Answer
   readonly usage: Usage | undefined
   readonly finish: string | undefined
-  /** The first that was told: some formats tell it twice. */
+  /** The first reported error: some formats report it twice. */
   readonly error: { readonly message: string; readonly body: Json } | undefined
 }
 
@@ -46,7 +46,10 @@ export function foldPieces(pieces: readonly Piece[]): Folded {
   return { answer: { role: 'assistant', text, reasoning, toolCalls }, usage, finish, error }
 }
 
-/** A piece with a name begins a call, unless it is the name of the one at its place once more; others go on with that. */
+/**
+ * Adds a piece of a tool call. A piece with a name begins a call, unless the call at its index has that name already; other
+ * pieces continue the call.
+ */
 function addCall(
   calls: (ToolCall & { readonly index: number })[],
   { index, id, name, input = '' }: Extract<Piece, { type: 'tool-call' }>,
@@ -58,6 +61,6 @@ function addCall(
   else calls[at] = { ...known, input: known.input + input }
 }
 
-/** Streams tell their usage in parts: what one does not tell, it does not take back. */
+/** Returns the reported counts only. Streams report usage in parts, and a missing count does not erase an earlier one. */
 const toldOf = (usage: Usage): Partial<Usage> =>
   Object.fromEntries(Object.entries(usage).filter(([, count]) => count !== undefined))

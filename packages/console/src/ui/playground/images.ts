@@ -1,12 +1,12 @@
 import type { Image } from './formats/format.ts'
 
-/** Bytes of one image. Base64 makes a third more of it, and the smallest of the providers' limits is 5 MB. */
+/** Limit in bytes of one image. Base64 adds a third, and the smallest provider limit is 5 MB. */
 const maxBytes = 4 * 1024 * 1024
 
-/** What all four formats' models look at. */
+/** Image types that models of all four formats accept. */
 export const imageTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif']
 
-/** Images out of files, and what to say of those that cannot be sent. */
+/** Reads images from files, and returns messages about files that cannot be sent. */
 export async function readImages(
   files: Iterable<File>,
 ): Promise<{ readonly images: readonly Image[]; readonly refused: readonly string[] }> {

@@ -1,16 +1,16 @@
-/** One thing that did not arrive as it was written: what the header `modelgate-loss` tells of it. */
+/** One loss of the header `modelgate-loss`. */
 export interface ToldLoss {
-  /** JSON Pointer into the request; into the upstream's answer where `inAnswer`. */
+  /** JSON Pointer into the request, or into the upstream's response if `inAnswer`. */
   readonly path: string
   readonly kind: string
   readonly severity: string
   readonly inAnswer: boolean
 }
 
-/** Reads the header. A last item that only counts what did not fit is left out: the totals have it. */
+/** Reads the header. A final item that only counts the omitted ones is left out: the totals include it. */
 export function readLossHeader(header: string | undefined): {
   readonly losses: readonly ToldLoss[]
-  /** How many losses there are but notes. */
+  /** Number of losses without notes. */
   readonly total: number
   readonly notes: number
 } {

@@ -103,13 +103,13 @@ function Playground() {
   )
 }
 
-/** Why nothing can be sent. */
+/** Returns the reason why nothing can be sent. */
 function hindranceOf({ model }: Draft, isRight: boolean): string | undefined {
   if (model.trim() === '') return 'Paste a token, check it and choose a model first.'
   return isRight ? undefined : 'Something in the settings is wrong.'
 }
 
-/** The token, and what the gateway says of it. One that was kept is checked at once. */
+/** Keeps the token and the gateway's verdict about it. A stored token is checked at once. */
 function useToken(gateway: string, onModels: (models: readonly string[]) => void) {
   const [kept, setKept] = useState(keptToken)
   const [checked, setChecked] = useState<Checked>({ state: 'unchecked' })
@@ -119,7 +119,7 @@ function useToken(gateway: string, onModels: (models: readonly string[]) => void
     const { token } = kept
     setChecked({ state: 'checking' })
     const told = await checkToken(gateway, token)
-    // The token may have been changed meanwhile.
+    // The token may have changed in the meantime.
     if (latest.current !== token) return
     setChecked(told)
     if (told.state === 'good') onModels(told.models)

@@ -1,16 +1,16 @@
 import type { Exchange, Usage } from './formats/format.ts'
 
 export interface Speed {
-  /** Milliseconds to the first token; of a whole answer: to its end. */
+  /** Milliseconds to the first token, or to the end of an unstreamed response. */
   readonly firstMs?: number
   readonly totalMs?: number
   readonly tokensPerSecond?: number
 }
 
-/** Shorter than this, a rate is chance. */
+/** A rate over a shorter time is noise. */
 const shortestMs = 20
 
-/** How fast an answer came. Rates leave out the wait for the first token, where there was a stream. */
+/** Computes the speed of a response. For streams, rates leave out the wait for the first token. */
 export function speedOf({ firstPieceAt, endedAt, events }: Exchange, usage: Usage | undefined): Speed {
   const streamed = events.length > 1
   const from = streamed ? firstPieceAt : 0

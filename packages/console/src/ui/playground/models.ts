@@ -6,10 +6,10 @@ import { credentialOf } from './send.ts'
 export type Checked =
   | { readonly state: 'unchecked' | 'checking' }
   | { readonly state: 'good'; readonly models: readonly string[] }
-  /** In the API's own words, where it said any. */
+  /** The API's own message, if any. */
   | { readonly state: 'bad'; readonly message: string; readonly status: number | undefined }
 
-/** Which models a token may use, as the gateway tells it. Never rejects. */
+/** Fetches the models that a token may use. Never rejects. */
 export async function checkToken(gateway: string, token: string): Promise<Checked> {
   if (!/^[\x21-\x7e]*$/.test(token))
     return { state: 'bad', message: 'This holds signs that no token has: paste it once more.', status: undefined }

@@ -2,11 +2,11 @@ import type { CallFacts } from '../../calls.ts'
 import { foldPieces } from './fold.ts'
 import type { Exchange, Question, Turn } from './formats/format.ts'
 
-/** A question, and the call that was made for it. */
+/** A question and its call. */
 export interface Round {
   readonly id: number
   readonly question: Question
-  /** As it was asked for; not every format says it in the body. */
+  /** The requested model; not every format has it in the body. */
   readonly model: string
   readonly exchange: Exchange
   readonly facts?: CallFacts
@@ -16,7 +16,7 @@ export type Change =
   | { readonly type: 'asked'; readonly round: Round }
   | { readonly type: 'grown'; readonly id: number; readonly exchange: Exchange }
   | { readonly type: 'settled'; readonly id: number; readonly facts: CallFacts }
-  /** This round and all behind it are gone. */
+  /** Removes this round and all after it. */
   | { readonly type: 'cut'; readonly id: number }
 
 export function changeRounds(rounds: readonly Round[], change: Change): readonly Round[] {
@@ -37,9 +37,9 @@ export function changeRounds(rounds: readonly Round[], change: Change): readonly
 }
 
 /**
- * What the model is told of the conversation so far. Rounds without a word of an answer are left out: a question that was
- * refused would be refused again. So are calls of tools, since nobody ran them and every API wants a result for each; and
- * reasoning, which providers take back only with a seal that no person can give.
+ * Returns the turns to send. Rounds without any response text are left out: a question that was rejected would be rejected again.
+ * So are tool calls, since the Playground does not execute them and every API requires a result for each; and reasoning, which
+ * providers accept only with a seal.
  */
 export const turnsOf = (rounds: readonly Round[]): readonly Turn[] =>
   rounds.flatMap(({ question, exchange }) => {

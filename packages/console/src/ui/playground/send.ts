@@ -5,25 +5,25 @@ import { errorPiece, objectOf } from './formats/read.ts'
 export interface Sending {
   readonly format: Format
   readonly request: ApiRequest
-  /** The gateway's address, without a slash at the end. */
+  /** The gateway's address, without a trailing slash. */
   readonly gateway: string
-  /** Empty: none is sent. */
+  /** Empty: no token is sent. */
   readonly token: string
   readonly signal: AbortSignal
-  /** Told of the exchange as it grows, at most once in `everyMs`. */
+  /** Called as the exchange grows, at most once in `everyMs`. */
   readonly onProgress: (exchange: Exchange) => void
   /** Default: the browser's. */
   readonly fetch?: typeof fetch
 }
 
-/** How often the page is drawn anew while an answer streams in. */
+/** Interval of updates while a response streams in. */
 const everyMs = 33
 
-/** Headers that carry the token, if there is one: gateways without authentication want none. */
+/** Returns the headers with the token; none for gateways without authentication. */
 export const credentialOf = (format: Format, token: string): Readonly<Record<string, string>> =>
   token === '' ? {} : format.credential(token)
 
-/** Makes the call. Never rejects: what went wrong is a piece of the exchange. */
+/** Makes the call. Never rejects: an error becomes a piece of the exchange. */
 export async function send(sending: Sending): Promise<Exchange> {
   const { format, request, gateway, token, signal, onProgress } = sending
   const startedAt = performance.now()
@@ -38,7 +38,7 @@ export async function send(sending: Sending): Promise<Exchange> {
     format,
     request,
     ...head,
-    // Copies, for what is shown is compared by identity.
+    // Copied, because rendering compares by identity.
     events: [...events],
     pieces: [...pieces],
     ...(firstPieceAt === undefined ? {} : { firstPieceAt }),

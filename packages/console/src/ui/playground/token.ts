@@ -2,11 +2,11 @@ const storedAs = 'modelgate-token'
 
 export interface KeptToken {
   readonly token: string
-  /** On this device, beyond this tab. */
+  /** True if stored on this device beyond the tab. */
   readonly remembered: boolean
 }
 
-/** A browser that keeps nothing throws at the mere mention of a store. */
+/** Runs storage access, which throws in browsers that block storage. */
 function quietly<T>(run: () => T, otherwise: T): T {
   try {
     return run()
@@ -15,14 +15,14 @@ function quietly<T>(run: () => T, otherwise: T): T {
   }
 }
 
-/** The token of this tab, else the one that this device was asked to remember. */
+/** Returns the token of this tab, else the one stored on this device. */
 export function keptToken(): KeptToken {
   const device = quietly(() => localStorage.getItem(storedAs), null)
   const tab = quietly(() => sessionStorage.getItem(storedAs), null)
   return { token: tab ?? device ?? '', remembered: device !== null }
 }
 
-/** Keeps a token for this tab; on the device only if asked, and there no longer once that is taken back. */
+/** Stores a token for this tab; on the device only on request, and removes it there when the request is withdrawn. */
 export function keepToken({ token, remembered }: KeptToken): void {
   const put = (store: () => Storage, wanted: boolean): void =>
     quietly(() => (wanted ? store().setItem(storedAs, token) : store().removeItem(storedAs)), undefined)

@@ -21,7 +21,7 @@ export const exampleTools = JSON.stringify(
 
 const anything: JsonObject = { type: 'object', properties: {} }
 
-/** Tools as a person writes them down: a list of names, descriptions and JSON schemas. Or what is wrong with it. */
+/** Parses tools from text: a list of names, descriptions and JSON schemas. Returns the error of an invalid one. */
 export function readTools(text: string): { readonly tools: Tools } | { readonly wrong: string } {
   let value: unknown
   try {

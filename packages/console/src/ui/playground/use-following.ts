@@ -1,15 +1,15 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Round } from './rounds.ts'
 
-/** So near to the end that the reader follows it, in pixels. */
+/** Distance from the end, in pixels, within which the reader follows it. */
 const nearPx = 80
 
-/** What the composer covers at the foot of a narrow page, in pixels. */
+/** Height of the composer at the bottom of a narrow page, in pixels. */
 const footPx = 150
 
 /**
- * Keeps the end of the conversation in view for whoever is there: a new question is always looked at; who scrolls back is left
- * alone. On wide screens the pane scrolls, on narrow ones the page.
+ * Follows the end of the conversation: a new question always scrolls into view, but a reader who scrolls back is left alone.
+ * On wide screens the pane scrolls, on narrow ones the page.
  */
 export function useFollowing(rounds: readonly Round[]) {
   const scroller = useRef<HTMLDivElement>(null)

@@ -14,7 +14,7 @@ export interface Talk {
   readonly rounds: readonly Round[]
   readonly running: boolean
   ask(question: Question, asking: Asking): void
-  /** Asks a question anew, in other words where some are given. What is behind it is dropped. */
+  /** Repeats a question, optionally with a new text, and drops the rounds after it. */
   askAgain(round: Round, question: Question, asking: Asking): void
   stop(): void
   clear(): void
@@ -40,7 +40,7 @@ export function useTalk(gateway: string): Talk {
     const exchange = await send({ format, request, gateway, token, signal: controller.signal, onProgress: grow })
     grow(exchange)
     const requestId = exchange.responseHeaders?.['modelgate-request-id']
-    // A call that was refused has cost nothing, and is not in the books.
+    // A rejected call costs nothing and has no facts.
     if (requestId === undefined || exchange.status !== 200) return
     const facts = await fetchFacts(gateway, requestId, { stopped: exchange.outcome === 'stopped' })
     if (facts !== undefined) change({ type: 'settled', id, facts })

@@ -40,6 +40,18 @@ export function decodeError(status: number, body: Json): ErrorInfo {
   return info
 }
 
+/**
+ * Returns the error of a response or chunk that also holds choices, as an error body. OpenRouter documents both: an `error` beside the
+ * choices, and a choice that finished with `error`, under the status 200.
+ */
+export function errorWithin(body: JsonObject): JsonObject | undefined {
+  if (body.error) return body
+  if (!Array.isArray(body.choices)) return undefined
+  const failed = body.choices.find((choice) => isObject(choice) && choice.finish_reason === 'error')
+  if (!isObject(failed)) return undefined
+  return { error: failed.error ?? 'The upstream ended its answer with an error.' }
+}
+
 const cut = (text: string): string => (text.length > longest ? `${text.slice(0, longest)}…` : text)
 const text = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined

@@ -3,6 +3,7 @@ import { effortOfBudget } from '../shared/effort.ts'
 import { pointer } from '../shared/pointer.ts'
 import { isObject } from '../shared/reader.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra, reportField } from '../shared/report.ts'
+import { settleChanges } from '../shared/settings-changes.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { lowerToolNames } from '../shared/tool-names.ts'
 import { fieldPointers, toolNames } from './fields.ts'
@@ -16,7 +17,7 @@ const maxStops = 4
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = lowerToolNames(asked, toolNames, context.report)
+  const request = settleChanges(lowerToolNames(asked, toolNames, context.report), {}, 'chat', context.report)
   const {
     model: _,
     turns,

@@ -12,6 +12,7 @@ import type {
 } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { isObject } from '../shared/reader.ts'
+import { reportChecks } from '../shared/reasoning-checks.ts'
 import { loss, ownExtra, reportCitation } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { encodeFinish, heldBy } from './finish.ts'
@@ -21,8 +22,9 @@ import { usesFunctions } from './tools.ts'
 import { encodeUsage } from './usage.ts'
 
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
-  const { id, model, created, choices, usage, serviceTier, extra, ...rest } = response
+  const { id, model, created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
+  reportChecks(reasoningChecks, 'chat', context.report)
   const out: JsonObject = {
     // Some SDKs reject an answer without it.
     system_fingerprint: null,

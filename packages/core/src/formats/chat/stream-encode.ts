@@ -3,6 +3,7 @@ import { stringifyExact } from '../../json/exact-number.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
+import { reportChecks } from '../shared/reasoning-checks.ts'
 import { ownExtra, reportNativeEvent } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { comment, doneEvent, errorEvent, type Frame, heartbeatEvent, truncated } from './chunk.ts'
@@ -72,8 +73,9 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   function read(event: ModelEvent): void {
     switch (event.type) {
       case 'response-start': {
-        const { type: _, id, model, created, serviceTier, extra, ...rest } = event
+        const { type: _, id, model, created, serviceTier, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
+        reportChecks(reasoningChecks, 'chat', context.report)
         const common: JsonObject = { ...ownExtra(extra, 'chat', '', context.report) }
         put(common, 'service_tier', serviceTier)
         start(id, model, created, common)
@@ -90,8 +92,9 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         choiceOf(event.choice).end(event.part)
         return
       case 'choice-end': {
-        const { type: _, choice, finish, logprobs, extra, ...rest } = event
+        const { type: _, choice, finish, logprobs, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
+        reportChecks(reasoningChecks, 'chat', context.report)
         const told = choiceOf(choice).finish(finish, logprobs, extra)
         if (told !== undefined)
           fail({

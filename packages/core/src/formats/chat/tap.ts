@@ -16,7 +16,7 @@ import { parseObject } from '../shared/json-text.ts'
 import { isObject } from '../shared/reader.ts'
 import { checkWhole, notJson } from '../shared/tap.ts'
 import { comment, errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
-import { decodeError } from './error.ts'
+import { decodeError, errorWithin } from './error.ts'
 import type { Fitted } from './fit.ts'
 import { decodeUsage, groqUsage, lastChoiceUsage } from './usage-decode.ts'
 
@@ -98,10 +98,11 @@ export function tapStream(options: TapOptions): StreamTap {
   function read(event: SseEvent): boolean | undefined {
     const chunk = parseObject(event.data)
     if (chunk === undefined) throw notJson()
-    if (event.event === 'error' || chunk.error) {
+    const error = event.event === 'error' ? chunk : errorWithin(chunk)
+    if (error !== undefined) {
       // What has ended well has not failed.
       if (tap.ended) return false
-      tap.error = decodeError(200, chunk)
+      tap.error = decodeError(200, error)
     }
     const choices = choicesOf(chunk)
     if (choices.length > 0) {
@@ -113,7 +114,7 @@ export function tapStream(options: TapOptions): StreamTap {
       }
     }
     noteFinished(choices)
-    if (unfinished !== undefined) trackChoices(chunk, unfinished)
+    if (unfinished !== undefined && tap.error === undefined) trackChoices(chunk, unfinished)
     const counted = decodeUsage(chunk.usage ?? groqUsage(chunk) ?? lastChoiceUsage(choices))
     if (counted !== undefined) tap.usage = counted
     const usageOnly = counted !== undefined && Array.isArray(chunk.choices) && choices.length === 0
@@ -164,7 +165,8 @@ export function tapStream(options: TapOptions): StreamTap {
         tap.received = receivedIds('responses', [audioId.exec(data.slice(0, audioStart))?.[1]])
       const word = finishWord(data)
       tap.finish = word ?? tap.finish
-      if (frame !== undefined && !doneOptional && event.event !== 'error' && !worthParsing(data)) {
+      const failed = event.event === 'error' || word === 'error'
+      if (frame !== undefined && !doneOptional && !failed && !worthParsing(data)) {
         tap.plain = word === undefined
         // Once for each choice: all that is parsed of most streams beside their first and last chunks.
         if (word !== undefined) noteFinished(choicesOf(parseObject(data)))

@@ -63,7 +63,18 @@ export function encodeTool(tool: Tool, quirks: Quirks, isOwn: boolean, context: 
   encodeCache(out, tool, quirks, context.report)
   switch (tool.type) {
     case 'function': {
-      const { type: _, name, description, schema, strict, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        schema,
+        strict,
+        at: _at,
+        cache: _cache,
+        extra: _extra,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const inner: JsonObject = { ...(isObject(own?.function) ? own.function : undefined), name }
       put(inner, 'description', description)
@@ -77,7 +88,17 @@ export function encodeTool(tool: Tool, quirks: Quirks, isOwn: boolean, context: 
       return { ...out, type: 'function', function: inner }
     }
     case 'custom': {
-      const { type: _, name, description, grammar, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        grammar,
+        at: _at,
+        cache: _cache,
+        extra: _extra,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const inner: JsonObject = { ...(isObject(own?.custom) ? own.custom : undefined), name }
       put(inner, 'description', description)
@@ -85,7 +106,7 @@ export function encodeTool(tool: Tool, quirks: Quirks, isOwn: boolean, context: 
       return { ...out, type: 'custom', custom: inner }
     }
     case 'native': {
-      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, deferred: _deferred, ...rest } = tool
       rest satisfies Nothing
       if (format === 'chat') return value
       context.report.add(loss(at, `the tool '${nativeToolName(value)}' has no counterpart in chat`))

@@ -80,7 +80,8 @@ function gatherCalls(turns: readonly Turn[]): Turn[] {
 
 /** What every message of a turn carries beside its content. */
 function message(turn: Turn, role: string, context: EncodeContext): JsonObject {
-  const { role: _, parts: _parts, name, cache: _cache, extra, at = '', ...rest } = turn
+  // The changes of settings have been applied to the whole request.
+  const { role: _, parts: _parts, name, cache: _cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   const out: JsonObject = { ...ownExtra(extra, 'chat', at, context.report), role }
   put(out, 'name', name)

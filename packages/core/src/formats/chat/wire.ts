@@ -2,7 +2,7 @@ import { lazily } from '../../lazily.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
-import { decodeError, encodeError } from './error.ts'
+import { decodeError, encodeError, errorWithin } from './error.ts'
 import { tapResponse, tapStream, wireEdit, wireReady } from './tap.ts'
 
 /** The part of chat completions that every call needs. */
@@ -15,6 +15,7 @@ export const chatWire: WireCodec = {
   wireReady,
   wireEdit,
   isAnswer: ({ choices }) => Array.isArray(choices) && choices.length > 0,
+  errorWithin,
   tapResponse,
   tapStream,
   affinity: { keys: ['prompt_cache_key'], prefix: ['tools'], turns: 'messages' },

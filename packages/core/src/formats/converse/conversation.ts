@@ -84,7 +84,8 @@ function encodeParts(
   role: 'user' | 'assistant',
   context: BlockContext,
 ): JsonObject[][] {
-  const { role: _, parts: _parts, name, cache, extra, at = '', ...rest } = turn
+  // The changes of settings have been applied to the whole request.
+  const { role: _, parts: _parts, name, cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   const { report, traits } = context
   if (name !== undefined) report.add(loss(pointer(at, 'name'), 'Converse does not tell speakers apart by name'))

@@ -6,6 +6,7 @@ import { encodeRandomness } from '../messages/request-encode.ts'
 import { lowerOutputSchema } from '../messages/structured.ts'
 import { callIds as anthropicIds, createToolIds } from '../messages/tool-ids.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
+import { settleChanges } from '../shared/settings-changes.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { lowerToolNames } from '../shared/tool-names.ts'
 import { encodeConversation } from './conversation.ts'
@@ -28,7 +29,7 @@ type Tell = (
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = lowerToolNames(asked, toolNames, context.report)
+  const request = settleChanges(lowerToolNames(asked, toolNames, context.report), {}, 'converse', context.report)
   const {
     model: _,
     turns,

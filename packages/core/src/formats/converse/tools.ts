@@ -78,7 +78,18 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
   const marks = cachePoint(tool, traits.cache?.tools === true ? traits.cache : undefined, context)
   switch (tool.type) {
     case 'function': {
-      const { type: _, name, description, schema, strict, cache: _cache, extra, at: _at, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        schema,
+        strict,
+        cache: _cache,
+        extra,
+        at: _at,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const held = traits.structured
         ? enforceTool(schema, strict, at, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
@@ -90,13 +101,23 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
       return [{ toolSpec: { ...ownExtra(extra, 'converse', at, report), ...spec } }, ...marks]
     }
     case 'custom': {
-      const { type: _, name, description, grammar: _grammar, cache: _cache, extra, at: _at, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        grammar: _grammar,
+        cache: _cache,
+        extra,
+        at: _at,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const spec = specOf(name, description, customSchema(tool, report), at, context)
       return [{ toolSpec: { ...ownExtra(extra, 'converse', at, report), ...spec } }, ...marks]
     }
     case 'native': {
-      const { type: _, format, value, cache: _cache, extra, at: _at, ...rest } = tool
+      const { type: _, format, value, cache: _cache, extra, at: _at, deferred: _deferred, ...rest } = tool
       rest satisfies Nothing
       ownExtra(extra, 'converse', at, report)
       if (format === 'converse') return [value, ...marks]

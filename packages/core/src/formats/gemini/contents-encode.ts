@@ -60,7 +60,8 @@ function namesOfCalls(turns: readonly Turn[]): (id: string) => string | undefine
 }
 
 function settings(turn: Turn, { context }: EncodeScope): JsonObject | undefined {
-  const { role: _, parts: _parts, name, cache, extra, at = '', ...rest } = turn
+  // The changes of settings have been applied to the whole request.
+  const { role: _, parts: _parts, name, cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   if (name !== undefined)
     context.report.add(loss(pointer(at, 'name'), 'generateContent does not tell speakers apart by name'))

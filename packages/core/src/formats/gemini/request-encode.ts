@@ -1,6 +1,7 @@
 import type { Json, JsonObject, ModelRequest, Output, Sampling } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
+import { settleChanges } from '../shared/settings-changes.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { lowerToolNames } from '../shared/tool-names.ts'
 import { type EncodeContext, encodeTurns } from './contents-encode.ts'
@@ -14,7 +15,7 @@ import { encodeTools, writeSchema } from './tools.ts'
  * the wish for a stream are not written: they stand in the upstream's URL.
  */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = lowerToolNames(asked, toolNames, context.report)
+  const request = settleChanges(lowerToolNames(asked, toolNames, context.report), {}, 'gemini', context.report)
   const {
     model: _model,
     turns,

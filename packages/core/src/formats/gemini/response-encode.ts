@@ -3,6 +3,7 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, JsonObject, ModelResponse, Part } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { isObject } from '../shared/reader.ts'
+import { reportChecks } from '../shared/reasoning-checks.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { encodeTier } from './fields.ts'
@@ -21,8 +22,9 @@ export const clientScope = (context: ExchangeContext): EncodeScope => ({
 })
 
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
-  const { id, model, created: _created, choices, usage, serviceTier, extra, ...rest } = response
+  const { id, model, created: _created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
+  reportChecks(reasoningChecks, 'generateContent', context.report)
   const out: JsonObject = { ...ownExtra(extra, 'gemini', '', context.report) }
   const feedback = blockOf(choices)
   if (feedback !== undefined) out.promptFeedback = feedback

@@ -4,6 +4,7 @@ import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
 import type { ErrorInfo, JsonObject, ModelEvent, Usage } from '../ir.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { assignOwn } from '../shared/own-members.ts'
+import { reportChecks } from '../shared/reasoning-checks.ts'
 import { ownExtra, reportNativeEvent } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { errorEvent, type Frame, heartbeatEvent, truncated } from './chunk.ts'
@@ -71,8 +72,9 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   function read(event: ModelEvent): void {
     switch (event.type) {
       case 'response-start': {
-        const { type: _, id, model, created: _created, serviceTier, extra, ...rest } = event
+        const { type: _, id, model, created: _created, serviceTier, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
+        reportChecks(reasoningChecks, 'generateContent', context.report)
         const own = ownExtra(extra, 'gemini', '', context.report)
         if (own !== undefined && Object.keys(own).length > 0) beside = { ...own }
         tier = serviceTier
@@ -89,8 +91,9 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         candidateOf(event.choice).end(event.part)
         return
       case 'choice-end': {
-        const { type: _, choice, finish, logprobs, extra, ...rest } = event
+        const { type: _, choice, finish, logprobs, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
+        reportChecks(reasoningChecks, 'generateContent', context.report)
         const ended = candidateOf(choice).finish(finish, logprobs, extra)
         if ('error' in ended)
           fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: ended.error })

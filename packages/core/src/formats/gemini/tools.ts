@@ -151,7 +151,18 @@ function encodeTool(tool: Tool, isOwn: boolean, context: CodecContext): JsonObje
   if (tool.cache !== undefined) reportCache(at, context)
   switch (tool.type) {
     case 'function': {
-      const { type: _, name, description, schema, strict, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        schema,
+        strict,
+        at: _at,
+        cache: _cache,
+        extra: _extra,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const out: JsonObject = { ...own, name }
       put(out, 'description', description)
@@ -163,7 +174,17 @@ function encodeTool(tool: Tool, isOwn: boolean, context: CodecContext): JsonObje
       return out
     }
     case 'custom': {
-      const { type: _, name, description, grammar: _grammar, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        grammar: _grammar,
+        at: _at,
+        cache: _cache,
+        extra: _extra,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const out: JsonObject = { ...own, name }
       put(out, 'description', description)
@@ -172,7 +193,7 @@ function encodeTool(tool: Tool, isOwn: boolean, context: CodecContext): JsonObje
       return out
     }
     case 'native': {
-      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, deferred: _deferred, ...rest } = tool
       rest satisfies Nothing
       if (format === 'gemini') return value
       report.add(loss(at, `the tool '${nativeToolName(value)}' has no counterpart in generateContent`))

@@ -6,6 +6,7 @@ import type {
   ReasoningPart,
   RefusalPart,
   TextPart,
+  Tool,
   ToolCallPart,
   ToolResultPart,
 } from '../ir.ts'
@@ -21,6 +22,16 @@ import type { ToolIds } from './tool-ids.ts'
 /** What encoding a request's parts needs beside the report. */
 export interface BlockContext extends CodecContext {
   readonly ids: ToolIds
+  readonly tools: ToolContext
+}
+
+/** What encoding the tools that turns add needs. */
+export interface ToolContext {
+  /** The client speaks messages itself. */
+  readonly isOwn: boolean
+  /** Names of tools that are known to the upstream so far. */
+  readonly offered: Set<string>
+  encode(tool: Tool): JsonObject[]
 }
 
 /** A part of a request's message as blocks; none where nothing is to be sent (and the report says what, unless it said nothing). */

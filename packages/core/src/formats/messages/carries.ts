@@ -67,6 +67,21 @@ export const carries = {
     'turns.system': { client: true, upstream: 'kept' },
     'turns.laterSystem': { client: true, upstream: 'kept' },
     'turns.developer': { client: false, upstream: { changed: 'part of the system prompt' } },
+    'turns.laterEffort': {
+      client: true,
+      upstream: { changed: 'the last one applies to the whole request' },
+      keptWith: 'laterChanges',
+    },
+    'turns.addedTools': {
+      client: true,
+      upstream: { changed: 'the tools at the end are offered from the start' },
+      keptWith: 'laterChanges',
+    },
+    'turns.removedTools': {
+      client: true,
+      upstream: { changed: 'the tool is not offered at all' },
+      keptWith: 'laterChanges',
+    },
     'turns.name': { client: false, upstream: 'reported' },
     'turns.citations': { client: true, upstream: 'reported' },
     'turns.refusal': { client: false, upstream: { changed: 'as text' } },

@@ -7,6 +7,7 @@ import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse, encodeResponse } from './response.ts'
+import { acceptedChanges, requestFlags } from './settings-changes-encode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { usageBeside } from './usage.ts'
@@ -20,6 +21,8 @@ export const messagesCodec: Codec = {
   validateRequest,
   decodeRequest,
   encodeRequest,
+  acceptedChanges,
+  requestFlags,
   decodeResponse,
   encodeResponse,
   decodeStream,

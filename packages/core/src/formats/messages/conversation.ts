@@ -6,6 +6,7 @@ import type { Nothing } from '../shared/strict.ts'
 import { type BlockContext, collapse, encodePart } from './blocks-encode.ts'
 import { encodeCache, reportCache } from './cache.ts'
 import type { ModelTraits } from './models.ts'
+import { encodeChanges } from './settings-changes-encode.ts'
 
 export interface Conversation {
   system?: JsonObject[] | string
@@ -64,7 +65,7 @@ export function encodeConversation(turns: readonly Turn[], traits: ModelTraits, 
 const isSystem = (turn: Turn): boolean => turn.role === 'system' || turn.role === 'developer'
 
 /** A message with settings of its own (an effort from here on) works only where it stands. */
-const keepsPlace = (turn: Turn): boolean => turn.extra?.messages !== undefined
+const keepsPlace = (turn: Turn): boolean => turn.extra?.messages !== undefined || turn.changes !== undefined
 
 /** The parts of a system turn that can be sent as such. */
 function systemPartsOf(turn: Turn, context: BlockContext): Part[] {
@@ -79,7 +80,7 @@ function systemPartsOf(turn: Turn, context: BlockContext): Part[] {
 
 /** What a turn carries beside its role and parts. */
 function settings(turn: Turn, context: BlockContext): JsonObject | undefined {
-  const { role: _, parts: _parts, name, cache: _cache, extra, at = '', ...rest } = turn
+  const { role: _, parts: _parts, name, cache: _cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   if (name !== undefined) context.report.add(loss(pointer(at, 'name'), 'messages does not tell speakers apart by name'))
   return ownExtra(extra, 'messages', at, context.report)
@@ -101,8 +102,12 @@ function draft(turn: Turn, traits: ModelTraits, context: BlockContext): Draft | 
     return undefined
   }
   const parts = systemPartsOf(turn, context)
-  const own = turn.extra?.messages
-  const blocks = encodeParts(turn, parts, 'user', context)
+  const changes = encodeChanges(turn, traits, context)
+  const own =
+    turn.extra?.messages === undefined && changes.own === undefined
+      ? undefined
+      : { ...turn.extra?.messages, ...changes.own }
+  const blocks = [...encodeParts(turn, parts, 'user', context), ...changes.blocks]
   const system: Draft = { role: 'system', blocks, parts, own, at }
   if (traits.systemTurns) return blocks.length === 0 && own === undefined ? undefined : system
   for (const key of Object.keys(own ?? {}))
@@ -139,13 +144,15 @@ function asUser(draft: Draft, context: BlockContext): Draft {
 function place(drafts: Draft[], context: BlockContext): Draft[] {
   const out: Draft[] = []
   let held: Draft[] = []
+  // Only messages of the system can change tools.
+  const atEnd = (late: Draft): Draft => (late.blocks.some(isToolChange) ? late : asUser(late, context))
   for (const next of drafts) {
     if (next.role === 'system' && out.at(-1)?.role !== 'user' && out.at(-1)?.role !== 'system' && !keeps(next)) {
       held.push(next)
       continue
     }
     if (held.length > 0 && next.role === 'assistant') {
-      for (const late of held) out.push(asUser(late, context))
+      for (const late of held) out.push(atEnd(late))
       held = []
     }
     out.push(next)
@@ -158,8 +165,10 @@ function place(drafts: Draft[], context: BlockContext): Draft[] {
       held = []
     }
   }
-  return [...out, ...held.map((late) => asUser(late, context))]
+  return [...out, ...held.map(atEnd)]
 }
+
+const isToolChange = ({ type }: JsonObject): boolean => type === 'tool_addition' || type === 'tool_removal'
 
 const keeps = (draft: Draft): boolean => draft.own !== undefined
 

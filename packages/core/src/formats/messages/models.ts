@@ -70,7 +70,7 @@ const families: readonly (readonly [prefix: string, traits: ModelTraits])[] = [
   ['claude-opus-5-5', neverForced],
   ['claude-haiku-5-5', five],
   ['claude-opus-5', five],
-  ['claude-sonnet-5', five],
+  ['claude-sonnet-5', { ...five, systemTurns: false }],
   ['claude-fable-5-1', neverForced],
   ['claude-fable-5', alwaysThinking],
   ['claude-mythos-5-1', neverForced],

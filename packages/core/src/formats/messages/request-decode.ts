@@ -1,5 +1,5 @@
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Output, Part, Sampling, Turn } from '../ir.ts'
+import type { Json, JsonObject, ModelRequest, Output, Part, Sampling, Tool, Turn } from '../ir.ts'
 import { attachCallSeals } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
@@ -14,20 +14,23 @@ import {
   type Unread,
   unread,
 } from '../shared/reader.ts'
+import { withAddedTools } from '../shared/settings-changes.ts'
 import { put } from '../shared/strict.ts'
 import { decodeContent, nativeBlock, substance } from './blocks-decode.ts'
+import { createChangeReader, laterThinking } from './settings-changes-decode.ts'
 import { decodeThinking } from './thinking.ts'
-import { decodeTools } from './tools.ts'
+import { decodeTools, isHidden } from './tools.ts'
 
 export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
   const fields = unread(body)
   const request: ModelRequest = { model: takeString(fields, 'model') ?? '', turns: [], stream: false }
-  request.turns = [...decodeSystem(fields), ...decodeMessages(fields, context)]
+  const tools = decodeTools(fields)
+  request.turns = [...decodeSystem(fields), ...decodeMessages(fields, tools?.list ?? [], context)]
   request.stream = takeBoolean(fields, 'stream') ?? false
   const outputConfig = unread(isObject(fields.output_config) ? fields.output_config : {})
   put(request, 'sampling', filled(decodeSampling(fields)))
-  put(request, 'tools', decodeTools(fields))
-  put(request, 'reasoning', decodeThinking(fields, outputConfig, context))
+  put(request, 'tools', withAddedTools(tools, request.turns, isHidden))
+  put(request, 'reasoning', decodeThinking(fields, outputConfig, context) ?? laterThinking(request.turns))
   decodeFormat(request, fields, outputConfig)
   decodeUser(request, fields)
   decodeTier(request, fields)
@@ -68,18 +71,23 @@ function sourceOf(system: string | Json[], part: Part & { type: 'text' }): JsonO
   return isObject(block) ? block : { type: 'text', text: part.text }
 }
 
-function decodeMessages(fields: Unread, context: CodecContext): Turn[] {
+function decodeMessages(fields: Unread, tools: readonly Tool[], context: CodecContext): Turn[] {
   const messages = Array.isArray(fields.messages) ? fields.messages : []
   drop(fields, 'messages')
   const turns: Turn[] = []
+  const readChanges = createChangeReader(tools)
   for (const [index, message] of messages.entries()) {
     if (!isObject(message)) continue // the validator has refused it
     const at = pointer('/messages', index)
     const inner = unread(message)
     const role = takeString(inner, 'role')
-    const parts = attachCallSeals(decodeContent(inner.content, pointer(at, 'content')), 'messages', context)
+    const content = decodeContent(inner.content, pointer(at, 'content'))
     drop(inner, 'content')
+    // What only messages has a form for is kept as it is where it is sent to an upstream of messages.
+    const changes = role === 'system' && context.upstream !== 'messages' ? readChanges(content, inner, at) : undefined
+    const parts = attachCallSeals(changes?.parts ?? content, 'messages', context)
     const turn: Turn = { role: role === 'assistant' || role === 'system' ? role : 'user', parts, at }
+    if (changes !== undefined) turn.changes = changes.list
     const rest = substance(inner)
     if (rest !== undefined) turn.extra = { messages: rest }
     turns.push(turn)

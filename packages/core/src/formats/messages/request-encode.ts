@@ -1,18 +1,20 @@
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { JsonObject, ModelRequest, Output, Sampling } from '../ir.ts'
+import type { JsonObject, ModelRequest, Output, Sampling, Tool } from '../ir.ts'
 import { isObject } from '../shared/reader.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
+import { settleChanges } from '../shared/settings-changes.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { lowerToolNames } from '../shared/tool-names.ts'
 import type { BlockContext } from './blocks-encode.ts'
 import { encodeConversation } from './conversation.ts'
 import { fieldPointers, toolNames } from './fields.ts'
 import { defaultMaxTokens, type ModelTraits, modelTraits } from './models.ts'
+import { acceptedChanges } from './settings-changes-encode.ts'
 import { lowerOutputSchema } from './structured.ts'
 import { encodeThinking } from './thinking.ts'
 import { hasThread, threadRefused } from './thread.ts'
 import { createToolIds } from './tool-ids.ts'
-import { encodeTools } from './tools.ts'
+import { encodeTool, encodeTools, isListed } from './tools.ts'
 
 type EncodeContext = CodecContext & { readonly target: TargetTraits }
 
@@ -25,7 +27,14 @@ type Tell = (
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = lowerToolNames(asked, toolNames, context.report)
+  const isOwn = isWrittenIn(asked, fieldPointers)
+  const traits = modelTraits(context.target)
+  const named = lowerToolNames(asked, toolNames, context.report)
+  // What a client of messages wrote is between it and the upstream.
+  const request =
+    isOwn && traits.systemTurns
+      ? named
+      : settleChanges(named, acceptedChanges(context.target), 'messages', context.report)
   const {
     model: _,
     turns,
@@ -43,13 +52,15 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   } = request
   rest satisfies Nothing
   const { report, target } = context
-  const traits = modelTraits(target)
   const tell: Tell = (field, detail, ...kind) => report.add(loss(fieldPointer(field, at, undefined), detail, ...kind))
 
   const own = ownExtra(extra, 'messages', '', report)
   if (own !== undefined && hasThread(own) && target.quirks.threads !== true) throw threadRefused()
   const { newId, now } = context
-  const blocks: BlockContext = { report, newId, now, upstream: 'messages', ids: createToolIds(turns) }
+  const offered = new Set(tools?.list.flatMap((tool) => (tool.type !== 'native' && isListed(tool) ? [tool.name] : [])))
+  const encode = (tool: Tool): JsonObject[] => encodeTool(tool, traits, isOwn, context)
+  const ids = createToolIds(turns)
+  const blocks: BlockContext = { report, newId, now, upstream: 'messages', ids, tools: { isOwn, offered, encode } }
   const conversation = encodeConversation(turns, traits, blocks)
   const out: JsonObject = { ...own, model: target.model }
   put(out, 'system', conversation.system)

@@ -9,6 +9,7 @@ import { encodeAnswerPart, restoreCall } from './answer-blocks.ts'
 import { decodeContent, substance } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, encodeFinish, heldBy, reportOwnBound } from './finish.ts'
+import { encodeChecks, takeChecks } from './input-transformations.ts'
 import { sealsBeforeText } from './seal-carrier.ts'
 import { decodeTier, decodeUsage, encodeUsage, reportTier } from './usage.ts'
 
@@ -42,6 +43,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   put(response, 'usage', decodeUsage(fields.usage))
   put(response, 'serviceTier', decodeTier(fields.usage))
   for (const key of frameFields) drop(fields, key)
+  put(response, 'reasoningChecks', takeChecks(fields, context))
   const extra = substance(fields)
   if (extra !== undefined) response.extra = { messages: extra }
   return response
@@ -65,7 +67,7 @@ function toThrow(body: JsonObject): GatewayError {
 
 /** Throws GatewayError for an answer that ended in an error: there is no stop reason that says so. */
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
-  const { id, model, created: _, choices, usage, serviceTier, extra, ...rest } = response
+  const { id, model, created: _, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
   const [choice, ...others] = choices
   for (const [index] of others.entries())
@@ -80,6 +82,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   const ending = ownExtra(choiceExtra, 'messages', at, context.report)
   ownExtra(finish.extra, 'messages', at, context.report)
   return {
+    ...encodeChecks(reasoningChecks, context),
     ...ownExtra(extra, 'messages', '', context.report),
     id: id || context.newId('msg_'),
     type: 'message',

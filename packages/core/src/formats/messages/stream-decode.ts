@@ -1,16 +1,18 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext, Machine, SseEvent } from '../codec.ts'
-import type { ErrorInfo, Finish, Json, JsonObject, ModelEvent } from '../ir.ts'
+import type { ErrorInfo, Finish, Json, JsonObject, ModelEvent, ReasoningCheck } from '../ir.ts'
 import { parseObjectExact } from '../shared/json-text.ts'
 import { assignOwn } from '../shared/own-members.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, fieldsBeside, isObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, fieldsBeside, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { reportUnknown, shapesOf } from '../shared/shape.ts'
+import { put } from '../shared/strict.ts'
 import { TextMould } from '../shared/text-mould.ts'
 import { substance } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, reportOwnBound } from './finish.ts'
+import { takeChecks } from './input-transformations.ts'
 import { endingFields, frameFields } from './response.ts'
 import { type BlockDecoder, createPartWriter, openBlock } from './stream-block-decode.ts'
 import { decodeTier, decodeUsage, mergeUsage } from './usage.ts'
@@ -35,6 +37,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   const usage: JsonObject = {}
   let finish: Finish = { reason: 'other' }
   const ending: JsonObject = {}
+  let checks: ReasoningCheck[] | undefined
   const open = new Map<Json, BlockDecoder>()
   /** Events of unknown types before the message: they say nothing about it. */
   const early: JsonObject[] = []
@@ -69,6 +72,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     const tier = decodeTier(fields.usage)
     if (tier !== undefined) event.serviceTier = tier
     for (const key of frameFields) drop(fields, key)
+    put(event, 'reasoningChecks', takeChecks(fields, context))
     const extra = substance(fields)
     if (extra !== undefined) event.extra = { messages: extra }
     out.push(event)
@@ -142,6 +146,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
           type: 'choice-end',
           choice: 0,
           finish,
+          ...(checks === undefined ? {} : { reasoningChecks: checks }),
           ...(Object.keys(ending).length === 0 ? {} : { extra: { messages: ending } }),
         })
         out.push({ type: 'response-end' })
@@ -170,7 +175,9 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     if (delta.stop_reason !== undefined && delta.stop_reason !== null) finish = decodeFinish(delta)
     keepEnding({ ...event })
     keepEnding({ ...delta })
-    const beside = fieldsBeside(event, endingEventFields)
+    const fields = unread(event)
+    checks = takeChecks(fields, context) ?? checks
+    const beside = fieldsBeside(checks === undefined ? event : (leftover(fields) ?? {}), endingEventFields)
     if (beside !== undefined) assignOwn(ending, beside)
     const more = fieldsBeside(delta, endingDeltaFields)
     if (more !== undefined) ending.delta = more

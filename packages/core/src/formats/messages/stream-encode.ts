@@ -1,12 +1,13 @@
 import { GatewayError } from '../../errors.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../codec.ts'
-import type { ErrorInfo, Extra, Finish, JsonObject, ModelEvent, Part, Usage } from '../ir.ts'
+import type { ErrorInfo, JsonObject, ModelEvent, Part, Usage } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { PartQueue } from '../shared/part-queue.ts'
 import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
 import { errorEvent, ping } from './event.ts'
 import { encodeFinish, type Held } from './finish.ts'
+import { encodeChecks } from './input-transformations.ts'
 import { checkFinish } from './response.ts'
 import { isBareSeal } from './seal-carrier.ts'
 import { createBlockWriter, openPart, type PartEncoder, sse } from './stream-block-encode.ts'
@@ -23,7 +24,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   let said = false
   let usage: Usage | undefined
   let tier: string | undefined
-  let ending: { finish: Finish; extra: Extra | undefined } | undefined
+  let ending: Pick<Extract<ModelEvent, { type: 'choice-end' }>, 'finish' | 'extra' | 'reasoningChecks'> | undefined
   let current: { part: number; encoder: PartEncoder } | undefined
   /** Blocks never overlap here. */
   const waiting = new PartQueue()
@@ -37,8 +38,9 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   function begin(): void {
     if (begun || start === undefined) return
     begun = true
-    const { type: _, id, model, created: _created, serviceTier, extra } = start
+    const { type: _, id, model, created: _created, serviceTier, reasoningChecks, extra } = start
     const message: JsonObject = {
+      ...encodeChecks(reasoningChecks, context),
       ...ownExtra(extra, 'messages', '', context.report),
       id: id || context.newId('msg_'),
       type: 'message',
@@ -113,7 +115,11 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     begin()
     closeAll()
     over = true
-    const { finish: ended, extra } = ending ?? { finish: { reason: 'other' } as Finish, extra: undefined }
+    const {
+      finish: ended,
+      extra,
+      reasoningChecks,
+    }: NonNullable<typeof ending> = ending ?? { finish: { reason: 'other' } }
     try {
       checkFinish(ended, said)
     } catch (error) {
@@ -131,7 +137,15 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       ...(container === undefined ? {} : { container }),
       ...(isObject(more) ? more : {}),
     }
-    out.push(sse({ type: 'message_delta', delta, usage: encodeUsage(usage, served), ...own }))
+    out.push(
+      sse({
+        type: 'message_delta',
+        delta,
+        usage: encodeUsage(usage, served),
+        ...encodeChecks(reasoningChecks, context),
+        ...own,
+      }),
+    )
     out.push(sse({ type: 'message_stop' }))
   }
 
@@ -190,7 +204,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
           )
         if (event.logprobs !== undefined)
           context.report.add(loss('/choices/0/logprobs', 'messages has no log probabilities'))
-        ending = { finish: event.finish, extra: event.extra }
+        ending = event
         return
       default:
         event satisfies never

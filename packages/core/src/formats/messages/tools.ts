@@ -40,7 +40,7 @@ export function decodeTools(fields: Unread): Tools | undefined {
   return any ? tools : undefined
 }
 
-function decodeTool(source: Json, at: string): Tool {
+export function decodeTool(source: Json, at: string): Tool {
   if (!isObject(source)) return { type: 'native', format: 'messages', value: { value: source }, at }
   const fields = unread(source)
   const type = takeString(fields, 'type')
@@ -97,7 +97,8 @@ export function encodeTools(
     report.add(loss(at('tools.choice'), 'only the allowed tools are offered', 'approximated', 'note'))
   } else wanted = choice
 
-  const wire = offered.flatMap((tool) => encodeTool(tool, traits, isWrittenIn(request, fieldPointers), context))
+  const isOwn = isWrittenIn(request, fieldPointers)
+  const wire = offered.filter(isListed).flatMap((tool) => encodeTool(tool, traits, isOwn, context))
   if (wire.length > 0) out.tools = wire
   const own = isObject(out.tool_choice) ? out.tool_choice : undefined
   if (wire.length === 0) {
@@ -128,12 +129,29 @@ export function encodeTools(
 const encodeChoice = (choice: 'auto' | 'none' | 'required' | { name: string }): JsonObject =>
   typeof choice === 'object' ? { type: 'tool', name: choice.name } : { type: choice === 'required' ? 'any' : choice }
 
-function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: CodecContext): JsonObject[] {
+/** A tool that a turn adds is defined there, unless a client of messages listed it. */
+export const isListed = (tool: Tool): boolean => tool.deferred !== true || isHidden(tool)
+
+/** Deferred tools are offered by the turn that adds them, or by a search for tools. */
+export const isHidden = ({ extra }: Tool): boolean => extra?.messages?.defer_loading === true
+
+export function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: CodecContext): JsonObject[] {
   const { report } = context
   const at = tool.at ?? ''
   switch (tool.type) {
     case 'function': {
-      const { type: _, name, description, schema, strict, cache: _cache, extra, at: _at, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        schema,
+        strict,
+        cache: _cache,
+        extra,
+        at: _at,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       checkToolName(name, at, context)
       const out: JsonObject = { ...ownExtra(extra, 'messages', at, report), name }
@@ -151,7 +169,17 @@ function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: Co
       return [out]
     }
     case 'custom': {
-      const { type: _, name, description, grammar: _grammar, cache: _cache, extra, at: _at, ...rest } = tool
+      const {
+        type: _,
+        name,
+        description,
+        grammar: _grammar,
+        cache: _cache,
+        extra,
+        at: _at,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       checkToolName(name, at, context)
       const out: JsonObject = { ...ownExtra(extra, 'messages', at, report), name }
@@ -161,7 +189,7 @@ function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: Co
       return [out]
     }
     case 'native': {
-      const { type: _, format, value, cache: _cache, extra, at: _at, ...rest } = tool
+      const { type: _, format, value, cache: _cache, extra, at: _at, deferred: _deferred, ...rest } = tool
       rest satisfies Nothing
       ownExtra(extra, 'messages', at, report)
       if (format === 'messages') return [value]

@@ -73,6 +73,17 @@ export const carries = {
     'turns.system': { client: true, upstream: 'kept' },
     'turns.laterSystem': { client: true, upstream: 'kept' },
     'turns.developer': { client: true, upstream: 'kept' },
+    'turns.laterEffort': {
+      client: true,
+      upstream: { changed: 'the last one applies to the whole request' },
+      keptWith: 'laterChanges',
+    },
+    'turns.addedTools': {
+      client: true,
+      upstream: { changed: 'the tools at the end are offered from the start' },
+      keptWith: 'laterChanges',
+    },
+    'turns.removedTools': { client: false, upstream: { changed: 'the tool is not offered at all' } },
     'turns.name': { client: false, upstream: 'reported' },
     'turns.citations': { client: true, upstream: 'kept' },
     'turns.refusal': { client: true, upstream: 'kept' },

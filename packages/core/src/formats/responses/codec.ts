@@ -8,6 +8,7 @@ import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
 import { encodeResponse } from './response-encode.ts'
+import { acceptedChanges } from './settings-changes.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { usageBeside } from './usage.ts'
@@ -21,6 +22,7 @@ export const responsesCodec: Codec = {
   validateRequest,
   decodeRequest,
   encodeRequest,
+  acceptedChanges,
   decodeResponse,
   encodeResponse,
   decodeStream,

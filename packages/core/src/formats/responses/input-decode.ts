@@ -8,6 +8,7 @@ import { drop, isObject, takeString, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { beside, decodeAnswerItem, type ItemScope, nativeItem, typeOf } from './answer-items.ts'
 import { decodeContent } from './content.ts'
+import { decodeChange } from './settings-changes.ts'
 import { reportStateItem } from './state.ts'
 import { decodeTools } from './tools.ts'
 
@@ -70,6 +71,12 @@ function addItem(
   const { turns, loaded } = conversation
   const type = typeOf(item)
   reportStateItem(type, at, scope.context)
+  // What only this format has a form for is kept as it is where it is sent to an upstream of this format.
+  const change = scope.context.upstream === 'responses' ? undefined : decodeChange(item, type, at, scope)
+  if (change !== undefined) {
+    turns.push(change)
+    return
+  }
   if (type === 'message' && item.role !== 'assistant') {
     turns.push(decodeMessage(item, at, scope))
     return

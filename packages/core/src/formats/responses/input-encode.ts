@@ -19,11 +19,13 @@ import { collapse, encodeInput, encodeOutput, leaveOut, reportCache } from './co
 import { isWords, messageOf, sameMessage } from './input-decode.ts'
 import { findMember } from './namespaces.ts'
 import { encodeReasoning, isOwn, joins } from './reasoning.ts'
+import { encodeChanges } from './settings-changes-encode.ts'
 import { nativeOf } from './tools.ts'
 
 export type EncodeContext = CodecContext & { readonly target: TargetTraits }
 
 interface Scope {
+  readonly request: ModelRequest
   readonly context: EncodeContext
   readonly tools: ModelRequest['tools']
   /** Calls of custom tools: their results are written differently. */
@@ -34,7 +36,7 @@ export function encodeInputItems(turns: readonly Turn[], request: ModelRequest, 
   const customCalls = new Set<string>()
   for (const { parts } of turns)
     for (const part of parts) if (part.type === 'tool-call' && part.custom) customCalls.add(part.id)
-  const scope: Scope = { context, tools: request.tools, customCalls }
+  const scope: Scope = { request, context, tools: request.tools, customCalls }
   return turns.flatMap((turn) => {
     if (turn.cache !== undefined)
       context.report.add(
@@ -48,7 +50,7 @@ export function encodeInputItems(turns: readonly Turn[], request: ModelRequest, 
 
 /** Messages and the results of tools, in the order of the turn. */
 function encodeClient(turn: Turn, scope: Scope): JsonObject[] {
-  const { role, parts, name: _name, cache: _cache, extra, at = '', ...rest } = turn
+  const { role, parts, name: _name, cache: _cache, extra, at = '', changes, ...rest } = turn
   rest satisfies Nothing
   const { context } = scope
   let own: JsonObject | undefined = ownExtra(extra, 'responses', at, context.report)
@@ -72,7 +74,8 @@ function encodeClient(turn: Turn, scope: Scope): JsonObject[] {
     }
   }
   flush()
-  if (parts.length === 0) items.push({ ...own, type: 'message', role, content: '' })
+  if (changes !== undefined) append(items, encodeChanges(changes, scope.request, context))
+  else if (parts.length === 0) items.push({ ...own, type: 'message', role, content: '' })
   else if (items.length === 0 && role === 'user')
     // A question of which nothing is left would be another question.
     context.report.add(loss(at, 'nothing of this message can be carried', 'unsupported', 'fatal'))
@@ -108,7 +111,7 @@ function encodeResult(part: ToolResultPart, { context, customCalls }: Scope): Js
 }
 
 function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
-  const { role: _, parts, name: _name, cache: _cache, extra, at = '', ...rest } = turn
+  const { role: _, parts, name: _name, cache: _cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   const { context } = scope
   const own = ownExtra(extra, 'responses', at, context.report)

@@ -32,6 +32,7 @@ export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
   const last = parts[parts.length - 1]
   if (seal !== undefined && seal.issuer !== 'responses') {
     if (last !== undefined) openForeign(last, seal)
+    if (typeof fields.id === 'string') for (const part of parts) madeIds.set(part, fields.id)
     return parts // the item's id was made here: it names nothing at any server
   }
   if (seal !== undefined && last !== undefined) {
@@ -99,6 +100,12 @@ export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: stri
   summary: [],
   encrypted_content: writeSeal(carriedSeal(call, seal), 'responses'),
 })
+
+/** Ids that the gateway made, and that its clients know. */
+const madeIds = new WeakMap<ReasoningPart, string>()
+
+/** The id of the item in the client's request that a part stood in. */
+export const itemIdOf = (part: ReasoningPart): Json | undefined => madeIds.get(part) ?? itemId(part)
 
 const itemId = (part: ReasoningPart): Json | undefined => part.extra?.responses?.id
 

@@ -17,12 +17,15 @@ import {
   unread,
 } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
+import { withAddedTools } from '../shared/settings-changes.ts'
 import { reportUnknown, shapeOf } from '../shared/shape.ts'
 import { put } from '../shared/strict.ts'
 import { substance } from './content.ts'
 import { fieldPointers, includes, isEffort, sealsPlace, summaries, verbosities } from './fields.ts'
 import { decodeInput } from './input-decode.ts'
+import { isHidden } from './settings-changes.ts'
 import { reportState } from './state.ts'
+import { decodeFormat } from './text-format.ts'
 import { decodeChoice } from './tool-choice.ts'
 import { addLoaded, decodeTools } from './tools.ts'
 
@@ -78,6 +81,7 @@ function decodeTurns(fields: Unread, request: ModelRequest, context: CodecContex
   const { turns, loaded } = decodeInput(fields.input, scope)
   drop(fields, 'input')
   addLoaded(request, loaded)
+  put(request, 'tools', withAddedTools(request.tools, turns, isHidden))
   const instructions = takeString(fields, 'instructions')
   const at = pointer('', 'instructions')
   if (instructions !== undefined && instructions !== '')
@@ -175,28 +179,6 @@ function decodeOutput(fields: Unread, at: Places): Output {
   }
   decodeInclude(fields, output, at)
   return output
-}
-
-function decodeFormat(text: Unread, output: Output): void {
-  const format = takeObject(text, 'format')
-  if (format === undefined) return
-  const fields = unread(format)
-  const type = takeString(fields, 'type')
-  if (type === 'text') output.format = { type }
-  else if (type === 'json_object') output.format = { type: 'json' }
-  else if (type === 'json_schema') {
-    const json: Extract<NonNullable<Output['format']>, { type: 'json' }> = { type: 'json' }
-    put(json, 'name', takeString(fields, 'name'))
-    put(json, 'description', takeString(fields, 'description'))
-    put(json, 'schema', takeObject(fields, 'schema'))
-    put(json, 'strict', takeBoolean(fields, 'strict'))
-    output.format = json
-  } else {
-    putBack(text, 'format', format)
-    return
-  }
-  const rest = substance(fields)
-  if (rest !== undefined) putBack(text, 'format', rest)
 }
 
 /** `include` asks for more in the answer. What every client gets anyway is taken out; the rest is this format's own. */

@@ -1,18 +1,24 @@
-import { enforce } from '../chat/strict-schema.ts'
 import type { JsonObject, ModelRequest, Output, Reasoning, Sampling, Turn } from '../ir.ts'
 import { effortOfBudget } from '../shared/effort.ts'
 import { isObject } from '../shared/reader.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
+import { settleChanges } from '../shared/settings-changes.ts'
 import { type Nothing, put } from '../shared/strict.ts'
 import { lowerToolNames } from '../shared/tool-names.ts'
 import { includes, isOwnClient, sealsPlace, summaries, toolNames } from './fields.ts'
 import { type EncodeContext, encodeInputItems } from './input-encode.ts'
+import { acceptedChanges } from './settings-changes.ts'
+import { encodeFormat } from './text-format.ts'
 import { encodeChoice } from './tool-choice.ts'
 import { encodeTools } from './tools.ts'
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = lowerToolNames(asked, toolNames, context.report)
+  const named = lowerToolNames(asked, toolNames, context.report)
+  // What a client of this format wrote is between it and the upstream.
+  const request = isOwnClient(asked)
+    ? named
+    : settleChanges(named, acceptedChanges(context.target), 'responses', context.report)
   const {
     model: _,
     turns,
@@ -136,7 +142,7 @@ function writeTools(
   if (encoded.length > 0) out.tools = encoded
   if (encoded.length > 0 || mine) put(out, 'parallel_tool_calls', parallel)
   if (choice === undefined) return
-  if (encoded.length > 0 || mine) out.tool_choice = encodeChoice(choice, tools)
+  if (encoded.length > 0 || mine || list.some(({ deferred }) => deferred)) out.tool_choice = encodeChoice(choice, tools)
   else if (choice === 'required' || typeof choice === 'object')
     tell('tools.choice', 'no tool is left that could be chosen', 'unsupported', 'warn', request, context)
 }
@@ -197,30 +203,6 @@ function writeOutput(output: Output, out: JsonObject, request: ModelRequest, con
       context,
     )
   if (audio !== undefined) tell('output.audio', 'responses does not speak', 'unsupported', 'warn', request, context)
-}
-
-function encodeFormat(
-  format: NonNullable<Output['format']>,
-  own: JsonObject,
-  request: ModelRequest,
-  context: EncodeContext,
-): JsonObject {
-  if (format.type === 'text') return { ...own, type: 'text' }
-  const { type: _, schema, name, description, strict, ...rest } = format
-  rest satisfies Nothing
-  if (schema === undefined && name === undefined) return { ...own, type: 'json_object' }
-  if (name === undefined)
-    tell('output.format', "a schema needs a name: 'response' is sent", 'approximated', 'note', request, context)
-  const out: JsonObject = { ...own, type: 'json_schema', name: name ?? 'response' }
-  put(out, 'description', description)
-  const held = isOwnClient(request)
-    ? { schema, strict }
-    : enforce(schema, strict, fieldPointer('output.format', request.at, undefined), (detail, severity) =>
-        tell('output.format', detail, 'approximated', severity, request, context),
-      )
-  put(out, 'schema', held.schema)
-  put(out, 'strict', held.strict)
-  return out
 }
 
 /** OpenAI refuses longer ids of users; those of some clients are whole JSON texts. */

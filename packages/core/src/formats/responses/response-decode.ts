@@ -11,6 +11,7 @@ import { substance } from './content.ts'
 import { decodeError } from './error.ts'
 import { isOwnClient, toolNames } from './fields.ts'
 import { decodeFinish, heldBy } from './finish.ts'
+import { takeChecks } from './input-transformations.ts'
 import { decodeUsage } from './usage.ts'
 
 /** Fields of a response that are read elsewhere. */
@@ -78,6 +79,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   put(response, 'usage', decodeUsage(body.usage))
   const tier = takeString(fields, 'service_tier')
   if (tier) response.serviceTier = tier
+  put(response, 'reasoningChecks', takeChecks(fields, context))
   const extra = settings(fields, context)
   if (extra !== undefined) response.extra = { responses: extra }
   return response

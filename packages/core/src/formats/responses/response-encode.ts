@@ -11,12 +11,13 @@ import { logprobsShape, reportCache } from './content.ts'
 import { encodeEnvelope, responseId } from './envelope.ts'
 import { encodeFinish, heldBy } from './finish.ts'
 import { isWords, sameMessage } from './input-decode.ts'
+import { encodeChecks } from './input-transformations.ts'
 import { callItem, contentPart, messageItem, otherItem, reasoningItem, type Words } from './output-items.ts'
 import { carrierOf, expectsReasoning, isLoneSeal, joins } from './reasoning.ts'
 import { encodeUsage, noUsage } from './usage.ts'
 
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
-  const { id, model, created, choices, usage, serviceTier, extra, ...rest } = response
+  const { id, model, created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
   const [choice] = choices
   if (choices.length > 1) context.report.add(loss('/choices/1', 'responses gives one answer; the others were left out'))
@@ -30,6 +31,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
     createdAt: created || context.now(),
   }
   const own = {
+    ...encodeChecks(reasoningChecks, context),
     ...ownExtra(extra, 'responses', '', context.report),
     ...ownExtra(choiceExtra, 'responses', '/choices/0', context.report),
     ...ownExtra(finish.extra, 'responses', '/choices/0', context.report),

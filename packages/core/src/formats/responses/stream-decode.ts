@@ -12,6 +12,7 @@ import { decodeError } from './error.ts'
 import { reportEarlyItems, reportEvent } from './event-shapes.ts'
 import { isOwnClient } from './fields.ts'
 import { decodeFinish, type Held, note, nothingHeld } from './finish.ts'
+import { takeChecks } from './input-transformations.ts'
 import { settings } from './response-decode.ts'
 import { createItemDecoder, type ItemDecoder } from './stream-decode-item.ts'
 import { decodeUsage } from './usage.ts'
@@ -92,6 +93,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     }
     const fields = unread(response)
     drop(fields, 'service_tier')
+    put(event, 'reasoningChecks', takeChecks(fields, context))
     const own = settings(fields, context)
     put(event, 'extra', own === undefined ? undefined : { responses: own })
     out.push(event)
@@ -114,11 +116,13 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       out.push({ type: 'usage', usage, ...(tier === '' || tier === servedBy ? {} : { serviceTier: tier }) })
       drop(fields, 'service_tier')
     }
+    const checks = takeChecks(fields, context)
     const own = settings(fields, context)
     out.push({
       type: 'choice-end',
       choice: 0,
       finish: decodeFinish(response, held),
+      ...(checks === undefined ? {} : { reasoningChecks: checks }),
       ...(own === undefined ? {} : { extra: { responses: own } }),
     })
     over = true

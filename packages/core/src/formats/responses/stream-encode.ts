@@ -9,6 +9,7 @@ import type { Nothing } from '../shared/strict.ts'
 import { encodeEnvelope, responseId, withOwn } from './envelope.ts'
 import { comment, doneEvent, errorEvents, truncated } from './event.ts'
 import { type Ending, encodeFinish } from './finish.ts'
+import { encodeChecks } from './input-transformations.ts'
 import { brokenEnding, countOrNothing, reportExplanation, reportSequence } from './response-encode.ts'
 import { createOutput } from './stream-encode-output.ts'
 import { encodeUsage } from './usage.ts'
@@ -67,12 +68,13 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   }
 
   function endChoice(event: Extract<ModelEvent, { type: 'choice-end' }>): void {
-    const { type: _, choice, finish: ending, logprobs, extra, ...rest } = event
+    const { type: _, choice, finish: ending, logprobs, reasoningChecks, extra, ...rest } = event
     rest satisfies Nothing
     if (choice !== 0) return
     const { explanation, reason, sequence, extra: finishExtra } = ending
     finish = ending
     own = {
+      ...encodeChecks(reasoningChecks, context),
       ...ownExtra(extra, 'responses', '/choices/0', context.report),
       ...ownExtra(finishExtra, 'responses', '/choices/0', context.report),
     }
@@ -120,9 +122,10 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   function read(event: ModelEvent): void {
     switch (event.type) {
       case 'response-start': {
-        const { type: _, id, model, created, serviceTier, extra, ...rest } = event
+        const { type: _, id, model, created, serviceTier, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
-        const settings: JsonObject = { ...ownExtra(extra, 'responses', '', context.report) }
+        const checks = encodeChecks(reasoningChecks, context)
+        const settings: JsonObject = { ...checks, ...ownExtra(extra, 'responses', '', context.report) }
         if (serviceTier !== undefined) settings.service_tier = serviceTier
         start(id, model, created, settings)
         return

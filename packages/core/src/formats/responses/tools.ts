@@ -99,7 +99,7 @@ export function encodeTools(list: readonly Tool[], ownClient: boolean, context: 
   const out: JsonObject[] = []
   let open: { name: string; tools: JsonObject[] } | undefined
   for (const tool of list) {
-    if (tool.extra?.responses?.loaded === true) continue // stands in the conversation, where the client put it
+    if (tool.deferred === true || tool.extra?.responses?.loaded === true) continue // stands in the conversation, where the client put it
     const encoded = encodeTool(tool, ownClient, context)
     if (encoded === undefined) continue
     const namespace = tool.extra?.responses?.namespace
@@ -137,7 +137,18 @@ function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): Json
     )
   switch (tool.type) {
     case 'function': {
-      const { type, name, description, schema, strict, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const {
+        type,
+        name,
+        description,
+        schema,
+        strict,
+        at: _at,
+        cache: _cache,
+        extra: _extra,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       if (isObject(native)) return native
       const out: JsonObject = { ...own, type, name }
@@ -153,7 +164,17 @@ function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): Json
       return out
     }
     case 'custom': {
-      const { type, name, description, grammar, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const {
+        type,
+        name,
+        description,
+        grammar,
+        at: _at,
+        cache: _cache,
+        extra: _extra,
+        deferred: _deferred,
+        ...rest
+      } = tool
       rest satisfies Nothing
       const out: JsonObject = { ...own, type, name }
       put(out, 'description', description)
@@ -161,7 +182,7 @@ function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): Json
       return out
     }
     case 'native': {
-      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, ...rest } = tool
+      const { type: _, format, value, at: _at, cache: _cache, extra: _extra, deferred: _deferred, ...rest } = tool
       rest satisfies Nothing
       if (format === 'responses') return value
       context.report.add(loss(at, `the tool '${nativeToolName(value)}' has no counterpart in responses`))

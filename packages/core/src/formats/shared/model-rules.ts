@@ -1,6 +1,7 @@
-import type { Effort, ModelRequest, Report, UpstreamFormat } from '../ir.ts'
+import type { Effort, ModelRequest, Report, Turn, UpstreamFormat } from '../ir.ts'
 import { effortOfBudget, nearestEffort } from './effort.ts'
 import { fieldPointer, loss } from './report.ts'
+import { type AcceptedChanges, settleChanges } from './settings-changes.ts'
 
 /** Request settings that a model may refuse, named as in the gateway's own vocabulary. */
 export type ModelSetting =
@@ -41,6 +42,8 @@ export interface ModelRule {
   readonly refuses?: readonly ModelSetting[]
   /** Settings that the model refuses unless its effort is `none`. */
   readonly refusesWhileReasoning?: readonly ModelSetting[]
+  /** Settings that the model lets a request change within its conversation, where the upstream does. Default: none. */
+  readonly laterChanges?: readonly ('effort' | 'tools')[]
   /** What single formats accept less of. */
   readonly formats?: { readonly [F in UpstreamFormat]?: FormatRule }
 }
@@ -104,15 +107,21 @@ export interface FittedRequest {
   readonly restricted: boolean
 }
 
-/** Removes what the model refuses in this format and reports it. Returns the same request where nothing is refused. */
+/**
+ * Removes what the model refuses in this format and reports it. Returns the same request where nothing is refused.
+ *
+ * @param accepted the changes within a conversation that the request can hold; others apply to the whole request, which is fitted
+ */
 export function fitToModel(
   request: ModelRequest,
   rule: ModelRule | undefined,
   format: UpstreamFormat,
   report: Report,
+  accepted: AcceptedChanges = {},
 ): FittedRequest {
   if (rule === undefined) return { request, restricted: false }
-  const fitting: Fitting = { request, rule, report }
+  const fitting: Fitting = { request: settleChanges(request, accepted, format, report), rule, report }
+  fitChanges(fitting)
   const restrictedEffort = fitEffort(fitting, rule.formats?.[format]?.efforts)
   const restrictedTools = rule.formats?.[format]?.tools === 'without-reasoning' && fitTools(fitting, format)
   for (const setting of rule.refuses ?? []) remove(fitting, setting, 'the model does not accept it')
@@ -174,6 +183,30 @@ function fitEffort(fitting: Fitting, inFormat: readonly Effort[] | undefined): b
     wanted === 'none' ? 'warn' : 'note',
   )
   return inFormat !== undefined && rule.efforts?.includes(wanted) !== false
+}
+
+/** Efforts that the conversation changes to. */
+function fitChanges(fitting: Fitting): void {
+  const { request, rule, report } = fitting
+  const { efforts } = rule
+  if (efforts === undefined || !request.turns.some(({ changes }) => changes !== undefined)) return
+  const turns = request.turns.map((turn): Turn => {
+    const { changes } = turn
+    if (changes === undefined) return turn
+    return {
+      ...turn,
+      changes: changes.map((change) => {
+        const { effort, ...others } = change
+        if (effort === undefined || efforts.includes(effort)) return change
+        const near = nearestEffort(effort, efforts)
+        const sent = near === undefined ? 'no effort is sent' : `'${near}' is sent`
+        const detail = `the model does not accept the effort '${effort}'; ${sent}`
+        report.add(loss(change.at ?? '', detail, 'approximated', effort === 'none' ? 'warn' : 'note'))
+        return near === undefined ? others : { ...others, effort: near }
+      }),
+    }
+  })
+  fitting.request = { ...request, turns }
 }
 
 function dropReasoning(fitting: Fitting): void {

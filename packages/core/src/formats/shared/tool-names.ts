@@ -1,4 +1,4 @@
-import type { ModelRequest, Part, Report, Tool, ToolChoice, Turn } from '../ir.ts'
+import type { ModelRequest, Part, Report, SettingsChange, Tool, ToolChoice, Turn } from '../ir.ts'
 import { loss } from './report.ts'
 
 /** What a format's servers take as the name of a tool. */
@@ -44,7 +44,7 @@ export function lowerToolNames(request: ModelRequest, rule: NameRule, report: Re
     out.tools = { ...tools, list: tools.list.map((tool) => renameTool(tool, rule, rename)) }
     if (tools.choice !== undefined) out.tools.choice = renameChoice(tools.choice, request, rename)
   }
-  out.turns = request.turns.map((turn) => renameTurn(turn, rename))
+  out.turns = request.turns.map((turn) => renameTurn(turn, rule, rename))
   return out
 }
 
@@ -149,7 +149,9 @@ function renameChoice(choice: ToolChoice, { at }: ModelRequest, rename: Rename):
     : { ...choice, allowed: choice.allowed.map((name) => rename(name, place)) }
 }
 
-function renameTurn(turn: Turn, rename: Rename): Turn {
+function renameTurn(turn: Turn, rule: NameRule, rename: Rename): Turn {
+  if (turn.changes !== undefined)
+    return { ...turn, changes: turn.changes.map((one) => renameChange(one, rule, rename)) }
   const named = (part: Part): boolean => part.type === 'tool-call' || part.type === 'tool-result'
   if (!turn.parts.some(named)) return turn
   const renamed = (part: Part): Part => {
@@ -158,6 +160,14 @@ function renameTurn(turn: Turn, rename: Rename): Turn {
     return { ...part, name: rename(part.name, part.at) }
   }
   return { ...turn, parts: turn.parts.map(renamed) }
+}
+
+function renameChange(change: SettingsChange, rule: NameRule, rename: Rename): SettingsChange {
+  const { addedTools, removedTools, at } = change
+  const out: SettingsChange = { ...change }
+  if (addedTools !== undefined) out.addedTools = addedTools.map((tool) => renameTool(tool, rule, rename))
+  if (removedTools !== undefined) out.removedTools = removedTools.map((name) => rename(name, at))
+  return out
 }
 
 const byList = new WeakMap<readonly Tool[], ReadonlyMap<string, Tool>>()

@@ -1,4 +1,5 @@
 import { comment } from '../../formats/chat/chunk.ts'
+import { errorWithin } from '../../formats/chat/error.ts'
 import { tapResponse, tapStream } from '../../formats/chat/tap.ts'
 import type { StreamTap } from '../../formats/codec.ts'
 import type { JsonObject } from '../../formats/ir.ts'
@@ -48,6 +49,7 @@ export const openai: Dialect<never, never> = {
   errors: 'chat',
   validate: validateRequest,
   isAnswer: ({ choices }) => Array.isArray(choices) && choices.length > 0,
+  errorWithin,
   tapAnswer: tapResponse,
   tapStream: tap,
 }

@@ -4,6 +4,7 @@ import { encodeUsage } from '../../formats/chat/usage.ts'
 import type { CodecContext, ExchangeContext } from '../../formats/codec.ts'
 import type { Choice, Finish, JsonObject, ModelResponse, Part } from '../../formats/ir.ts'
 import { reportEnding } from '../../formats/shared/ending.ts'
+import { reportChecks } from '../../formats/shared/reasoning-checks.ts'
 import { loss, ownExtra } from '../../formats/shared/report.ts'
 import { type Nothing, put } from '../../formats/shared/strict.ts'
 import { encodeLogprobs } from './logprobs.ts'
@@ -25,8 +26,9 @@ const words: Readonly<Record<Finish['reason'], 'stop' | 'length' | 'content_filt
 
 /** @param echo goes in front of each answer */
 export function encodeResponse(response: ModelResponse, context: ExchangeContext, echo: string): JsonObject {
-  const { id, model, created, choices, usage, serviceTier, extra, ...rest } = response
+  const { id, model, created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
+  reportChecks(reasoningChecks, 'a completion', context.report)
   const out: JsonObject = {
     ...ownExtra(extra, 'chat', '', context.report),
     id: id || context.newId('cmpl-'),

@@ -3,6 +3,7 @@ import { comment, doneEvent, errorEvent, truncated } from '../../formats/chat/ch
 import { encodeUsage } from '../../formats/chat/usage.ts'
 import type { ExchangeContext, SseEvent, StreamEncoder } from '../../formats/codec.ts'
 import type { Delta, ErrorInfo, JsonObject, ModelEvent, Usage } from '../../formats/ir.ts'
+import { reportChecks } from '../../formats/shared/reasoning-checks.ts'
 import { loss, ownExtra } from '../../formats/shared/report.ts'
 import { put } from '../../formats/shared/strict.ts'
 import { encodeLogprobs } from './logprobs.ts'
@@ -56,6 +57,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
   function read(event: ModelEvent): SseEvent[] {
     switch (event.type) {
       case 'response-start': {
+        reportChecks(event.reasoningChecks, 'a completion', report)
         const common: JsonObject = { ...ownExtra(event.extra, 'chat', '', report) }
         put(common, 'service_tier', event.serviceTier)
         start(event.id, event.model, event.created, common)
@@ -77,6 +79,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
         const failed = failureOf(finish, spoke.has(choice))
         if (failed !== undefined)
           return fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: failed })
+        reportChecks(event.reasoningChecks, 'a completion', report)
         ownExtra(extra, 'chat', `/choices/${choice}`, report)
         const word = encodeFinish(finish, `/choices/${choice}`, context)
         return say(choice, '', { type: 'text', text: '', ...(logprobs === undefined ? {} : { logprobs }) }, word)

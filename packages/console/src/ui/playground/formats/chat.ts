@@ -12,7 +12,7 @@ import {
   textOf,
 } from './read.ts'
 
-/** OpenAI's chat completions. */
+/** OpenAI's Chat Completions. */
 export const chat: Format = {
   id: 'chat',
   name: 'Chat completions',
@@ -31,7 +31,7 @@ export const chat: Format = {
       }))
     if (stream) {
       body.stream = true
-      // Without it no stream of this format tells its usage.
+      // Without this option no stream of this format reports usage.
       body.stream_options = { include_usage: true }
     }
     return { path: '/v1/chat/completions', headers: { 'content-type': 'application/json' }, body }
@@ -68,7 +68,7 @@ function readBody(body: JsonObject, where: 'delta' | 'message'): readonly Piece[
   ]
 }
 
-/** Deltas number the calls; whole answers list them. */
+/** Deltas number the calls; whole responses list them. */
 function callOf(call: JsonObject, at: number): Piece {
   const { name, arguments: whole, input } = { ...objectOf(call.custom), ...objectOf(call.function) }
   return {

@@ -1,17 +1,17 @@
-/** JSON as the APIs speak it. */
+/** JSON value of the APIs. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 export type JsonObject = { [key: string]: Json }
 
-/** An image that a person has attached. */
+/** An image that the user attached. */
 export interface Image {
   readonly name: string
   /** `image/png` */
   readonly type: string
-  /** Base64, without the front of a data URL. */
+  /** Base64, without the data URL prefix. */
   readonly data: string
 }
 
-/** What a person said. */
+/** A turn of the user. */
 export interface Question {
   readonly role: 'user'
   readonly text: string
@@ -21,11 +21,11 @@ export interface Question {
 export interface ToolCall {
   readonly id: string
   readonly name: string
-  /** JSON as it came, maybe not whole yet. */
+  /** JSON text as received, possibly incomplete. */
   readonly input: string
 }
 
-/** What the model said, as far as it has come. */
+/** The model's response so far. */
 export interface Answer {
   readonly role: 'assistant'
   readonly text: string
@@ -38,17 +38,17 @@ export type Turn = Question | Answer
 export interface Settings {
   readonly model: string
   readonly system: string
-  /** undefined: not said. */
+  /** Undefined if not set. */
   readonly temperature: number | undefined
   readonly maxTokens: number | undefined
   readonly stream: boolean
-  /** Tools that the model is offered; their calls are shown, nobody runs them. */
+  /** Tools offered to the model; calls are shown but not executed. */
   readonly tools: readonly { readonly name: string; readonly description: string; readonly schema: JsonObject }[]
 }
 
-/** A request, as a value: everything that is sent or shown is made of it. */
+/** A request as a value, used both to send and to show it. */
 export interface ApiRequest {
-  /** Below the API's address, with its version: `/v1/messages`. */
+  /** Relative to the API's address, with its version: `/v1/messages`. */
   readonly path: string
   /** Without the credential. */
   readonly headers: Readonly<Record<string, string>>
@@ -62,10 +62,10 @@ export interface Usage {
   readonly reasoning?: number | undefined
 }
 
-/** What an answer says, piece by piece, whatever the format. */
+/** A format-independent piece of a response. */
 export type Piece =
   | { readonly type: 'text' | 'reasoning'; readonly text: string }
-  /** A call begins, or goes on: `index` tells calls apart. */
+  /** Begins or continues a call; `index` separates calls. */
   | {
       readonly type: 'tool-call'
       readonly index: number
@@ -75,10 +75,10 @@ export type Piece =
     }
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'finish'; readonly reason: string }
-  /** As the API gave it. */
+  /** `body` is the API's error unchanged. */
   | { readonly type: 'error'; readonly message: string; readonly body: Json }
 
-/** One server-sent event as it came. */
+/** One server-sent event as received. */
 export interface RawEvent {
   readonly event?: string | undefined
   readonly data: string
@@ -86,29 +86,29 @@ export interface RawEvent {
   readonly at: number
 }
 
-/** A client format, without I/O. A new one adds itself to formats/index.ts. */
+/** A client format, without I/O. Add new formats to formats/index.ts. */
 export interface Format {
   readonly id: 'chat' | 'messages' | 'gemini' | 'responses'
-  /** For people. */
+  /** Display name. */
   readonly name: string
-  /** Sent where no limit was set, by a format that does not work without. */
+  /** Default limit of a format that requires one. */
   readonly maxTokensUnlessSet?: number
   build(turns: readonly Turn[], settings: Settings): ApiRequest
-  /** Headers that carry the token as this format's clients do. */
+  /** Returns the headers that carry the token as this format's clients send it. */
   credential(token: string): Readonly<Record<string, string>>
   /** Reads one event of a stream. */
   readEvent(event: Pick<RawEvent, 'event' | 'data'>): readonly Piece[]
-  /** Reads a whole answer. */
+  /** Reads a whole response. */
   readAnswer(body: JsonObject): readonly Piece[]
 }
 
-/** One call and what came of it: what the inspector shows. Grows while the call runs. */
+/** One call with its response: the data of the inspector. Grows while the call runs. */
 export interface Exchange {
   readonly format: Format
   readonly request: ApiRequest
   readonly status?: number
   readonly responseHeaders?: Readonly<Record<string, string>>
-  /** The stream's events; the whole answer as one where it was no stream. */
+  /** The stream's events; a response that is no stream is one event. */
   readonly events: readonly RawEvent[]
   readonly pieces: readonly Piece[]
   /** Milliseconds since the request was sent. */

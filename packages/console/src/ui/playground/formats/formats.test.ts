@@ -65,7 +65,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
     ['streamed', true],
     ['whole', false],
   ])('%s', (_how, stream) => {
-    it('reads text, usage and why it ended', async () => {
+    it('reads text, usage and finish reason', async () => {
       const { answer, usage, finish, error, outcome, events } = await ask(format, { model, stream }, [question('Hi')], {
         text: 'Hello, how are you?',
         usage: { input: 100, output: 7, cacheRead: 60 },
@@ -79,8 +79,8 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
       expect(events.length > 1).toBe(stream)
     })
 
-    it('reads reasoning apart from the answer', async () => {
-      // A chat upstream shows its reasoning only under a field of its own, which no wire answer of OpenAI has.
+    it('reads reasoning separately from the text', async () => {
+      // A chat upstream shows reasoning only in a field of its own, which OpenAI's API lacks.
       const { answer } = await ask(format, { model: 'by/messages', stream }, [question('Hi')], {
         thinking: 'Let me think.',
         text: 'Done.',
@@ -89,7 +89,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
       expect(answer.reasoning).toBe('Let me think.')
     })
 
-    it('reads several calls of tools, apart from each other', async () => {
+    it('reads several tool calls separately', async () => {
       const { answer, finish } = await ask(format, { model, stream, tools: [weather] }, [question('Hi')], {
         toolCalls: [
           { name: 'get_weather', input: { city: 'Rome' } },
@@ -105,13 +105,13 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
 
     it('reads a refusal as text', async () => {
       const { answer, finish } = await ask(format, { model, stream }, [question('Hi')], { refusal: 'I will not.' })
-      // generateContent blocks the prompt and says no more.
+      // generateContent blocks the prompt without further text.
       expect(answer.text === 'I will not.' || (finish ?? '') === 'SAFETY' || /PROHIB|SAFETY/.test(finish ?? '')).toBe(
         true,
       )
     })
 
-    it("gives an upstream's error as the API does", async () => {
+    it("returns the upstream's error as the API does", async () => {
       const { error, outcome, status } = await ask(format, { model, stream }, [question('Hi')], {
         status: 400,
         error: { message: 'The moon is full.' },
@@ -121,14 +121,14 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
       expect([outcome, status]).toEqual(['failed', 400])
     })
 
-    it('sends nothing that was not set', () => {
+    it('sends only the settings that were set', () => {
       const { body } = format.build([question('Hi')], { ...settings, stream })
       const told = JSON.stringify(body)
       expect(told).not.toMatch(/temperature|system|instructions|tools|generationConfig/)
       expect(/max\w*tokens/i.test(told)).toBe(format.id === 'messages')
     })
 
-    it('sends all that was set, and upstream takes it', async () => {
+    it('sends every setting, and the upstream accepts them', async () => {
       const own = { model, stream, system: 'Be kind.', temperature: 0.25, maxTokens: 77, tools: [weather] }
       const image = { name: 'dot.png', type: 'image/png', data: pixel }
       const turns: Turn[] = [
@@ -151,7 +151,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
     })
   })
 
-  it('gives an error in the middle of a stream, after what was said before', async () => {
+  it('returns an error in the middle of a stream after the text before it', async () => {
     const { answer, error, outcome } = await ask(format, { model }, [question('Hi')], {
       text: 'One two three four five six seven eight nine ten',
       fault: { type: 'error-event', after: 6, message: 'Out of breath.' },
@@ -161,7 +161,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
     expect(outcome).toBe('failed')
   })
 
-  it('gives an error for a stream that breaks off', async () => {
+  it('returns an error for a truncated stream', async () => {
     const { error, outcome } = await ask(format, { model }, [question('Hi')], {
       text: 'One two three four five six seven eight nine ten',
       fault: { type: 'cut', after: 6 },
@@ -170,15 +170,15 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
     expect(outcome).toBe('failed')
   })
 
-  it('carries the token as its clients do', async () => {
+  it('sends the token as its clients do', async () => {
     expect((await ask(format, { model }, [question('Hi')])).status).toBe(200)
     const { status, error } = await ask(format, { model }, [question('Hi')], undefined, 'wrong')
-    // Google says 400 of a wrong key.
+    // Google returns 400 for an invalid key.
     expect(status).toBe(format.id === 'gemini' ? 400 : 401)
     expect(error?.message).toMatch(/token|key|credential/i)
   })
 
-  it('reads nothing out of nonsense', () => {
+  it('reads nothing from invalid events', () => {
     for (const data of ['', '[DONE]', '{', '[]', 'null', '{"choices":3,"type":[],"candidates":{"a":1}}'])
       expect(format.readEvent({ data })).toEqual([])
   })

@@ -12,7 +12,7 @@ import {
   textOf,
 } from './read.ts'
 
-/** Google's generateContent: the model and the wish for a stream stand in the path. */
+/** Google's generateContent: the path names the model and selects streaming. */
 export const gemini: Format = {
   id: 'gemini',
   name: 'generateContent',
@@ -69,7 +69,7 @@ function readChunk(chunk: JsonObject): readonly Piece[] {
 
 function partOf(part: JsonObject, index: number): readonly Piece[] {
   if (part.functionCall === undefined) return said(part.thought === true ? 'reasoning' : 'text', part.text)
-  // A call comes whole, in a chunk of its own or beside others.
+  // A call arrives whole, in a chunk of its own or with others.
   const { id, name, args } = objectOf(part.functionCall)
   return [
     {
@@ -82,7 +82,7 @@ function partOf(part: JsonObject, index: number): readonly Piece[] {
   ]
 }
 
-/** Thoughts are counted beside the answer, what tools brought beside the prompt. */
+/** Thoughts are counted separately from the output, and tool results separately from the prompt. */
 function usageOf(usage: JsonObject): readonly Piece[] {
   const input = sumOf(usage.promptTokenCount, usage.toolUsePromptTokenCount)
   const output = sumOf(usage.candidatesTokenCount, usage.thoughtsTokenCount)

@@ -4,7 +4,7 @@ import { gemini } from './gemini.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
 
-/** A new format adds itself here. */
+/** Add new formats here. */
 export const formats: readonly [Format, ...Format[]] = [chat, messages, gemini, responses]
 
 export const formatNamed = (id: string): Format => formats.find((format) => format.id === id) ?? formats[0]

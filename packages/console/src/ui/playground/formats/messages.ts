@@ -14,7 +14,7 @@ import {
 
 const maxTokensUnlessSet = 1024
 
-/** Anthropic's messages. */
+/** Anthropic's Messages. */
 export const messages: Format = {
   id: 'messages',
   name: 'Messages',
@@ -90,7 +90,7 @@ function deltaOf(delta: JsonObject, index: number): readonly Piece[] {
 const finishOf = (reason: Json | undefined): readonly Piece[] =>
   textOf(reason) === '' ? [] : [{ type: 'finish', reason: textOf(reason) }]
 
-/** What was read from a cache, or written to it, is counted beside the input. */
+/** Cache reads and writes are counted separately from the input. */
 function usageOf(usage: JsonObject): readonly Piece[] {
   const { input_tokens: fresh, cache_read_input_tokens: read, cache_creation_input_tokens: written } = usage
   const input = fresh === undefined ? undefined : sumOf(fresh, read, written)

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, Piece } from './format.ts'
 
-/** Answers may come from any upstream: what is not there, or not of its kind, is read as nothing. */
+/** Responses may come from any upstream: a missing or mistyped field is read as absent. */
 type Maybe = Json | undefined
 
 export const objectOf = (value: Maybe): JsonObject =>
@@ -12,17 +12,17 @@ export const textOf = (value: Maybe): string => (typeof value === 'string' ? val
 
 export const countOf = (value: Maybe): number | undefined => (typeof value === 'number' ? value : undefined)
 
-/** The sum of what is told; undefined where nothing is. */
+/** Sums the reported counts; undefined if there are none. */
 export function sumOf(...values: Maybe[]): number | undefined {
   const told = values.filter((value) => typeof value === 'number')
   return told.length === 0 ? undefined : told.reduce((sum, value) => sum + value, 0)
 }
 
-/** A piece of text, unless it is empty. */
+/** Returns a piece of text, or nothing if it is empty. */
 export const said = (type: 'text' | 'reasoning', value: Maybe): readonly Piece[] =>
   typeof value === 'string' && value !== '' ? [{ type, text: value }] : []
 
-/** An event's data; undefined where it is no JSON object: a mark like `[DONE]`, or nonsense. */
+/** Parses an event's data; undefined if it is no JSON object, such as `[DONE]`. */
 export function parseData(data: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(data)
@@ -32,19 +32,21 @@ export function parseData(data: string): JsonObject | undefined {
   }
 }
 
-/** An error body; all formats keep the message in the same place. `otherwise`: where there is none. */
+/**
+ * Returns an error body as a piece; all formats keep the message in the same place. `otherwise` is the message if there is none.
+ */
 export function errorPiece(body: Json, otherwise: string): Piece {
   const { error, message } = objectOf(body)
   const told = textOf(objectOf(error).message) || textOf(message) || textOf(error)
   return { type: 'error', message: told || otherwise, body }
 }
 
-/** A whole input as the text that a streamed one adds up to. */
+/** Returns a whole tool input as the text that a stream would add up to. */
 export const inputText = (value: Maybe): string =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
 
 export const dataUrl = ({ type, data }: { readonly type: string; readonly data: string }): string =>
   `data:${type};base64,${data}`
 
-/** Tells of an error inside a stream that names none. */
+/** Message for an error in a stream without a message of its own. */
 export const failedWithoutWords = 'The answer ended in an error that was not explained.'

@@ -1,7 +1,7 @@
 import type { Format, Json, JsonObject, Piece, Turn } from './format.ts'
 import { countOf, dataUrl, errorPiece, failedWithoutWords, listOf, objectOf, parseData, said, textOf } from './read.ts'
 
-/** OpenAI's responses. The conversation is sent each time, and nothing is kept at the provider. */
+/** OpenAI's Responses. The whole conversation is sent each time, and nothing is stored at the provider. */
 export const responses: Format = {
   id: 'responses',
   name: 'Responses',
@@ -16,7 +16,7 @@ export const responses: Format = {
         name,
         description,
         parameters: schema,
-        // Not strict: that asks for a schema of a certain shape.
+        // Strict mode would require a restricted schema.
         strict: false,
       }))
     if (stream) body.stream = true
@@ -84,7 +84,7 @@ function outputOf(item: JsonObject, index: number): readonly Piece[] {
   return listOf(item.content).flatMap(({ text, refusal }) => said('text', text ?? refusal))
 }
 
-/** What a response says of itself once it is over. */
+/** Returns the usage and finish reason of a completed response. */
 function endingOf(response: JsonObject): readonly Piece[] {
   const reason = textOf(objectOf(response.incomplete_details).reason) || textOf(response.status)
   const failed = response.error !== undefined && response.error !== null

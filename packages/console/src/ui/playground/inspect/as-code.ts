@@ -2,13 +2,13 @@ import { baseUrls } from '../../address.ts'
 import type { ApiRequest, Format, JsonObject } from '../formats/format.ts'
 import { asJavaScript } from './as-javascript.ts'
 
-/** The variable that stands for the token, which is never written out. */
+/** Environment variable for the token, which is never written out. */
 export const tokenVariable = 'MODELGATE_TOKEN'
 
 export interface Snippet {
   readonly id: string
   readonly title: string
-  /** For the colours. */
+  /** Selects the syntax colours. */
   readonly language: string
   readonly code: string
 }
@@ -16,13 +16,13 @@ export interface Snippet {
 export interface AsCode {
   readonly format: Format
   readonly request: ApiRequest
-  /** The gateway's address, without a slash at the end. */
+  /** The gateway's address, without a trailing slash. */
   readonly base: string
-  /** Whether a credential is sent at all: a gateway without authentication wants none. */
+  /** False for a gateway without authentication: no credential is sent. */
   readonly withToken: boolean
 }
 
-/** The same call as a command and as code: a reader who runs either sends what the Playground sent. */
+/** Returns the same call as a command and as code: running either sends the Playground's request. */
 export const snippetsOf = (call: AsCode): readonly Snippet[] => {
   const { title, code } = sdks[call.format.id]
   return [
@@ -33,13 +33,13 @@ export const snippetsOf = (call: AsCode): readonly Snippet[] => {
 
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** Linux takes no single argument above 128 KiB; a longer body goes in by the standard input. */
+/** Linux limits a single argument to 128 KiB; a longer body goes in by standard input. */
 const longestArgument = 100_000
 
 function asCurl({ format, request, base, withToken }: AsCode): string {
   const mark = '\0'
   const credential = Object.entries(withToken ? format.credential(mark) : {}).map(
-    // In double quotes, so that the shell puts the token in.
+    // Double quotes let the shell insert the token.
     ([name, value]) => `-H "${name}: ${value.replace(mark, `$${tokenVariable}`)}"`,
   )
   const headers = Object.entries(request.headers).map(([name, value]) => `-H ${shellQuoted(`${name}: ${value}`)}`)
@@ -83,7 +83,7 @@ const client = new Anthropic({
 ${asked(call, 'client.messages.create', call.request.body)}`
 }
 
-/** Google's SDK has the fields of the body in other places: all but the conversation stand in `config`. */
+/** Google's SDK places the fields of the body elsewhere: all but the conversation are in `config`. */
 function withGenAi({ request, base }: AsCode): string {
   const { contents = [], generationConfig, ...others } = request.body
   const [, name = '', method = ''] = /\/models\/(.+):(\w+)/.exec(request.path) ?? []
@@ -111,7 +111,7 @@ for await (const event of stream) console.log(JSON.stringify(event))`
     : `const answer = await ${call}
 console.log(JSON.stringify(answer, null, 2))`
 
-/** Headers that the SDKs send by themselves. */
+/** Headers that the SDKs send themselves. */
 const byItself = new Set(['content-type', 'anthropic-version'])
 
 function asked({ request }: AsCode, method: string, body: JsonObject): string {

@@ -2,7 +2,7 @@ import type { Json } from '../formats/format.ts'
 
 const bare = /^[A-Za-z_$][\w$]*$/
 
-/** A value as a person would write it in JavaScript. */
+/** Formats a value as JavaScript as a person would write it. */
 export function asJavaScript(value: Json, indent = ''): string {
   if (typeof value === 'string') return quoted(value)
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
@@ -15,7 +15,7 @@ export function asJavaScript(value: Json, indent = ''): string {
   return `${open}\n${inside.map((line) => `${deeper}${line},\n`).join('')}${indent}${close}`
 }
 
-/** Written plainly, `__proto__` would set the prototype instead. */
+/** A plain `__proto__` key would set the prototype instead. */
 const nameOf = (name: string): string =>
   name === '__proto__' ? "['__proto__']" : bare.test(name) ? name : quoted(name)
 

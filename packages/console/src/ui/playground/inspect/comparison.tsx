@@ -8,12 +8,12 @@ import { JsonTree, lineId } from './json-tree.tsx'
 import { markLosses, shownLines } from './marks.ts'
 import { shorten } from './shorten.ts'
 
-/** Lines that are shown of each side, beside those that something is told at. */
+/** Limit of lines shown on each side, in addition to annotated ones. */
 const most = 800
 
 const severities = { fatal: 'refuses the call', warn: 'lost', note: 'for your information' } as const
 
-/** What the client wrote beside what is sent upstream, and what happened in between. */
+/** Shows the client's request beside the upstream request, with the losses between them. */
 export function Comparison({ request, target }: { request: ApiRequest; target: ExplainedTarget }) {
   const { losses, request: sent } = target
   const told = useMemo(() => losses.filter(({ side }) => side !== 'answer'), [losses])
@@ -65,7 +65,7 @@ function Sent({ client, sent }: { client: readonly JsonLine[]; sent: NonNullable
   )
 }
 
-/** Lines that are as they were need no word. */
+/** Unchanged lines have no label. */
 const looks: Readonly<Record<Origin, { look: string; word: string } | undefined>> = {
   same: undefined,
   elsewhere: { look: 'origin-elsewhere', word: 'stood elsewhere' },
@@ -132,7 +132,7 @@ function LossLine({ loss, onChoose }: { loss: Loss; onChoose: (loss: Loss) => vo
   )
 }
 
-/** Headers as they are, one a line. */
+/** Headers, one per line. */
 export const Headers = ({ headers }: { headers: Readonly<Record<string, string>> }) => (
   <dl class="headers">
     {Object.entries(headers).map(([name, value]) => (
@@ -144,7 +144,7 @@ export const Headers = ({ headers }: { headers: Readonly<Record<string, string>>
   </dl>
 )
 
-/** To the line, by eye and by keyboard. */
+/** Scrolls to the line and focuses it. */
 function goTo(id: string): void {
   const line = document.getElementById(id)
   line?.focus({ preventScroll: true })

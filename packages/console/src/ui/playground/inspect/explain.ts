@@ -4,7 +4,7 @@ import type { ApiRequest, Format } from '../formats/format.ts'
 export type { ExplainedTarget, Explanation, Loss } from '@modelgate/core'
 
 export interface Refused {
-  /** 0: the gateway could not be reached. */
+  /** 0 if the gateway could not be reached. */
   readonly status: number
   readonly message: string
 }
@@ -21,7 +21,7 @@ export interface ExplainRequest {
   readonly signal?: AbortSignal
 }
 
-/** Asks the gateway what it makes of a call, without making it. Rejects only when it is aborted. */
+/** Asks the gateway to explain a call without making it. Rejects only if it is aborted. */
 export async function explain({ base, token, format, request, signal }: ExplainRequest): Promise<Explained> {
   try {
     const response = await fetch(`${base}/console/explain?path=${encodeURIComponent(request.path)}`, {
@@ -42,7 +42,7 @@ export async function explain({ base, token, format, request, signal }: ExplainR
   }
 }
 
-/** Every dialect has its message there. */
+/** Returns the error message, which every format keeps in the same place. */
 function messageOf(told: unknown, status: number): string {
   const { message } = (told as { error?: { message?: unknown } } | null)?.error ?? {}
   return typeof message === 'string' ? message : `The gateway answered ${status}.`

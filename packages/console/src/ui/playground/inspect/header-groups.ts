@@ -2,7 +2,7 @@ type Headers = Readonly<Record<string, string>>
 
 const telling = /^(?:modelgate-|x-request-id$|request-id$|x-ratelimit-|anthropic-ratelimit-|retry-after)/i
 
-/** What the gateway tells of the call, its limits among it; the rest of the headers is plumbing. */
+/** Separates the gateway's headers about the call and its limits from the rest. */
 export function groupHeaders(headers: Headers): { readonly telling: Headers; readonly others: Headers } {
   const entries = Object.entries(headers)
   return {

@@ -6,19 +6,19 @@ import { StreamView } from './stream-view.tsx'
 import { UpstreamView } from './upstream-view.tsx'
 
 export interface InspectorProps {
-  /** undefined: nothing was sent yet. */
+  /** Undefined before the first call. */
   exchange: Exchange | undefined
-  /** The gateway's address, without a slash at the end. */
+  /** The gateway's address, without a trailing slash. */
   base: string
-  /** Only for asking what the call becomes; never shown. Empty: none is sent. */
+  /** Used only to request explanations; never shown. Empty: no token is sent. */
   token: string
-  /** Whether the gateway explains calls. */
+  /** True if the gateway explains calls. */
   canExplain: boolean
 }
 
 type View = 'request' | 'upstream' | 'stream'
 
-/** A call from all sides: as code, as what it becomes upstream, as what came back. */
+/** Shows a call as code, as its upstream request, and as its response. */
 export function Inspector({ exchange, base, token, canExplain }: InspectorProps) {
   const [chosen, setChosen] = useState<View>('request')
   if (exchange === undefined)

@@ -24,7 +24,7 @@ const loss = (path: string, severity: Loss['severity'] = 'warn'): Loss => ({
 })
 
 describe('the lines of a request', () => {
-  it('are those of JSON.stringify, for any value', () => {
+  it('equal those of JSON.stringify for any value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(
@@ -36,7 +36,7 @@ describe('the lines of a request', () => {
     )
   })
 
-  it('know what they stand for by JSON Pointer', () => {
+  it('have the JSON Pointer of their value', () => {
     const at = (pointer: string) => lines.filter((line) => line.pointer === pointer).map(written)
     expect(at('/seed')).toEqual(['  "seed": 7,'])
     expect(at('/messages/1')).toEqual(['    {', '    }'])
@@ -70,7 +70,7 @@ describe('losses', () => {
     expect(marked(losses)).toEqual(wanted)
   })
 
-  it('are told once, at the line where it begins', () => {
+  it('are reported once, at the first line of their field', () => {
     const { marks } = markLosses(lines, [loss('/messages/1'), loss('/messages/1/content', 'note')])
     const told = [...marks].flatMap(([index, { losses }]) => losses.map(({ path }) => [lines[index]?.pointer, path]))
     expect(told).toEqual([
@@ -79,7 +79,7 @@ describe('losses', () => {
     ])
   })
 
-  it('are shown in a request that is too long to be shown whole', () => {
+  it('are shown in a request that is too long to show whole', () => {
     const long = jsonLines({ list: Array.from({ length: 50_000 }, (_, index) => index) })
     const { marks } = markLosses(long, [loss('/list/40000')])
     const shown = shownLines(long, marks, 100)
@@ -90,8 +90,8 @@ describe('losses', () => {
   })
 })
 
-describe('what is sent upstream', () => {
-  it('is told apart: as it was, from elsewhere, new', () => {
+describe('the lines sent upstream', () => {
+  it('are classified as unchanged, moved or added', () => {
     const sent = jsonLines({ model: 'other', seed: 7, max_tokens: 4096, system: 'Hello there', role: 'user' })
     const originOf = originsIn(lines)
     expect(sent.map((line) => [line.pointer, originOf(line)])).toEqual([

@@ -1,22 +1,22 @@
 import type { Json } from '../formats/format.ts'
 
-/** One line of a value that is written out over several. */
+/** One line of a formatted value. */
 export interface JsonLine {
-  /** JSON Pointer to what begins or ends on this line. */
+  /** JSON Pointer to the value that begins or ends on this line. */
   readonly pointer: string
   readonly depth: number
-  /** `"name": `, where it has one. */
+  /** `"name": `, if the value has one. */
   readonly name: string
   readonly text: string
-  /** A line with a value of its own, not the beginning or end of others. */
+  /** The value of a line that neither opens nor closes another. */
   readonly leaf?: Json
-  /** The line that closes what an earlier one has opened. */
+  /** True on the line that closes an earlier one. */
   readonly closes?: true
 }
 
 const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** A value as the lines in which JSON.stringify(value, null, 2) writes it, each with its pointer. */
+/** Returns the lines of JSON.stringify(value, null, 2), each with its pointer. */
 export function jsonLines(value: Json): readonly JsonLine[] {
   const lines: JsonLine[] = []
   const write = (value: Json, pointer: string, depth: number, name: string, comma: string): void => {
@@ -43,10 +43,10 @@ export function jsonLines(value: Json): readonly JsonLine[] {
   return lines
 }
 
-/** How a line of what is sent upstream relates to what the client wrote. */
+/** Relation of an upstream line to the client's request. */
 export type Origin = 'same' | 'elsewhere' | 'new'
 
-/** Where each value of the upstream's request comes from. */
+/** Returns a function that classifies lines of the upstream request. */
 export function originsIn(client: readonly JsonLine[]): (line: JsonLine) => Origin | undefined {
   const places = new Set<string>()
   const values = new Set<string>()
@@ -54,7 +54,7 @@ export function originsIn(client: readonly JsonLine[]): (line: JsonLine) => Orig
     if (leaf === undefined) continue
     const value = JSON.stringify(leaf)
     places.add(`${pointer} ${value}`)
-    // Short values are in every body: they count as the same only beside their name.
+    // Short values occur everywhere: they match only together with their name.
     values.add(value.length > 8 ? value : name + value)
   }
   return ({ pointer, name, leaf }) => {

@@ -3,21 +3,21 @@ import type { JsonLine } from './json-lines.ts'
 import type { Mark, Shown } from './marks.ts'
 
 export interface JsonTreeProps {
-  /** Makes the lines' ids. */
+  /** Prefix of the lines' ids. */
   id: string
   label: string
   shown: readonly Shown[]
   marks?: ReadonlyMap<number, Mark>
-  /** A class and a word for a line. */
+  /** Returns a class and a label for a line. */
   noteOf?: (line: JsonLine) => { readonly look: string; readonly word: string } | undefined
 }
 
 export const lineId = (tree: string, index: number): string => `${tree}-${index}`
 
-/** JSON, line by line, so that a line can be pointed at. */
+/** JSON, line by line, so that each line can be linked to. */
 export function JsonTree({ id, label, shown, marks, noteOf }: JsonTreeProps) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard, too
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the section scrolls and must be reachable by keyboard
     <section class="json" aria-label={label} tabIndex={0}>
       <ol>
         {shown.map((one) =>

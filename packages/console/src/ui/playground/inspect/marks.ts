@@ -3,21 +3,21 @@ import type { JsonLine } from './json-lines.ts'
 
 export interface Mark {
   readonly severity: Loss['severity']
-  /** What is said beside the line: only where something begins. */
+  /** Losses to describe at this line: only at the first line of their field. */
   readonly losses: readonly Loss[]
 }
 
 export interface Marked {
   /** By the line's index. */
   readonly marks: ReadonlyMap<number, Mark>
-  /** The line that a loss is told at: its own, or that of the nearest thing around it which does exist. */
+  /** Returns the line of a loss: its own, or that of the nearest existing ancestor. */
   readonly lineOf: (loss: Loss) => number
 }
 
 const rank = { note: 0, warn: 1, fatal: 2 } as const
 const worse = (a: Loss['severity'], b: Loss['severity']): Loss['severity'] => (rank[a] >= rank[b] ? a : b)
 
-/** Which lines of the client's request did not arrive as they were written. */
+/** Marks the lines of the client's request that did not reach the upstream unchanged. */
 export function markLosses(lines: readonly JsonLine[], losses: readonly Loss[]): Marked {
   const begins = new Map<string, number>()
   const ends = new Map<string, number>()
@@ -35,7 +35,7 @@ export function markLosses(lines: readonly JsonLine[], losses: readonly Loss[]):
   for (const loss of losses) {
     const first = lineOf(loss)
     mark(first, loss.severity, [loss])
-    // What was written is marked whole. What was not (a default that was made up) marks only the place it would stand at.
+    // A field in the request is marked whole. A missing field (an added default) marks only the place where it would be.
     const last = begins.has(loss.path) && loss.path !== '' ? (ends.get(loss.path) ?? first) : first
     for (let index = first + 1; index <= last; index++) mark(index, loss.severity, [])
   }
@@ -50,7 +50,7 @@ function nearest(path: string, begins: ReadonlyMap<string, number>): string {
 
 export type Shown = { readonly line: JsonLine; readonly index: number } | { readonly skipped: number }
 
-/** The first `most` lines, and of the others those that something is told at, with a little around them. */
+/** Returns the first `most` lines and, of the rest, the annotated ones with a little context. */
 export function shownLines(
   lines: readonly JsonLine[],
   marks: ReadonlyMap<number, Mark>,

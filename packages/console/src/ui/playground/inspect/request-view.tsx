@@ -6,10 +6,10 @@ import { highlight } from '../markdown/highlight.ts'
 import { type Snippet, snippetsOf, tokenVariable } from './as-code.ts'
 import { firstLines, shortenObject } from './shorten.ts'
 
-/** Lines that are shown of a long request. */
+/** Limit of lines shown of a long request. */
 const most = 600
 
-/** The request as it was sent: as a command and as code. */
+/** Shows the request as a command and as code. */
 export function RequestView({ exchange, base, withToken }: { exchange: Exchange; base: string; withToken: boolean }) {
   const { format, request } = exchange
   const [chosen, setChosen] = useState('curl')
@@ -53,7 +53,7 @@ function Shown({ snippet, isCut }: { snippet: Snippet; isCut: boolean }) {
   return (
     <>
       <div class="code">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, and must do so by keyboard, too */}
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll and must be reachable by keyboard */}
         <pre tabIndex={0}>
           <code>
             {highlight(text, snippet.language).map(({ text, kind }) =>

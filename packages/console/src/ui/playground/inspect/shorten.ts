@@ -1,12 +1,12 @@
 import type { Json, JsonObject } from '../formats/format.ts'
 
-/** Characters of data and of prose that are shown of one string. */
+/** Limits in characters of one string of data and of prose. */
 const longestData = 120
 const longestText = 4_000
 
 const isData = (text: string): boolean => /^(?:data:[^,\s]*,)?[A-Za-z0-9+/=_-]{120}/.test(text)
 
-/** The same value with long strings cut: base64 after a few characters, prose after many. For showing only. */
+/** Returns the value with long strings cut: base64 after a few characters, prose after many. For display only. */
 export function shorten(value: Json): Json {
   if (typeof value === 'string') {
     const longest = isData(value) ? longestData / 2 : longestText
@@ -17,13 +17,13 @@ export function shorten(value: Json): Json {
   return shortenObject(value)
 }
 
-/** `Object.entries` and back: a field named `__proto__` stays a field. */
+/** `Object.entries` and back keep a field named `__proto__` a field. */
 export const shortenObject = (value: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shorten(item)]))
 
 const count = (characters: number): string => `${characters.toLocaleString('en')} characters`
 
-/** The first lines of a text; `cut` tells how many are not there. */
+/** Returns the first lines of a text; `cut` is the number of omitted lines. */
 export function firstLines(text: string, most: number): { readonly text: string; readonly cut: number } {
   let end = 0
   for (let lines = 0; lines < most; lines++) {

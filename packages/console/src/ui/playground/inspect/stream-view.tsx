@@ -5,13 +5,13 @@ import type { Exchange, RawEvent } from '../formats/format.ts'
 import { Headers } from './comparison.tsx'
 import { groupHeaders } from './header-groups.ts'
 
-/** Events on the page at one time: a long stream has tens of thousands. */
+/** Events per page: a long stream has tens of thousands. */
 const atOnce = 100
-/** Characters of an event in the list, and of one that is opened. */
+/** Limits in characters of an event in the list, and of an opened one. */
 const preview = 200
 const longest = 50_000
 
-/** What came back: the head of the answer, and each event as it came. */
+/** Shows the response: its status and headers, and each event as received. */
 export function StreamView({ exchange }: { exchange: Exchange }) {
   const { events, status, responseHeaders = {}, outcome } = exchange
   const { telling, others } = groupHeaders(responseHeaders)
@@ -37,7 +37,7 @@ export function StreamView({ exchange }: { exchange: Exchange }) {
 }
 
 function Events({ events, isRunning }: { events: readonly RawEvent[]; isRunning: boolean }) {
-  // undefined: the end, wherever that is.
+  // Undefined selects the last page.
   const [page, setPage] = useState<number>()
   const pages = Math.max(Math.ceil(events.length / atOnce), 1)
   const at = Math.min(page ?? (isRunning ? pages - 1 : 0), pages - 1)
@@ -89,7 +89,7 @@ function EventLine({ event: { event, data, at } }: { event: RawEvent }) {
       {open ? (
         <div class="event-data">
           <CopyButton small icon look="quiet" text={data} what="this event" />
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard, too */}
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the section scrolls and must be reachable by keyboard */}
           <pre tabIndex={0}>{cut(pretty(data))}</pre>
         </div>
       ) : null}
@@ -97,7 +97,7 @@ function EventLine({ event: { event, data, at } }: { event: RawEvent }) {
   )
 }
 
-/** As the events stood in the stream. */
+/** Formats an event as it was in the stream. */
 const asSent = ({ event, data }: RawEvent): string =>
   `${event === undefined ? '' : `event: ${event}\n`}${data
     .split('\n')

@@ -7,7 +7,7 @@ import { Comparison } from './comparison.tsx'
 import type { ExplainedTarget, Explanation } from './explain.ts'
 import { useExplanation } from './use-explanation.ts'
 
-/** What the call becomes upstream, and what is lost on the way. */
+/** Shows the upstream request and the losses of the translation. */
 export function UpstreamView({ exchange, base, token }: { exchange: Exchange; base: string; token: string }) {
   const { explained, askAgain } = useExplanation(exchange, base, token)
   if (explained === undefined)
@@ -33,7 +33,7 @@ export function UpstreamView({ exchange, base, token }: { exchange: Exchange; ba
   return <Plan explanation={explained.explanation} request={exchange.request} />
 }
 
-/** The targets in the order in which they would be tried; one of them in full. */
+/** Lists the targets in the order of attempts, one of them in full. */
 function Plan({ explanation, request }: { explanation: Explanation; request: ApiRequest }) {
   const { plan } = explanation
   const first = Math.max(

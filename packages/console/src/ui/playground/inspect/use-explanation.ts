@@ -2,10 +2,10 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Exchange } from '../formats/format.ts'
 import { type Explained, explain } from './explain.ts'
 
-/** A person who sends one message after the other asks only for the last. */
+/** Several messages in quick succession cause one request, for the last. */
 const debounceMs = 200
 
-/** What the gateway makes of a call: asked once the call is over, so as not to stand in its way. */
+/** Requests the gateway's explanation of a call after it has ended, so as not to delay it. */
 export function useExplanation({ format, request, outcome }: Exchange, base: string, token: string) {
   const [told, setTold] = useState<{ request: Exchange['request']; token: string; explained: Explained }>()
   const isCurrent = told?.request === request && told.token === token

@@ -1,7 +1,7 @@
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { highlight } from './highlight.ts'
 
-/** Code in an answer, with what it says it is and a button to copy it. */
+/** A code block of a response, with its language and a copy button. */
 export function CodeBlock({ text, info }: { text: string; info: string }) {
   const language = info.split(/[\s{:,]/, 1)[0] ?? ''
   return (
@@ -10,7 +10,7 @@ export function CodeBlock({ text, info }: { text: string; info: string }) {
         <span>{info === '' ? 'code' : info}</span>
         <CopyButton small look="quiet" text={text} what={language === '' ? 'the code' : `the ${language} code`} />
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, and must do so by keyboard, too */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll and must be reachable by keyboard */}
       <pre tabIndex={0}>
         <code>
           {highlight(text, language).map(({ text, kind }) =>

@@ -1,4 +1,4 @@
-/** The names that models write; others stay as they were written. A browser's whole table has 2,000. */
+/** Entities that models write; others stay as written. A browser's full table has 2,000. */
 const named: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
@@ -27,7 +27,7 @@ const named: Readonly<Record<string, string>> = {
   ne: '≠',
 }
 
-/** Character references in prose, as what they stand for. It becomes text, so what comes out can be anything. */
+/** Decodes character references in prose. The result becomes text, so it can be anything. */
 export const decodeEntities = (text: string): string =>
   text.includes('&')
     ? text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-z]{2,6}));/g, (whole, decimal, hex, name) => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** How many of `total` things to show: the first ones at once, the others step by step, so that the page stays awake. */
+/** Returns how many of `total` items to show: the first ones at once, the rest step by step to keep the page responsive. */
 export function useGrowing(total: number, first: number): number {
   const [shown, setShown] = useState(first)
   useEffect(() => {

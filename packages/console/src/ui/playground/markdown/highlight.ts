@@ -1,6 +1,6 @@
 export interface Span {
   readonly text: string
-  /** A class of the code styles; undefined: plain. */
+  /** Class of the code styles; undefined: plain. */
   readonly kind?: 'string' | 'comment' | 'word' | undefined
 }
 
@@ -26,7 +26,7 @@ const slashes = String.raw`\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)|`
 const hashes = String.raw`(?<=^|\s)#[^\n]*|`
 const rest = String.raw`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\x60(?:[^\x60\\]|\\[^])*\x60|[A-Za-z_$][\w$]*`
 
-/** Strings, comments and the words that most languages share. A hint for the eye, no grammar. */
+/** Marks strings, comments and the keywords most languages share. A visual hint, not a grammar. */
 export function highlight(code: string, language: string): readonly Span[] {
   if (code.length > longest || plain.test(language)) return [{ text: code }]
   const piece = new RegExp((hashed.test(language) ? hashes : slashes) + rest, 'g')

@@ -29,8 +29,8 @@ End with [a link][1].
 [1]: https://a.example
 `
 
-describe('a text that grows', () => {
-  it('is read as if it had come at once, however it was cut', () => {
+describe('a growing text', () => {
+  it('parses the same in one piece and in any pieces', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(answer.length), { maxLength: 12 }), (cuts) => {
         let parsed: Parsed | undefined
@@ -41,7 +41,7 @@ describe('a text that grows', () => {
     )
   })
 
-  it('keeps the blocks that are done, so that they need not be shown anew', () => {
+  it('keeps finished blocks, so that they need no new rendering', () => {
     const before = parse('one\n\ntwo\n\nthr')
     const after = parse('one\n\ntwo\n\nthree', before)
     expect(after.blocks[0]).toBe(before.blocks[0])
@@ -49,12 +49,12 @@ describe('a text that grows', () => {
     expect(after.links).toBe(before.links)
   })
 
-  it('reads anew what is no continuation', () => {
+  it('parses a text that is no continuation from its start', () => {
     expect(parse('# b', parse('# a\n\nc')).blocks).toEqual(parse('# b').blocks)
   })
 })
 
-it('cuts long lines between words and loses none of them', () => {
+it('cuts long lines between words and loses none', () => {
   const text = 'word '.repeat(10_000)
   const pieces = inlinePieces(text)
   expect(pieces.join('')).toBe(text)

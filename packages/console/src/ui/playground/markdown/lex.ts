@@ -3,13 +3,13 @@ import { Lexer, type MarkedToken, type Token, Tokenizer, type TokensList } from 
 export type { MarkedToken } from 'marked'
 export type Links = TokensList['links']
 
-/** Quotes and lists in each other, and likewise emphasis and links; what lies deeper is shown as it was written. */
+/** Limit of nested quotes, lists, emphasis and links; deeper ones are shown as written. */
 const deepest = 16
 
-/** Characters of one run of inline text that are read at once: the reading of hostile ones costs their square. */
+/** Limit of characters of inline text parsed at once: hostile text takes quadratic time. */
 const inlineAtOnce = 8_000
 
-/** A reader that knows no HTML, so that it stays text, and that goes no deeper than it should. */
+/** Creates a lexer that treats HTML as text and limits nesting. */
 function newLexer(links: Links): Lexer {
   const tokenizer = new Tokenizer()
   const { blockquote, list, emStrong, del, link, reflink, table } = tokenizer
@@ -43,7 +43,7 @@ function newLexer(links: Links): Lexer {
   return lexer
 }
 
-/** Cells beyond the header's would be dropped. */
+/** The lexer would drop cells beyond the header's. */
 const hasCellsToSpare = (table: string, columns: number): boolean =>
   table.split('\n').some(
     (row) =>
@@ -53,7 +53,7 @@ const hasCellsToSpare = (table: string, columns: number): boolean =>
         .match(/(?<!\\)\|/g)?.length ?? 0) >= columns,
   )
 
-/** Both kinds of tokens are marked's own: no extension adds others. */
+/** All tokens are marked's own: no extension adds others. */
 const own = (tokens: readonly Token[]): readonly MarkedToken[] => tokens as readonly MarkedToken[]
 
 export interface Parsed {
@@ -65,9 +65,9 @@ export interface Parsed {
 const nothing: Parsed = { text: '', blocks: [], links: {} }
 
 /**
- * The blocks of a text; what stands inside them is read by `inlineOf` when it is shown.
+ * Parses a text into blocks; `inlineOf` parses their content when it is shown.
  *
- * @param before what was read of a shorter text that this one begins with: only its last block is read again
+ * @param before result of a shorter text that this one begins with: only its last block is parsed again
  */
 export function parse(text: string, before: Parsed = nothing): Parsed {
   const source = text.replace(/\r\n?/g, '\n')
@@ -80,12 +80,12 @@ export function parse(text: string, before: Parsed = nothing): Parsed {
     const isSame = JSON.stringify(links) === JSON.stringify(before.links)
     return { text: source, blocks: [...kept, ...blocks], links: isSame ? before.links : links }
   } catch {
-    // The lexer gives up on what it cannot read. It is still to be seen.
+    // The lexer fails on some input, which must still be shown.
     return { text: source, blocks: [{ type: 'text', raw: source, text: source, escaped: true }], links: {} }
   }
 }
 
-/** The addresses that are defined in these blocks. */
+/** Returns the link definitions in these blocks. */
 const linksIn = (blocks: readonly MarkedToken[]): Links =>
   Object.fromEntries(
     blocks.flatMap((block) =>
@@ -93,17 +93,17 @@ const linksIn = (blocks: readonly MarkedToken[]): Links =>
     ),
   )
 
-/** The blocks that more text cannot change: all but the last one and the blank lines behind it. */
+/** Returns the blocks that more text cannot change: all but the last one and the blank lines after it. */
 function settled(source: string, { text, blocks }: Parsed): readonly MarkedToken[] {
   if (text === '' || !source.startsWith(text)) return []
   const last = blocks.findLastIndex(({ type }) => type !== 'space')
   const kept = blocks.slice(0, Math.max(last, 0))
   const at = kept.reduce((sum, { raw }) => sum + raw.length, 0)
-  // The lexer may join blocks with a line break of its own.
+  // The lexer may join blocks with a line break that the source lacks.
   return source.startsWith(blocks[last]?.raw ?? '', at) ? kept : []
 }
 
-/** What stands in a line of text, in pieces that are read one by one. */
+/** Parses inline text, in pieces. */
 export function inlineOf(text: string, links: Links): readonly MarkedToken[] {
   try {
     return own(newLexer(links).inlineTokens(text))
@@ -112,7 +112,7 @@ export function inlineOf(text: string, links: Links): readonly MarkedToken[] {
   }
 }
 
-/** A long run of text cut where a word ends, if it can be. */
+/** Cuts a long run of text, at the end of a word if possible. */
 export function inlinePieces(text: string): readonly string[] {
   if (text.length <= inlineAtOnce) return [text]
   const pieces: string[] = []

@@ -6,10 +6,10 @@ import { componentOf, elementsIn, outline, rendered, textOf } from './rendered.t
 
 const Markdown = await componentOf<MarkdownProps>('./markdown.tsx', 'Markdown')
 const show = (text: string) => rendered(h(Markdown, { text, streaming: false }))
-/** Without the frame of the answer and the copy buttons of code. */
+/** Returns the outline without the response's frame and the copy buttons of code. */
 const short = (text: string): string => outline(show(text)).replace(/^div\((.*)\)$/, '$1')
 
-describe('what is shown of markdown', () => {
+describe('rendered markdown', () => {
   it.each([
     ['a paragraph', 'one\ntwo', 'p(one br() two)'],
     ['emphasis', '*a* **b** ~~c~~ `d`', 'p(em(a) strong(b) del(c) code(d))'],
@@ -25,7 +25,7 @@ describe('what is shown of markdown', () => {
     ['a line', 'a\n\n---\n\nb', 'p(a) hr() p(b)'],
     ['entities in prose, not in code', 'a &lt; b &#x41; `&lt;`', 'p(a < b A code(&lt;))'],
     ['HTML, as text', '<b>a</b>', 'p(< b>a< /b>)'],
-  ])('%s', (_, text, wanted) => {
+  ])('shows %s', (_, text, wanted) => {
     const tight = (one: string): string => one.replace(/\s/g, '')
     expect(tight(short(text))).toBe(tight(wanted))
   })
@@ -39,7 +39,7 @@ describe('what is shown of markdown', () => {
     }
   })
 
-  it('opens links elsewhere, and tells that page nothing', () => {
+  it('opens links in a new tab without a referrer', () => {
     const [link] = elementsIn(show('[a](https://a.example)')).filter(({ tag }) => tag === 'a')
     expect(link?.attributes).toMatchObject({
       href: 'https://a.example/',
@@ -49,7 +49,7 @@ describe('what is shown of markdown', () => {
   })
 })
 
-/** Elements that load, run or send something, or that style the page. */
+/** Allow-list of elements: none loads, runs, sends or styles anything. */
 const tame =
   /^(?:div|p|a|em|strong|del|code|br|h[3-6]|ul|ol|li|input|blockquote|table|thead|tbody|tr|th|td|hr|figure|figcaption|span|pre|button|svg|rect|path)$/
 const tameAttributes =
@@ -67,7 +67,7 @@ function expectTame(text: string): void {
   }
 }
 
-describe('hostile answers', () => {
+describe('hostile responses', () => {
   it.each([
     '<script>alert(1)</script>',
     '<img src=x onerror=alert(1)>',
@@ -77,7 +77,7 @@ describe('hostile answers', () => {
     '<details open ontoggle=alert(1)>\n\n**x**\n</details>',
     '<a href="javascript:alert(1)">x</a>',
     '<!-- a --><base href="https://evil.example">',
-  ])('shows %s as it was written', (text) => {
+  ])('show %s as written', (text) => {
     expectTame(text)
     expect(textOf(show(text)).replace(/\s/g, '')).toBe(text.replaceAll('**', '').replace(/\s/g, ''))
   })
@@ -103,7 +103,7 @@ describe('hostile answers', () => {
     'https://',
     'http://[',
     'about:blank',
-  ])('makes no link of %j', (address) => {
+  ])('make no link of %j', (address) => {
     for (const text of [
       `[x](${address})`,
       `[x](<${address}>)`,
@@ -117,7 +117,7 @@ describe('hostile answers', () => {
     }
   })
 
-  it('makes a link of a picture, and fetches nothing', () => {
+  it('make a link of a picture, and fetch nothing', () => {
     expect(short('![a cat](https://a.example/cat.png)')).toBe('p(a(Image: a cat))')
   })
 
@@ -135,7 +135,7 @@ describe('hostile answers', () => {
     ['angles', '<'.repeat(50_000)],
     ['quotation marks in code', `\`\`\`js\n${'"\\'.repeat(9_000)}\n\`\`\``],
     ['comments in code', `\`\`\`js\n${'/*'.repeat(9_000)}\n\`\`\``],
-  ])('are read in time, and not deeper than a page can show: %s', (_, text) => {
+  ])('are parsed in bounded time and depth: %s', (_, text) => {
     const began = performance.now()
     const nodes = show(text)
     expect(performance.now() - began).toBeLessThan(2_000)
@@ -215,7 +215,7 @@ describe('any text', () => {
     })
     .map((parts) => parts.join(''))
 
-  it('is shown without its words being lost', () => {
+  it('is shown with all its words', () => {
     fc.assert(
       fc.property(written, (text) => {
         const nodes = show(text)
@@ -228,7 +228,7 @@ describe('any text', () => {
     )
   })
 
-  it('makes nothing but tame elements, whatever its characters', () => {
+  it('becomes only allowed elements', () => {
     fc.assert(
       fc.property(fc.oneof(written, fc.string({ unit: 'binary', maxLength: 200 })), (text) => expectTame(text)),
       { numRuns: 500 },

@@ -9,15 +9,15 @@ import { useSettling } from './settling.ts'
 
 export interface MarkdownProps {
   text: string
-  /** More is to come: it is shown as often as that is cheap. */
+  /** True while more text is to come: rendering is then throttled by its cost. */
   streaming: boolean
 }
 
-/** Markdown as a model writes it, made of elements: HTML in it stays text, and nothing is loaded from anywhere. */
+/** Renders a model's markdown as elements: HTML in it stays text, and nothing is loaded. */
 export function Markdown({ text, streaming }: MarkdownProps) {
   const settled = useSettling(text, streaming)
   const before = useRef<Parsed | undefined>(undefined)
-  // The element itself is kept: a page that is drawn anew for other reasons leaves a long answer alone.
+  // Keeps the same element, so that other updates of the page do not render a long response again.
   const blocks = useMemo(() => {
     const parsed = parse(settled, streaming ? before.current : undefined)
     before.current = parsed
@@ -28,7 +28,7 @@ export function Markdown({ text, streaming }: MarkdownProps) {
 
 type Kind<T extends MarkedToken['type']> = Extract<MarkedToken, { type: T }>
 
-/** Blocks that have not changed give the very elements they gave before, and Preact leaves those alone. */
+/** Unchanged blocks return the same elements, which Preact skips. */
 const shownBlocks = new WeakMap<MarkedToken, { links: Links; element: VNode }>()
 
 function blockOnce(token: MarkedToken, links: Links, key: number): VNode {
@@ -71,12 +71,12 @@ function Block({ token, links }: { token: MarkedToken; links: Links }): Componen
     case 'text':
       return token.escaped === true && token.tokens === undefined ? token.text : inline(token.text, links)
     default:
-      // A link's definition, or what this page knows nothing of: as it was written.
+      // A link definition or an unknown token is shown as written.
       return <p>{token.raw}</p>
   }
 }
 
-/** The page's own headings are above: an answer's begin below them. */
+/** Headings of a response begin below the page's own. */
 function Heading({ depth, children }: { depth: number; children: ComponentChildren }) {
   const Tag = `h${Math.min(depth + 2, 6)}` as 'h3' | 'h4' | 'h5' | 'h6'
   return <Tag class={`level-${depth}`}>{children}</Tag>
@@ -99,7 +99,7 @@ const Checkbox = ({ checked }: { checked: boolean }) => (
 function Table({ token, links }: { token: Kind<'table'>; links: Links }) {
   const count = useGrowing(token.rows.length, 100)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: wide tables scroll, and must do so by keyboard, too
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: wide tables scroll and must be reachable by keyboard
     <div class="table" tabIndex={0}>
       <table>
         <thead>
@@ -164,7 +164,7 @@ function spanOf(token: MarkedToken): ComponentChildren {
     case 'link':
       return <Link token={token}>{spansOf(token.tokens)}</Link>
     case 'image':
-      // A picture would be fetched from whoever the answer names, and tell them that it was read.
+      // Loading a picture would tell a host chosen by the response that it was read.
       return <Link token={token}>{`Image: ${token.text === '' ? token.href : decodeEntities(token.text)}`}</Link>
     case 'text':
       return token.tokens === undefined ? decodeEntities(token.text) : spansOf(token.tokens)
@@ -173,7 +173,7 @@ function spanOf(token: MarkedToken): ComponentChildren {
   }
 }
 
-/** What must not be a link stays to be read, address and all. */
+/** An address that is not allowed stays readable as text. */
 function Link({ token, children }: { token: Kind<'link' | 'image'>; children: ComponentChildren }) {
   const href = safeLink(token.href)
   if (href === undefined) return <>{token.raw}</>

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { type FunctionComponent, isValidElement } from 'preact'
 
-/** Hooks that stand still: what is shown first is what is tested with them; how it changes is tested in a browser. */
+/** Static replacements of the hooks: tests see the first render only; browser tests cover updates. */
 const stillHooks = `
   export const useState = (first) => [typeof first === 'function' ? first() : first, () => undefined]
   export const useRef = (current) => ({ current })
@@ -10,7 +10,7 @@ const stillHooks = `
   export const useEffect = () => undefined
 `
 
-/** A component out of a file beside this one, as the build makes it. */
+/** Loads a component from a file in this folder, compiled as in the build. */
 export async function componentOf<P>(file: string, name: string): Promise<FunctionComponent<P>> {
   const entry = fileURLToPath(new URL(file, import.meta.url))
   const { outputFiles } = await build({
@@ -35,7 +35,7 @@ export async function componentOf<P>(file: string, name: string): Promise<Functi
   return made[name] as FunctionComponent<P>
 }
 
-/** What a component comes to, as a tree of tags. For components whose hooks are replaced by still ones. */
+/** A rendered component as a tree of tags, for components with static hooks. */
 export interface Element {
   readonly tag: string
   readonly attributes: Readonly<Record<string, unknown>>
@@ -64,7 +64,7 @@ export const textOf = (nodes: readonly Node[]): string =>
 
 const blocks = new Set(['p', 'li', 'td', 'th', 'pre', 'br', 'h3', 'h4', 'h5', 'h6', 'figcaption'])
 
-/** The tree in short: `ul(li(a) li(b))`. */
+/** Formats the tree in short: `ul(li(a) li(b))`. */
 export const outline = (nodes: readonly Node[]): string =>
   nodes
     .map((node) => (typeof node === 'string' ? node : `${node.tag}(${outline(node.children)})`))

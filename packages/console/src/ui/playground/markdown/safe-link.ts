@@ -1,8 +1,8 @@
-/** What a link may lead to. Named at its very start, so that no tab, entity or odd case can hide another scheme. */
+/** Allowed schemes, matched at the very start, so that no tab, entity or case can hide another one. */
 const allowed = /^(?:https?:\/\/|mailto:)[^\s]/i
 const protocols: readonly string[] = ['http:', 'https:', 'mailto:']
 
-/** The address as a link may have it; undefined: it must not be one. Relative addresses would lead into the gateway. */
+/** Returns the address if a link may have it, else undefined. Relative addresses would lead into the gateway. */
 export function safeLink(address: string): string | undefined {
   if (!allowed.test(address)) return undefined
   try {

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-/** No faster than the eye, and never busy for more than about a quarter of the time. */
+/** Minimum interval in milliseconds; rendering also takes at most about a quarter of the time. */
 const atLeastMs = 60
 const restPerWork = 3
 
-/** A growing text, as often as showing it allows; the whole of it as soon as it stops growing. */
+/** Returns a growing text at a rate that its rendering cost allows; the whole text as soon as it stops growing. */
 export function useSettling(text: string, growing: boolean): string {
   const [shown, setShown] = useState(text)
   const latest = useRef(text)
@@ -14,7 +14,7 @@ export function useSettling(text: string, growing: boolean): string {
     if (!growing || timer.current !== undefined || text === shown) return
     const began = performance.now()
     setShown(latest.current)
-    // After the next painting, whose cost counts, too.
+    // Runs after the next paint, so that its cost is included.
     const paint = (): void => {
       const rest = Math.max(atLeastMs, restPerWork * (performance.now() - began))
       timer.current = setTimeout(() => {

@@ -7,11 +7,11 @@ import { CrossIcon, ImageIcon, SendIcon, StopIcon } from '../icons.tsx'
 import { imageTypes, readImages } from '../images.ts'
 
 export interface ComposerProps {
-  /** Its own among the page's ids. */
+  /** Unique id on the page. */
   id: string
   label: string
   first?: Question
-  /** Why nothing can be sent now. */
+  /** Reason why nothing can be sent now. */
   hindrance?: string | undefined
   running?: boolean
   onSend: (question: Question) => void
@@ -21,7 +21,7 @@ export interface ComposerProps {
 
 const nothing: Question = { role: 'user', text: '', images: [] }
 
-/** Where a question is written: new below the conversation, or an old one in its place. */
+/** The input of a question: a new one below the conversation, or an old one in its place. */
 export function Composer({
   id,
   label,
@@ -48,7 +48,7 @@ export function Composer({
 
   const submit = (): void => {
     if (!canSend) return
-    // The button that was pressed is about to be another one.
+    // The pressed button is about to be replaced.
     area.current?.focus()
     onSend({ role: 'user', text: text.trim(), images })
     setText('')
@@ -62,7 +62,7 @@ export function Composer({
   }
   const pressed = (event: KeyboardEvent): void => {
     if (event.key === 'Escape') onCancel?.()
-    // While an input method composes, Enter only takes what it offers.
+    // During input method composition, Enter only accepts a suggestion.
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
     event.preventDefault()
     submit()

@@ -8,7 +8,7 @@ const whole = new Intl.NumberFormat('en')
 const inMs = (ms: number): string =>
   ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
 
-/** Small amounts are the rule: three significant digits, however small. */
+/** Formats an amount with three significant digits, because small amounts are the rule. */
 const inMoney = (amount: number, currency: string): string => {
   const digits = amount === 0 || amount >= 1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(amount)) + 1)
   try {
@@ -23,7 +23,7 @@ const inMoney = (amount: number, currency: string): string => {
   }
 }
 
-/** What an answer took: tokens, money, time. */
+/** Shows the tokens, cost and time of a response. */
 export function Figures({ round: { exchange, facts }, folded }: { round: Round; folded: Folded }) {
   const usage = folded.usage ?? (facts?.usage === undefined ? undefined : { ...facts.usage })
   const { firstMs, totalMs, tokensPerSecond } = speedOf(exchange, usage)
@@ -59,12 +59,12 @@ export function Figures({ round: { exchange, facts }, folded }: { round: Round; 
 const counted = (count: number, one: string, several: string): string =>
   count === 0 ? '' : `${count} ${count === 1 ? one : several}`
 
-/** What did not arrive as it was written, in one line that leads to the whole story. */
+/** Summarizes losses in one line that links to the details. */
 export function LossNotice({ round, onInspect }: { round: Round; onInspect: () => void }) {
   const { losses, total: warnings, notes } = readLossHeader(round.exchange.responseHeaders?.['modelgate-loss'])
   const total = warnings + notes
   if (total === 0) return null
-  // Notes are for the curious: nothing that was asked for went missing.
+  // Notes are informational: no requested feature was lost.
   const isNote = warnings === 0
   const named = losses.slice(0, 2).map(({ path }) => path || 'the whole')
   return (

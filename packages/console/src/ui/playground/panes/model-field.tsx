@@ -8,10 +8,10 @@ export interface ModelFieldProps {
   onChange: (model: string) => void
 }
 
-/** No model is called that: names have no spaces at their ends. */
+/** Cannot collide: model names have no spaces at their ends. */
 const other = ' other '
 
-/** One of those listed, or any other name: patterns (`gpt-*`) are not listed. */
+/** Selects a listed model or any other name: patterns (`gpt-*`) are not listed. */
 export function ModelField({ models, model, onChange }: ModelFieldProps) {
   const [typing, setTyping] = useState(false)
   const free = typing || !models.includes(model)

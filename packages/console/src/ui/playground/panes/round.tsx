@@ -20,11 +20,11 @@ export interface RoundProps {
   hindrance: string | undefined
   onInspect: () => void
   onAskAgain: (question: Question) => void
-  /** What had the focus is gone. */
+  /** Called when the focused element is removed. */
   onLeave: () => void
 }
 
-/** A question and what came of it. */
+/** A question and its response. */
 export function RoundView({ round, isLast, isInspected, hindrance, onInspect, onAskAgain, onLeave }: RoundProps) {
   const [editing, setEditing] = useState(false)
   const { question, exchange } = round

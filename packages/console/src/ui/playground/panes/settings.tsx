@@ -10,7 +10,7 @@ export interface SettingsPaneProps extends Pick<TokenFieldProps, 'kept' | 'check
   draft: Draft
   wrongs: Wrongs
   onToken: TokenFieldProps['onChange']
-  /** Only narrow screens fold it away. */
+  /** Only narrow screens fold the settings. */
   open: boolean
   onOpen: (open: boolean) => void
   onDraft: (more: Partial<Draft>) => void

@@ -84,12 +84,12 @@ function Welcome({ hindrance }: { hindrance: string | undefined }) {
   )
 }
 
-/** Said to those who do not see it: that it has begun, and all of it at the end, not each word as it comes. */
+/** Returns the screen reader announcement: the start and the whole text at the end, not each word. */
 function announced(round: Round | undefined): string {
   if (round === undefined) return ''
   const { outcome, pieces } = round.exchange
   if (outcome === 'running') return 'The model is answering.'
   if (outcome === 'stopped') return 'Stopped.'
-  // Errors are alerts of their own.
+  // Errors are announced separately.
   return outcome === 'failed' ? '' : `Answer: ${foldPieces(pieces).answer.text.slice(0, 1000)}`
 }

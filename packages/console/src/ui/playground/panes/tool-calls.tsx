@@ -21,7 +21,7 @@ export function ToolCalls({ calls }: { calls: readonly ToolCall[] }) {
   )
 }
 
-/** Not whole yet, or no JSON at all: as it came. */
+/** Formats JSON; incomplete or invalid JSON stays as received. */
 function pretty(input: string): string {
   try {
     return JSON.stringify(JSON.parse(input), null, 2)

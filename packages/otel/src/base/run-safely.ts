@@ -1,0 +1,32 @@
+import { diag } from '@opentelemetry/api'
+
+/** Runs telemetry code and reports its exceptions to OpenTelemetry's diagnostics: telemetry must never break a call. */
+export function quietly<T>(what: string, run: () => T): T | undefined {
+  try {
+    return run()
+  } catch (error) {
+    failed(what, error)
+    return undefined
+  }
+}
+
+/** Does the same for a function of the host. A promise or a value of the wrong type counts as undefined. */
+export function hostValue<T>(what: string, run: () => T | undefined, isGood: (value: T) => boolean): T | undefined {
+  return quietly(what, () => {
+    const value = run()
+    if (value === undefined || value === null) return undefined
+    // A rejection must not end the process, and nobody awaits the value.
+    if (value instanceof Promise) value.catch(() => {})
+    if (value instanceof Promise || !isGood(value))
+      throw new TypeError(`it returned ${value instanceof Promise ? 'a promise' : typeof value}, which is ignored`)
+    return value
+  })
+}
+
+function failed(what: string, error: unknown): void {
+  try {
+    diag.error(`@modelgate/otel: ${what} failed`, error)
+  } catch {
+    // If the diagnostics logger throws, there is nowhere left to report.
+  }
+}

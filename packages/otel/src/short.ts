@@ -1,3 +1,0 @@
-/** What a client can make as long as it likes ends somewhere. */
-export const short = (text: string, chars = 256): string =>
-  text.length > chars ? `${text.slice(0, chars - 1)}…` : text

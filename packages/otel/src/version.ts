@@ -1,2 +1,0 @@
-/** Of this package, as its package.json has it. */
-export const version = '0.1.0'

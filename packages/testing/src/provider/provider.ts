@@ -1,0 +1,202 @@
+import type { JsonObject } from '../base/json.ts'
+import { isObject, stringOf } from '../base/json.ts'
+import { createIds } from '../base/random.ts'
+import { demoModels } from '../contract/models.ts'
+import type { FakeProviderOptions } from '../contract/options.ts'
+import type { FakeStats, Matcher, RecordedRequest } from '../contract/request.ts'
+import type { Reply, Script } from '../contract/script.ts'
+import { demoBrain } from '../demo/brain.ts'
+import { compose } from '../formats/compose.ts'
+import type { Dialect, Generated, Knock, Voice } from '../formats/dialect.ts'
+import { dialects } from '../formats/dialects.ts'
+import { createMemory } from '../formats/memory.ts'
+import { createPromptCache } from '../formats/prompt-cache.ts'
+import type { Signing } from '../formats/response-headers.ts'
+import { isFault, storedAnswer } from '../formats/responses/stored.ts'
+import { createSeals } from '../formats/seals.ts'
+import type { WireError } from '../wire/errors.ts'
+import { readBody } from '../wire/request-body.ts'
+import { createReplies } from './replies.ts'
+import { createLedger, type Exchange } from './request-log.ts'
+import { formatOf, type MatchedRoute, matchRoute } from './routes.ts'
+import { errorResponse, respond } from './send-response.ts'
+import { serve } from './serve-operation.ts'
+
+/** A model provider that runs in the process and behaves like the real ones. */
+export interface FakeProvider {
+  /**
+   * Answers a request as `fetch` would, so it can replace `fetch`. The host is ignored; the path selects the operation:
+   * `/v1/chat/completions`, `/v1/messages`, `/v1/messages/count_tokens`, `/v1/responses`, `/v1/responses/input_tokens`,
+   * `/v1/responses/{id}`, `/v1/responses/{id}/input_items`,
+   * `/v1beta/models/{model}:generateContent` (also `:streamGenerateContent`, `:countTokens`, `:embedContent`,
+   * `:batchEmbedContents`), `/v1/completions`, `/v1/embeddings`, `/v1/rerank`, `/v2/rerank`, `/v1/moderations`,
+   * `/v1/images/…`, `/v1/audio/…` and `/v1/models`, all but `/v2/rerank` with any version or none.
+   * Rejects like `fetch` for faults that break the connection, and with the signal's reason when the caller disconnects.
+   */
+  readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
+  /** All requests since the last `reset`, in order. */
+  readonly requests: readonly RecordedRequest[]
+  readonly stats: FakeStats
+  /** Queues one reply for each of the next calls; they come before standing replies and the demo model. */
+  reply(...replies: Reply[]): void
+  /** Replies to every matching call; the latest registration wins. The returned function removes it. */
+  on(matcher: Matcher, reply: Reply): () => void
+  /** Restores the initial state: forgets requests, counts, replies, cached prefixes and ids. */
+  reset(): void
+}
+
+interface Base {
+  readonly exchange: Exchange
+  readonly voice: Voice
+  readonly route: MatchedRoute | undefined
+  readonly signing: Signing
+  readonly paceMs: number
+}
+
+/** Creates a fake provider. Providers share no state. */
+export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvider {
+  const now = options.now ?? Date.now
+  const brain = options.brain ?? demoBrain
+  const ledger = createLedger(options.keepRequests ?? 10_000)
+  const replies = createReplies()
+  const cache = createPromptCache(options.cacheMinTokens ?? 64)
+  let ids = createIds(options.seed ?? 1)
+  const seals = createSeals(() => ids.completion().slice(9))
+  const memory = createMemory()
+
+  const fetch: FakeProvider['fetch'] = async (input, init) => {
+    const request = new Request(input, init)
+    const url = new URL(request.url)
+    const headers = Object.fromEntries(request.headers)
+    const knock: Knock = { method: request.method, path: url.pathname, query: url.search.slice(1), headers }
+    const route = matchRoute(knock)
+    const format = route?.format ?? formatOf(knock)
+    const dialect = dialects[format]
+    const voice = route?.service?.voice ?? dialect
+    const content = await readBody(request)
+    const asked = route?.service?.read(content) ?? (isObject(content.json) ? content.json : {})
+    const named = route?.model ?? stringOf(asked.model)
+    const exchange = ledger.open(
+      {
+        ...knock,
+        body: content.json,
+        form: content.form,
+        format: route?.operation === 'generate' ? format : undefined,
+        operation: route?.service?.operation,
+        model: named === '' ? undefined : named,
+        stream: route?.stream ?? route?.service?.streams?.(asked) ?? asked.stream === true,
+      },
+      content,
+      request.signal,
+      [input, request],
+    )
+    const signing = voice.sign(ids, now(), named)
+    const base: Base = { exchange, voice, route, signing, paceMs: options.paceMs ?? 0 }
+    if (!route) return errorResponse(base, voice.noRoute(knock))
+    if (knock.method !== route.method) {
+      return errorResponse(base, voice.wrongMethod(knock), { allow: route.method })
+    }
+    const refusal = voice.admit(knock, options.apiKey)
+    if (refusal) return errorResponse(base, refusal)
+    if (route.operation === 'models') return listModels(base, dialect, route)
+    if (route.operation === 'stored') {
+      const kept = storedAnswer(memory, route, knock.query)
+      if (isFault(kept)) return errorResponse(base, kept)
+      exchange.answered(200)
+      exchange.settle('finished')
+      return Response.json(kept, { headers: signing.headers })
+    }
+    if (!route.service) return generate(base, dialect, route)
+    return serve({
+      ...base,
+      service: route.service,
+      route,
+      content,
+      body: asked,
+      scripted: await replies.take(exchange.record),
+      validate: options.validate !== false,
+      exists,
+      brain,
+      ids,
+      now,
+    })
+  }
+
+  function listModels(base: Base, dialect: Dialect, route: MatchedRoute): Response {
+    const { exchange, signing } = base
+    const { model } = route
+    if (model !== undefined && !exists(model)) return errorResponse(base, dialect.unknownModel(model, route))
+    exchange.answered(200)
+    exchange.settle('finished')
+    const listed = (): JsonObject =>
+      dialect.listModels(options.models ?? demoModels, new URLSearchParams(exchange.record.query))
+    const body = model === undefined ? listed() : dialect.modelEntry(model)
+    return Response.json(body, { headers: signing.headers })
+  }
+
+  const exists = (model: string): boolean => !options.models || options.models.includes(model)
+
+  async function generate(base: Base, dialect: Dialect, route: MatchedRoute): Promise<Response> {
+    const { exchange, signing } = base
+    const counting = route.operation === 'count-tokens'
+    const scripted = counting ? undefined : await replies.take(exchange.record)
+    if (scripted?.raw) return respond({ ...base, script: scripted }, undefined)
+    const { body } = exchange.record
+    if (!isObject(body)) return errorResponse(base, dialect.notJson)
+    const error = check(body, dialect, route)
+    if (error) return errorResponse(base, error)
+    const prompt = dialect.read(body, route, memory)
+    if (counting) {
+      exchange.answered(200)
+      exchange.settle('finished')
+      const tokens = prompt.segments.reduce((sum, segment) => sum + segment.tokens, 0)
+      return Response.json(dialect.counted(tokens), { headers: signing.headers })
+    }
+    const script: Script = scripted ?? brain(prompt)
+    const input = cache.take(prompt, dialect.cachesUnasked)
+    const answer = compose(script, { prompt, dialect, input, ids, seals, now, limited: scripted === undefined })
+    const field = options.chatReasoning ?? 'hidden'
+    // Reasoning from a script or directive is shown even if no request field asks for it.
+    const wanted = scripted !== undefined || prompt.reasoning === 'off'
+    const generated: Generated = {
+      prompt,
+      answer,
+      request: body,
+      route,
+      memory,
+      ids,
+      seals,
+      now,
+      reasoningField: field !== 'hidden' ? field : wanted ? 'reasoning_content' : undefined,
+      padding: options.padding ?? true,
+    }
+    return respond({ ...base, script }, () => ({ rendering: dialect.render(generated), stream: prompt.stream }))
+  }
+
+  function check(body: JsonObject, dialect: Dialect, route: MatchedRoute): WireError | undefined {
+    if (options.validate !== false) {
+      const error = dialect.check(body, { seals, memory, route })
+      if (error) return error
+    }
+    const model = route.model ?? stringOf(body.model)
+    return exists(model) ? undefined : dialect.unknownModel(model, route)
+  }
+
+  return Object.freeze({
+    fetch,
+    requests: ledger.requests,
+    get stats() {
+      return ledger.stats
+    },
+    reply: (...next: Reply[]) => replies.queue(next),
+    on: replies.on,
+    reset() {
+      ledger.clear()
+      replies.clear()
+      cache.clear()
+      seals.reset()
+      memory.clear()
+      ids = createIds(options.seed ?? 1)
+    },
+  })
+}

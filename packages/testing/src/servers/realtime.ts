@@ -1,0 +1,242 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { WebSocket } from 'ws'
+import type { JsonObject } from '../base/json.ts'
+import { createRealtimeMachine } from './realtime-session.ts'
+
+/** Options of `createFakeRealtime`. */
+export interface FakeRealtimeOptions {
+  /** Accepted key in `Authorization`. Default: any key that is not empty. */
+  apiKey?: string
+  /** Existing model names; others return 404. Default: every name exists. */
+  models?: readonly string[]
+  /** Milliseconds between the events of an answer. Default 0. */
+  paceMs?: number
+  /** Sends nothing by itself: the test sends every message through the session. Default false. */
+  mute?: boolean
+}
+
+/** A session on the fake's side, with a test's controls. */
+export interface FakeRealtimeSession {
+  readonly model: string
+  /** The raw query without `?`. */
+  readonly query: string
+  /** Headers of the upgrade, by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The last thousand text messages, as received. */
+  readonly received: readonly string[]
+  /** Close code and reason; undefined while the session is open. 1006: without a close frame. */
+  readonly closed: { readonly code: number; readonly reason: string } | undefined
+  /** Bytes sent that the system has not accepted yet. */
+  readonly waiting: number
+  /** Sends an object as JSON, a string unchanged, bytes as a binary message. Resolves once the system has accepted them. */
+  send(message: JsonObject | string | Uint8Array): Promise<void>
+  close(code?: number, reason?: string): void
+  /** Breaks the connection without a close frame. */
+  drop(): void
+  ping(): void
+  /** Stops reading until `resume`. */
+  pause(): void
+  resume(): void
+}
+
+/** An HTTP response in place of the upgrade. */
+export interface RealtimeRefusal {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/** Realtime sessions as OpenAI serves them, on a server's `upgrade` event. */
+export interface FakeRealtime {
+  /** Handler for `server.on('upgrade', …)`. Accepts `/realtime` and `/v1/realtime`; other paths return 404. */
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Uint8Array) => void
+  /** All sessions since the start, the oldest first. */
+  readonly sessions: readonly FakeRealtimeSession[]
+  /** Rejects one of the next upgrades for each refusal. */
+  refuse(...refusals: readonly RealtimeRefusal[]): void
+}
+
+/** A fake provider of realtime sessions on a socket. */
+export interface ListeningRealtime extends FakeRealtime {
+  /** Base URL with `/v1`, for clients. */
+  readonly url: string
+  readonly port: number
+  /** Returns the number of open connections. */
+  connections(): Promise<number>
+  /** Stops and breaks the open sessions. */
+  close(): Promise<void>
+  /** The same as `close()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+const wrongKey = JSON.stringify({
+  error: {
+    message: 'Incorrect API key provided.',
+    type: 'invalid_request_error',
+    param: null,
+    code: 'invalid_api_key',
+  },
+})
+const wrongModel = JSON.stringify({
+  error: {
+    message: 'The model does not exist or you do not have access to it.',
+    type: 'invalid_request_error',
+    param: null,
+    code: 'model_not_found',
+  },
+})
+
+/** Creates realtime sessions without a server: text events are answered, binary messages are echoed. Node only. */
+export async function createFakeRealtime(options: FakeRealtimeOptions = {}): Promise<FakeRealtime> {
+  // Imported here, so that the rest of this package loads without Node.
+  const { WebSocketServer } = await import('ws')
+  const { apiKey, models } = options
+  const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, clientTracking: false })
+  const sessions: FakeRealtimeSession[] = []
+  const refusals: RealtimeRefusal[] = []
+
+  const refusalFor = (request: IncomingMessage, url: URL): RealtimeRefusal | undefined => {
+    if (url.pathname !== '/v1/realtime' && url.pathname !== '/realtime') return { status: 404 }
+    const standing = refusals.shift()
+    if (standing !== undefined) return standing
+    const authorization = request.headers.authorization ?? ''
+    const key = authorization.startsWith('Bearer ') ? authorization.slice(7) : ''
+    if (key === '' || (apiKey !== undefined && key !== apiKey)) return { status: 401, body: wrongKey }
+    const model = url.searchParams.get('model') ?? ''
+    if (model === '' || (models !== undefined && !models.includes(model))) return { status: 404, body: wrongModel }
+    return undefined
+  }
+
+  return {
+    sessions,
+    refuse: (...more) => void refusals.push(...more),
+    upgrade(request, socket, head) {
+      const url = new URL(request.url ?? '/', 'http://fake.invalid')
+      const refusal = refusalFor(request, url)
+      if (refusal === undefined)
+        // The types require Node's Buffer, which the bytes of an upgrade always are.
+        server.handleUpgrade(request, socket, head as Parameters<typeof server.handleUpgrade>[2], (accepted) => {
+          sessions.push(open(accepted, url, request, options))
+        })
+      else socket.end(plain(refusal))
+    },
+  }
+}
+
+/** Serves realtime sessions on a port of their own. Rejects if the port is not available. */
+export async function listenRealtime(
+  options: FakeRealtimeOptions & { port?: number; host?: string } = {},
+): Promise<ListeningRealtime> {
+  const { createServer } = await import('node:http')
+  const { port = 0, host = '127.0.0.1', ...rest } = options
+  const fake = await createFakeRealtime(rest)
+  const server: Server = createServer((_request, response) => response.writeHead(404).end())
+  const sockets = new Set<Duplex>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  server.on('upgrade', fake.upgrade)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const address = server.address() as AddressInfo
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      // The server no longer manages upgraded connections, but waits for them.
+      for (const socket of sockets) socket.destroy()
+    })
+  return {
+    ...fake,
+    url: `http://${host}:${address.port}/v1`,
+    port: address.port,
+    connections: async () => sockets.size,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+function open(
+  socket: WebSocket,
+  { search, searchParams }: URL,
+  request: IncomingMessage,
+  { paceMs = 0, mute = false }: FakeRealtimeOptions,
+) {
+  const model = searchParams.get('model') ?? ''
+  const machine = createRealtimeMachine(model)
+  const received: string[] = []
+  let closed: FakeRealtimeSession['closed']
+  let last: Promise<unknown> = Promise.resolve()
+
+  const write = (message: JsonObject | string | Uint8Array): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const plainText = typeof message === 'string' || message instanceof Uint8Array
+      socket.send(plainText ? message : JSON.stringify(message), (error) =>
+        error === undefined || error === null ? resolve() : reject(error),
+      )
+    })
+  const answer = async (events: readonly JsonObject[]): Promise<void> => {
+    for (const event of events) {
+      if (paceMs > 0) await new Promise((resolve) => setTimeout(resolve, paceMs))
+      if (socket.readyState !== socket.OPEN) return
+      write(event).catch(() => {})
+    }
+  }
+  const say = (events: readonly JsonObject[]): void => {
+    if (mute) return
+    last = last.then(() => answer(events))
+  }
+
+  socket.on('message', (data: Uint8Array, isBinary) => {
+    if (isBinary) {
+      write(data).catch(() => {})
+      return
+    }
+    const text = new TextDecoder().decode(data)
+    received.push(text)
+    if (received.length > 1000) received.shift()
+    say(machine.receive(text))
+  })
+  socket.on('error', () => {})
+  socket.on('close', (code, reason) => {
+    closed = { code, reason: new TextDecoder().decode(reason) }
+  })
+  say(machine.greet())
+
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : `${value}`,
+    ]),
+  )
+  const session: FakeRealtimeSession = {
+    model,
+    query: search.slice(1),
+    headers,
+    received,
+    get closed() {
+      return closed
+    },
+    get waiting() {
+      return socket.bufferedAmount
+    },
+    send: write,
+    close: (code, reason) => socket.close(code, reason),
+    drop: () => socket.terminate(),
+    ping: () => socket.ping(),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+  }
+  return session
+}
+
+function plain({ status, headers = {}, body = '' }: RealtimeRefusal): string {
+  const length = new TextEncoder().encode(body).length
+  const all = { 'content-type': 'application/json', ...headers, 'content-length': String(length), connection: 'close' }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} Refused\r\n${lines.join('')}\r\n${body}`
+}
