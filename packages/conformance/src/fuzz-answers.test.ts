@@ -225,8 +225,8 @@ describe('no answer breaks it', () => {
   test('where an object stands that cannot be made a word of', async () => {
     const found: string[] = []
     let nth = 0
+    // Each place for two of the four clients, in turn.
     for (const { format, body } of bases.slice(0, bases.length - recorded.length))
-      // Each place for two of the four clients, in turn.
       for (const { body: spoilt, place } of withWordless(encoder.encode(spoil(body, []))))
         for (const client of [formats[nth % 4] ?? 'chat', formats[(nth++ + 2) % 4] ?? 'chat']) {
           const wrong = await tryPlay(client, format, playOf(spoilt, none.play, 'application/json'))
