@@ -47,14 +47,17 @@ const noBareImports: NonNullable<Options['plugins']>[number] = {
 const entries = {
   index: 'src/index.ts',
   node: 'src/node.ts',
-  absent: 'src/absent.ts',
+  'google-auth-stub': 'src/upstreams/google-auth-stub.ts',
   catalog: catalogFile,
+  adapter: 'src/adapter.ts',
 }
 
 /** One build for every package: ESM and CJS, with types for both. Run from the package's own folder. */
 const library: Options = {
   entry: Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file))),
   format: ['esm', 'cjs'],
+  // ESM is always split. For CJS the entries of node share state (queues, sweepers), so they must share chunks as well.
+  ...(name === '@modelgate/node' ? { splitting: true } : {}),
   target: 'es2022',
   platform: anywhere.has(name) ? 'neutral' : 'node',
   // Types of other packages are read from their builds, as users will: the condition for sources must not leak in here.

@@ -46,7 +46,13 @@ function install() {
 function probe(names) {
   const [asked, told] = [join(work, 'names.json'), join(work, 'outcomes.json')]
   writeFileSync(asked, JSON.stringify(names))
-  const project = ['--config', 'vitest.workspace.ts', '--project', 'conformance', 'packages/conformance/src/drift']
+  const project = [
+    '--config',
+    'vitest.workspace.ts',
+    '--project',
+    'conformance',
+    'packages/conformance/src/openapi/drift',
+  ]
   const { status } = spawnSync('npx', ['vitest', 'run', ...project], {
     cwd: root,
     stdio: 'inherit',

@@ -1,7 +1,8 @@
 // One of several gateways. Without keys the answers come from a fake provider.
 import http from 'node:http'
 import { anthropic, createGateway, openai } from '@modelgate/core'
-import { drain, nodeListener, nodeUpgrade } from '@modelgate/node'
+import { nodeListener, nodeUpgrade } from '@modelgate/node'
+import { drain } from '@modelgate/node/adapter'
 import { createFakeProvider } from '@modelgate/testing'
 import { createTokens, redisStorage } from '@modelgate/tokens'
 import { createClient } from 'redis'

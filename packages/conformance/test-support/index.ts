@@ -1,8 +1,9 @@
 // What tests and document generators of other packages use of this one's internals. Resolved in this workspace only, never published.
-export { type Format, formats } from '../src/fixtures.ts'
-export { upstreamKey, upstreamOf } from '../src/gateways.ts'
+
+export { upstreamKey, upstreamOf } from '../src/base/gateways.ts'
+export { type Format, formats } from '../src/base/recorded-traffic.ts'
+export { anthropicClient, openaiClient } from '../src/base/sdk-clients.ts'
 export { install } from '../src/runtimes/install.ts'
 export { pins } from '../src/runtimes/pins.ts'
 export { formatNames, formats as formatTitles } from '../src/score/check.ts'
 export { checks } from '../src/score/checks.ts'
-export { anthropicClient, openaiClient } from '../src/sdk.ts'

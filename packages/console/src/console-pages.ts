@@ -1,5 +1,5 @@
 import { pages, version } from 'virtual:console-assets'
-import { type Gateway, GatewayError, type Inbound, type Plugin, type PluginRoute } from '@modelgate/core'
+import { GatewayError, type Inbound, type Plugin, type PluginHost, type PluginRoute } from '@modelgate/core'
 import { createCallBook } from './calls.ts'
 import { explainCall } from './explain.ts'
 import { endpointsOf, type Info } from './info.ts'
@@ -25,8 +25,8 @@ const explainPath = '/console/explain'
  */
 export function consolePages({ playground = true, explain = true }: ConsoleOptions = {}): Plugin {
   const calls = createCallBook({ named: explain })
-  let gateway: Gateway | undefined
-  const started = (): Gateway => {
+  let gateway: PluginHost | undefined
+  const started = (): PluginHost => {
     if (gateway === undefined) throw new GatewayError('unavailable', 'The gateway has not started yet; try again.')
     return gateway
   }

@@ -1,4 +1,4 @@
-import { type Explanation, type Gateway, GatewayError, type Inbound } from '@modelgate/core'
+import { type Explanation, GatewayError, type Inbound, type PluginHost } from '@modelgate/core'
 
 /** Limit in bytes of a request to explain; the gateway's own limit applies if it is lower. */
 const maxBytes = 32 * 1024 * 1024
@@ -19,7 +19,7 @@ const passedOn = [
  * Explains the call that the same body, sent to `?path=`, would make. The gateway checks the credential before the body is read.
  * Rejects with the GatewayError that the call would fail with.
  */
-export async function explainCall(gateway: Gateway, inbound: Inbound, mount: string): Promise<Explanation> {
+export async function explainCall(gateway: PluginHost, inbound: Inbound, mount: string): Promise<Explanation> {
   const type = (inbound.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json')
     throw new GatewayError(

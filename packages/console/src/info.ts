@@ -1,4 +1,4 @@
-import type { Gateway } from '@modelgate/core'
+import type { PluginHost } from '@modelgate/core'
 
 /** Response of the public `console/info.json`: no upstream names, no model names, no secrets. */
 export interface Info {
@@ -21,7 +21,7 @@ export interface Endpoint {
 }
 
 /** Returns the gateway's own endpoints. Plugin endpoints are left out: an administration API need not be announced. */
-export const endpointsOf = ({ routes }: Gateway): readonly Endpoint[] =>
+export const endpointsOf = ({ routes }: PluginHost): readonly Endpoint[] =>
   routes
     .filter(({ operation }) => operation !== 'plugin')
     .map(({ method, path, operation, format }) => ({ method, path, operation, format }))

@@ -1,15 +1,19 @@
-export type { AwsCredentialSource, AwsCredentials } from './aws/sign.ts'
+export type { Allowance, Left } from './base/allowance.ts'
+export type { ErrorKind } from './base/error-kinds.ts'
+export type { ErrorInfo } from './base/errors.ts'
+export { type ErrorDetails, GatewayError, type RetryHints } from './base/errors.ts'
+export type { Json, JsonObject } from './base/json/types.ts'
+export type { Format, OperationName, UpstreamFormat } from './base/names.ts'
+export { abortSignalOf, type Canceller, createCanceller, type Signal, type SignalListener } from './base/signal.ts'
 export type {
   Authenticate,
   AuthRequest,
   BreakerConfig,
   Feature,
   GatewayConfig,
-  Identity,
   Limits,
   Logger,
   ModelRoute,
-  OnLoss,
   RequestTraits,
   ResponsesConfig,
   RetryConfig,
@@ -17,55 +21,48 @@ export type {
   Strategy,
   Target,
   TargetLimits,
-} from './config.ts'
-export type { ErrorKind } from './error-kinds.ts'
-export { type ErrorDetails, GatewayError, type RetryHints } from './errors.ts'
-export type { EstimatedBy } from './estimate.ts'
-export type { Tokenizer } from './estimate-tokenizer.ts'
-export type { ExplainedRequest, ExplainedTarget, Explanation } from './explain.ts'
-export type { Quirks } from './formats/codec.ts'
-export type { Effort, ErrorInfo, Format, Json, JsonObject, Loss, UpstreamFormat, Usage } from './formats/ir.ts'
-export type { FormatRule, ModelRule, ModelSetting } from './formats/shared/model-rules.ts'
-export { createGateway } from './gateway.ts'
-export type { ExplainOptions, Gateway } from './gateway-types.ts'
-export { type HealthState, memoryHealthState, type Rest, type RestReason } from './health/state.ts'
-export type { BodySink, CutBody, Inbound, PulledBody, Reply, WatchedCall } from './inbound.ts'
-export type { FetchedMedia, MediaPolicy } from './media.ts'
-export type { Spool } from './operations/multipart/spool.ts'
-export type { OperationName } from './operations/operation.ts'
-export type {
-  Dial,
-  DialRequest,
-  RealtimeEnding,
-  RealtimeOpening,
-  RealtimeSession,
-} from './operations/realtime-types.ts'
+} from './config/config.ts'
+export type { ExplainedRequest, ExplainedTarget, Explanation } from './config/explanation.ts'
+export type { HealthState, Rest, RestReason } from './config/health-state.ts'
+export type { Identity, OnLoss } from './config/identity.ts'
+export type { FetchedMedia, MediaPolicy } from './config/media-policy.ts'
 export type {
   Admission,
   AdmitCall,
-  Allowance,
   Attempt,
   Cost,
+  EstimatedBy,
   ExpectedUse,
   FinishEvent,
-  Left,
   Plugin,
+  PluginHost,
   PluginRoute,
   RequestEvent,
   SkippedTarget,
-  Units,
   UpstreamEvent,
   UsageBasis,
-} from './plugin.ts'
-export type { ReferenceKind } from './references/places.ts'
-export type { ReferenceRule, ReferencesConfig } from './references/policy.ts'
-export { isNamed as namesModel } from './route-names.ts'
-export type { Match, Operation, RequiredHeader, Route } from './routes.ts'
-export { abortSignalOf, type Canceller, createCanceller, type Signal, type SignalListener } from './signal.ts'
-export { type MemoryStoreOptions, memoryResponseStore, type ResponseStore } from './state/store.ts'
-export type { Transport, TransportRequest, TransportResponse } from './transport.ts'
+} from './config/plugin.ts'
+export type { Dial, DialRequest, RealtimeEnding, RealtimeOpening, RealtimeSession } from './config/realtime.ts'
+export type { ReferenceRule, ReferencesConfig } from './config/references.ts'
+export type { ResponseStore } from './config/response-store.ts'
+export type { Tokenizer } from './config/tokenizer.ts'
+export type { Effort, Loss, Units, Usage } from './formats/ir.ts'
+export type { FormatRule, ModelRule, ModelSetting } from './formats/model-rule.ts'
+export type { Quirks } from './formats/quirks.ts'
+export type { ReferenceKind } from './formats/references/places.ts'
+export { createGateway } from './gateway/create-gateway.ts'
+export type { ExplainOptions, Gateway } from './gateway/gateway.ts'
+export type { BodySink, CutBody, Inbound, PulledBody, Reply, WatchedCall } from './http/inbound.ts'
+export type { Spool } from './http/spool.ts'
+export type { Transport, TransportRequest, TransportResponse } from './http/transport.ts'
+export { toInbound, toResponse } from './http/web-request.ts'
+export { type MemoryStoreOptions, memoryResponseStore } from './operations/responses/memory-store.ts'
+export type { Match, Operation, RequiredHeader, Route } from './operations/routes.ts'
+export { memoryHealthState } from './routing/health/memory-state.ts'
+export { isNamed as namesModel } from './routing/model-patterns.ts'
 export type { AccessToken, TokenSource } from './upstreams/access-token.ts'
 export { anthropic } from './upstreams/anthropic.ts'
+export type { AwsCredentialSource, AwsCredentials } from './upstreams/aws/sign.ts'
 export { type AzureOptions, azure } from './upstreams/azure.ts'
 export type { AzureApi, AzureFormat } from './upstreams/azure-paths.ts'
 export { type AwsOptions, type BedrockOptions, bedrock } from './upstreams/bedrock.ts'
@@ -103,4 +100,3 @@ export type { GoogleCredentials } from './upstreams/vertex-credentials.ts'
 export { vllm } from './upstreams/vllm.ts'
 export { voyage } from './upstreams/voyage.ts'
 export { xai } from './upstreams/xai.ts'
-export { toInbound, toResponse } from './web/request.ts'

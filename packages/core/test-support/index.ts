@@ -1,10 +1,13 @@
 // What tests and document generators of other packages use of this one's internals. Resolved in this workspace only, never published.
-export { readCredential } from '../src/auth.ts'
-export { eventFrame, exceptionFrame, frame, inPieces, textHeader } from '../src/aws/frames.test-support.ts'
-export { framesToEvents } from '../src/aws/frames-to-events.ts'
-export { concatBytes } from '../src/bytes.ts'
-export { defaultLimits } from '../src/check-config.ts'
-export { errorKinds, type RetryScope } from '../src/error-kinds.ts'
+
+export { concatBytes } from '../src/base/bytes.ts'
+export { errorKinds, type RetryScope } from '../src/base/error-kinds.ts'
+export { nestsDeeper, scanJson } from '../src/base/json/scan.ts'
+export { spliceJson } from '../src/base/json/splice.ts'
+export type { JsonObject } from '../src/base/json/types.ts'
+export type { OperationName } from '../src/base/names.ts'
+export { errorReply } from '../src/calls/reply.ts'
+export { defaultLimits } from '../src/config/limits.ts'
 export {
   type AnswerFeature,
   type AnswerRow,
@@ -13,19 +16,11 @@ export {
   type Verdict,
   verdictWord,
 } from '../src/formats/carries.ts'
-export type {
-  Codec,
-  CodecContext,
-  ExchangeContext,
-  SseEvent,
-  TargetTraits,
-  UpstreamCodec,
-} from '../src/formats/codec.ts'
+export type { Codec, CodecContext, ExchangeContext, TargetTraits, UpstreamCodec } from '../src/formats/codec.ts'
+export { codecOf, codecs, upstreamCodecs } from '../src/formats/codecs.ts'
 export { streamedEvents, wholeAnswer } from '../src/formats/converse/answers.test-support.ts'
 export { geminiCodec } from '../src/formats/gemini/index.ts'
-export { codecOf, codecs, upstreamCodecs } from '../src/formats/index.ts'
 export type {
-  JsonObject,
   MediaPart,
   ModelEvent,
   ModelRequest,
@@ -36,32 +31,32 @@ export type {
   ToolCallPart,
   Turn,
 } from '../src/formats/ir.ts'
+export { answerSide, createReport, lossHeader } from '../src/formats/loss-report.ts'
+export { type ReferencePlace, type ReferenceScheme, referencePlaces } from '../src/formats/references/places.ts'
 export { responsesCodec } from '../src/formats/responses/index.ts'
 export { foldEvents } from '../src/formats/shared/fold.test-support.ts'
 export type { ModelPlaceList, ModelPlaces } from '../src/formats/shared/model-places.ts'
 export { settleChanges } from '../src/formats/shared/settings-changes.ts'
-export { wireCodecOf } from '../src/formats/wire.ts'
-export { nestsDeeper, scanJson } from '../src/json/scan.ts'
-export { spliceJson } from '../src/json/splice.ts'
+export { wireCodecOf } from '../src/formats/wire-codecs.ts'
+export { memorySpool } from '../src/http/spool.ts'
+export { createSseDecoder } from '../src/http/sse/decode.ts'
+export { encodeAllSse } from '../src/http/sse/encode.ts'
+export type { SseEvent } from '../src/http/sse/event.ts'
 export type { Lane } from '../src/lanes/lane.ts'
 export { translateLane } from '../src/lanes/translate.ts'
-export { answerSide, createReport, lossHeader } from '../src/losses.ts'
+export { readCredential } from '../src/operations/authenticate.ts'
 export { placesOf } from '../src/operations/model-places.ts'
 export { readDisposition } from '../src/operations/multipart/disposition.ts'
 export { parseForm } from '../src/operations/multipart/parse-form.ts'
-export { memorySpool } from '../src/operations/multipart/spool.ts'
-export type { OperationName } from '../src/operations/operation.ts'
-export { realtimePlaces } from '../src/operations/realtime-places.ts'
-export { redactorOf } from '../src/redaction/redactor.ts'
-export { type ReferencePlace, type ReferenceScheme, referencePlaces } from '../src/references/places.ts'
-export { errorReply } from '../src/reply.ts'
-export { retryScope } from '../src/retry.ts'
-export { fillStars, namePattern } from '../src/route-names.ts'
-export { createMatcher, routes } from '../src/routes.ts'
-export { createSseDecoder } from '../src/sse/decode.ts'
-export { encodeAllSse } from '../src/sse/encode.ts'
-export { retryAfterMs } from '../src/upstream-error.ts'
+export { realtimePlaces } from '../src/operations/realtime/places.ts'
+export { createMatcher, routes } from '../src/operations/routes.ts'
+export { fillStars, namePattern } from '../src/routing/model-patterns.ts'
+export { retryScope } from '../src/routing/retry-policy.ts'
+export { eventFrame, exceptionFrame, frame, inPieces, textHeader } from '../src/upstreams/aws/frames.test-support.ts'
+export { framesToEvents } from '../src/upstreams/aws/frames-to-events.ts'
 export { callUrl } from '../src/upstreams/call-url.ts'
 export { allBut } from '../src/upstreams/chat-fields.ts'
 export { speaks } from '../src/upstreams/formats-for.ts'
+export { redactorOf } from '../src/upstreams/redaction/redactor.ts'
+export { retryAfterMs } from '../src/upstreams/upstream-error.ts'
 export { loadLazyModules } from './load-lazy-modules.ts'

@@ -3,7 +3,7 @@ import { modelOperations } from '../src/operations/model-operations.ts'
 /** Loads what the first calls would load: a test with fake timers cannot wait for an import. */
 export const loadLazyModules = (): Promise<unknown> =>
   Promise.all([
-    import('../src/formats/index.ts'),
+    import('../src/formats/codecs.ts'),
     import('../src/lanes/least-loss.ts'),
     import('../src/operations/answer-operation.ts'),
     import('../src/operations/count-tokens.ts'),

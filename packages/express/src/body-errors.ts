@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Gateway, GatewayError } from '@modelgate/core'
 import { createNodeHandler, type NodeOptions } from '@modelgate/node'
 
-/** What Express 4 and 5 both take as an error handler. */
+/** An error handler of Express 4 and 5. */
 export type ExpressErrorHandler = (
   error: unknown,
   req: IncomingMessage,
@@ -11,31 +11,31 @@ export type ExpressErrorHandler = (
 ) => void
 
 /**
- * Answers requests to the gateway's paths that a body parser refused before the gateway saw them, in the words of the client's format:
- * `app.use(express.json()); app.use(expressMiddleware(gateway)); app.use(expressBodyErrors(gateway))`. Without it, Express answers a body over
- * the limit of `express.json()` (100 kB by default) with an HTML page. Other errors go on to the next error handler.
+ * Creates an error handler for requests to the gateway's paths that a body parser has rejected. It responds in the client's format:
+ * `app.use(express.json()); app.use(expressMiddleware(gateway)); app.use(expressBodyErrors(gateway))`. Without it, Express responds
+ * to a body over the limit of `express.json()` (100 kB by default) with an HTML page. Other errors go to the next error handler.
  *
- * Not needed where the gateway is mounted before body parsers.
+ * Not needed if the gateway is mounted before body parsers.
  */
 export function expressBodyErrors(gateway: Gateway, options?: NodeOptions): ExpressErrorHandler {
   const handle = createNodeHandler(gateway, options)
-  // Express tells error handlers by their four parameters.
+  // Express recognises error handlers by their four parameters.
   return (error, req, res, next) => {
-    const refused = refusalOf(error)
-    if (refused === undefined || res.headersSent || !handle.matches(req)) return next(error)
-    // Read first by the gateway, so that authentication and the format's own error come before and after it.
+    const parserError = parserErrorOf(error)
+    if (parserError === undefined || res.headersSent || !handle.matches(req)) return next(error)
+    // Thrown when the gateway reads the body, so that it authenticates the caller first and then formats the error.
     Object.defineProperty(req, 'rawBody', {
       configurable: true,
       get() {
-        throw refused
+        throw parserError
       },
     })
     handle(req, res)
   }
 }
 
-/** What a body parser's error is to the gateway's client; undefined for errors of anything else. */
-function refusalOf(error: unknown): GatewayError | undefined {
+/** Converts a body parser's error; undefined for other errors. */
+function parserErrorOf(error: unknown): GatewayError | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const { type, limit } = error as { readonly type?: unknown; readonly limit?: unknown }
   const size = typeof limit === 'number' ? ` of ${limit} bytes` : ''

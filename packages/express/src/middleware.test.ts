@@ -7,7 +7,7 @@ import express4 from 'express4'
 import { describe, expect, it } from 'vitest'
 import { expressMiddleware } from './middleware.ts'
 
-/** Express 4 comes without types of its own; what is used of it here is the same. */
+/** Express 4 has no types of its own; the parts used here are the same as in Express 5. */
 const versions = [
   ['Express 5', express],
   ['Express 4', express4 as unknown as typeof express],
@@ -37,7 +37,7 @@ describe.each(versions)('%s', (_version, make) => {
       '/a/b',
       (app: Express, middleware: RequestHandler) => void app.use('/a', make.Router().use('/b', middleware)),
     ],
-  ])('answers its paths %s and leaves all others to the host', async (_name, prefix, mount) => {
+  ])('serves its paths %s and leaves all others to the host', async (_name, prefix, mount) => {
     const { post, url } = await start(mount)
     expect(await (await post(`${prefix}/v1/echo?a=b%20c`, '{"x":1}')).json()).toMatchObject({
       path: '/v1/echo',
@@ -67,7 +67,7 @@ describe.each(versions)('%s', (_version, make) => {
       '{ "a": 12345678901234567890 }',
       'application/json',
     ],
-  ])('takes the body that %s has read before it', async (_name, parser, body, type) => {
+  ])('uses the body that %s has read before', async (_name, parser, body, type) => {
     const { post } = await start((app, middleware) => void app.use(parser).use(middleware))
     expect(await (await post('/v1/echo', body, { 'content-type': type })).json()).toMatchObject({ body, type })
   })
@@ -80,13 +80,13 @@ describe.each(versions)('%s', (_version, make) => {
     expect(await (await post('/host', '{"a":1}')).json()).toEqual({ a: 1 })
   })
 
-  it('answers 413 readably to a body that is announced too large', async () => {
+  it('sends a readable 413 for a content-length over the limit', async () => {
     const { gateway, post } = await start((app, middleware) => void app.use(middleware))
     gateway.bodyLimit = 1000
     expect((await post('/v1/echo', 'x'.repeat(5_000_000))).status).toBe(413)
   })
 
-  it('lets compression() compress JSON and keeps it from holding back events', async () => {
+  it('lets compression() compress JSON but not delay events', async () => {
     const { url, gateway } = await start(
       (app, middleware) => void app.use(compression({ threshold: 0 })).use(middleware),
     )
@@ -120,7 +120,7 @@ describe.each(versions)('%s', (_version, make) => {
     expect([response.headers.get('x-host'), response.headers.get('content-type')]).toEqual(['yes', 'application/json'])
   })
 
-  it.each(['/v1/hang', '/v1/endless'])('aborts within 100 ms of the client leaving %s', async (path) => {
+  it.each(['/v1/hang', '/v1/endless'])('aborts within 100 ms when the client disconnects from %s', async (path) => {
     const { gateway, port } = await start((app, middleware) => void app.use(make.json()).use(middleware))
     const client = httpRequest({ port, path, method: 'POST', headers: { 'content-type': 'application/json' } })
     client.on('error', () => {}).end('{}')

@@ -27,7 +27,7 @@ async function start(
   return { app, gateway, url, port: Number(new URL(url).port), post }
 }
 
-describe('where it is registered', () => {
+describe('registration', () => {
   it.each([
     ['at the root', '', '', undefined],
     [
@@ -45,7 +45,7 @@ describe('where it is registered', () => {
           prefix: '/:tenant',
         }),
     ],
-  ])('answers its paths, and the host all others: %s', async (_name, prefix, other, mount) => {
+  ])('serves its paths and leaves all others to the host: %s', async (_name, prefix, other, mount) => {
     const { post, url } = await start(mount)
     for (const at of [prefix, other])
       expect(await (await post(`${at}/v1/echo?a=b%20c`, '{ "x":1}')).json()).toMatchObject({
@@ -71,7 +71,7 @@ describe('where it is registered', () => {
     ['POST', '/echo', '"/echo"'],
     ['GET', '/v1/models/a%2Fb/c', '"object":"list"'],
     ['GET', `/v1/models/${'x'.repeat(300)}`, '"object":"list"'],
-  ])('answers %s %s too, as the gateway itself would', async (method, path, expected) => {
+  ])('serves %s %s as the gateway itself does', async (method, path, expected) => {
     const { url } = await start()
     const response = await fetch(url + path, { method, ...(method === 'POST' ? { body: '{}' } : {}) })
     expect(await response.text()).toContain(expected)
@@ -94,7 +94,7 @@ describe('where it is registered', () => {
     expect((await post('/v1/echo')).status).toBe(200)
   })
 
-  it('asks the host for a 404 where a wildcard caught what the gateway does not answer', async () => {
+  it('leaves a wildcard match that the gateway does not serve to the 404 of the host', async () => {
     const { url } = await start((app, gateway) => {
       const strict = {
         ...gateway,
@@ -108,7 +108,7 @@ describe('where it is registered', () => {
 })
 
 describe('bodies', () => {
-  it('come as they were sent, whatever the host parses and limits', async () => {
+  it('reach the gateway unchanged, whatever the host parses and limits', async () => {
     const { post } = await start(
       (app, gateway) => {
         app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, _body, done) =>
@@ -137,7 +137,7 @@ describe('bodies', () => {
     },
   )
 
-  it('that are announced too large get a readable 413', async () => {
+  it('over the limit by their content-length get a readable 413', async () => {
     const { gateway, post } = await start()
     gateway.bodyLimit = 1000
     expect((await post('/v1/echo', 'x'.repeat(5_000_000))).status).toBe(413)
@@ -145,7 +145,7 @@ describe('bodies', () => {
 })
 
 describe('streams', () => {
-  it('come event by event', async () => {
+  it('arrive event by event', async () => {
     const { post } = await start()
     const begin = performance.now()
     const times: number[] = []
@@ -155,7 +155,7 @@ describe('streams', () => {
     expect((times[4] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(120)
   })
 
-  it.each(['/v1/hang', '/v1/endless'])('abort within 100 ms of the client leaving %s', async (path) => {
+  it.each(['/v1/hang', '/v1/endless'])('abort within 100 ms when the client disconnects from %s', async (path) => {
     const { gateway, port } = await start()
     const client = httpRequest({ port, path, method: 'POST' }).on('error', () => {})
     client.end('{}')
@@ -171,7 +171,7 @@ describe('streams', () => {
 })
 
 describe("the host's hooks", () => {
-  it('run: what comes before the handler, and onResponse after', async () => {
+  it('run before the handler, and onResponse after it', async () => {
     const ran: string[] = []
     const { post } = await start((app, gateway) => {
       app.addHook('onRequest', async (_request, reply) => {
@@ -191,7 +191,7 @@ describe("the host's hooks", () => {
     expect(ran).toEqual(['onRequest', 'preParsing', 'preValidation', 'preHandler', 'onResponse'])
   })
 
-  it.each(['onRequest', 'preHandler'] as const)('may refuse a call in %s, in their own way', async (hook) => {
+  it.each(['onRequest', 'preHandler'] as const)('can reject a call in %s with their own response', async (hook) => {
     const { post, gateway } = await start((app, gatewayOf) => {
       app.setErrorHandler((error, _request, reply) => void reply.code(418).send(`host: ${(error as Error).message}`))
       app.addHook(hook, async () => {
@@ -206,14 +206,14 @@ describe("the host's hooks", () => {
   })
 })
 
-it('refuses to start where the host has the same route already', async () => {
+it('fails to start if the host has the same route', async () => {
   const app = Fastify()
   app.post('/v1/echo', async () => 'mine')
   app.register(fastifyPlugin(createFakeGateway()))
   await expect(app.ready()).rejects.toThrow(/already declared for route '\/v1\/echo'/)
 })
 
-it('answers injected requests', async () => {
+it('serves injected requests', async () => {
   const gateway = createFakeGateway()
   const app = Fastify().register(fastifyPlugin(gateway))
   const response = await app.inject({ method: 'POST', url: '/v1/echo', payload: { a: 1 } })

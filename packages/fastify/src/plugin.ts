@@ -1,12 +1,12 @@
 import type { Gateway } from '@modelgate/core'
 import { createNodeHandler, type NodeOptions } from '@modelgate/node'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import { routesOf } from './routes-of.ts'
+import { fastifyRoutes } from './fastify-routes.ts'
 
 /**
- * The gateway as a plugin: `app.register(fastifyPlugin(gateway))`, or under a prefix, `{ prefix: '/ai' }`. Its routes
- * are ordinary Fastify routes, so the host's hooks up to `preHandler` run before them and `onResponse` after them;
- * bodies are not parsed. A path that the gateway turns out not to answer gets the host's 404.
+ * Creates a plugin that serves the gateway: `app.register(fastifyPlugin(gateway))`, or under a prefix, `{ prefix: '/ai' }`. It
+ * registers ordinary Fastify routes, so the host's hooks up to `preHandler` run before them and `onResponse` after them. Bodies are
+ * not parsed. A path that matches a wildcard but that the gateway does not serve gets the host's 404.
  */
 export function fastifyPlugin(gateway: Gateway, options?: NodeOptions): FastifyPluginAsync {
   const handle = createNodeHandler(gateway, options)
@@ -14,41 +14,41 @@ export function fastifyPlugin(gateway: Gateway, options?: NodeOptions): FastifyP
   const plugin: FastifyPluginAsync = async (instance) => {
     const depth = instance.prefix.split('/').length - 1
 
-    const answer = (request: FastifyRequest, reply: FastifyReply): void => {
-      const url = below(request.raw.url ?? '/', depth)
+    const handleRequest = (request: FastifyRequest, reply: FastifyReply): void => {
+      const url = removeSegments(request.raw.url ?? '/', depth)
       if (!handle.matches(request.raw, url)) {
         reply.callNotFound()
         return
       }
       reply.hijack()
-      // What hooks have put on the reply (CORS, request ids) would be lost with it.
+      // `hijack` drops the headers that hooks have set on the reply (CORS, request ids).
       for (const [name, value] of Object.entries(reply.getHeaders()))
         if (value !== undefined) reply.raw.setHeader(name, value)
       handle(request.raw, reply.raw, url)
     }
 
-    // This instance is our own: the parsers of the host stay as they are.
+    // The plugin has its own instance, so the host's parsers do not change.
     instance.removeAllContentTypeParsers()
     instance.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
     instance.setErrorHandler((error, request, reply) => {
-      // Fastify judges the content type before any parser; the gateway has an answer to that in the client's dialect.
-      if (isContentTypeError(error)) answer(request, reply)
+      // Fastify checks the content type before any parser runs; the gateway reports this error in the client's format.
+      if (isContentTypeError(error)) handleRequest(request, reply)
       else throw error
     })
     const { ignoreTrailingSlash, routerOptions } = instance.initialConfig
-    const trims = routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false
-    for (const [url, method] of routesOf(gateway, instance.supportedMethods)) {
-      if (url.endsWith('/') && trims) continue
-      // Known to @fastify/compress: encoded bodies are the gateway's business.
-      const hints = { compress: false, decompress: false }
-      instance.route({ ...hints, url, method: method as HTTPMethods[], handler: answer })
+    const ignoresTrailingSlash = routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false
+    for (const [url, method] of fastifyRoutes(gateway, instance.supportedMethods)) {
+      if (url.endsWith('/') && ignoresTrailingSlash) continue
+      // Options of @fastify/compress: the gateway decodes bodies itself.
+      const compressOptions = { compress: false, decompress: false }
+      instance.route({ ...compressOptions, url, method: method as HTTPMethods[], handler: handleRequest })
     }
   }
   return Object.assign(plugin, { [Symbol.for('fastify.display-name')]: '@modelgate/fastify' })
 }
 
-/** What remains of a path without its first segments: those of the prefix, whose parameters may be of any length. */
-function below(url: string, depth: number): string {
+/** Removes the first segments of a path: those of the prefix, which may contain parameters. */
+function removeSegments(url: string, depth: number): string {
   let start = 0
   for (let i = 0; i < depth; i++) start = url.indexOf('/', start + 1)
   return start < 0 ? '/' : url.slice(start)

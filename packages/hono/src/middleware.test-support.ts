@@ -21,7 +21,7 @@ function build(mount: Mount) {
   return { gateway, app }
 }
 
-/** In process, as on Workers, Deno and Bun; and on Node, where requests are not quite what they seem. */
+/** In process, as on Workers, Deno and Bun, and on Node, where requests are objects of @hono/node-server. */
 const runtimes = [
   [
     'in process',
@@ -40,7 +40,7 @@ const runtimes = [
   ],
 ] as const
 
-/** What both middlewares promise: the one for any runtime, and the one for Node. */
+/** Tests for both middlewares: the one for any runtime, and the one for Node. */
 export function describeMiddleware(honoMiddleware: typeof Middleware): void {
   const root: Mount = (app, gateway) => app.use(honoMiddleware(gateway))
 
@@ -70,7 +70,7 @@ export function describeMiddleware(honoMiddleware: typeof Middleware): void {
       ['in an app with a base path', '/ai', (app, gateway) => app.basePath('/ai').use(honoMiddleware(gateway))],
       ['with basePath', '/ai', (app, gateway) => app.use(honoMiddleware(gateway, { basePath: '/ai/' }))],
     ]
-    it.each(mounts)('answers its paths, and the host all others: %s', async (_name, prefix, mount) => {
+    it.each(mounts)('serves its paths and leaves all others to the host: %s', async (_name, prefix, mount) => {
       const { call } = await start(mount)
       const response = await call(`${prefix}/v1/echo?a=b%20c&d=/e?f`, post('{ "x":1}'))
       expect(await response.json()).toMatchObject({ path: '/v1/echo', query: 'a=b%20c&d=/e?f', body: '{ "x":1}' })
@@ -91,7 +91,7 @@ export function describeMiddleware(honoMiddleware: typeof Middleware): void {
       ['text()', (app) => app.use((c, next) => c.req.text().then(next))],
       ['arrayBuffer()', (app) => app.use((c, next) => c.req.arrayBuffer().then(next))],
       ['bodyLimit()', (app) => app.use(bodyLimit({ maxSize: 1000 }))],
-    ])('takes the body that %s has read before it', async (_name, reader) => {
+    ])('uses the body that %s has read before', async (_name, reader) => {
       for (const prefix of ['', '/ai']) {
         const { call } = await start((app, gateway) => {
           reader(app, gateway)
@@ -102,7 +102,7 @@ export function describeMiddleware(honoMiddleware: typeof Middleware): void {
       }
     })
 
-    it('works with cors() and compress() before it, and events are not held back', async () => {
+    it('works behind cors() and compress() without delaying events', async () => {
       const { call } = await start((app, gateway) =>
         app
           .use(cors())
@@ -126,9 +126,9 @@ export function describeMiddleware(honoMiddleware: typeof Middleware): void {
     })
   })
 
-  describe('a client that leaves @hono/node-server', () => {
+  describe('a client that disconnects from @hono/node-server', () => {
     const cases = ['', '/ai'].flatMap((prefix) => ['/v1/hang', '/v1/endless'].map((path) => [prefix, path] as const))
-    it.each(cases)('is noticed within 100 ms: %s%s', async (prefix, path) => {
+    it.each(cases)('aborts its call within 100 ms: %s%s', async (prefix, path) => {
       const { gateway, app } = build((host, fake) => host.use(`${prefix}/*`, honoMiddleware(fake)))
       const { port } = await serve(getRequestListener(app.fetch))
       const client = httpRequest({ port, path: prefix + path, method: 'POST' }).on('error', () => {})

@@ -1,14 +1,21 @@
 import { GatewayError, type Inbound, type Signal, type Spool, toInbound, type WatchedCall } from '@modelgate/core'
-import { ClientConnection, countInThread, fileSpool, paced, pacedRead, turn } from '@modelgate/node'
+import { fileSpool } from '@modelgate/node'
+import {
+  ClientConnection,
+  countTokensInThread,
+  readWithMinimumRate,
+  waitForTurn,
+  withMinimumRate,
+} from '@modelgate/node/adapter'
 import type { Context } from 'hono'
 
-/** Node's own objects, where @hono/node-server has made the request of them. */
+/** Node's request and response below a request of @hono/node-server. */
 export type NodeHost = ConstructorParameters<typeof ClientConnection>
 
 /**
- * Hono's request as the gateway's inner currency. Read through Hono and its `Request`, so that what middlewares before us have
- * changed in it holds: replaced headers, a body that was read or replaced. But what makes a `Request` dear on Node is not
- * touched unless it must be: its signal, and its body as a web stream.
+ * Presents Hono's request as the gateway's `Inbound`. It is read through Hono and its `Request`, so that changes of earlier
+ * middleware hold: replaced headers, a body that was read or replaced. The signal and the body stream of a `Request` are expensive on
+ * Node, and are used only when necessary.
  */
 export class HonoInbound implements Inbound {
   readonly method: string
@@ -19,7 +26,7 @@ export class HonoInbound implements Inbound {
   readonly #client: ClientConnection | undefined
   readonly watchClient?: (stallMs: number, call: WatchedCall) => void
 
-  /** @param host whose connection is watched in place of the request's signal */
+  /** @param host provides the connection to watch instead of the request's signal */
   constructor(c: Context, path: string, query: string, host: NodeHost | undefined) {
     this.#c = c
     this.#host = host
@@ -38,9 +45,9 @@ export class HonoInbound implements Inbound {
   }
 
   read(limit: number): Promise<Uint8Array> {
-    // The web's streams know no clients that are too slow.
+    // Web streams have no minimum rate.
     const reading = this.#read(limit)
-    return this.#host === undefined ? reading : pacedRead(this.#host[0], reading)
+    return this.#host === undefined ? reading : readWithMinimumRate(this.#host[0], reading)
   }
 
   async *stream(limit: number): AsyncGenerator<Uint8Array, undefined> {
@@ -48,7 +55,7 @@ export class HonoInbound implements Inbound {
     if (raw.bodyUsed) yield await this.read(limit)
     else {
       const chunks = toInbound(raw).stream?.(limit)[Symbol.asyncIterator]()
-      if (chunks !== undefined) yield* paced(chunks)
+      if (chunks !== undefined) yield* withMinimumRate(chunks)
     }
   }
 
@@ -57,23 +64,23 @@ export class HonoInbound implements Inbound {
   }
 
   turn(): Promise<void> {
-    return turn()
+    return waitForTurn()
   }
 
   countTokens(texts: readonly string[]): Promise<number | undefined> {
-    return countInThread(texts)
+    return countTokensInThread(texts)
   }
 
   async #read(limit: number): Promise<Uint8Array> {
     const { req } = this.#c
     const { raw } = req
-    const kept = raw.bodyUsed
-    if (!kept && !this.#isBounded(limit)) return await toInbound(raw).read(limit)
+    const isRead = raw.bodyUsed
+    if (!isRead && !this.#isSizeKnown(limit)) return await toInbound(raw).read(limit)
     let bytes: Uint8Array
     try {
-      bytes = new Uint8Array(await (kept ? req : raw).arrayBuffer())
+      bytes = new Uint8Array(await (isRead ? req : raw).arrayBuffer())
     } catch (cause) {
-      throw kept ? lost(cause) : new GatewayError('cancelled', 'The request body broke off.', { cause })
+      throw isRead ? notKept(cause) : new GatewayError('cancelled', 'The request body broke off.', { cause })
     }
     if (bytes.length > limit)
       throw new GatewayError('request_too_large', `The request body is larger than the limit of ${limit} bytes.`)
@@ -84,13 +91,13 @@ export class HonoInbound implements Inbound {
     return this.#client?.signal ?? this.#c.req.raw.signal
   }
 
-  /** Whether the body may be taken whole without a look at it as it comes: it says its length, and is not compressed. */
-  #isBounded(limit: number): boolean {
-    const announced = this.header('content-length')
-    if (announced === undefined || Number(announced) > limit) return false
+  /** True if the body can be read at once, because its length is declared and it is not compressed. */
+  #isSizeKnown(limit: number): boolean {
+    const contentLength = this.header('content-length')
+    if (contentLength === undefined || Number(contentLength) > limit) return false
     return this.header('transfer-encoding') === undefined && this.header('content-encoding') === undefined
   }
 }
 
-const lost = (cause: unknown): GatewayError =>
+const notKept = (cause: unknown): GatewayError =>
   new GatewayError('internal', 'Something before the gateway read the request body and did not keep it.', { cause })

@@ -39,7 +39,7 @@ async function start(
   return { gateway, port, echo, sendChunked }
 }
 
-/** What a middleware may do to a request before the gateway sees it. */
+/** Changes that a middleware may make to a request before the gateway. */
 const replaced: MiddlewareHandler = async (c, next) => {
   c.req.raw = new Request(c.req.raw, { body: '{"b":2}' })
   await next()
@@ -68,12 +68,12 @@ describe('on Node', () => {
     ['the request', replaced, '{"b":2}', 'text/x'],
     ['nothing, but reads a copy', (c, next) => c.req.raw.clone().text().then(next), '{"a":1}', 'text/x'],
     ['nothing, but keeps a copy', copied, '{"a":1}', 'text/x'],
-  ])('sees what a middleware before it has made of the request: it changed %s', async (_name, before, body, type) => {
+  ])('receives the request as an earlier middleware changed it: %s', async (_name, before, body, type) => {
     const { echo } = await start(before)
     expect(await (await echo()).json()).toMatchObject({ body, type })
   })
 
-  it('takes a body without a length as it comes, and no more of it than the limit', async () => {
+  it('streams a body without a length up to the limit', async () => {
     const { gateway, sendChunked } = await start()
     gateway.bodyLimit = 10
     expect(await sendChunked('/ai/v1/echo', ['12345', '67890'])).toMatchObject({ status: 200 })
@@ -83,13 +83,13 @@ describe('on Node', () => {
   it.each<[string, MiddlewareHandler | undefined]>([
     ['announced', undefined],
     ['kept by a middleware', (c, next) => c.req.text().then(next)],
-  ])('answers 413 to a body that is too large: %s', async (_name, before) => {
+  ])('rejects a body over the limit with 413: %s', async (_name, before) => {
     const { gateway, echo } = await start(before)
     gateway.bodyLimit = 6
     expect((await echo()).status).toBe(413)
   })
 
-  it('says so where a middleware has read the body and did not keep it', async () => {
+  it('reports an error if a middleware has read the body and did not keep it', async () => {
     const { echo } = await start((c, next) => c.req.raw.text().then(next))
     const response = await echo()
     expect([response.status, await response.text()]).toEqual([500, expect.stringContaining('did not keep it')])
@@ -98,7 +98,7 @@ describe('on Node', () => {
   it.each<[string, MiddlewareHandler | undefined]>([
     ['as it comes', undefined],
     ['from a middleware that has read it', (c, next) => c.req.text().then(next)],
-  ])('gives an upload %s', async (_name, before) => {
+  ])('passes an upload on: %s', async (_name, before) => {
     const { sendChunked } = await start(before, () => ({
       handle: async (inbound: Inbound) => {
         let bytes = 0
@@ -109,7 +109,7 @@ describe('on Node', () => {
     expect(await sendChunked('/ai/v1/echo', ['12345', '678'])).toEqual({ status: 200, text: '8' })
   })
 
-  it('has a place for uploads that is not memory', async () => {
+  it('keeps uploads in a file', async () => {
     const { gateway, echo } = await start()
     await echo()
     const spool = gateway.seen.inbounds[0]?.openSpool?.()
@@ -120,7 +120,7 @@ describe('on Node', () => {
     expect(Buffer.concat(read).toString()).toBe('b')
   })
 
-  it('notices a client that leaves where a middleware has replaced the request', async () => {
+  it('detects a disconnect even if a middleware has replaced the request', async () => {
     const { gateway, port } = await start(replaced)
     const client = httpRequest({ port, path: '/ai/v1/hang', method: 'POST' }).on('error', () => {})
     client.end('{}')
@@ -130,7 +130,7 @@ describe('on Node', () => {
   })
 })
 
-it('is what Node gets of the package, and nobody else', () => {
+it('is the entry of the package on Node only', () => {
   const { '@modelgate/source': _source, ...published } = manifest.exports['.']
   const conditions = Object.entries(published)
   const node = conditions.findIndex(([condition]) => condition === 'node')

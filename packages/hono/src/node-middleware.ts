@@ -6,8 +6,8 @@ import { HonoInbound, type NodeHost } from './node-inbound.ts'
 import { findTarget } from './target.ts'
 
 /**
- * The middleware where Node runs it: calls upstream leave through undici, as from every adapter for Node, and neither they
- * nor the requests of @hono/node-server become web streams. For the rest the same as elsewhere.
+ * The middleware for Node: it sends upstream calls through undici, as every Node adapter does, and creates no web streams for them or
+ * for the requests of @hono/node-server. Otherwise it equals the one for other runtimes.
  */
 export function honoMiddleware(gateway: Gateway, options: HonoOptions = {}): MiddlewareHandler {
   const { basePath } = options
@@ -16,7 +16,7 @@ export function honoMiddleware(gateway: Gateway, options: HonoOptions = {}): Mid
     const target = findTarget(c, gateway, basePath)
     if (target === undefined) return next()
     const { url, method } = c.req.raw
-    const inbound = new HonoInbound(c, target.path, queryAt(url, target.end), hostOf(c))
+    const inbound = new HonoInbound(c, target.path, queryAt(url, target.end), nodeHostOf(c))
     return toResponse(await gateway.handle(inbound, transport), method, inbound.signal)
   }
 }
@@ -28,10 +28,10 @@ function queryAt(url: string, at: number): string {
 }
 
 /**
- * @hono/node-server hands out objects of its own that turn into a Request only when they have to. Where a middleware before
- * us has put a Request in its place, or the call came in another way, the request's own signal is to be listened to.
+ * Returns Node's own objects if the request is one of @hono/node-server, which become a `Request` only on demand. Undefined if an
+ * earlier middleware has replaced the request or another server made it: then the request's own signal counts.
  */
-function hostOf({ env, req }: Context): NodeHost | undefined {
+function nodeHostOf({ env, req }: Context): NodeHost | undefined {
   const { incoming, outgoing } = (env ?? {}) as { incoming?: NodeHost[0]; outgoing?: NodeHost[1] }
   if (incoming === undefined || outgoing === undefined) return undefined
   return Object.getPrototypeOf(req.raw) === Request.prototype ? undefined : [incoming, outgoing]

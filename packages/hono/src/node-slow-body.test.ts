@@ -11,7 +11,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
 })
 afterEach(() => {
-  // The sweep that finds nothing to watch ends the sweeping.
+  // A sweep over an empty list stops the timer.
   vi.advanceTimersByTime(10_000)
   vi.useRealTimers()
 })
@@ -43,7 +43,7 @@ it.each([
   ['of a known length', 'content-length: 100', 'half', '/ai/v1/echo'],
   ['without a length', 'transfer-encoding: chunked', '4\r\nhalf\r\n', '/ai/v1/echo'],
   ['of an upload', 'content-length: 100', 'half', '/ai/v1/echo?upload'],
-])('answers 408 to a body %s that does not come', async (_name, framing, begin, path) => {
+])('rejects a body %s that does not arrive with 408', async (_name, framing, begin, path) => {
   const { asked, socket, received } = await start()
   socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\n${framing}\r\n\r\n${begin}`)
   await until(() => asked.length === 1, 'the request to reach the application')
@@ -54,7 +54,7 @@ it.each([
   await until(() => received().startsWith('HTTP/1.1 408 '), 'the 408 response')
 })
 
-it('waits for a body that comes slowly but steadily', async () => {
+it('waits for a body that arrives slowly but steadily', async () => {
   const { asked, socket, received } = await start()
   socket.write('POST /ai/v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 20000\r\n\r\n')
   await until(() => asked.length === 1, 'the request to reach the application')

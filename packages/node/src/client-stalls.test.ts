@@ -4,16 +4,16 @@ import { createGateway, type FinishEvent, type Limits, openai } from '@modelgate
 import { until } from '@modelgate/testing/test-support'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { createNodeHandler } from './handler.ts'
-import { nodeListener } from './listener.ts'
+import { nodeUpgrade } from './realtime/upgrade.ts'
+import { createNodeHandler } from './server/handler.ts'
+import { nodeListener } from './server/listener.ts'
 import { dial, serve } from './testing/server.ts'
-import { nodeUpgrade } from './upgrade.ts'
 
-/** More than all buffers between the gateway and a client hold. */
+/** More than the capacity of all buffers between the gateway and a client. */
 const manyBytes = 40_000_000
 const event = `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: 'x'.repeat(50_000) } }] })}\n\n`
 
-/** An upstream that writes without end, as what it is asked for: events, one long JSON, sound. */
+/** An upstream with endless responses: events, one long JSON, or audio. */
 async function startUpstream() {
   let isClosed = false
   const { url } = await serve((req, res) => {
@@ -71,9 +71,9 @@ describe('a client that does not read', () => {
   it.each([
     ['a stream', '/v1/chat/completions', chat(true), stalled],
     ['speech', '/v1/audio/speech', JSON.stringify({ model: 'm', input: 'hi', voice: 'alloy' }), stalled],
-    // It is settled when the gateway has it all: what ends is its connection.
+    // The call is settled when the gateway has the whole response; then only the connection ends.
     ['whole JSON', '/v1/chat/completions', chat(false), { outcome: 'finished' }],
-  ])('%s loses its connection, and the call is settled', async (_, path, body, ending) => {
+  ])('%s: loses its connection, and the call is settled', async (_, path, body, ending) => {
     const upstream = await startUpstream()
     const { gateway, finished } = start(upstream.url, { clientStallMs: 300 })
     const { port } = await serve(nodeListener(gateway))
@@ -87,14 +87,14 @@ describe('a client that does not read', () => {
       10_000,
     )
     expect(finished).toMatchObject([ending])
-    // What its system holds is still there to be read; the rest is not.
+    // The client can still read the bytes in its kernel's buffers, but no more.
     await new Promise((resolve) => setTimeout(resolve, 500))
     socket.resume()
     await closed
     expect(received().length).toBeLessThan(manyBytes)
   })
 
-  it('is held to totalMs, whatever clientStallMs is', async () => {
+  it('is limited by totalMs, whatever clientStallMs is', async () => {
     const upstream = await startUpstream()
     const { gateway, finished } = start(upstream.url, { totalMs: 2000 })
     const { port } = await serve(nodeListener(gateway))
@@ -107,7 +107,7 @@ describe('a client that does not read', () => {
     })
     socket.pause()
     await until(() => finished.length === 1, 'the call to be settled', 10_000)
-    // Should it read again within a second, it is told. Searching the megabytes before would take as long.
+    // A client that reads again within a second gets the error. Only the tail is searched, to save time.
     socket.resume()
     await until(
       () => tail.includes('did not finish its answer within 2 s'),
@@ -118,7 +118,7 @@ describe('a client that does not read', () => {
     await until(() => upstream.isClosed(), 'the upstream connection to close', 10_000)
   })
 
-  it('loses its stream of HTTP/2, and no other one of the same connection', async () => {
+  it('loses its HTTP/2 stream but no other stream of the same connection', async () => {
     const upstream = await startUpstream()
     const { gateway, finished } = start(upstream.url, { clientStallMs: 300 })
     const handle = createNodeHandler(gateway)
@@ -153,7 +153,7 @@ describe('a client that does not read', () => {
     expect(finished.filter(({ outcome }) => outcome === 'aborted')).toMatchObject([stalled])
   })
 
-  it('a realtime session ends it though it goes on sending', async () => {
+  it('loses its realtime session even if it goes on sending', async () => {
     const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' })
     await new Promise((resolve) => sockets.once('listening', resolve))
     let upstreamClosed = false

@@ -2,17 +2,17 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { connect } from 'node:net'
 import { until } from '@modelgate/testing/test-support'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { nodeListener } from './listener.ts'
+import { nodeListener } from './server/listener.ts'
 import { createFakeGateway, sleep } from './testing/fake-gateway.ts'
 import { serve } from './testing/server.ts'
-import { undiciTransport } from './undici-transport.ts'
+import { undiciTransport } from './transport/undici-transport.ts'
 
 const unhandled: unknown[] = []
 const onUnhandled = (reason: unknown): void => void unhandled.push(reason)
 beforeAll(() => void process.on('unhandledRejection', onUnhandled))
 afterAll(() => void process.off('unhandledRejection', onUnhandled))
 
-/** Client → listener → transport → upstream, with a gateway that only passes on. */
+/** Client → listener → transport → upstream, with a gateway that only passes bytes on. */
 async function chain(upstream: (req: IncomingMessage, res: ServerResponse) => void) {
   const upstreamServer = await serve(upstream)
   const transport = undiciTransport()
@@ -41,7 +41,7 @@ function connections(server: { getConnections(done: (error: Error | null, count:
 }
 
 describe('from client to upstream and back', () => {
-  it('every client that leaves, at whatever moment, closes its upstream call at once', async () => {
+  it('closes the upstream call as soon as the client disconnects, at any moment', async () => {
     const closedAt = new Map<string, number>()
     const began = new Set<string>()
     const { port, server, upstream } = await chain((req, res) => {
@@ -78,7 +78,7 @@ describe('from client to upstream and back', () => {
       for (let i = 0; i < 50; i += 5) await Promise.all([0, 1, 2, 3, 4].map((k) => leaveAt(moment, i + k)))
     expect(delays).toHaveLength(200)
     delays.sort((a, b) => a - b)
-    // Client, gateway and upstream share this thread, and the machine may be busy: the promise is p99 < 100 ms.
+    // The promise is p99 < 100 ms, but client, gateway and upstream share this thread, and the machine may be busy.
     expect(delays[180]).toBeLessThan(100)
     await sleep(20)
     expect(await connections(server)).toBe(0)
@@ -86,7 +86,7 @@ describe('from client to upstream and back', () => {
     expect(unhandled).toEqual([])
   })
 
-  it('a reader that sleeps stops the upstream', async () => {
+  it('pauses the upstream while the client does not read', async () => {
     let written = 0
     const { port } = await chain((_req, res) => {
       const write = (): void => {
@@ -110,7 +110,7 @@ describe('from client to upstream and back', () => {
     await until(() => written > stalled + 50_000_000, 'the upstream to write 50 MB more', 9000)
   })
 
-  it('a cut upstream becomes a cut answer', async () => {
+  it('cuts the response when the upstream cuts its own', async () => {
     const { url } = await chain((_req, res) => {
       res.write('first', () => setTimeout(() => res.destroy(), 20))
     })
@@ -120,7 +120,7 @@ describe('from client to upstream and back', () => {
     await expect(reader.read()).rejects.toThrow()
   })
 
-  it('bytes arrive as they were sent, whatever they are', async () => {
+  it('passes any bytes on unchanged', async () => {
     const all = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * 7919) % 256))
     const { url } = await chain((req, res) => void req.pipe(res))
     const response = await fetch(url, { method: 'POST', body: new Uint8Array(all) })

@@ -1,7 +1,7 @@
 import { createGateway, openaiCompatible } from '@modelgate/core'
 import { until } from '@modelgate/testing/test-support'
 import { expect, it } from 'vitest'
-import { nodeListener } from './listener.ts'
+import { nodeListener } from './server/listener.ts'
 import { serve } from './testing/server.ts'
 
 const completion = {
@@ -50,7 +50,7 @@ async function start() {
   return { post, url, seen: () => seen, upstreamClosed: () => upstreamClosed }
 }
 
-it('the real gateway answers JSON, streams and errors over node:http', async () => {
+it('serves JSON, streams and errors over node:http', async () => {
   const { post, url, seen } = await start()
   const whole = await post({})
   expect(whole.status).toBe(200)
@@ -69,7 +69,7 @@ it('the real gateway answers JSON, streams and errors over node:http', async () 
   expect((await fetch(`${url}/nothing`)).status).toBe(404)
 })
 
-it('the real gateway closes its upstream call when the client leaves the stream', async () => {
+it('closes the upstream call when the client disconnects during a stream', async () => {
   const { post, upstreamClosed } = await start()
   const leaving = new AbortController()
   const stream = await post({ stream: true, user: 'forever' }, 'good', { signal: leaving.signal })

@@ -2,13 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { createGateway, openai } from '@modelgate/core'
 import { expect, it, onTestFinished } from 'vitest'
-import { nodeListener } from './listener.ts'
+import { nodeListener } from './server/listener.ts'
 import { serve } from './testing/server.ts'
 
 const peer = fileURLToPath(new URL('testing/upload-peer.mjs', import.meta.url))
 
 function start(...args: string[]): { child: ChildProcess; told: Promise<unknown> } {
-  // Without the test runner's own flags and conditions.
+  // Without the flags and conditions of the test runner.
   const child = fork(peer, args, { execArgv: [] })
   onTestFinished(() => void child.kill())
   const told = new Promise<unknown>((resolve, reject) => {
@@ -22,8 +22,8 @@ function start(...args: string[]): { child: ChildProcess; told: Promise<unknown>
 const sent = async (url: string, megabytes: number) =>
   (await start('client', url, String(megabytes)).told) as { status: number; text: string; sha256: string }
 
-/** This file has a process of its own, as every test file: what grows in it is the gateway. */
-it('an upload of 100 MB needs less than 50 MB of memory, and its file arrives as it was', {
+/** Every test file has its own process, so its memory is the gateway's. */
+it('uploads 100 MB unchanged with less than 50 MB of memory', {
   timeout: 60_000,
 }, async () => {
   const upstream = String(await start('upstream').told)
@@ -34,7 +34,7 @@ it('an upload of 100 MB needs less than 50 MB of memory, and its file arrives as
     logger: false,
   })
   const { url } = await serve(nodeListener(gateway))
-  // Code, pools and buffers that any first upload would make.
+  // The first upload allocates code, pools and buffers.
   await sent(url, 8)
   const before = process.memoryUsage().rss
   let most = before

@@ -6,12 +6,12 @@ import { gzipSync } from 'node:zlib'
 import { createGateway, type GatewayConfig, openai } from '@modelgate/core'
 import { until } from '@modelgate/testing/test-support'
 import { describe, expect, it, vi } from 'vitest'
-import { nodeListener } from './listener.ts'
+import { nodeListener } from './server/listener.ts'
 import { dial, serve } from './testing/server.ts'
 
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** A file that no codec and no parser likes: every byte, line ends, dashes. */
+/** A file that is difficult for parsers: every byte, line ends, dashes. */
 const hostile = (size: number): Uint8Array =>
   Uint8Array.from({ length: size }, (_, index) =>
     index % 97 < 20 ? '\r\n------x--\0\r\n--'.charCodeAt((index % 97) % 16) : (index * 31) % 256,
@@ -22,7 +22,7 @@ interface Arrived {
   readonly files: readonly { readonly name: string; readonly filename: string; readonly sha: string }[]
 }
 
-/** An upstream that tells what arrived, read by another parser than ours. */
+/** An upstream that reports the received upload, read by another parser than core's. */
 async function start(config: Partial<GatewayConfig> = {}, wrap?: (gateway: RequestListener) => RequestListener) {
   const calls: (Arrived & { readonly length: string | undefined })[] = []
   const upstream = await serve(async (req, res) => {
@@ -73,7 +73,7 @@ function form(bytes: Uint8Array, filename = 'a.wav'): FormData {
 }
 
 describe('an upload over node:http', () => {
-  it.each([0, 1, 1000, 1024 * 1024, 1024 * 1024 + 1, 5_000_000])('of %i bytes arrives as it was', async (size) => {
+  it.each([0, 1, 1000, 1024 * 1024, 1024 * 1024 + 1, 5_000_000])('of %i bytes arrives unchanged', async (size) => {
     const { calls, send } = await start()
     const bytes = hostile(size)
     const reply = await send(form(bytes, 'ä "1" 日本.wav'))
@@ -84,7 +84,7 @@ describe('an upload over node:http', () => {
     expect(Number(calls[0]?.length)).toBeGreaterThan(size)
   })
 
-  it('may come without a length, and compressed', async () => {
+  it('is accepted without a length and compressed', async () => {
     const { calls, send } = await start()
     const bytes = hostile(2_000_000)
     const whole = new Response(form(bytes))
@@ -98,7 +98,7 @@ describe('an upload over node:http', () => {
     expect([odd.status, broken.status]).toEqual([415, 400])
   })
 
-  it('larger than the limit is answered 413, with and without a length, packed and not', async () => {
+  it('larger than the limit is rejected with 413, with and without a length or compression', async () => {
     const { calls, send } = await start({ limits: { uploadBytes: 100_000, bodyBytes: 1000 } })
     const whole = new Response(form(new Uint8Array(200_000)))
     const type = whole.headers.get('content-type') ?? ''
@@ -114,7 +114,7 @@ describe('an upload over node:http', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('that is malformed is answered at once, though more is coming', async () => {
+  it('that is malformed is rejected before its end', async () => {
     const { port } = await start()
     const { socket, received } = dial(port)
     socket.write(
@@ -124,7 +124,7 @@ describe('an upload over node:http', () => {
     expect(received()).toMatch(/^HTTP\/1.1 400 /)
   })
 
-  it('leaves no file behind, also when the client leaves in the middle', async () => {
+  it('leaves no file behind, even when the client disconnects during the upload', async () => {
     const own = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('modelgate-')).sort()
     const before = await own()
     const { port, send, calls } = await start()
@@ -136,7 +136,7 @@ describe('an upload over node:http', () => {
     await new Promise((resolve) => setTimeout(resolve, 50))
     socket.destroy()
     expect((await send(form(hostile(3_000_000)))).status).toBe(200)
-    // Files of others may come and go meanwhile.
+    // Other processes may create and delete files meanwhile.
     await vi.waitFor(async () => expect((await own()).filter((name) => !before.includes(name))).toEqual([]))
     expect(calls).toHaveLength(1)
   })
@@ -157,7 +157,7 @@ describe('behind a body parser', () => {
   it.each<[string, (req: Parsed, bytes: Buffer) => void]>([
     ['as rawBody', (req, bytes) => Object.assign(req, { rawBody: bytes, body: {} })],
     ['as a raw body', (req, bytes) => Object.assign(req, { body: bytes })],
-  ])('an upload whose bytes were kept %s passes', async (_how, parse) => {
+  ])('accepts an upload whose bytes were kept %s', async (_how, parse) => {
     const { calls, send } = await start({}, after(parse))
     const bytes = hostile(5000)
     expect((await send(form(bytes))).status).toBe(200)
@@ -168,7 +168,7 @@ describe('behind a body parser', () => {
     ['taken apart', (req) => Object.assign(req, { body: { model: 'alias' }, files: [{}] })],
     ['made a text', (req, bytes) => Object.assign(req, { body: bytes.toString() })],
     ['thrown away', () => {}],
-  ])('an upload that was %s is refused with what to do', async (_how, parse) => {
+  ])('rejects an upload that was %s and explains the fix', async (_how, parse) => {
     const logged: unknown[] = []
     const logger = { warn: (...all: unknown[]) => logged.push(all), error: (...all: unknown[]) => logged.push(all) }
     const { calls, send } = await start({ logger }, after(parse))
@@ -179,7 +179,7 @@ describe('behind a body parser', () => {
     expect(calls).toEqual([])
   })
 
-  it('that left an upload alone, it passes', async () => {
+  it('accepts an upload that the parser left unread', async () => {
     const wrap =
       (gateway: RequestListener): RequestListener =>
       (req, res) =>
@@ -190,7 +190,7 @@ describe('behind a body parser', () => {
   })
 })
 
-describe('an answer of bytes over node:http', () => {
+describe('a binary response over node:http', () => {
   async function speaking(answer: RequestListener) {
     const upstream = await serve(answer)
     const gateway = createGateway({
@@ -211,7 +211,7 @@ describe('an answer of bytes over node:http', () => {
   it.each([
     ['with its length', { 'content-length': '300000' }],
     ['in chunks', {}],
-  ])('%s is whole, or the connection breaks', async (_how, headers) => {
+  ])('%s is complete, or the connection is closed', async (_how, headers) => {
     const sound = Buffer.alloc(300_000, 'sound')
     const whole = await speaking((_req, res) => {
       res.writeHead(200, { 'content-type': 'audio/mpeg', ...headers })

@@ -2,7 +2,7 @@ import { anthropic, createGateway, type GatewayConfig, openai } from '@modelgate
 import { createFakeProvider } from '@modelgate/testing'
 import { describe, expect, it } from 'vitest'
 import { otel } from './otel.ts'
-import { createRecorder, type SeenSpan } from './testing/recorder.ts'
+import { createRecorder, type RecordedSpan } from './testing/recorder.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const parentId = 'b7ad6b7169203331'
@@ -46,7 +46,7 @@ function setUp(over: Partial<GatewayConfig<'openai' | 'claude'>> = {}) {
         ...(signal === undefined ? {} : { signal }),
       }),
     )
-  const tree = (): { call: SeenSpan; attempts: SeenSpan[] } => {
+  const tree = (): { call: RecordedSpan; attempts: RecordedSpan[] } => {
     const [call, ...attempts] = recorder.spans()
     if (call === undefined) throw new Error('There is no span.')
     expect(call).toMatchObject({ traceId, parent: parentId, kind: 'SERVER' })
@@ -56,8 +56,8 @@ function setUp(over: Partial<GatewayConfig<'openai' | 'claude'>> = {}) {
   const sentTraces = () => provider.requests.map(({ headers }) => headers.traceparent)
   return { provider, recorder, ask, tree, sentTraces, gateway }
 }
-const number = ({ attributes }: SeenSpan): number => Number(attributes['modelgate.attempt.number'])
-const reasons = (attempts: readonly SeenSpan[]) =>
+const number = ({ attributes }: RecordedSpan): number => Number(attributes['modelgate.attempt.number'])
+const reasons = (attempts: readonly RecordedSpan[]) =>
   attempts.map(({ attributes }) => [
     attributes['modelgate.attempt.reason'],
     attributes['gen_ai.provider.name'],

@@ -1,9 +1,9 @@
 import type { Plugin } from '@modelgate/core'
 import type { Attributes, Context, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { CallInfo, RequestEvent } from './base/events.ts'
-import { hostValue, quietly } from './base/run-safely.ts'
-import { providerNames } from './conventions/providers.ts'
-import { createMeasure } from './metrics/metrics.ts'
+import { callHost, runSafely } from './base/run-safely.ts'
+import { createProviderLookup } from './conventions/providers.ts'
+import { createMetrics } from './metrics/metrics.ts'
 import { createSpans } from './spans/spans.ts'
 
 /** Options of `otel`. */
@@ -48,27 +48,27 @@ const isContext = (value: Partial<Context>): boolean =>
  */
 export function otel(options: OtelOptions = {}): Plugin {
   const { tracerProvider, meterProvider, providers, contextFrom, attributes } = options
-  const providerOf = providerNames(providers)
-  const extra = (call: CallInfo): Attributes => hostValue('`attributes`', () => attributes?.(call), isPlain) ?? {}
+  const providerOf = createProviderLookup(providers)
+  const extra = (call: CallInfo): Attributes => callHost('`attributes`', () => attributes?.(call), isPlain) ?? {}
   const spans =
     tracerProvider === false
       ? undefined
       : createSpans({
           provider: tracerProvider,
-          contextFrom: (event) => hostValue('`contextFrom`', () => contextFrom?.(event), isContext),
+          contextFrom: (event) => callHost('`contextFrom`', () => contextFrom?.(event), isContext),
           extra,
           providerOf,
         })
-  const measure = meterProvider === false ? undefined : createMeasure(meterProvider, providerOf)
+  const measure = meterProvider === false ? undefined : createMetrics(meterProvider, providerOf)
   return {
     name: 'otel',
     onRequest(event) {
-      quietly('beginning a span', () => spans?.begin(event))
+      runSafely('beginning a span', () => spans?.begin(event))
     },
-    onUpstream: (event) => quietly("beginning an attempt's span", () => spans?.beginAttempt(event)),
+    onUpstream: (event) => runSafely("beginning an attempt's span", () => spans?.beginAttempt(event)),
     onFinish(event) {
-      quietly('ending the spans', () => spans?.finish(event))
-      quietly('measuring', () => measure?.(event, () => extra(event)))
+      runSafely('ending the spans', () => spans?.finish(event))
+      runSafely('measuring', () => measure?.(event, () => extra(event)))
     },
   }
 }

@@ -1,3 +1,6 @@
+/** A value, or the promise of one: stores in this process answer at once. */
+export type Awaitable<T> = T | Promise<T>
+
 /** Whether an answer is still to come: by its shape, because clients of stores bring promises of their own making. */
 export const isThenable = <T>(answer: T | PromiseLike<T>): answer is PromiseLike<T> =>
   typeof answer === 'object' && answer !== null && 'then' in answer && typeof answer.then === 'function'

@@ -1,4 +1,5 @@
-import { type Awaitable, StorageAwayError, type TokenStore } from './storage/storage.ts'
+import type { Awaitable } from './awaitable.ts'
+import { StorageAwayError, type TokenStore } from './storage/storage.ts'
 import type { TokenRecord } from './token.ts'
 
 /** A store whose manners are set by hand: at once or later, there or away. */

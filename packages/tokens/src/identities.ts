@@ -1,5 +1,6 @@
 import type { Identity } from '@modelgate/core'
-import type { Awaitable, TokenStore } from './storage/storage.ts'
+import type { Awaitable } from './awaitable.ts'
+import type { TokenStore } from './storage/storage.ts'
 import type { TokenRecord } from './token.ts'
 
 /** Who calls, as the rest of the gateway knows it, and the way back to the token. */

@@ -1,5 +1,6 @@
 export type { AdminOptions } from './admin/routes.ts'
 export type { CountOf } from './admission/token-meters.ts'
+export type { Awaitable } from './awaitable.ts'
 export { createTokens, type Tokens, type TokensOptions } from './create-tokens.ts'
 export { type FileLedger, type FileLedgerOptions, fileLedger } from './ledger/file-ledger.ts'
 export { memoryLedger } from './ledger/memory-ledger.ts'
@@ -33,7 +34,7 @@ export { type FolderStorage, type FolderStorageOptions, folderStorage } from './
 export { memoryStorage } from './storage/memory-storage.ts'
 export type { RedisClient } from './storage/redis-client.ts'
 export { type RedisStorageOptions, redisStorage } from './storage/redis-storage.ts'
-export { type Awaitable, type Storage, StorageAwayError, type TokenQuery, type TokenStore } from './storage/storage.ts'
+export { type Storage, StorageAwayError, type TokenQuery, type TokenStore } from './storage/storage.ts'
 export type {
   Budget,
   Limit,

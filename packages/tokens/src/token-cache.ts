@@ -1,6 +1,6 @@
-import { isThenable } from './awaitable.ts'
+import { type Awaitable, isThenable } from './awaitable.ts'
 import { createLru } from './lru.ts'
-import { type Awaitable, StorageAwayError, type TokenStore } from './storage/storage.ts'
+import { StorageAwayError, type TokenStore } from './storage/storage.ts'
 import type { TokenRecord } from './token.ts'
 
 /** Most digests that are remembered, of tokens and of what is none. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createFakeProvider, listen } from '@modelgate/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createWorld } from '../world.test-support.ts'
-import type { CheckReport } from './check.ts'
+import type { CheckReport } from './report-text.ts'
 
 const closing: (() => Promise<unknown> | unknown)[] = []
 afterEach(async () => {

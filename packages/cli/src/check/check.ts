@@ -6,27 +6,7 @@ import { inFile, problemsOf, UsageError } from '../errors.ts'
 import { nearest } from '../near.ts'
 import type { World } from '../world.ts'
 import { type Answer, askUpstream } from './ask.ts'
-import { reportText } from './report-text.ts'
-
-/** What `check --json` prints. */
-export interface CheckReport {
-  readonly ok: boolean
-  readonly config: string
-  /** Why the configuration cannot be; then nobody was asked. */
-  readonly error?: string
-  readonly upstreams: readonly CheckedUpstream[]
-  readonly warnings: readonly string[]
-}
-
-export interface CheckedUpstream {
-  readonly name: string
-  readonly host: string
-  readonly state: Answer['state']
-  readonly detail?: string
-  /** How many models it lists. */
-  readonly models?: number
-  readonly ms?: number
-}
+import { type CheckReport, reportText } from './report-text.ts'
 
 /** `modelgate check`: whether the configuration can be, and whether its upstreams answer. */
 export async function check(args: string[], world: World): Promise<number> {

@@ -1,5 +1,25 @@
 import { table } from '../table.ts'
-import type { CheckReport } from './check.ts'
+import type { Answer } from './ask.ts'
+
+/** What `check --json` prints. */
+export interface CheckReport {
+  readonly ok: boolean
+  readonly config: string
+  /** Why the configuration cannot be; then nobody was asked. */
+  readonly error?: string
+  readonly upstreams: readonly CheckedUpstream[]
+  readonly warnings: readonly string[]
+}
+
+export interface CheckedUpstream {
+  readonly name: string
+  readonly host: string
+  readonly state: Answer['state']
+  readonly detail?: string
+  /** How many models it lists. */
+  readonly models?: number
+  readonly ms?: number
+}
 
 const marks = { ok: 'ok', 'not asked': '–', failed: 'FAILED' } as const
 

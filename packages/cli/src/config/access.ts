@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Authenticate } from '@modelgate/core'
 import { quoted } from '../quoted.ts'
 import type { World } from '../world.ts'
@@ -59,8 +58,6 @@ export function accessOf(config: ModelgateConfig, places: Places, { env }: World
 /** Whether tokens that are issued outlive this process. */
 export const isKept = ({ data, redis, tokens }: Places): boolean =>
   data !== undefined || redis !== undefined || tokens !== undefined
-
-export const makeToken = (): string => `mg-${randomBytes(24).toString('base64url')}`
 
 /**
  * The command that issues a token for this server; undefined where issued tokens are not kept. An address of Redis is named by its

@@ -34,6 +34,7 @@ const fields = {
   media: 'code',
   basePath: 'text',
   fetch: 'code',
+  transport: 'code',
   logger: 'any',
 } as const satisfies Record<keyof ModelgateConfig, string>
 

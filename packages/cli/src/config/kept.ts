@@ -1,7 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import type { ConsoleOptions } from '@modelgate/console'
 import type { Logger, Plugin } from '@modelgate/core'
 import type { World } from '../world.ts'
-import { makeToken } from './access.ts'
 import { type Demo, openDemo } from './demo.ts'
 import { type OpenTokens, openTokens, type Places } from './open-tokens.ts'
 import { hostOf } from './redis-settings.ts'
@@ -54,3 +54,5 @@ export const saidOf = ({ data, redis, prices, ledger, tokens }: Places): string 
     typeof prices === 'string' ? prices : JSON.stringify(prices),
     typeof ledger === 'string' ? ledger : '',
   ].join('\n')
+
+export const makeToken = (): string => `mg-${randomBytes(24).toString('base64url')}`

@@ -15,6 +15,6 @@ it('is the file that is published', () => {
 it('has every maker and every setting that JSON can say', () => {
   for (const name of Object.keys(providerCatalog)) expect(text).toContain(`"const": "${name}"`)
   const { properties } = configSchema as { properties: Record<string, unknown> }
-  for (const code of ['tokens', 'tokenizer', 'plugins', 'health', 'spool', 'media', 'fetch'])
+  for (const code of ['tokens', 'tokenizer', 'plugins', 'health', 'spool', 'media', 'fetch', 'transport'])
     expect(properties).not.toHaveProperty(code)
 })

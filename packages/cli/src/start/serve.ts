@@ -1,6 +1,7 @@
 import http from 'node:http'
 import { createGateway, type Gateway } from '@modelgate/core'
-import { drain, nodeListener, nodeUpgrade } from '@modelgate/node'
+import { nodeListener, nodeUpgrade } from '@modelgate/node'
+import { drain } from '@modelgate/node/adapter'
 import { StorageAwayError } from '@modelgate/tokens'
 import { type Flags, readSettings, type Settings } from '../config/settings.ts'
 import { codeOf, inFile, problemsOf } from '../errors.ts'

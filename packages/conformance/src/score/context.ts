@@ -1,11 +1,13 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { GoogleGenAI } from '@google/genai'
 import type OpenAI from 'openai'
-import type { Format } from '../fixtures.ts'
-import type { JsonObject } from '../json.ts'
-import { anthropicClient, googleClient, openaiClient, type Place } from '../sdk.ts'
-import { type Clients, type Manner, type Talk, talkers } from '../sdk-talk.ts'
-import { type ModelKind, must, NotAsked, NotServed } from './check.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { Format } from '../base/recorded-traffic.ts'
+import { anthropicClient, googleClient, openaiClient, type Place } from '../base/sdk-clients.ts'
+import type { Clients, Manner, Talk } from '../sdks/conversation.ts'
+import { talkers } from '../sdks/talk.ts'
+import type { ModelKind } from './model-kinds.ts'
+import { must, NotAsked, NotServed } from './must.ts'
 import { names, refusalOf, toldBy } from './refusal.ts'
 
 /** The server that is asked, and what to say to it. */

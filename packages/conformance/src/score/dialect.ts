@@ -1,6 +1,6 @@
-import type { Format } from '../fixtures.ts'
-import type { JsonObject } from '../json.ts'
-import type { Clients } from '../sdk-talk.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { Format } from '../base/recorded-traffic.ts'
+import type { Clients } from '../sdks/conversation.ts'
 import type { Refusal } from './refusal.ts'
 
 /** What the features that all formats have are called in one of them. */

@@ -1,5 +1,5 @@
-import type { Format } from '../fixtures.ts'
-import { type JsonObject, objectOf } from '../json.ts'
+import { type JsonObject, objectOf } from '../base/json.ts'
+import type { Format } from '../base/recorded-traffic.ts'
 import { type Dialect, longPrompt, shortPrompt } from './dialect.ts'
 import type { Refusal } from './refusal.ts'
 

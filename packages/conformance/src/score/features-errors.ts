@@ -1,8 +1,8 @@
-import { must, shown } from './check.ts'
 import { type Context, mustHaveToken } from './context.ts'
 import type { Dialect } from './dialect.ts'
 import { bodyWith } from './dialects.ts'
 import type { Feature } from './features.ts'
+import { must, shown } from './must.ts'
 import { names, type Refusal, refusalIn, refusalOf, toldBy } from './refusal.ts'
 
 export const unknownModel = 'conformance-no-such-model'

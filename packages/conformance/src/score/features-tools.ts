@@ -1,9 +1,9 @@
-import { objectOf } from '../json.ts'
-import type { Said, Talk } from '../sdk-talk.ts'
-import { must, shown } from './check.ts'
+import { objectOf } from '../base/json.ts'
+import type { Said, Talk } from '../sdks/conversation.ts'
 import type { Context } from './context.ts'
 import type { Dialect } from './dialect.ts'
 import { type Feature, talkIn, thinking, thought } from './features.ts'
+import { must, shown } from './must.ts'
 
 const weather = 'What is the weather in Paris? Use the tool get_weather.'
 const both = 'Call get_weather for Paris and get_time for Oslo, both at once, before you say anything.'

@@ -1,9 +1,10 @@
-import { numberOf, objectOf, parseJson } from '../json.ts'
-import type { Said, Talk } from '../sdk-talk.ts'
-import { type Check, must, shown } from './check.ts'
+import { numberOf, objectOf, parseJson } from '../base/json.ts'
+import type { Said, Talk } from '../sdks/conversation.ts'
+import type { Check } from './check.ts'
 import { type Context, given } from './context.ts'
 import { type Dialect, shortPrompt } from './dialect.ts'
 import { pdfOf, redPicture } from './material.ts'
+import { must, shown } from './must.ts'
 import { jsonOf, names, refusalOf } from './refusal.ts'
 
 /** A check that every format has, once told in which words. */

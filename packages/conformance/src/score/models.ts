@@ -1,5 +1,5 @@
 import type { OpenAI } from 'openai'
-import type { ModelKind } from './check.ts'
+import type { ModelKind } from './model-kinds.ts'
 
 /** How models for other work than text are called, the likeliest first. */
 const namesOf: Readonly<Partial<Record<ModelKind, readonly RegExp[]>>> = {

@@ -1,6 +1,7 @@
-import { type Check, must, shown } from './check.ts'
+import type { Check } from './check.ts'
 import { shortPrompt } from './dialect.ts'
 import { refused, unknownModel } from './features-errors.ts'
+import { must, shown } from './must.ts'
 import { toldBy } from './refusal.ts'
 
 /** Lists can be long: what is asked for is looked for in so many. */

@@ -2,8 +2,9 @@ import { connect } from 'node:net'
 import { OpenAIRealtimeWS } from 'openai/realtime/ws'
 import type { RealtimeServerEvent } from 'openai/resources/realtime/realtime'
 import type { ClientOptions } from 'ws'
-import { type Check, Missed, must, NotAsked, NotServed, shown } from './check.ts'
+import type { Check } from './check.ts'
 import { type Context, mustHaveToken } from './context.ts'
+import { Missed, must, NotAsked, NotServed, shown } from './must.ts'
 
 interface Session {
   /** Events until one of this type, that one included. */

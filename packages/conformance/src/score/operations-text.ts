@@ -1,7 +1,8 @@
-import { type JsonObject, listOf, numberOf, objectOf } from '../json.ts'
-import { type Check, must, shown } from './check.ts'
+import { type JsonObject, listOf, numberOf, objectOf } from '../base/json.ts'
+import type { Check } from './check.ts'
 import type { Context } from './context.ts'
 import { refused, unknownModel } from './features-errors.ts'
+import { must, shown } from './must.ts'
 import { jsonOf, names, toldBy } from './refusal.ts'
 
 const completions: readonly Omit<Check, 'format' | 'needs'>[] = [

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Check, Missed, NotAsked, NotServed, type ScoredFormat, type Verdict } from './check.ts'
+import type { Check, ScoredFormat, Verdict } from './check.ts'
 import { createContext, type Target } from './context.ts'
+import { Missed, NotAsked, NotServed } from './must.ts'
 import { type Refusal, refusalOf, toldBy } from './refusal.ts'
 
 /** How a check ended, and why. */

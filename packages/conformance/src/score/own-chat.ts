@@ -1,8 +1,9 @@
-import { isObject, parseJson } from '../json.ts'
-import { type Check, must, shown } from './check.ts'
+import { isObject, parseJson } from '../base/json.ts'
+import type { Check } from './check.ts'
 import { given } from './context.ts'
 import { shortPrompt } from './dialect.ts'
 import { base64Of, toneBytes } from './material.ts'
+import { must, shown } from './must.ts'
 
 const say = (content: string) => [{ role: 'user' as const, content }]
 

@@ -1,9 +1,10 @@
 import type { GenerateContentResponse } from '@google/genai'
-import { listOf, objectOf, parseJson } from '../json.ts'
-import { type Check, must, NotAsked, shown } from './check.ts'
+import { listOf, objectOf, parseJson } from '../base/json.ts'
+import type { Check } from './check.ts'
 import { given } from './context.ts'
 import { shortPrompt } from './dialect.ts'
 import { base64Of, toneBytes } from './material.ts'
+import { must, NotAsked, shown } from './must.ts'
 import { jsonOf } from './refusal.ts'
 
 /** What is generateContent's alone. */

@@ -1,7 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk'
-import { type Check, must, shown } from './check.ts'
+import type { Check } from './check.ts'
 import { given } from './context.ts'
 import { shortPrompt } from './dialect.ts'
+import { must, shown } from './must.ts'
 
 const say = (content: string): Anthropic.MessageParam[] => [{ role: 'user', content }]
 const room = 1024

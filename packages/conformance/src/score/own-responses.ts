@@ -1,7 +1,8 @@
 import type OpenAI from 'openai'
-import { type Check, Missed, must, shown } from './check.ts'
+import type { Check } from './check.ts'
 import { shortPrompt } from './dialect.ts'
 import { refused } from './features-errors.ts'
+import { Missed, must, shown } from './must.ts'
 import { refusalOf, toldBy } from './refusal.ts'
 
 /** The events of an answer that is one text, each kind once in a row. */

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, objectOf, parseJson, textOf } from '../json.ts'
-import { must, shown } from './check.ts'
+import { isObject, type JsonObject, objectOf, parseJson, textOf } from '../base/json.ts'
+import { must, shown } from './must.ts'
 
 /** An answer that is an error, whichever SDK threw it. */
 export interface Refusal {

@@ -1,6 +1,7 @@
 import { version } from '../../package.json'
-import { formats, type ModelKind, modelKinds, type ScoredFormat, type Verdict } from './check.ts'
+import { formats, type ScoredFormat, type Verdict } from './check.ts'
 import type { Target } from './context.ts'
+import { type ModelKind, modelKinds } from './model-kinds.ts'
 
 /** What became of one check. */
 export interface Result {

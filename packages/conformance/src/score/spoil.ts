@@ -1,5 +1,5 @@
 import type { FakeProviderOptions } from '@modelgate/testing'
-import { isObject, type Json, type JsonObject, listOf, objectOf, parseJson } from '../json.ts'
+import { isObject, type Json, type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
 
 /** What the provider lets in. */
 export const goodToken = 'good-token-41c7'

@@ -1,4 +1,4 @@
-import { isObject, objectOf, parseJson } from '../json.ts'
+import { isObject, objectOf, parseJson } from '../base/json.ts'
 import { type Spoil, streamed, visit, whole, without, worded } from './spoil.ts'
 
 const endingKeys = ['finish_reason', 'stop_reason', 'finishReason', 'status']

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from '../json.ts'
+import { type JsonObject, objectOf } from '../base/json.ts'
 import { dropped, goodToken, type Spoil, turns, worded } from './spoil.ts'
 
 const essentials: Readonly<Record<string, JsonObject>> = {

@@ -1,4 +1,4 @@
-import { objectOf } from '../json.ts'
+import { objectOf } from '../base/json.ts'
 import { onError, type Spoil } from './spoil.ts'
 
 const header =

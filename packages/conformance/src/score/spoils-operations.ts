@@ -1,4 +1,4 @@
-import { listOf, objectOf } from '../json.ts'
+import { listOf, objectOf } from '../base/json.ts'
 import { at, type Spoil, visit, without } from './spoil.ts'
 
 /** Operations around generation, done badly. */

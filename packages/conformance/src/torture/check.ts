@@ -1,6 +1,6 @@
 import type { GatewayConfig, ModelRoute } from '@modelgate/core'
-import type { Format } from '../fixtures.ts'
-import type { Upstream } from './upstream.ts'
+import type { Upstream } from '../base/raw-upstream.ts'
+import type { Format } from '../base/recorded-traffic.ts'
 
 /** What a check found: its figure, and whether the promise holds; or why it cannot be asked of this gateway. */
 export type Outcome =

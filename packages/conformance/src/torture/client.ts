@@ -1,7 +1,7 @@
 import { type Agent, type ClientRequest, type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
-import type { Format } from '../fixtures.ts'
-import { pathOf, queryOf } from '../gateways.ts'
+import { pathOf, queryOf } from '../base/gateways.ts'
+import type { Format } from '../base/recorded-traffic.ts'
 import type { Pair, Target } from './check.ts'
 
 /** What a client asks. */

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { portkeyHeaders, startPortkey } from '@modelgate/bench/peers'
-import { type Format, formats } from '../fixtures.ts'
+import { type Format, formats } from '../base/recorded-traffic.ts'
 import type { Pair, Target } from './check.ts'
 
 /** How a gateway that is not ours is reached. */

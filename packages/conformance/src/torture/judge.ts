@@ -1,6 +1,6 @@
-import type { Format } from '../fixtures.ts'
-import { isObject, listOf, objectOf, parseJson, textOf } from '../json.ts'
-import { eventData } from '../reading.ts'
+import { eventData } from '../base/answer.ts'
+import { isObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
+import type { Format } from '../base/recorded-traffic.ts'
 import type { Answer } from './client.ts'
 
 // What a client of each dialect makes of an answer: written from the formats, with nothing of the gateway's own in it.

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type Format, formats } from '../fixtures.ts'
+import { type Format, formats } from '../base/recorded-traffic.ts'
 import type { Check, Pair, Target } from './check.ts'
 import { checks } from './checks.ts'
 import { type ForeignOptions, foreign, others } from './foreign.ts'

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { formats } from '../fixtures.ts'
+import { formats } from '../base/recorded-traffic.ts'
 import {
   callers,
   type Finished,

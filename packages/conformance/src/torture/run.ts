@@ -1,7 +1,7 @@
+import { startUpstream, type Upstream } from '../base/raw-upstream.ts'
 import type { Check, OwnGateway, Setting, Target } from './check.ts'
 import { startOwn } from './own.ts'
 import type { Row } from './report.ts'
-import { startUpstream, type Upstream } from './upstream.ts'
 
 export interface RunOptions {
   readonly checks: readonly Check[]

@@ -1,7 +1,7 @@
-import type { RetryScope } from '../error-kinds.ts'
-import type { GatewayError } from '../errors.ts'
+import type { RetryScope } from '../base/error-kinds.ts'
+import type { GatewayError } from '../base/errors.ts'
 import type { AnswerStream, WholeAnswer } from '../lanes/lane.ts'
-import type { Pump } from '../pump.ts'
+import type { Pump } from './pump.ts'
 
 /** A good response to an attempt. */
 export type AttemptResult =

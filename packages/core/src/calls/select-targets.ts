@@ -1,19 +1,12 @@
-import { affinityFor, continuesState, strategyFor } from '../affinity.ts'
-import { arrange } from '../arrange.ts'
-import type { Codec, WireCodec } from '../formats/codec.ts'
-import type { Latencies } from '../health/latency.ts'
-import { fieldsOf } from '../lanes/wire.ts'
-import { checkNamedModels, type NamingCall } from '../named-models.ts'
-import type { Plan, ResolvedTarget } from '../router.ts'
-import type { Shared } from '../targets.ts'
-import { type Asked, isMeant, traitsOf } from '../traits.ts'
-
-/** A call whose targets are selected: to be called, or only to be explained. */
-export interface SelectingCall extends Omit<Asked, 'codec'>, NamingCall {
-  /** The client's format, for chat generation. */
-  readonly codec?: WireCodec | undefined
-  readonly shared: Pick<Shared, 'router' | 'logger'>
-}
+import type { Codec } from '../formats/codec.ts'
+import { fieldsOf } from '../formats/request-body.ts'
+import { affinityFor, continuesState, strategyFor } from '../routing/affinity.ts'
+import type { Latencies } from '../routing/health/latency.ts'
+import { checkNamedModels } from '../routing/named-models.ts'
+import { arrange } from '../routing/order-targets.ts'
+import { isMeant, traitsOf } from '../routing/request-traits.ts'
+import type { Plan, ResolvedTarget } from '../routing/router.ts'
+import type { SelectingCall } from './call.ts'
 
 /** The targets that a request is meant for, and how its call chooses among them. */
 export interface TargetSelection {

@@ -1,6 +1,8 @@
+import type { Json } from '../base/json/types.ts'
+import type { Format } from '../base/names.ts'
 import type { AnswerFeature } from './carries.ts'
 import { call, image, shell, text } from './carries-requests.test-support.ts'
-import type { Choice, Citation, Finish, Format, Json, ModelRequest, ModelResponse, Part, Usage } from './ir.ts'
+import type { Choice, Citation, Finish, ModelRequest, ModelResponse, Part, Usage } from './ir.ts'
 
 /** An answer that says one thing, and where to look for it. */
 export interface AnswerSample {

@@ -1,5 +1,6 @@
+import type { JsonObject } from '../base/json/types.ts'
+import type { Format } from '../base/names.ts'
 import type { AnswerFeature, RequestFeature } from './carries.ts'
-import type { Format, JsonObject } from './ir.ts'
 
 /**
  * What only one side of a format can say: its clients, but no request that is sent to an upstream; or its upstreams, but

@@ -1,7 +1,7 @@
+import type { JsonObject } from '../base/json/types.ts'
+import type { Format, UpstreamFormat } from '../base/names.ts'
 import type { RequestFeature } from './carries.ts'
 import type {
-  Format,
-  JsonObject,
   MediaPart,
   ModelRequest,
   Output,
@@ -12,7 +12,6 @@ import type {
   ToolChoice,
   ToolResultPart,
   Turn,
-  UpstreamFormat,
 } from './ir.ts'
 
 /** A request that says one thing, and where to look for it. */

@@ -1,11 +1,14 @@
-import { GatewayError } from '../errors.ts'
-import { createReport } from '../losses.ts'
+import { GatewayError } from '../base/errors.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import type { Format } from '../base/names.ts'
 import type { AnswerFeature, RequestFeature } from './carries.ts'
 import { answerSamples } from './carries-answers.test-support.ts'
 import { clientBodies, upstreamBodies } from './carries-bodies.test-support.ts'
 import { requestSamples } from './carries-requests.test-support.ts'
-import type { Codec, ExchangeContext, Quirks, TargetTraits } from './codec.ts'
-import type { Format, JsonObject, Loss, ModelEvent, ModelRequest, ModelResponse, Part } from './ir.ts'
+import type { Codec, ExchangeContext, TargetTraits } from './codec.ts'
+import type { Loss, ModelEvent, ModelRequest, ModelResponse, Part } from './ir.ts'
+import { createReport } from './loss-report.ts'
+import type { Quirks } from './quirks.ts'
 import { foldEvents } from './shared/fold.test-support.ts'
 
 /** What a codec really does with a feature. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { Format } from '../base/names.ts'
 import { type AnswerFeature, type RequestFeature, verdictWord } from './carries.ts'
 import { canAsk, canTell, observeAnswer, observeRequest } from './carries-verdict.test-support.ts'
-import { codecs } from './index.ts'
-import type { Format } from './ir.ts'
+import { codecs } from './codecs.ts'
 
 /**
  * What is said in the format's own words, so that no report speaks of it: the same thing under another name, or a number

@@ -1,4 +1,9 @@
-import type { Quirks } from './codec.ts'
+import type { Quirks } from './quirks.ts'
+
+export type UsageFeature = Extract<AnswerFeature, `usage.${string}`>
+
+/** Whether the client is shown a feature of the usage. */
+export type IsShown = (feature: UsageFeature) => boolean
 
 /**
  * What a format carries, as data: each codec declares it for every feature of the intermediate representation, and a test

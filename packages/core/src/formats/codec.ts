@@ -1,39 +1,31 @@
-import type { Allowance, Units } from '../plugin.ts'
-import type { Received } from '../references/received.ts'
-import type { Carries } from './carries.ts'
+import type { Allowance } from '../base/allowance.ts'
+import type { ErrorInfo } from '../base/errors.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
+import type { Format, UpstreamFormat } from '../base/names.ts'
+import type { SseEvent } from '../http/sse/event.ts'
+import type { Carries, IsShown } from './carries.ts'
 import type { CountCodec } from './count-codec.ts'
-import type {
-  Effort,
-  ErrorInfo,
-  Format,
-  Json,
-  JsonObject,
-  Loss,
-  ModelEvent,
-  ModelRequest,
-  ModelResponse,
-  Report,
-  UpstreamFormat,
-  Usage,
-} from './ir.ts'
+import type { Effort, Loss, ModelEvent, ModelRequest, ModelResponse, Report, Units, Usage } from './ir.ts'
+import type { ModelRule } from './model-rule.ts'
+import type { Quirks } from './quirks.ts'
+import type { Received } from './references/received.ts'
 import type { AnswerPointers } from './shared/answer-pointers.ts'
 import type { RequestDefaults } from './shared/defaults.ts'
 import type { ModelPlaces } from './shared/model-places.ts'
-import type { ModelRule } from './shared/model-rules.ts'
-import type { AcceptedChanges } from './shared/settings-changes.ts'
-import type { IsShown } from './shared/usage-report.ts'
+
+/** The changes of settings that a request can hold within its conversation, for one target. */
+export interface AcceptedChanges {
+  readonly effort?: boolean
+  readonly format?: boolean
+  readonly addedTools?: boolean
+  readonly removedTools?: boolean
+}
 
 /** Flags of a header that lists them. */
 export interface RequestFlags {
   /** In lower case. */
   readonly header: string
   readonly flags: readonly string[]
-}
-
-/** One server-sent event. `data` is the joined data lines; `event` its name, where it has one. */
-export interface SseEvent {
-  event?: string | undefined
-  data: string
 }
 
 /** A stream as a pure machine: events in, events out, no clock and no I/O. `end` is called once, at the end of input. */
@@ -64,88 +56,6 @@ export interface TargetTraits {
   readonly quirks: Quirks
   /** What the model accepts, where that is known. */
   readonly modelRule?: ModelRule | undefined
-}
-
-/**
- * Departures of one upstream from the format it speaks. Declared per upstream, read by the codec of the format.
- */
-export interface Quirks {
-  /**
-   * Name of the field that bounds the answer's tokens (chat). `either`: nobody knows which, so that translations say
-   * `max_tokens` and clients of chat are left to themselves. Default `max_completion_tokens`.
-   */
-  readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens' | 'either'
-  /**
-   * The role that carries developer turns (chat): older servers know only `system`. `either`: nobody knows, so that
-   * translations say `system` and clients of chat are left to themselves. Default `developer`.
-   */
-  readonly developerRole?: 'developer' | 'system' | 'either'
-  /**
-   * The upstream understands `stream_options` (chat). `implied`: it tells the usage of every stream, so that translations do
-   * without. Default true.
-   */
-  readonly streamOptions?: boolean | 'implied'
-  /**
-   * Fields that the upstream lacks (chat), by name: `n`, `messages[].name`, `messages[user].name`. A call that holds a
-   * `refused` one fails, so that it is withheld; so is a `limited` one, unless it says what is done anyway. An `ignored` one
-   * has no effect, and is withheld from translations only. All are reported, unless they ask for nothing beyond the default.
-   */
-  readonly lacks?: { readonly [field: string]: 'refused' | 'limited' | 'ignored' }
-  /** Fields that the upstream knows by a name of its own (chat): `{ seed: 'random_seed' }`. Default: none. */
-  readonly fieldNames?: { readonly [field: string]: string }
-  /** Words of `reasoning_effort` that the upstream takes (chat); for others the nearest is sent, and reported. Default: all. */
-  readonly efforts?: readonly Effort[]
-  /** Reasoning is switched off by `thinking: {type: 'disabled'}` in place of the effort `none` (chat). Default false. */
-  readonly thinkingSwitch?: boolean
-  /** The forms of JSON answers that can be asked for (chat). Default: both; for the other the nearest is sent, and reported. */
-  readonly jsonFormats?: readonly ('json_object' | 'json_schema')[]
-  /**
-   * How a tool choice may be written (chat): in words alone, or also as a function by its name; a choice among several tools
-   * is OpenAI's own. What cannot be written is said by sending fewer tools. Default: any way.
-   */
-  readonly toolChoices?: 'words' | 'names'
-  /** The ids of calls have to be nine letters and digits (chat); others are replaced, the same in every turn. Default false. */
-  readonly shortCallIds?: boolean
-  /**
-   * Turns of user and assistant have to alternate behind the system's (chat): those of one role in a row are sent as one, and
-   * the system's before all others. Default false.
-   */
-  readonly alternatingRoles?: boolean
-  /**
-   * The upstream ends its streams without `[DONE]` once every choice has its finish reason (chat). Default false: such a stream ends
-   * well only if the end of its body is marked.
-   */
-  readonly doneOptional?: boolean
-  /** The upstream reads `cache_control` on messages, parts and tools (chat). Default false: cache hints are reported as notes. */
-  readonly cacheControl?: boolean
-  /** The upstream takes `top_k` (chat). Default false: it is reported. */
-  readonly topK?: boolean
-  /** The upstream takes `reasoning: {effort, max_tokens, …}` in place of `reasoning_effort` (chat). Default false. */
-  readonly reasoningObject?: boolean
-  /** The assistant message's field that takes earlier reasoning back (chat). Default: none, the reasoning is withheld and reported. */
-  readonly reasoningField?: 'reasoning_content' | 'reasoning'
-  /**
-   * How the upstream takes a document by its address (chat): in place of a file's data, or as a `document_url` part, which
-   * then stands for documents sent along too. Default: not at all, the call is refused.
-   */
-  readonly documentUrls?: 'file_data' | 'document_url'
-  /** `input_audio` holds the audio itself, without its format (chat). Default: an object with both. */
-  readonly bareAudio?: boolean
-  /** The model's reasoning can be asked for in sealed form (responses). Default: by the model's name, see the codec's table. */
-  readonly sealedReasoning?: boolean
-  /** How the model takes a wish for reasoning (messages). Default: by the model's name, see the codec's table. */
-  readonly thinking?: 'adaptive' | 'budget' | 'none'
-  /** The upstream takes system messages in the middle of a conversation (messages). Default: by the model's name, see the codec's table. */
-  readonly systemTurns?: boolean
-  /**
-   * Settings that the upstream lets a request change within its conversation (messages, responses), as far as the model does. Default:
-   * none; the last values apply to the whole request, which is reported.
-   */
-  readonly laterChanges?: readonly ('effort' | 'tools')[]
-  /** The upstream keeps threads (messages). Default false: a call with `thread` is refused, and Anthropic's SDK sends the whole conversation. */
-  readonly threads?: boolean
-  /** `max_tokens` to send when the client named none and the format requires one (messages); reported if an answer ends at it. Default: by the model's name. */
-  readonly defaultMaxTokens?: number
 }
 
 /** Where a client departs from what its format's other clients accept. */
@@ -276,8 +186,6 @@ export interface WireEdit {
  */
 export interface UpstreamWireCodec {
   readonly format: UpstreamFormat
-  /** The whole codec: at once where it has been loaded. */
-  whole(): UpstreamCodec | Promise<UpstreamCodec>
   /**
    * Reads an upstream's error answer in any shape its vendors use; `body` is text where it was no JSON. `header` reads the
    * answer's headers, where there are any: some vendors name the error there.
@@ -306,7 +214,6 @@ export interface UpstreamWireCodec {
 /** What every call needs of the format that its client speaks: all of the wire lane, and errors. */
 export interface WireCodec extends UpstreamWireCodec {
   readonly format: Format
-  whole(): Codec | Promise<Codec>
   /** The codec's `checkRequest`: at once where it has been loaded. */
   validation(): Codec['checkRequest'] | Promise<Codec['checkRequest']>
   encodeError(
@@ -373,7 +280,6 @@ export interface UpstreamCodec extends UpstreamWireCodec {
 /** A codec of a format that clients speak too. */
 export interface Codec extends UpstreamCodec, WireCodec {
   readonly format: Format
-  whole(): Codec | Promise<Codec>
   /**
    * Checks any request body from a client, whatever its target: what the gateway itself reads, and the specification's required
    * fields and limits (docs/decisions/0031). Returns the same object, throws GatewayError with `param` otherwise.

@@ -1,5 +1,5 @@
-import type { Member } from '../json/scan.ts'
-import type { Json, JsonObject } from './ir.ts'
+import type { Member } from '../base/json/scan.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
 
 /** How many tokens a request's input has. */
 export interface TokenCount {

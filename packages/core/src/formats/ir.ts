@@ -3,16 +3,21 @@
 // (a field) or `native` (a block), tagged with the format that owns it: the owner's codec writes it back, every other
 // codec reports it as a loss.
 
-import type { ErrorKind } from '../error-kinds.ts'
+import type { ErrorInfo } from '../base/errors.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
+import type { UpstreamFormat } from '../base/names.ts'
 
-/** The chat formats that clients speak: chat completions, messages, generateContent (`gemini`) and responses. */
-export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
-/** Every format that upstreams speak: those of the clients, and some that no client does. */
-export type UpstreamFormat = Format | 'converse'
-/** A JSON value. A number of a document that is being translated may be an `ExactNumber` (json/exact-number.ts); the type leaves that out. */
-export type Json = null | boolean | number | string | Json[] | JsonObject
-/** A JSON object. */
-export type JsonObject = { [key: string]: Json }
+/** What a call is billed by, where that is not tokens. */
+export interface Units {
+  /** Images made. */
+  readonly images?: number
+  /** Seconds of audio read. */
+  readonly seconds?: number
+  /** Characters spoken. */
+  readonly characters?: number
+  /** Searches that the provider made for the model; for rerank, one for every 100 documents. */
+  readonly searches?: number
+}
 
 /** Fields only the named format understands, verbatim, keyed as on its wire. */
 export type Extra = { readonly [F in UpstreamFormat]?: JsonObject }
@@ -304,21 +309,4 @@ export interface Loss {
 export interface Report {
   readonly losses: readonly Loss[]
   add(loss: Loss): void
-}
-
-/** What went wrong, in no dialect. Which status clients of each format get for it: docs/errors.md. */
-/** An error on its way between dialects. */
-export interface ErrorInfo {
-  kind: ErrorKind
-  /** Status for the client, before the dialect's own table (529 for an overloaded messages route, say) has its word. */
-  status: number
-  message: string
-  /** The field at fault, in the client's own notation. */
-  param?: string
-  /** The sender's machine-readable code, where it gave one (`context_length_exceeded`). */
-  code?: string
-  /** Seconds after which a retry makes sense. */
-  retryAfter?: number
-  /** The error object as its format wrote it; the same format writes it back. */
-  raw?: { format: UpstreamFormat; value: JsonObject }
 }

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { Codec, SseEvent } from './codec.ts'
-import { codecs } from './index.ts'
-import type { Format, Json, JsonObject, ModelRequest } from './ir.ts'
+import { isObject } from '../base/json/object.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
+import type { Format } from '../base/names.ts'
+import type { SseEvent } from '../http/sse/event.ts'
+import type { Codec } from './codec.ts'
+import { codecs } from './codecs.ts'
+import type { ModelRequest } from './ir.ts'
 import { exchangeOf, readAnswer } from './shared/exchange.test-support.ts'
-import { isObject } from './shared/reader.ts'
 
 /**
  * A tool loop of three turns with thinking, through each client to each upstream: the issuer gets its own seals back byte

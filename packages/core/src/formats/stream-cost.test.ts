@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { createReport } from '../losses.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import type { SseEvent } from '../http/sse/event.ts'
 import { chatCodec } from './chat/index.ts'
-import type { Codec, SseEvent } from './codec.ts'
+import type { Codec } from './codec.ts'
 import { geminiCodec } from './gemini/index.ts'
-import type { JsonObject, ModelEvent } from './ir.ts'
+import type { ModelEvent } from './ir.ts'
+import { createReport } from './loss-report.ts'
 import { messagesCodec } from './messages/index.ts'
 import { responsesCodec } from './responses/index.ts'
 import { countSteps } from './shared/count-steps.test-support.ts'
@@ -268,7 +270,7 @@ describe('a stream from an upstream', () => {
     const many = countSteps(() => {
       manyChars = translate(attack.upstream, client, large)
     })
-    // Four times the events; long ones are also searched for numbers by a search that is counted (json/exact-number.ts).
+    // Four times the events; long ones are also searched for numbers by a search that is counted (base/json/exact-number.ts).
     expect(many / few, `${few} and ${many} steps`).toBeLessThan(6)
     expect(manyChars / fewChars, `${fewChars} and ${manyChars} characters`).toBeLessThan(5)
   })

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { type Answer, asJson, asStream, completion, setUp, sse } from '../gateway.test-support.ts'
-import type { Inbound } from '../inbound.ts'
-import type { FinishEvent, Plugin } from '../plugin.ts'
-import { createCanceller } from '../signal.ts'
+import { createCanceller } from '../base/signal.ts'
+import type { FinishEvent, Plugin } from '../config/plugin.ts'
+import type { Inbound } from '../http/inbound.ts'
+import { type Answer, asJson, asStream, completion, setUp, sse } from './create-gateway.test-support.ts'
 
 /** A gateway whose plugin counts how often each call is settled. */
 function settings(upstream: Answer = asJson(completion)) {

@@ -1,6 +1,19 @@
-import { decideNow, logSeldom, settleWithin } from '../callbacks.ts'
-import { isThenable } from '../thenable.ts'
-import type { MediaFetching } from './inline-media.ts'
+import { decideNow, logSeldom, settleWithin } from '../base/callbacks.ts'
+import type { Signal } from '../base/signal.ts'
+import { isThenable } from '../base/thenable.ts'
+import type { Limits, Logger } from '../config/config.ts'
+import type { MediaPolicy } from '../config/media-policy.ts'
+
+/** What a call's media may be fetched with. */
+export interface MediaFetching {
+  readonly policy: MediaPolicy
+  /** Most bytes of media in one call's request to an upstream, where the policy does not say. */
+  readonly maxTotalBytes: number
+  /** The call's: the client's leaving ends what is being fetched. */
+  readonly signal: Signal
+  readonly logger: Logger
+  readonly limits: Pick<Required<Limits>, 'callbackMs' | 'firstByteMs'>
+}
 
 /**
  * Those of the addresses that the policy allows to be fetched: where it fails, or does not answer in time, it allows nothing. All

@@ -1,7 +1,7 @@
-import { GatewayError } from '../errors.ts'
-import type { Json, JsonObject } from '../formats/ir.ts'
-import { hasExactNumbers, parseExact } from '../json/exact-number.ts'
-import type { Redactor } from '../redaction/redactor.ts'
+import { GatewayError } from '../base/errors.ts'
+import { hasExactNumbers, parseExact } from '../base/json/exact-number.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
+import type { Redactor } from '../upstreams/redaction/redactor.ts'
 
 /** An upstream's whole JSON body, without the upstream's secrets. */
 export interface AnswerBody {

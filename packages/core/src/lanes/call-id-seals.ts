@@ -1,4 +1,5 @@
-import type { Format, ModelResponse, ToolCallPart, Turn } from '../formats/ir.ts'
+import type { Format } from '../base/names.ts'
+import type { ModelResponse, ToolCallPart, Turn } from '../formats/ir.ts'
 import { sealPrefix, writeSeal } from '../formats/shared/seals.ts'
 
 /**

@@ -1,32 +1,12 @@
-import type { Limits } from '../config.ts'
-import type { ClientQuirks, TargetTraits, WireCodec } from '../formats/codec.ts'
-import type { UpstreamFormat } from '../formats/ir.ts'
+import { lazily } from '../base/lazy.ts'
+import type { UpstreamFormat } from '../base/names.ts'
+import type { TargetTraits } from '../formats/codec.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
-import { lazily } from '../lazily.ts'
-import { redactorOf } from '../redaction/redactor.ts'
-import type { ReferencePolicy } from '../references/policy.ts'
-import type { ResolvedTarget } from '../router.ts'
 import { formatsFor, speaks } from '../upstreams/formats-for.ts'
-import type { MediaFetching } from './inline-media.ts'
+import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { Lane } from './lane.ts'
-import { type RequestBody, wireLane } from './wire.ts'
-
-/** What a lane is chosen by. */
-export interface LaneChoice {
-  /** The client's. */
-  readonly codec: WireCodec
-  readonly request: RequestBody
-  readonly client?: ClientQuirks | undefined
-  readonly target: ResolvedTarget
-  readonly limits: Required<Limits>
-  /** Losses found after the headers left may be told in a comment. */
-  readonly tellLosses: boolean
-  /** See CodecContext. */
-  readonly kept?: { readonly previous?: string } | undefined
-  /** Media named by URL may be fetched. */
-  readonly media?: MediaFetching | undefined
-  readonly references: ReferencePolicy
-}
+import { type LaneChoice, mayNameMedia } from './lane-choice.ts'
+import { wireLane } from './wire.ts'
 
 /**
  * Same format: the wire. But a body that holds another vendor's seals is rewritten even then: its issuer must not be
@@ -46,9 +26,6 @@ export function chooseLane(choice: LaneChoice): Lane | Promise<Lane> {
   }
   return translated(choice, own ? [codec.format] : formatsFor(upstream, model))
 }
-
-/** Whether a body may have a URL in it. One that is written in escapes is not found: it is passed on, as without a policy. */
-export const mayNameMedia = ({ text }: RequestBody): boolean => /https?:/i.test(text)
 
 // By themselves: what a stream's lane refers to must not hold the request.
 function onTheWire({ codec, request, client, target: { upstream }, limits }: LaneChoice, traits: TargetTraits): Lane {

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../formats/ir.ts'
-import { hasExactNumbers, parseExact } from '../json/exact-number.ts'
-import type { RequestBody } from './wire.ts'
+import { hasExactNumbers, parseExact } from '../base/json/exact-number.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import type { RequestBody } from '../formats/request-body.ts'
 
 /**
  * Returns the body's value with exact numbers, for what is written again. Validation and routing read the plain value, where

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../base/errors.ts'
+import { createCanceller } from '../base/signal.ts'
+import type { MediaPolicy } from '../config/media-policy.ts'
 import type { ModelRequest } from '../formats/ir.ts'
-import { asJson, completion, generated, message, setUp } from '../gateway.test-support.ts'
-import type { MediaPolicy } from '../media.ts'
-import { createCanceller } from '../signal.ts'
+import type { RequestBody } from '../formats/request-body.ts'
+import { asJson, completion, generated, message, setUp } from '../gateway/create-gateway.test-support.ts'
 import { openai } from '../upstreams/openai.ts'
 import { type Edit, withMedia } from './inline-media.ts'
 import type { Lane } from './lane.ts'
-import type { RequestBody } from './wire.ts'
 
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47])
 const pngText = 'iVBORw=='

@@ -1,25 +1,13 @@
-import { toBase64 } from '../base64.ts'
-import { CallbackError, logSeldom, settleWithin, typeNameOf } from '../callbacks.ts'
-import type { Limits, Logger } from '../config.ts'
-import { GatewayError } from '../errors.ts'
+import { toBase64 } from '../base/base64.ts'
+import { CallbackError, logSeldom, settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { GatewayError } from '../base/errors.ts'
+import { createCanceller } from '../base/signal.ts'
+import type { FetchedMedia } from '../config/media-policy.ts'
 import type { Loss, MediaPart, ModelRequest, Part } from '../formats/ir.ts'
+import type { RequestBody } from '../formats/request-body.ts'
 import { loss } from '../formats/shared/report.ts'
-import type { FetchedMedia, MediaPolicy } from '../media.ts'
-import { createCanceller, type Signal } from '../signal.ts'
-import { allowedUrls } from './allowed-media.ts'
+import { allowedUrls, type MediaFetching } from './allowed-media.ts'
 import type { Lane } from './lane.ts'
-import type { RequestBody } from './wire.ts'
-
-/** What a call's media may be fetched with. */
-export interface MediaFetching {
-  readonly policy: MediaPolicy
-  /** Most bytes of media in one call's request to an upstream, where the policy does not say. */
-  readonly maxTotalBytes: number
-  /** The call's: the client's leaving ends what is being fetched. */
-  readonly signal: Signal
-  readonly logger: Logger
-  readonly limits: Pick<Required<Limits>, 'callbackMs' | 'firstByteMs'>
-}
 
 /** An edit of the decoded request, before it is encoded for the upstream. */
 export type Edit = (model: ModelRequest) => void

@@ -1,5 +1,5 @@
-import { concatBytes } from '../bytes.ts'
-import { createSseDecoder } from '../sse/decode.ts'
+import { concatBytes } from '../base/bytes.ts'
+import { createSseDecoder } from '../http/sse/decode.ts'
 import type { AnswerStream } from './lane.ts'
 
 const encoder = new TextEncoder()

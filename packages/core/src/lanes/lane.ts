@@ -1,7 +1,8 @@
+import type { ErrorInfo } from '../base/errors.ts'
+import type { UpstreamFormat } from '../base/names.ts'
 import type { RequestFlags } from '../formats/codec.ts'
-import type { ErrorInfo, Report, UpstreamFormat, Usage } from '../formats/ir.ts'
-import type { Units } from '../plugin.ts'
-import type { Received } from '../references/received.ts'
+import type { Report, Units, Usage } from '../formats/ir.ts'
+import type { Received } from '../formats/references/received.ts'
 
 /** What one attempt sends and how it reads what comes back: untouched bytes, or a translation. */
 export interface Lane {

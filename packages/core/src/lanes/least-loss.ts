@@ -1,15 +1,15 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import type { UpstreamFormat } from '../base/names.ts'
 import type { Codec, UpstreamCodec } from '../formats/codec.ts'
-import type { UpstreamFormat } from '../formats/ir.ts'
+import { loadCodec, wholeOf } from '../formats/load-codec.ts'
 import { findModelRule } from '../formats/shared/model-rules.ts'
-import { wireCodecOf } from '../formats/wire.ts'
-import { newId } from '../ids.ts'
-import { redactorOf } from '../redaction/redactor.ts'
-import { toClientError } from '../upstream-error.ts'
+import { redactorOf } from '../upstreams/redaction/redactor.ts'
+import { toClientError } from '../upstreams/upstream-error.ts'
 import { checkMedia } from './check-media.ts'
-import { type LaneChoice, mayNameMedia } from './choose.ts'
 import type { Edit } from './inline-media.ts'
 import type { Lane } from './lane.ts'
+import { type LaneChoice, mayNameMedia } from './lane-choice.ts'
 import { translateLane } from './translate.ts'
 
 /**
@@ -22,11 +22,11 @@ export function leastLoss(choice: LaneChoice, formats: readonly UpstreamFormat[]
   let best: Lane | undefined
   let bestCodec: UpstreamCodec | undefined
   let failure: unknown
-  const client = choice.codec.whole()
+  const client = wholeOf(choice.codec)
   // Until here only what every request needs has been checked (docs/decisions/0031).
   if (!(client instanceof Promise)) client.validateRequest(choice.request.value)
   for (const format of formats) {
-    const upstream = wireCodecOf(format).whole()
+    const upstream = loadCodec(format)
     if (client instanceof Promise || upstream instanceof Promise)
       return Promise.all([client, upstream]).then(() => leastLoss(choice, formats))
     let lane: Lane

@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from 'vitest'
-import { codecs } from '../formats/index.ts'
-import type { Format, JsonObject } from '../formats/ir.ts'
-import { redactorOf } from '../redaction/redactor.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import type { Format } from '../base/names.ts'
+import { codecs } from '../formats/codecs.ts'
 import { openai } from '../upstreams/openai.ts'
+import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import { translateLane } from './translate.ts'
 
 const asks: { readonly [F in Format]: JsonObject } = {

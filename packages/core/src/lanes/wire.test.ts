@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { scanJson } from '../base/json/scan.ts'
 import { chatCodec } from '../formats/chat/index.ts'
 import { responsesCodec } from '../formats/responses/index.ts'
-import { scanJson } from '../json/scan.ts'
-import { redactorOf } from '../redaction/redactor.ts'
 import { openai } from '../upstreams/openai.ts'
+import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import { wireLane } from './wire.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)

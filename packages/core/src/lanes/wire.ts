@@ -1,43 +1,18 @@
-import { errorOf } from '../errors.ts'
+import { errorOf } from '../base/errors.ts'
+import { editJson } from '../base/json/edit.ts'
+import { put } from '../base/json/object.ts'
+import { slice } from '../base/json/source.ts'
+import { spliceJson } from '../base/json/splice.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import { checkAnswer } from '../formats/check-response.ts'
 import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
-import type { JsonObject } from '../formats/ir.ts'
-import { put } from '../formats/shared/strict.ts'
-import { editJson } from '../json/edit.ts'
-import type { Member } from '../json/scan.ts'
-import { slice } from '../json/source.ts'
-import { spliceJson } from '../json/splice.ts'
-import { createReport } from '../losses.ts'
-import type { Redactor } from '../redaction/redactor.ts'
-import { receivedIds } from '../references/received.ts'
+import { createReport } from '../formats/loss-report.ts'
+import { receivedIds } from '../formats/references/received.ts'
+import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
+import type { Redactor } from '../upstreams/redaction/redactor.ts'
 import { readAnswer } from './answer-body.ts'
-import { checkAnswer } from './check-answer.ts'
 import type { Lane, WholeAnswer } from './lane.ts'
 import { passingStream } from './passing-stream.ts'
-
-/** The client's body in every form the lanes need, read once. */
-export interface RequestBody {
-  readonly bytes: Uint8Array
-  readonly text: string
-  readonly members: readonly Member[]
-  readonly value: JsonObject
-  /** A large body's text, members and value are made when first asked for. What needs little of them is content with these. */
-  readonly outline?: RequestOutline | undefined
-  /** See Codec: what the body may have in front of a model's name that its path says. */
-  readonly modelPrefix?: string | undefined
-}
-
-/** What is known of a large body before all of it is read. No such body holds seals. */
-export interface RequestOutline {
-  /** The value's fields. Those with long texts in them are read when asked for. */
-  readonly fields: JsonObject
-  /** Where they stand in the body's bytes. */
-  readonly members: readonly Member[]
-  /** About how many tokens the body is. */
-  readonly tokens: number
-}
-
-/** The body for those who look at few of its fields. */
-export const fieldsOf = (request: RequestBody): JsonObject => request.outline?.fields ?? request.value
 
 /**
  * Client and upstream speak the same format: the body passes as it came but for the model's name and what the codec's

@@ -1,24 +1,27 @@
-import { errorOf, GatewayError } from '../errors.ts'
+import { errorOf, GatewayError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import { stringifyExact } from '../base/json/exact-number.ts'
+import { scanJson } from '../base/json/scan.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import type { Format } from '../base/names.ts'
+import type { Prepared } from '../calls/call.ts'
 import type { Codec, CodecContext } from '../formats/codec.ts'
 import type { CountCodec } from '../formats/count-codec.ts'
-import type { Format, JsonObject, ModelRequest, Report } from '../formats/ir.ts'
+import type { ModelRequest, Report } from '../formats/ir.ts'
+import { loadCodec } from '../formats/load-codec.ts'
+import { createReport } from '../formats/loss-report.ts'
+import type { RequestBody } from '../formats/request-body.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
-import { wireCodecOf } from '../formats/wire.ts'
-import { newId } from '../ids.ts'
-import { stringifyExact } from '../json/exact-number.ts'
-import { scanJson } from '../json/scan.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
 import { unsealCallIds } from '../lanes/call-id-seals.ts'
 import { exactValue } from '../lanes/exact-body.ts'
 import type { Lane } from '../lanes/lane.ts'
-import { type RequestBody, setModel } from '../lanes/wire.ts'
-import { createReport } from '../losses.ts'
-import { type Redactor, redactorOf } from '../redaction/redactor.ts'
-import type { ResolvedTarget } from '../router.ts'
-import type { Prepared } from '../targets.ts'
+import { setModel } from '../lanes/wire.ts'
+import type { ResolvedTarget } from '../routing/router.ts'
 import { callUrl } from '../upstreams/call-url.ts'
 import { dress } from '../upstreams/dress.ts'
+import { type Redactor, redactorOf } from '../upstreams/redaction/redactor.ts'
 
 /** A client's count: its format, and that format's way to count. */
 export interface CountRequest {
@@ -43,7 +46,7 @@ export function prepareCount(
   const own = formats.includes(codec.format)
   const format = own ? codec.format : formats[0]
   if (format === undefined) return undefined
-  const reader = wireCodecOf(format).whole()
+  const reader = loadCodec(format)
   return reader instanceof Promise
     ? reader.then((loaded) => preparedFor(asked, target, loaded))
     : preparedFor(asked, target, reader)
@@ -161,7 +164,10 @@ function readCount(codec: Codec, count: CountCodec, bytes: Uint8Array, redactor:
   if (found !== undefined) return { count: found, body }
   const error = errorIn(codec, value)
   if (error !== undefined) throw errorOf(error)
-  throw new GatewayError('upstream_bad_response', 'The upstream answered with something that is no count of tokens.')
+  throw new GatewayError(
+    'upstream_bad_response',
+    "The upstream's response to the token count request contains no number of tokens.",
+  )
 }
 
 /** An error that came under a good status. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, asJson, setUp } from '../gateway.test-support.ts'
+import { type Answer, asJson, setUp } from '../gateway/create-gateway.test-support.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'
 

@@ -1,13 +1,15 @@
-import { GatewayError } from '../errors.ts'
-import { estimateHeader, estimateTokens } from '../estimate.ts'
-import type { Tokenizer } from '../estimate-tokenizer.ts'
-import type { Reply } from '../inbound.ts'
-import { refusal } from '../loss-policy.ts'
-import type { Attempt } from '../plugin.ts'
-import { callHeaders, json } from '../reply.ts'
-import type { ResolvedTarget } from '../router.ts'
-import { type AnswerCall, sendAnswer } from '../send-answer.ts'
-import { type Prepared, tryTargets } from '../targets.ts'
+import { estimateHeader, estimateTokens } from '../accounting/count-tokens.ts'
+import { GatewayError } from '../base/errors.ts'
+import type { Prepared } from '../calls/call.ts'
+import { callHeaders, json } from '../calls/reply.ts'
+import { type AnswerCall, sendAnswer } from '../calls/send-response.ts'
+import { tryTargets } from '../calls/try-targets.ts'
+import type { Attempt } from '../config/plugin.ts'
+import type { Tokenizer } from '../config/tokenizer.ts'
+import { wholeOf } from '../formats/load-codec.ts'
+import type { Reply } from '../http/inbound.ts'
+import { refusal } from '../routing/loss-policy.ts'
+import type { ResolvedTarget } from '../routing/router.ts'
 import { type CountRequest, decodeInput, prepareCount } from './count-lane.ts'
 import type { Handler } from './handler.ts'
 
@@ -18,7 +20,7 @@ export interface CountCall extends AnswerCall, CountRequest {
 
 export const handleCountTokens: Handler = async (call) => {
   const { setup, shared, route, inbound, ledger, transport, signal, end } = call
-  const codec = await call.codec.whole()
+  const codec = await wholeOf(call.codec)
   const { count, modelPlaces } = codec
   if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
   const received = await call.readBody(count.checkRequest)

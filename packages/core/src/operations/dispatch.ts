@@ -1,7 +1,7 @@
-import { lazily } from '../lazily.ts'
-import type { Operation } from '../routes.ts'
+import { lazily } from '../base/lazy.ts'
 import { handleGenerate } from './handle-generate.ts'
 import type { Handler } from './handler.ts'
+import type { Operation } from './routes.ts'
 
 const modelOperation = lazily(() => import('./answer-operation.ts').then((found) => found.handleModelOperation))
 const storedResponse = lazily(() => import('./stored-responses.ts').then((found) => found.handleStoredResponse))
@@ -17,8 +17,8 @@ const handlers: { readonly [O in Operation]: () => Handler | Promise<Handler> } 
   'list-input-items': storedResponse,
   'cancel-response': storedResponse,
   // A plain request: upgrades do not come here (see `Gateway.realtime`).
-  realtime: lazily(() => import('./realtime-handshake.ts').then((found) => found.handleWithoutUpgrade)),
-  plugin: lazily(() => import('../plugin-reply.ts').then((found) => found.handlePluginRoute)),
+  realtime: lazily(() => import('./realtime/handshake.ts').then((found) => found.handleWithoutUpgrade)),
+  plugin: lazily(() => import('./plugin-reply.ts').then((found) => found.handlePluginRoute)),
   completions: modelOperation,
   embeddings: modelOperation,
   rerank: modelOperation,

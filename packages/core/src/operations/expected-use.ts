@@ -1,5 +1,6 @@
-import type { Json, JsonObject } from '../formats/ir.ts'
-import type { ExpectedUse, Units } from '../plugin.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
+import type { ExpectedUse } from '../config/plugin.ts'
+import type { Units } from '../formats/ir.ts'
 
 /** Speech output: 25 audio tokens per second (Gemini TTS) at about 14 characters per second, rounded up. */
 const audioTokensPerCharacter = 2

@@ -1,8 +1,8 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../base/errors.ts'
+import { isObject } from '../base/json/object.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
 import { respell } from '../formats/gemini/spelling.ts'
-import type { Json, JsonObject } from '../formats/ir.ts'
 import { pointer } from '../formats/shared/pointer.ts'
-import { isObject } from '../formats/shared/reader.ts'
 
 /** All parts of a generateContent answer, with where they stand in it. */
 export function candidateParts(body: Json): { readonly part: JsonObject; readonly at: string }[] {

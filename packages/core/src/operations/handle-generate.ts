@@ -1,14 +1,14 @@
-import { asksToExplain, explainOverHttp } from '../explain-over-http.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import { jsonReply } from '../calls/reply.ts'
 import type { WireCodec } from '../formats/codec.ts'
-import type { JsonObject } from '../formats/ir.ts'
-import { generate } from '../generate.ts'
-import type { Inbound } from '../inbound.ts'
-import { fieldsOf } from '../lanes/wire.ts'
-import { likelyPasses } from '../likely-passes.ts'
-import { jsonReply } from '../reply.ts'
-import type { Route } from '../routes.ts'
+import { fieldsOf } from '../formats/request-body.ts'
+import type { Inbound } from '../http/inbound.ts'
+import { asksToExplain, explainOverHttp } from './explain-over-http.ts'
+import { generate } from './generate.ts'
 import type { Handler } from './handler.ts'
+import { likelyPasses } from './likely-passes.ts'
 import { loadResponseStore } from './responses/load.ts'
+import type { Route } from './routes.ts'
 
 /** Chat generation in any format. */
 export const handleGenerate: Handler = async (call) => {

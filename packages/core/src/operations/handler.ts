@@ -1,13 +1,14 @@
-import type { GatewayConfig, Identity } from '../config.ts'
+import type { Ending, Ledger } from '../accounting/call-record.ts'
+import type { Signal } from '../base/signal.ts'
+import type { Shared } from '../calls/call.ts'
+import type { GatewayConfig } from '../config/config.ts'
+import type { Identity } from '../config/identity.ts'
 import type { Codec, WireCodec } from '../formats/codec.ts'
-import type { Inbound, Reply } from '../inbound.ts'
-import type { RequestBody } from '../lanes/wire.ts'
-import type { Route } from '../routes.ts'
-import type { Ending, Ledger } from '../settle.ts'
-import type { Signal } from '../signal.ts'
-import type { Records } from '../state/records.ts'
-import type { Shared } from '../targets.ts'
-import type { Transport } from '../transport.ts'
+import type { RequestBody } from '../formats/request-body.ts'
+import type { Inbound, Reply } from '../http/inbound.ts'
+import type { Transport } from '../http/transport.ts'
+import type { Records } from './responses/records.ts'
+import type { Route } from './routes.ts'
 
 /** The part of a configuration that handlers work with. A call keeps the one it began with. */
 export interface HandlerConfig {

@@ -1,5 +1,6 @@
-import { lazily } from '../lazily.ts'
-import type { Operation, OperationName } from './operation.ts'
+import { lazily } from '../base/lazy.ts'
+import type { OperationName } from '../base/names.ts'
+import type { Operation } from './operation.ts'
 
 /** An operation whose request and response types only its own dialects know. */
 export type AnyOperation = Operation<unknown, unknown>
@@ -22,5 +23,5 @@ export const modelOperations: { readonly [O in OperationName]: () => AnyOperatio
   transcriptions: lazily(() => audio().then(({ transcriptions }) => transcriptions)),
   translations: lazily(() => audio().then(({ translations }) => translations)),
   speech: lazily(() => audio().then(({ speech }) => speech)),
-  'realtime-sessions': lazily(() => import('./realtime-sessions.ts').then(({ realtimeSessions }) => realtimeSessions)),
+  'realtime-sessions': lazily(() => import('./realtime/sessions.ts').then(({ realtimeSessions }) => realtimeSessions)),
 }

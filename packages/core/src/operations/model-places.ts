@@ -1,6 +1,6 @@
+import type { OperationName } from '../base/names.ts'
 import { type ModelPlaces, modelPlaces, routerPlaces } from '../formats/shared/model-places.ts'
-import type { OperationName } from './operation.ts'
-import { realtimePlaces } from './realtime-places.ts'
+import { realtimePlaces } from './realtime/places.ts'
 
 /** Operations that have no places of their own. */
 const common = modelPlaces(routerPlaces)

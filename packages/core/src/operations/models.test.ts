@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { setUp } from '../gateway.test-support.ts'
+import { setUp } from '../gateway/create-gateway.test-support.ts'
 
 const version = { 'anthropic-version': '2023-06-01' }
 const google = { 'x-goog-api-key': 'good' }

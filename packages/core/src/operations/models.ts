@@ -1,7 +1,8 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../base/errors.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import { jsonReply } from '../calls/reply.ts'
 import type { Codec } from '../formats/codec.ts'
-import type { JsonObject } from '../formats/ir.ts'
-import { jsonReply } from '../reply.ts'
+import { wholeOf } from '../formats/load-codec.ts'
 import type { Handler } from './handler.ts'
 
 let since: number | undefined
@@ -16,10 +17,10 @@ function firstListed(): number {
 }
 
 export const handleListModels: Handler = async ({ codec, shared, ledger, inbound }) =>
-  jsonReply(ledger, listModels(await codec.whole(), shared.router.list(ledger.identity), inbound.query))
+  jsonReply(ledger, listModels(await wholeOf(codec), shared.router.list(ledger.identity), inbound.query))
 
 export const handleGetModel: Handler = async ({ codec, shared, ledger, params: { model = '' } }) =>
-  jsonReply(ledger, getModel(await codec.whole(), model, shared.router.has(model, ledger.identity)))
+  jsonReply(ledger, getModel(await wholeOf(codec), model, shared.router.has(model, ledger.identity)))
 
 /** The models a caller may use, as the dialect lists them; a page of them where `query` asks for one. */
 export const listModels = (codec: Codec, names: readonly string[], query: string): JsonObject =>

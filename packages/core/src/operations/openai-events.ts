@@ -1,10 +1,12 @@
+import type { ErrorInfo } from '../base/errors.ts'
+import type { JsonObject } from '../base/json/types.ts'
 import { comment } from '../formats/chat/chunk.ts'
 import { decodeError, errorObject } from '../formats/chat/error.ts'
-import type { SseEvent, StreamTap } from '../formats/codec.ts'
-import type { ErrorInfo, JsonObject, Usage } from '../formats/ir.ts'
+import type { StreamTap } from '../formats/codec.ts'
+import type { Units, Usage } from '../formats/ir.ts'
 import { parseObject } from '../formats/shared/json-text.ts'
 import { checkWhole } from '../formats/shared/tap.ts'
-import type { Units } from '../plugin.ts'
+import type { SseEvent } from '../http/sse/event.ts'
 import { decodeUsage } from './openai-usage.ts'
 
 export interface EventsOf {

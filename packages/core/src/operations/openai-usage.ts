@@ -1,8 +1,7 @@
+import { isObject, put } from '../base/json/object.ts'
+import type { Json } from '../base/json/types.ts'
 import { decodeUsage as decodeChatUsage, isChatUsage } from '../formats/chat/usage-decode.ts'
-import type { Json, Usage } from '../formats/ir.ts'
-import { isObject } from '../formats/shared/reader.ts'
-import { put } from '../formats/shared/strict.ts'
-import type { Units } from '../plugin.ts'
+import type { Units, Usage } from '../formats/ir.ts'
 
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined

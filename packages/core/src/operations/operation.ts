@@ -1,23 +1,12 @@
-import type { Codec, ResponseTap, SseEvent, StreamTap, TargetTraits } from '../formats/codec.ts'
-import type { Format, Json, JsonObject, Report, Usage } from '../formats/ir.ts'
+import type { Counted } from '../accounting/call-record.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
+import type { Format, OperationName } from '../base/names.ts'
+import type { ExpectedUse } from '../config/plugin.ts'
+import type { Codec, ResponseTap, StreamTap, TargetTraits } from '../formats/codec.ts'
+import type { Report, Units, Usage } from '../formats/ir.ts'
+import type { SseEvent } from '../http/sse/event.ts'
 import type { Lane } from '../lanes/lane.ts'
-import type { ExpectedUse, Units } from '../plugin.ts'
-import type { Counted } from '../settle.ts'
 import type { FormDialect } from './multipart/read-form.ts'
-
-/** What an upstream can be asked for beside chat generation. */
-export type OperationName =
-  | 'completions'
-  | 'embeddings'
-  | 'rerank'
-  | 'moderations'
-  | 'images'
-  | 'image-edits'
-  | 'image-variations'
-  | 'transcriptions'
-  | 'translations'
-  | 'speech'
-  | 'realtime-sessions'
 
 /** What a dialect may ask of its surroundings. */
 export interface OperationContext {

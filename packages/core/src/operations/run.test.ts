@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asJson, setUp } from '../gateway.test-support.ts'
+import { asJson, setUp } from '../gateway/create-gateway.test-support.ts'
 
 const answer = { id: 'modr-1', model: 'omni-moderation-latest', results: [{ flagged: false }] }
 

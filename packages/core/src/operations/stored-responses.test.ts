@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { GatewayError } from '../errors.ts'
-import { asJson, message, setUp } from '../gateway.test-support.ts'
-import type { AdmitCall, FinishEvent, Plugin } from '../plugin.ts'
-import { memoryResponseStore, type ResponseStore } from '../state/store.ts'
+import { GatewayError } from '../base/errors.ts'
+import type { AdmitCall, FinishEvent, Plugin } from '../config/plugin.ts'
+import type { ResponseStore } from '../config/response-store.ts'
+import { asJson, message, setUp } from '../gateway/create-gateway.test-support.ts'
+import { memoryResponseStore } from './responses/memory-store.ts'
 
 /** Counts the calls to a store. */
 function countedStore(): { store: ResponseStore; calls: () => number } {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Json } from '../formats/ir.ts'
+import type { Json } from '../base/json/types.ts'
 
 const isText = (item: unknown): boolean => typeof item === 'string'
 const isToken = (item: unknown): boolean => Number.isSafeInteger(item) && Number(item) >= 0

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import type { GatewayConfig } from '../config.ts'
-import { type Answer, asJson, asStream, chunk, completion, message, setUp } from '../gateway.test-support.ts'
+import type { GatewayConfig } from '../config/config.ts'
+import {
+  type Answer,
+  asJson,
+  asStream,
+  chunk,
+  completion,
+  message,
+  setUp,
+} from '../gateway/create-gateway.test-support.ts'
 import { azure } from './azure.ts'
 
 const key = 'azure-key-canary-1'

@@ -1,4 +1,4 @@
-import type { Quirks } from '../formats/codec.ts'
+import type { Quirks } from '../formats/quirks.ts'
 import { bearerFrom, type TokenSource } from './access-token.ts'
 import { type AzureApi, type AzureFormat, azurePaths, azureServes, formatProblems } from './azure-paths.ts'
 import { cleanBaseURL } from './base-url.ts'

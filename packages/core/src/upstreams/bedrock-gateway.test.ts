@@ -1,8 +1,8 @@
 import { describe, expect, it, test, vi } from 'vitest'
-import { chunkFrame, eventFrame, exceptionFrame } from '../aws/frames.test-support.ts'
-import { concatBytes } from '../bytes.ts'
-import type { GatewayConfig } from '../config.ts'
-import { type Answer, asJson, message, setUp } from '../gateway.test-support.ts'
+import { concatBytes } from '../base/bytes.ts'
+import type { GatewayConfig } from '../config/config.ts'
+import { type Answer, asJson, message, setUp } from '../gateway/create-gateway.test-support.ts'
+import { chunkFrame, eventFrame, exceptionFrame } from './aws/frames.test-support.ts'
 import { type BedrockOptions, bedrock } from './bedrock.ts'
 
 const region = 'us-east-1'

@@ -1,7 +1,7 @@
-import { type AwsCredentialSource, signCalls } from '../aws/sign.ts'
-import { ignore, typeNameOf } from '../callbacks.ts'
-import type { JsonObject } from '../formats/ir.ts'
-import { isObject } from '../formats/shared/reader.ts'
+import { ignore, typeNameOf } from '../base/callbacks.ts'
+import { isObject } from '../base/json/object.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import { type AwsCredentialSource, signCalls } from './aws/sign.ts'
 import { cleanBaseURL } from './base-url.ts'
 import { commonProblems, createUpstream, secretProblem, typeName } from './check-options.ts'
 import { bearer, credentials as keysOf } from './credentials.ts'
@@ -132,12 +132,12 @@ const invokeModel = (betas: readonly string[] | undefined): Hosting => ({
     if (flags.length > 0) set.anthropic_beta = [...new Set([...own, ...flags])]
     return { set, drop: ['model', 'stream'] }
   },
-  toEvents: laterEvents(() => import('../aws/bedrock-events.ts').then(({ wrappedEvents }) => wrappedEvents)),
+  toEvents: laterEvents(() => import('./aws/bedrock-events.ts').then(({ wrappedEvents }) => wrappedEvents)),
 })
 
 /** Converse frames its events. */
 const converse: Hosting = {
-  toEvents: laterEvents(() => import('../aws/bedrock-events.ts').then(({ namedEvents }) => namedEvents)),
+  toEvents: laterEvents(() => import('./aws/bedrock-events.ts').then(({ namedEvents }) => namedEvents)),
 }
 
 /** What Converse does not know of Claude's own fields it passes on. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { GatewayConfig } from '../config.ts'
-import { type Answer, asJson, asStream, chunk, completion, setUp } from '../gateway.test-support.ts'
+import type { GatewayConfig } from '../config/config.ts'
+import { type Answer, asJson, asStream, chunk, completion, setUp } from '../gateway/create-gateway.test-support.ts'
 import { deepseek } from './deepseek.ts'
 import { groq } from './groq.ts'
 import { mistral } from './mistral.ts'

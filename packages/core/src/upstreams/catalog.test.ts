@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Format } from '../formats/ir.ts'
+import type { Format } from '../base/names.ts'
 import * as core from '../index.ts'
 import { callUrl } from './call-url.ts'
 import { type ProviderName, providerCatalog } from './catalog.ts'

@@ -1,4 +1,4 @@
-import { isHeader } from '../header.ts'
+import { isHeader } from '../http/header.ts'
 import { baseUrlProblem } from './base-url.ts'
 import { modelRuleProblems } from './model-rules.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'

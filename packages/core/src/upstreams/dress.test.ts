@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../formats/ir.ts'
+import type { JsonObject } from '../base/json/types.ts'
 import { type BodyWishes, dress } from './dress.ts'
 import type { HostedCall, Hosting } from './upstream.ts'
 

@@ -1,9 +1,9 @@
-import { GatewayError } from '../errors.ts'
-import type { Json, JsonObject } from '../formats/ir.ts'
-import { isObject } from '../formats/shared/reader.ts'
-import { editJson } from '../json/edit.ts'
-import { parseExact, stringifyExact } from '../json/exact-number.ts'
-import { type Member, scanJson } from '../json/scan.ts'
+import { GatewayError } from '../base/errors.ts'
+import { editJson } from '../base/json/edit.ts'
+import { parseExact, stringifyExact } from '../base/json/exact-number.ts'
+import { isObject } from '../base/json/object.ts'
+import { type Member, scanJson } from '../base/json/scan.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Hosting } from './upstream.ts'
 
 /** What a target's configuration says of the body. */

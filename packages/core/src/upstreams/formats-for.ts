@@ -1,4 +1,4 @@
-import type { UpstreamFormat } from '../formats/ir.ts'
+import type { UpstreamFormat } from '../base/names.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Whether an upstream speaks a format natively, for this model. */

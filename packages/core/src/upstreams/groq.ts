@@ -1,4 +1,4 @@
-import type { ModelRule } from '../formats/shared/model-rules.ts'
+import type { ModelRule } from '../formats/model-rule.ts'
 import { allBut, usualFields } from './chat-fields.ts'
 import type { Upstream } from './upstream.ts'
 import { type FormatOptions, versioned } from './versioned.ts'

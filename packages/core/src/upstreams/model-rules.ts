@@ -1,4 +1,4 @@
-import type { ModelRule } from '../formats/shared/model-rules.ts'
+import type { ModelRule } from '../formats/model-rule.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Returns the rules of an upstream: the operator's first, then the built-in ones. */

@@ -1,6 +1,5 @@
-import type { Quirks } from '../formats/codec.ts'
-import type { Format } from '../formats/ir.ts'
-import type { OperationName } from '../operations/operation.ts'
+import type { Format, OperationName } from '../base/names.ts'
+import type { Quirks } from '../formats/quirks.ts'
 import { baseUrlProblem, cleanBaseURL } from './base-url.ts'
 import { commonProblems, createUpstream } from './check-options.ts'
 import { bearer, credentials } from './credentials.ts'

@@ -1,7 +1,7 @@
-import type { Quirks } from '../formats/codec.ts'
-import type { Format, JsonObject, UpstreamFormat } from '../formats/ir.ts'
-import type { ModelRule } from '../formats/shared/model-rules.ts'
-import type { OperationName } from '../operations/operation.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import type { Format, OperationName, UpstreamFormat } from '../base/names.ts'
+import type { ModelRule } from '../formats/model-rule.ts'
+import type { Quirks } from '../formats/quirks.ts'
 
 /** Where calls can go: a provider, as data. `openai()`, `anthropic()` and their kin make one. */
 export interface Upstream {

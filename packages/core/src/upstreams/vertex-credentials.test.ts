@@ -84,7 +84,7 @@ describe("Google's credentials", () => {
 
 describe('credentials of Google where its library cannot run', () => {
   it('say what to give in its place', async () => {
-    vi.doMock('google-auth-library', () => import('../absent.ts'))
+    vi.doMock('google-auth-library', () => import('./google-auth-stub.ts'))
     await expect(googleHeaders({})()).rejects.toThrow('give vertex() a token function or an apiKey')
   })
 })

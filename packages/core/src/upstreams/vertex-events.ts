@@ -1,5 +1,5 @@
-import { createBlockCutter } from '../sse/blocks.ts'
-import { tooLarge } from '../sse/decode.ts'
+import { createBlockCutter } from '../http/sse/blocks.ts'
+import { tooLarge } from '../http/sse/decode.ts'
 
 /** As the gateway's own default for one event. */
 const eventBytes = 64 * 1024 * 1024

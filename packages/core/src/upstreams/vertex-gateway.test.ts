@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { GatewayConfig } from '../config.ts'
+import type { GatewayConfig } from '../config/config.ts'
 import {
   type Answer,
   asJson,
@@ -10,7 +10,7 @@ import {
   message,
   type Seen,
   setUp,
-} from '../gateway.test-support.ts'
+} from '../gateway/create-gateway.test-support.ts'
 import { vertex } from './vertex.ts'
 
 const host = 'https://europe-west4-aiplatform.googleapis.com'

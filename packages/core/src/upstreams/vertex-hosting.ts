@@ -1,6 +1,6 @@
+import { isObject } from '../base/json/object.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
 import { respell, spelt } from '../formats/gemini/spelling.ts'
-import type { Json, JsonObject } from '../formats/ir.ts'
-import { isObject } from '../formats/shared/reader.ts'
 import { laterEvents } from './later-events.ts'
 import type { BodyEdit, Hosting, Upstream } from './upstream.ts'
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '../base/json/types.ts'
+import type { Format } from '../base/names.ts'
 import { geminiCodec } from '../formats/gemini/index.ts'
-import type { Format, JsonObject } from '../formats/ir.ts'
 import { callUrl } from './call-url.ts'
 import { dress } from './dress.ts'
 import { type VertexOptions, vertex } from './vertex.ts'

@@ -1,4 +1,4 @@
-import type { ModelRule, ModelSetting } from '../formats/shared/model-rules.ts'
+import type { ModelRule, ModelSetting } from '../formats/model-rule.ts'
 
 const source = 'https://docs.x.ai/docs/guides/reasoning'
 const checked = '2026-11-23'

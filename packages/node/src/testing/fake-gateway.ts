@@ -10,13 +10,13 @@ const routes: readonly Route[] = [
   { method: 'GET', path: '/v1/models/{model}', operation: 'get-model', format: 'chat' },
 ]
 
-/** What a test may look at. */
+/** Observations for tests. */
 export interface Seen {
   readonly inbounds: Inbound[]
   readonly transports: (Transport | undefined)[]
   /** `performance.now()` of each signal's abort. */
   readonly aborts: number[]
-  /** Chunks that the endless stream was asked for. */
+  /** Chunks pulled from the endless stream. */
   pulled: number
   /** Streams that were closed from outside. */
   returned: number
@@ -30,7 +30,7 @@ export interface FakeGateway extends Gateway {
 const encoder = new TextEncoder()
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** A gateway without upstreams: every path answers in a way that puts an adapter to the test. */
+/** A gateway without upstreams, with one path for each kind of response that an adapter must handle. */
 export function createFakeGateway(): FakeGateway {
   const seen: Seen = { inbounds: [], transports: [], aborts: [], pulled: 0, returned: 0 }
 
@@ -103,7 +103,7 @@ export function createFakeGateway(): FakeGateway {
     try {
       return (await answers[name]?.(inbound)) ?? json(404, {})
     } catch (error) {
-      // Like the real one, it never rejects.
+      // Never rejects, like the real gateway.
       if (!(error instanceof GatewayError)) return json(500, { error: { message: String(error), type: 'internal' } })
       return json(error.info.status, { error: { message: error.message, type: error.info.kind } }, error.headers)
     }
@@ -128,6 +128,7 @@ export function createFakeGateway(): FakeGateway {
     explain: async () => ({ format: 'chat', model: '', stream: false, plan: [] }),
     reconfigure: () => {},
     close: async () => {},
+    [Symbol.asyncDispose]: async () => {},
   }
   return gateway
 }

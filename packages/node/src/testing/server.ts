@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A server on a free port of the loopback, closed with the test. */
+/** Starts a server on a free loopback port. It is closed after the test. */
 export async function serve(
   listener: RequestListener | Server,
 ): Promise<{ port: number; url: string; server: Server }> {
@@ -16,7 +16,7 @@ export async function serve(
   return { port, url: `http://127.0.0.1:${port}`, server }
 }
 
-/** A bare connection, for what no HTTP client would send. */
+/** A raw connection, for requests that no HTTP client would send. */
 export function dial(port: number): { socket: Socket; received: () => string; closed: Promise<void> } {
   const socket = connect(port, '127.0.0.1')
   let text = ''

@@ -2,18 +2,20 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TransportRequest, TransportResponse } from '@modelgate/core'
 import { onTestFinished } from 'vitest'
-import { type UndiciTransportOptions, undiciTransport } from '../undici-transport.ts'
+import { createTransport, type UndiciTransportOptions, undiciTransport } from '../transport/undici-transport.ts'
 import { serve } from './server.ts'
 
-export function start(options?: UndiciTransportOptions) {
-  const transport = undiciTransport(options)
+type HandlingExchange = Parameters<typeof createTransport>[1]
+
+export function start(options: UndiciTransportOptions = {}, exchange?: HandlingExchange) {
+  const transport = exchange === undefined ? undiciTransport(options) : createTransport(options, exchange)
   onTestFinished(() => transport.close())
   const call = (url: string, rest: Partial<TransportRequest> = {}) =>
     transport({ url, method: 'POST', headers: {}, body: '{}', signal: new AbortController().signal, ...rest })
   return { transport, call }
 }
 
-/** A server that answers each request on the bare socket. */
+/** A server that responds to each request on the raw socket. */
 export function serveRaw(onRequest: (socket: Socket, request: number) => void) {
   let requests = 0
   let connections = 0
@@ -35,7 +37,7 @@ export async function readAll(chunks: AsyncIterable<Uint8Array>): Promise<string
   return Buffer.concat(all).toString()
 }
 
-/** Both ways of reading a body must tell the same truth. */
+/** Both ways to read a body must give the same result. */
 export const readers: [string, (answer: TransportResponse) => Promise<string>][] = [
   ['bytes', async (answer) => text(await answer.bytes(1e6))],
   ['stream', (answer) => readAll(answer.stream())],

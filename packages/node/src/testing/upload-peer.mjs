@@ -1,5 +1,5 @@
-// The two ends of a large upload, each in a process of its own, so that the gateway's memory is the gateway's.
-// `upstream`: counts and hashes the file of each upload. `client <url> <megabytes>`: sends one, the model behind the file.
+// Client and upstream of a large upload, each in its own process, so that the test process holds only the gateway's memory.
+// `upstream`: counts and hashes the file of each upload. `client <url> <megabytes>`: sends one, with the model after the file.
 import { createHash } from 'node:crypto'
 import { createServer, request } from 'node:http'
 
@@ -8,7 +8,7 @@ const pieceBytes = 64 * 1024
 const [, , role, url, megabytes] = process.argv
 
 /**
- * A piece that differs from the others, with bytes that parsers stumble over.
+ * Returns a chunk that differs from the others, with bytes that are difficult for parsers.
  *
  * @param {number} index
  */

@@ -1,22 +1,22 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { CallInfo, FinishEvent } from '../base/events.ts'
-import { short } from '../base/truncate.ts'
-import { attr, own } from '../conventions/names.ts'
+import { truncate } from '../base/truncate.ts'
+import { attributeNames, modelgateNames } from '../conventions/names.ts'
 
 /** Returns the attributes known when a call begins. Samplers see these. */
-export const beginAttributes = ({ operation, format, model, stream, requestId }: CallInfo): Attributes => ({
-  [attr.requestModel]: short(model),
-  ...(stream ? { [attr.stream]: true } : {}),
-  [own.operation]: operation,
-  [own.clientFormat]: format,
-  [own.requestId]: requestId,
+export const callStartAttributes = ({ operation, format, model, stream, requestId }: CallInfo): Attributes => ({
+  [attributeNames.requestModel]: truncate(model),
+  ...(stream ? { [attributeNames.stream]: true } : {}),
+  [modelgateNames.operation]: operation,
+  [modelgateNames.clientFormat]: format,
+  [modelgateNames.requestId]: requestId,
 })
 
 /**
  * Returns the attributes known when a call has ended. Losses are recorded as counts by kind (notes apart): the path of a loss is
  * content of the request.
  */
-export function endAttributes(
+export function callEndAttributes(
   event: FinishEvent,
   errorType: string | undefined,
   providerOf: (upstream: string) => string,
@@ -36,22 +36,22 @@ export function endAttributes(
   } = event
   const lost = losses.filter(({ severity }) => severity !== 'note')
   const attributes: Attributes = {
-    [attr.status]: status,
-    [own.outcome]: outcome,
-    [own.attempts]: attempts.length,
-    [own.losses]: lost.length,
+    [attributeNames.status]: status,
+    [modelgateNames.outcome]: outcome,
+    [modelgateNames.attempts]: attempts.length,
+    [modelgateNames.losses]: lost.length,
   }
-  if (lost.length > 0) attributes[own.lossKinds] = [...new Set(lost.map(({ kind }) => kind))]
-  if (lost.length < losses.length) attributes[own.notes] = losses.length - lost.length
-  if (errorType !== undefined) attributes[attr.errorType] = errorType
+  if (lost.length > 0) attributes[modelgateNames.lossKinds] = [...new Set(lost.map(({ kind }) => kind))]
+  if (lost.length < losses.length) attributes[modelgateNames.notes] = losses.length - lost.length
+  if (errorType !== undefined) attributes[attributeNames.errorType] = errorType
   if (upstream !== undefined) {
-    attributes[attr.provider] = providerOf(upstream)
-    attributes[own.upstream] = upstream
+    attributes[attributeNames.provider] = providerOf(upstream)
+    attributes[modelgateNames.upstream] = upstream
   }
-  if (upstreamModel !== undefined) attributes[own.upstreamModel] = short(upstreamModel)
-  if (upstreamFormat !== undefined) attributes[own.upstreamFormat] = upstreamFormat
-  if (lane !== undefined) attributes[own.lane] = lane
-  if (finish !== undefined) attributes[attr.finishReasons] = [short(finish, 64)]
-  if (stream && firstEventMs !== undefined) attributes[attr.firstChunk] = firstEventMs / 1000
+  if (upstreamModel !== undefined) attributes[modelgateNames.upstreamModel] = truncate(upstreamModel)
+  if (upstreamFormat !== undefined) attributes[modelgateNames.upstreamFormat] = upstreamFormat
+  if (lane !== undefined) attributes[modelgateNames.lane] = lane
+  if (finish !== undefined) attributes[attributeNames.finishReasons] = [truncate(finish, 64)]
+  if (stream && firstEventMs !== undefined) attributes[attributeNames.firstChunk] = firstEventMs / 1000
   return attributes
 }

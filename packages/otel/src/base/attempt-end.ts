@@ -2,7 +2,7 @@ import { errorTypeOf } from './error-type.ts'
 import type { FinishEvent } from './events.ts'
 
 /** The end of one attempt of a call. */
-export interface Ended {
+export interface AttemptEnd {
   /** True for the attempt whose response the client got, or began to get. */
   readonly answered: boolean
   readonly durationMs: number
@@ -14,7 +14,7 @@ export interface Ended {
  * its error.
  * The other attempts ended with their own errors.
  */
-export function endOf(event: FinishEvent, index: number): Ended {
+export function attemptEnd(event: FinishEvent, index: number): AttemptEnd {
   const { attempts, durationMs } = event
   const attempt = attempts[index]
   if (attempt === undefined) return { answered: false, durationMs: 0 }

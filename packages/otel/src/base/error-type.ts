@@ -10,11 +10,11 @@ const other = '_OTHER'
 export function errorTypeOf({ outcome, error }: Pick<FinishEvent, 'outcome' | 'error'>): string | undefined {
   if (outcome === 'finished') return undefined
   if (outcome === 'aborted') return 'cancelled'
-  return kindIn(fieldOf(error, 'info')) ?? kindIn(error) ?? other
+  return errorKindIn(fieldOf(error, 'info')) ?? errorKindIn(error) ?? other
 }
 
 /** Gateway errors carry the kind in their `info`; an error read from a stream is such an `info` itself. */
-function kindIn(value: unknown): string | undefined {
+function errorKindIn(value: unknown): string | undefined {
   const kind = fieldOf(value, 'kind')
   return typeof kind === 'string' && /^[a-z_]{1,40}$/.test(kind) ? kind : undefined
 }

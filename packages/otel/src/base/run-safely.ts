@@ -1,18 +1,18 @@
 import { diag } from '@opentelemetry/api'
 
 /** Runs telemetry code and reports its exceptions to OpenTelemetry's diagnostics: telemetry must never break a call. */
-export function quietly<T>(what: string, run: () => T): T | undefined {
+export function runSafely<T>(what: string, run: () => T): T | undefined {
   try {
     return run()
   } catch (error) {
-    failed(what, error)
+    reportFailure(what, error)
     return undefined
   }
 }
 
 /** Does the same for a function of the host. A promise or a value of the wrong type counts as undefined. */
-export function hostValue<T>(what: string, run: () => T | undefined, isGood: (value: T) => boolean): T | undefined {
-  return quietly(what, () => {
+export function callHost<T>(what: string, run: () => T | undefined, isGood: (value: T) => boolean): T | undefined {
+  return runSafely(what, () => {
     const value = run()
     if (value === undefined || value === null) return undefined
     // A rejection must not end the process, and nobody awaits the value.
@@ -23,7 +23,7 @@ export function hostValue<T>(what: string, run: () => T | undefined, isGood: (va
   })
 }
 
-function failed(what: string, error: unknown): void {
+function reportFailure(what: string, error: unknown): void {
   try {
     diag.error(`@modelgate/otel: ${what} failed`, error)
   } catch {

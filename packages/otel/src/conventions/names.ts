@@ -4,7 +4,7 @@
 
 export const schemaUrl = 'https://opentelemetry.io/schemas/1.41.1'
 
-export const attr = {
+export const attributeNames = {
   operation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',
   conversation: 'gen_ai.conversation.id',
@@ -35,7 +35,7 @@ export const attr = {
 } as const
 
 /** Names for everything the conventions do not cover. Durations are in seconds, as in the conventions. */
-export const own = {
+export const modelgateNames = {
   requestId: 'modelgate.request.id',
   operation: 'modelgate.operation',
   clientFormat: 'modelgate.client.format',
@@ -60,7 +60,7 @@ export const own = {
   latency: 'modelgate.attempt.latency',
 } as const
 
-export const metric = {
+export const metricNames = {
   duration: 'gen_ai.client.operation.duration',
   tokens: 'gen_ai.client.token.usage',
   firstChunk: 'gen_ai.client.operation.time_to_first_chunk',

@@ -1,11 +1,11 @@
 /** Name of an operation in the conventions, and its output type where the request cannot change it. */
-interface OperationWords {
+interface OperationConvention {
   readonly name: string
   readonly output?: 'text' | 'image' | 'speech'
 }
 
 /** The gateway's operations. An operation unknown to the conventions keeps the gateway's name, written in their style. */
-const operations: Readonly<Record<string, OperationWords>> = {
+const operations: Readonly<Record<string, OperationConvention>> = {
   completions: { name: 'text_completion' },
   embeddings: { name: 'embeddings' },
   images: { name: 'generate_content', output: 'image' },
@@ -17,11 +17,11 @@ const operations: Readonly<Record<string, OperationWords>> = {
 }
 
 /** Chat generation is named after the client's format. */
-const generation: Readonly<Record<string, OperationWords>> = {
+const generation: Readonly<Record<string, OperationConvention>> = {
   gemini: { name: 'generate_content' },
 }
 
-export function operationOf(operation: string, format: string): OperationWords {
+export function operationConvention(operation: string, format: string): OperationConvention {
   if (operation === 'generate') return generation[format] ?? { name: 'chat' }
   return operations[operation] ?? { name: operation.replaceAll('-', '_') }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { operationOf } from './operations.ts'
-import { providerNames } from './providers.ts'
+import { operationConvention } from './operations.ts'
+import { createProviderLookup } from './providers.ts'
 
 describe('the provider name of an upstream', () => {
   it.each([
@@ -13,11 +13,11 @@ describe('the provider name of an upstream', () => {
     ['our-vllm', 'our-vllm'],
     ['constructor', 'constructor'],
   ])('of an upstream named %s is %s by default', (upstream, provider) => {
-    expect(providerNames()(upstream)).toBe(provider)
+    expect(createProviderLookup()(upstream)).toBe(provider)
   })
 
   it('is the configured name before all others', () => {
-    const providerOf = providerNames({ openai: 'groq', 'our-vllm': 'vllm' })
+    const providerOf = createProviderLookup({ openai: 'groq', 'our-vllm': 'vllm' })
     expect(['openai', 'our-vllm', 'cohere'].map(providerOf)).toEqual(['groq', 'vllm', 'cohere'])
   })
 })
@@ -34,6 +34,6 @@ describe("the conventions' operation name", () => {
     ['count-tokens', 'messages', 'count_tokens'],
     ['rerank', 'chat', 'rerank'],
   ])('for %s in the format %s is %s', (operation, format, name) => {
-    expect(operationOf(operation, format).name).toBe(name)
+    expect(operationConvention(operation, format).name).toBe(name)
   })
 })

@@ -18,7 +18,7 @@ const wellKnownProviders: ReadonlySet<string> = new Set([
 ])
 
 /** Common upstream names of providers whose well-known value is spelled otherwise. */
-const otherNames: Readonly<Record<string, string>> = {
+const commonUpstreamNames: Readonly<Record<string, string>> = {
   azure: 'azure.ai.openai',
   bedrock: 'aws.bedrock',
   claude: 'anthropic',
@@ -34,11 +34,11 @@ const otherNames: Readonly<Record<string, string>> = {
  * itself.
  * The format is no evidence: most providers speak another provider's format.
  */
-export function providerNames(given: Readonly<Record<string, string>> = {}): (upstream: string) => string {
+export function createProviderLookup(given: Readonly<Record<string, string>> = {}): (upstream: string) => string {
   return (upstream) => {
     if (Object.hasOwn(given, upstream)) return given[upstream] ?? upstream
     const name = upstream.toLowerCase()
     if (wellKnownProviders.has(name)) return name
-    return Object.hasOwn(otherNames, name) ? (otherNames[name] ?? upstream) : upstream
+    return Object.hasOwn(commonUpstreamNames, name) ? (commonUpstreamNames[name] ?? upstream) : upstream
   }
 }

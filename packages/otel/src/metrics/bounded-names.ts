@@ -1,5 +1,5 @@
 /** Maximum number of distinct names kept for models that have never answered. */
-const maxUnproven = 100
+const maxUnansweredNames = 100
 /** Maximum number of distinct names in all. */
 const maxNames = 2000
 const other = '_OTHER'
@@ -13,7 +13,7 @@ export function createBoundedNames(): (name: string, answered: boolean) => strin
   let unproven = 0
   return (name, answered) => {
     if (known.has(name)) return name
-    if (known.size >= maxNames || name.length > 128 || (!answered && unproven >= maxUnproven)) return other
+    if (known.size >= maxNames || name.length > 128 || (!answered && unproven >= maxUnansweredNames)) return other
     if (!answered) unproven++
     known.add(name)
     return name

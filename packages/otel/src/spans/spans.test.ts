@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { otel } from '../otel.ts'
 import { arrival, play, type Scene } from '../testing/play.ts'
-import { createRecorder, type SeenSpan } from '../testing/recorder.ts'
+import { createRecorder, type RecordedSpan } from '../testing/recorder.ts'
 
 const ok = { status: 200, latencyMs: 40 } as const
 
-function spansOf(scene: Scene): { call: SeenSpan; attempts: SeenSpan[] } {
+function spansOf(scene: Scene): { call: RecordedSpan; attempts: RecordedSpan[] } {
   const recorder = createRecorder()
   play(otel({ tracerProvider: recorder.tracerProvider, meterProvider: false }), scene)
   const [call, ...attempts] = recorder.spans()
@@ -15,7 +15,7 @@ function spansOf(scene: Scene): { call: SeenSpan; attempts: SeenSpan[] } {
 }
 
 /** Name, kind, status and times in milliseconds since the call's arrival. */
-const outline = ({ name, kind, status, from, to }: SeenSpan): string =>
+const outline = ({ name, kind, status, from, to }: RecordedSpan): string =>
   `${name} ${kind} ${status} ${from - arrival}-${to - arrival}`
 
 describe('the spans of a call', () => {

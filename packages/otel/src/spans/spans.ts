@@ -11,17 +11,17 @@ import {
   trace,
 } from '@opentelemetry/api'
 import { attemptAttributes } from '../attributes/attempt.ts'
-import { beginAttributes, endAttributes } from '../attributes/call.ts'
-import { requestWordsOf } from '../attributes/provider.ts'
+import { callEndAttributes, callStartAttributes } from '../attributes/call.ts'
+import { providerRequestAttributes } from '../attributes/provider.ts'
 import { requestAttributes } from '../attributes/request.ts'
-import { endOf } from '../base/attempt-end.ts'
+import { attemptEnd } from '../base/attempt-end.ts'
 import { type Clock, startClock } from '../base/clock.ts'
 import { errorTypeOf } from '../base/error-type.ts'
 import type { CallInfo, FinishEvent, RequestEvent, UpstreamEvent } from '../base/events.ts'
-import { short } from '../base/truncate.ts'
+import { truncate } from '../base/truncate.ts'
 import { version } from '../base/version.ts'
-import { attr, own, schemaUrl } from '../conventions/names.ts'
-import { operationOf } from '../conventions/operations.ts'
+import { attributeNames, modelgateNames, schemaUrl } from '../conventions/names.ts'
+import { operationConvention } from '../conventions/operations.ts'
 import { isTracing } from './is-tracing.ts'
 import { readTraceHeaders, writeTraceHeaders } from './trace-headers.ts'
 
@@ -61,7 +61,7 @@ interface OpenAttempt {
 }
 
 /** Limit of open calls. More are never in flight at once, and a call that never ends must not be kept for ever. */
-const maxOpen = 100_000
+const maxOpenCalls = 100_000
 
 export function createSpans({ provider, contextFrom, extra, providerOf }: SpanOptions): CallSpans {
   const open = new Map<string, OpenCall>()
@@ -87,14 +87,17 @@ export function createSpans({ provider, contextFrom, extra, providerOf }: SpanOp
     if (tracer === undefined) return undefined
     const parent = parentOf()
     const { stream } = event
-    const shared = { ...extra(event), [attr.operation]: operationOf(event.operation, event.format).name }
+    const shared = {
+      ...extra(event),
+      [attributeNames.operation]: operationConvention(event.operation, event.format).name,
+    }
     const span = tracer.startSpan(
       spanName(shared, event.model),
       {
         // The host's own span already stands for the server.
         kind: isLocal(parent) ? SpanKind.INTERNAL : SpanKind.SERVER,
         startTime: startedAt,
-        attributes: { ...shared, ...beginAttributes(event) },
+        attributes: { ...shared, ...callStartAttributes(event) },
       },
       parent,
     )
@@ -108,7 +111,7 @@ export function createSpans({ provider, contextFrom, extra, providerOf }: SpanOp
       tracer,
       span,
       context: trace.setSpan(parent, span),
-      shared: { ...shared, ...asked, ...(stream ? { [attr.stream]: true } : {}) },
+      shared: { ...shared, ...asked, ...(stream ? { [attributeNames.stream]: true } : {}) },
       body,
       stream,
       clock: startClock(startedAt),
@@ -130,12 +133,12 @@ export function createSpans({ provider, contextFrom, extra, providerOf }: SpanOp
         startTime: startedAt,
         attributes: {
           ...shared,
-          [attr.provider]: name,
-          [attr.requestModel]: short(model),
-          ...requestWordsOf(name, body),
-          [own.upstream]: upstream,
-          [own.attempt]: number,
-          [own.reason]: reason,
+          [attributeNames.provider]: name,
+          [attributeNames.requestModel]: truncate(model),
+          ...providerRequestAttributes(name, body),
+          [modelgateNames.upstream]: upstream,
+          [modelgateNames.attempt]: number,
+          [modelgateNames.reason]: reason,
         },
       },
       context,
@@ -150,7 +153,7 @@ export function createSpans({ provider, contextFrom, extra, providerOf }: SpanOp
       const call = beginCall(event, () => contextFrom(event) ?? parentOf(event), event.startedAt, event.body)
       if (call === undefined) return
       open.set(event.requestId, call)
-      if (open.size <= maxOpen) return
+      if (open.size <= maxOpenCalls) return
       for (const [id, oldest] of open) {
         oldest.span.end()
         open.delete(id)
@@ -173,21 +176,21 @@ export function createSpans({ provider, contextFrom, extra, providerOf }: SpanOp
       for (const [index, attempt] of event.attempts.entries()) {
         const { span, startedAt } =
           call.attempts[index] ?? attemptSpan(call, attempt, index + 1, event.startedAt + attempt.startedMs)
-        const end = endOf(event, index)
+        const end = attemptEnd(event, index)
         span.setAttributes(attemptAttributes(event, attempt, end, providerOf(attempt.upstream)))
         if (end.errorType !== undefined && end.errorType !== 'cancelled') span.setStatus({ code: SpanStatusCode.ERROR })
         span.end(end.answered ? endedAt : Math.min(startedAt + end.durationMs, endedAt))
       }
       const errorType = errorTypeOf(event)
-      call.span.setAttributes(endAttributes(event, errorType, providerOf))
-      if (isOurFailure(event)) call.span.setStatus({ code: SpanStatusCode.ERROR })
+      call.span.setAttributes(callEndAttributes(event, errorType, providerOf))
+      if (isServerFailure(event)) call.span.setStatus({ code: SpanStatusCode.ERROR })
       call.span.end(endedAt)
     },
   }
 }
 
 const spanName = (shared: Attributes, model: string): string =>
-  model === '' ? `${shared[attr.operation]}` : `${shared[attr.operation]} ${short(model)}`
+  model === '' ? `${shared[attributeNames.operation]}` : `${shared[attributeNames.operation]} ${truncate(model)}`
 
 /** Returns the context of the host's span if there is one, else that of the client's trace headers. */
 function parentOf(event: RequestEvent): Context {
@@ -205,5 +208,5 @@ function isLocal(context: Context): boolean {
 /**
  * A server's 4xx is the client's error, not the server's. A response that broke off under a 2xx status is the server's failure.
  */
-const isOurFailure = ({ outcome, status }: FinishEvent): boolean =>
+const isServerFailure = ({ outcome, status }: FinishEvent): boolean =>
   outcome === 'failed' && (status >= 500 || status < 400)

@@ -3,12 +3,12 @@ import { vi } from 'vitest'
 import type { Attempt, FinishEvent, RequestEvent } from '../base/events.ts'
 
 /** An attempt of a scene: its start and, unless it answers, its end and its error. */
-export type ScriptedAttempt = Omit<Attempt, 'upstream' | 'model'> & Partial<Pick<Attempt, 'upstream' | 'model'>>
+export type SceneAttempt = Omit<Attempt, 'upstream' | 'model'> & Partial<Pick<Attempt, 'upstream' | 'model'>>
 
 export interface Scene {
   readonly request?: Partial<Omit<RequestEvent, 'header'>>
   readonly headers?: { readonly [name: string]: string }
-  readonly attempts?: readonly ScriptedAttempt[]
+  readonly attempts?: readonly SceneAttempt[]
   readonly finish?: Partial<FinishEvent>
   /** Duration of the call in milliseconds. */
   readonly ms?: number

@@ -9,7 +9,7 @@ import {
 } from '@opentelemetry/sdk-trace'
 
 /** A span in the form that tests read. */
-export interface SeenSpan {
+export interface RecordedSpan {
   readonly name: string
   readonly kind: string
   readonly traceId: string
@@ -24,7 +24,7 @@ export interface SeenSpan {
   readonly raw: ReadableSpan
 }
 
-export interface SeenPoint {
+export interface RecordedPoint {
   readonly attributes: { readonly [name: string]: unknown }
   /** Counters: the value. Histograms: the count and the sum of values. */
   readonly value?: number
@@ -53,13 +53,13 @@ export function createRecorder({ sampler }: { sampler?: Sampler } = {}) {
     tracerProvider,
     meterProvider,
     /** In order of start; the call before its attempts. */
-    spans: (): SeenSpan[] =>
+    spans: (): RecordedSpan[] =>
       exporter
         .getFinishedSpans()
-        .map(seen)
+        .map(toRecordedSpan)
         .sort((a, b) => Number(b.parent === undefined) - Number(a.parent === undefined) || a.from - b.from),
     metrics,
-    points: async (name: string): Promise<SeenPoint[]> => {
+    points: async (name: string): Promise<RecordedPoint[]> => {
       const found = (await metrics()).find(({ descriptor }) => descriptor.name === name)
       return (found?.dataPoints ?? []).map(({ attributes, value }) =>
         typeof value === 'number'
@@ -88,7 +88,7 @@ export function createRecorder({ sampler }: { sampler?: Sampler } = {}) {
 
 const ms = ([seconds, nanos]: HrTime): number => seconds * 1000 + nanos / 1e6
 
-const seen = (raw: ReadableSpan): SeenSpan => ({
+const toRecordedSpan = (raw: ReadableSpan): RecordedSpan => ({
   name: raw.name,
   kind: SpanKind[raw.kind],
   traceId: raw.spanContext().traceId,

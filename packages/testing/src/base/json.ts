@@ -7,18 +7,18 @@ export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Returns the value if it is an object, else an empty one. */
-export const objectOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {})
+export const asObject = (value: Json | undefined): JsonObject => (isObject(value) ? value : {})
 
-export const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
+export const asList = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
 
-export const stringOf = (value: Json | undefined, otherwise = ''): string =>
+export const asString = (value: Json | undefined, otherwise = ''): string =>
   typeof value === 'string' ? value : otherwise
 
 /** Formats any value as text. `String` would call a client's own `toString`. */
-export const wordOf = (value: Json | undefined): string =>
+export const toText = (value: Json | undefined): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 
-export const numberOf = (value: Json | undefined): number | undefined => (typeof value === 'number' ? value : undefined)
+export const asNumber = (value: Json | undefined): number | undefined => (typeof value === 'number' ? value : undefined)
 
 export function parseJson(text: string): Json | undefined {
   try {

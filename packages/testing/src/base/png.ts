@@ -1,5 +1,5 @@
 /** A picture of at most 256 colours. */
-export interface Indexed {
+export interface IndexedImage {
   readonly width: number
   readonly height: number
   /** Three bytes per colour. */
@@ -11,7 +11,7 @@ export interface Indexed {
 }
 
 /** Writes a PNG without a library: each row as its difference to the one above, with runs of a byte compressed. */
-export function encodePng({ width, height, palette, transparent, row }: Indexed): Uint8Array {
+export function encodePng({ width, height, palette, transparent, row }: IndexedImage): Uint8Array {
   const header = new Uint8Array(13)
   const view = new DataView(header.buffer)
   view.setUint32(0, width)

@@ -1,5 +1,7 @@
 /** Detects an image type by its first bytes; undefined if providers do not accept it. */
-export function imageType(bytes: Uint8Array): 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif' | undefined {
+export function detectImageType(
+  bytes: Uint8Array,
+): 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif' | undefined {
   const starts = (...wanted: number[]): boolean => wanted.every((byte, index) => bytes[index] === byte)
   if (starts(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)) return 'image/png'
   if (starts(0xff, 0xd8, 0xff)) return 'image/jpeg'
@@ -8,7 +10,7 @@ export function imageType(bytes: Uint8Array): 'image/png' | 'image/jpeg' | 'imag
 }
 
 /** Returns the duration of a WAV in seconds; undefined if it is none. */
-export function wavSeconds(bytes: Uint8Array): number | undefined {
+export function wavDuration(bytes: Uint8Array): number | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const word = (at: number): string => String.fromCharCode(...bytes.subarray(at, at + 4))
   if (bytes.length < 44 || word(0) !== 'RIFF' || word(8) !== 'WAVE') return undefined

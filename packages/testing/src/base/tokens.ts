@@ -1,8 +1,8 @@
 /** The longest word that counts as one token. */
-const longest = 12
+const maxTokenLength = 12
 
 /** Splits a text into tokens as the fake counts and streams it: a word with the space before it. Joined, they are the text. */
-export const tokensOf = (text: string): string[] => text.match(/\s*\S{1,12}|\s+/gu) ?? []
+export const tokenize = (text: string): string[] => text.match(/\s*\S{1,12}|\s+/gu) ?? []
 
 /** Counts the tokens of `tokensOf` without allocating them: prompts can be long. */
 export function countTokens(text: string): number {
@@ -14,7 +14,7 @@ export function countTokens(text: string): number {
       word = 0
       spaces = true
     } else {
-      if (word % longest === 0) count++
+      if (word % maxTokenLength === 0) count++
       word++
       spaces = false
     }

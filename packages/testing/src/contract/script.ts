@@ -143,4 +143,4 @@ export interface Script {
 }
 
 /** A script, or a function that returns one for the request. */
-export type Reply = Script | ((request: RecordedRequest) => Script | Promise<Script>)
+export type ScriptedReply = Script | ((request: RecordedRequest) => Script | Promise<Script>)

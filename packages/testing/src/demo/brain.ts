@@ -1,11 +1,11 @@
 import type { Json } from '../base/json.ts'
 import { isObject, parseJson } from '../base/json.ts'
-import { tokensOf } from '../base/tokens.ts'
+import { tokenize } from '../base/tokens.ts'
 import type { Prompt, PromptMedia, PromptTool, PromptTurn } from '../contract/prompt.ts'
 import type { Script, ScriptedCitation, ScriptedToolCall } from '../contract/script.ts'
-import { settingsOf } from './directive-settings.ts'
+import { directiveSettings } from './directive-settings.ts'
 import { type Directive, directiveNumber, readDirectives } from './directives.ts'
-import { plainly } from './plain-requests.ts'
+import { answerPlainRequest } from './plain-requests.ts'
 import { sampleOf } from './schema-sample.ts'
 
 /**
@@ -16,7 +16,7 @@ import { sampleOf } from './schema-sample.ts'
 export function demoBrain(prompt: Prompt): Script {
   const last = prompt.turns.findLast((turn) => turn.role === 'user')
   const { directives, rest } = readDirectives(last?.text ?? '')
-  const base = settingsOf(directives)
+  const base = directiveSettings(directives)
   const answer = answerOf(prompt, last, directives, rest)
   const thinking = thinkingOf(prompt, directives, rest)
   return { ...answer, ...thinking, ...base }
@@ -53,7 +53,7 @@ function answerOf(
     })
     return { text: told.join(' ') }
   }
-  const plain = plainly(prompt, last, rest)
+  const plain = answerPlainRequest(prompt, last, rest)
   if (plain !== undefined) return { text: plain }
   const media = last?.media ?? []
   const cited = citationsOf(media)
@@ -73,7 +73,7 @@ function echo(rest: string, prompt: Prompt): string {
 }
 
 function quote(text: string): string {
-  const short = tokensOf(text).slice(0, 60).join('').trim()
+  const short = tokenize(text).slice(0, 60).join('').trim()
   return `“${short}${short.length < text.trim().length ? '…' : ''}”`
 }
 

@@ -1,7 +1,7 @@
 import type { Fault, Script } from '../contract/script.ts'
 import { type Directive, directiveNumber } from './directives.ts'
 
-const makers: Readonly<Record<string, (directive: Directive) => Fault>> = {
+const faultFactories: Readonly<Record<string, (directive: Directive) => Fault>> = {
   'refuse-connection': () => ({ type: 'refuse' }),
   reset: (directive) => ({ type: 'reset', ...after(directive) }),
   stall: (directive) => ({ type: 'stall', ...after(directive) }),
@@ -30,10 +30,10 @@ const after = (directive: Directive): { after?: number } =>
 
 /** Returns the faults that directives request. */
 const faultsOf = (directives: readonly Directive[]): Fault[] =>
-  directives.flatMap((directive) => makers[directive.name]?.(directive) ?? [])
+  directives.flatMap((directive) => faultFactories[directive.name]?.(directive) ?? [])
 
 /** Returns the delivery settings of directives, without the answer's content. */
-export function settingsOf(directives: readonly Directive[]): Script {
+export function directiveSettings(directives: readonly Directive[]): Script {
   const status = directives.find(({ name }) => name === 'status')
   const finish = directives.find(({ name }) => name === 'finish')
   const fault = faultsOf(directives)

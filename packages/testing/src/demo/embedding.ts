@@ -3,14 +3,14 @@ export const demoDimensions = 256
 
 const word = /[\p{L}\p{N}]+/gu
 /** Stop words, which carry no meaning. */
-const fillers = new Set(
+const stopWords = new Set(
   'a an and are as at be but by for from has have how i in is it its of on or that the this to was what when where which who why will with you'.split(
     ' ',
   ),
 )
 /** Whole words weigh more than shared word parts. */
 const wordWeight = 1
-const fillerWeight = 0.1
+const stopWordWeight = 0.1
 const pieceWeight = 0.35
 const pieceLength = 3
 
@@ -22,12 +22,12 @@ const pieceLength = 3
  */
 export function demoEmbedding(text: string, dimensions = demoDimensions): number[] {
   const vector = new Array<number>(dimensions).fill(0)
-  for (const [feature, weight] of featuresOf(text)) {
+  for (const [feature, weight] of textFeatures(text)) {
     const hash = hashOf(feature)
     // The sign separates features that hash to one position.
     vector[hash % dimensions] = (vector[hash % dimensions] ?? 0) + (hash & 0x40000000 ? weight : -weight)
   }
-  const length = lengthOf(vector)
+  const length = vectorLength(vector)
   // A text without words gets a direction of its own.
   if (length === 0) return vector.map((_, index) => (index === hashOf(text) % dimensions ? 1 : 0))
   return vector.map((value) => Math.fround(value / length))
@@ -37,11 +37,12 @@ export function demoEmbedding(text: string, dimensions = demoDimensions): number
 export function similarity(a: readonly number[], b: readonly number[]): number {
   let product = 0
   for (const [index, value] of a.entries()) product += value * (b[index] ?? 0)
-  const lengths = lengthOf(a) * lengthOf(b)
+  const lengths = vectorLength(a) * vectorLength(b)
   return lengths === 0 ? 0 : product / lengths
 }
 
-const lengthOf = (vector: readonly number[]): number => Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
+const vectorLength = (vector: readonly number[]): number =>
+  Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
 
 export interface DemoRank {
   /** Index of the document. */
@@ -64,10 +65,10 @@ export function demoRerank(query: string, documents: readonly string[]): DemoRan
 /** Wide enough to make collisions of words rare. */
 const rerankDimensions = 2048
 
-function* featuresOf(text: string): Generator<readonly [feature: string, weight: number]> {
+function* textFeatures(text: string): Generator<readonly [feature: string, weight: number]> {
   for (const [token] of text.toLowerCase().matchAll(word)) {
-    if (fillers.has(token)) {
-      yield [token, fillerWeight]
+    if (stopWords.has(token)) {
+      yield [token, stopWordWeight]
       continue
     }
     yield [token, wordWeight]

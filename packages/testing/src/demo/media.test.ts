@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { imageType, wavSeconds } from '../base/sniff-media.ts'
-import { demoPicture, demoSpeech, speechRate, wavOf } from './media.ts'
+import { detectImageType, wavDuration } from '../base/sniff-media.ts'
+import { demoPicture, demoSpeech, speechRate, toWav } from './media.ts'
 
 interface Decoded {
   readonly chunks: readonly string[]
@@ -59,7 +59,7 @@ describe('demo pictures', () => {
     [1, 1],
   ])('of %i by %i pixels can be decoded', (width, height) => {
     const png = demoPicture('a cat', { width, height })
-    expect(imageType(png)).toBe('image/png')
+    expect(detectImageType(png)).toBe('image/png')
     const { chunks, pixels, ...size } = decode(png)
     expect(size).toEqual({ width, height })
     expect(chunks).toEqual(['IHDR', 'PLTE', 'IDAT', 'IEND'])
@@ -86,9 +86,9 @@ describe('demo speech', () => {
   it('is a WAV as long as its words, within the volume limit', () => {
     const samples = [...demoSpeech('one two three')]
     expect(samples).toHaveLength(3)
-    const wav = wavOf(samples)
+    const wav = toWav(samples)
     const seconds = samples.reduce((sum, part) => sum + part.length, 0) / 2 / speechRate
-    expect(wavSeconds(wav)).toBeCloseTo(seconds, 5)
+    expect(wavDuration(wav)).toBeCloseTo(seconds, 5)
     expect(seconds).toBeGreaterThan(0.5)
     const values = new Int16Array(wav.slice(44).buffer)
     expect(Math.max(...values.map(Math.abs))).toBeGreaterThan(5000)
@@ -104,17 +104,17 @@ describe('demo speech', () => {
 })
 
 describe('the length of a WAV', () => {
-  const wav = wavOf([new Uint8Array(48_000)])
+  const wav = toWav([new Uint8Array(48_000)])
   it('is that of the samples if the header does not know it', () => {
     const open = wav.slice()
     new DataView(open.buffer).setUint32(40, 0xffffffff, true)
-    expect(wavSeconds(open)).toBe(1)
+    expect(wavDuration(open)).toBe(1)
   })
   it.each([
     ['nothing', new Uint8Array()],
     ['no WAV', new TextEncoder().encode('ID3'.padEnd(100))],
     ['a WAV without samples', wav.slice(0, 36)],
   ])('is unknown for %s', (_name, bytes) => {
-    expect(wavSeconds(bytes)).toBeUndefined()
+    expect(wavDuration(bytes)).toBeUndefined()
   })
 })

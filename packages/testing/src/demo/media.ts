@@ -59,8 +59,8 @@ export interface SpeechOptions {
 }
 
 /** Seconds of sound per letter, up to a maximum per word. */
-const perLetter = 0.05
-const mostLetters = 10
+const secondsPerLetter = 0.05
+const maxLettersPerWord = 10
 const loudness = 9000
 
 /** Generates a hum for each word of a text, with pauses between: raw samples, word by word. */
@@ -69,8 +69,8 @@ export function* demoSpeech(text: string, { speed = 1, voice = '' }: SpeechOptio
   const words = text.split(/\s+/u).filter((word) => word !== '')
   for (const word of words.length > 0 ? words : ['.']) {
     const pitch = base * 2 ** ((Number.parseInt(hashText(word.toLowerCase()).slice(-4), 16) % 13) / 12)
-    const hummed = Math.round((Math.min(word.length, mostLetters) * perLetter * speechRate) / speed)
-    const rest = Math.round((perLetter * speechRate) / speed)
+    const hummed = Math.round((Math.min(word.length, maxLettersPerWord) * secondsPerLetter * speechRate) / speed)
+    const rest = Math.round((secondsPerLetter * speechRate) / speed)
     const view = new DataView(new ArrayBuffer((hummed + rest) * 2))
     for (let index = 0; index < hummed; index++) {
       // Fades in and out to avoid clicks.
@@ -83,7 +83,7 @@ export function* demoSpeech(text: string, { speed = 1, voice = '' }: SpeechOptio
 }
 
 /** Returns a WAV file of raw samples. */
-export function wavOf(samples: readonly Uint8Array[]): Uint8Array {
+export function toWav(samples: readonly Uint8Array[]): Uint8Array {
   return joined([wavHeader(samples.reduce((sum, part) => sum + part.length, 0)), ...samples])
 }
 

@@ -6,10 +6,10 @@ import type { Prompt, PromptMedia, PromptTurn } from '../contract/prompt.ts'
  * (`Reply with exactly: …`, from the user or the system prompt), recalls a code word that was told or is in a PDF
  * (`What is the code word?`), and names the colour of a picture (`What colour …?`). Returns undefined for other prompts.
  */
-export function plainly(prompt: Prompt, last: PromptTurn | undefined, rest: string): string | undefined {
+export function answerPlainRequest(prompt: Prompt, last: PromptTurn | undefined, rest: string): string | undefined {
   const media = last?.media ?? []
   if (/\bwhat colou?r\b/i.test(rest)) {
-    const seen = media.map(colourOf).find((colour) => colour !== undefined)
+    const seen = media.map(pictureColour).find((colour) => colour !== undefined)
     if (seen !== undefined) return seen
   }
   if (/\bwhat is the code word\b/i.test(rest)) return codeWord(prompt) ?? 'Nobody told me a code word.'
@@ -20,12 +20,12 @@ const wordsIn = (text: string): string | undefined => /\breply with exactly: *([
 
 /** Returns the last code word in the prompt. */
 function codeWord(prompt: Prompt): string | undefined {
-  const told = [prompt.system, ...prompt.turns.flatMap(({ text, media }) => [text, ...media.map(writingOf)])].join('\n')
+  const told = [prompt.system, ...prompt.turns.flatMap(({ text, media }) => [text, ...media.map(pdfText)])].join('\n')
   return [...told.matchAll(/\bcode word is (\w+)/gi)].at(-1)?.[1]
 }
 
 /** Returns the text of a PDF with uncompressed content. */
-function writingOf({ mediaType, data, text }: PromptMedia): string {
+function pdfText({ mediaType, data, text }: PromptMedia): string {
   if (text !== undefined) return text
   if (mediaType !== 'application/pdf' || data === undefined) return ''
   const file = new TextDecoder('latin1').decode(fromBase64(data) ?? new Uint8Array())
@@ -42,7 +42,7 @@ const colours: Readonly<Record<string, readonly [red: number, green: number, blu
 }
 
 /** Names the first colour in the palette of a PNG. Other pictures would have to be decompressed. */
-function colourOf({ mediaType, data }: PromptMedia): string | undefined {
+function pictureColour({ mediaType, data }: PromptMedia): string | undefined {
   const bytes = mediaType === 'image/png' && data !== undefined ? fromBase64(data) : undefined
   if (bytes === undefined) return undefined
   const at = new TextDecoder('latin1').decode(bytes).indexOf('PLTE')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../base/json.ts'
-import { countTokens, tokensOf } from '../base/tokens.ts'
+import { countTokens, tokenize } from '../base/tokens.ts'
 import { sampleOf } from './schema-sample.ts'
 
 const recursive: JsonObject = {
@@ -65,7 +65,7 @@ describe('tokens', () => {
     'naïve 😀😀😀😀😀😀😀😀😀😀😀😀😀 ok',
     ' ',
   ])('of %j join to the text and are counted', (text) => {
-    expect(tokensOf(text).join('')).toBe(text)
-    expect(countTokens(text)).toBe(tokensOf(text).length)
+    expect(tokenize(text).join('')).toBe(text)
+    expect(countTokens(text)).toBe(tokenize(text).length)
   })
 })

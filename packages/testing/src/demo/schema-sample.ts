@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts'
-import { isObject, listOf, numberOf, objectOf, stringOf } from '../base/json.ts'
+import { asList, asNumber, asObject, asString, isObject } from '../base/json.ts'
 
 /** Below this depth optional properties are left out and arrays stay empty, so that recursive schemas end. */
 const maxDepth = 6
@@ -14,7 +14,7 @@ export function sampleOf(schema: JsonObject, hint = 'example'): Json {
   return sample(schema, { root: schema, hint, name: '', open: ['#'] }, 0)
 }
 
-interface Around {
+interface SampleContext {
   readonly root: JsonObject
   readonly hint: string
   readonly name: string
@@ -22,18 +22,18 @@ interface Around {
   readonly open: readonly string[]
 }
 
-function sample(given: Json | undefined, outer: Around, depth: number): Json {
+function sample(given: Json | undefined, outer: SampleContext, depth: number): Json {
   // No finite value satisfies a schema that requires itself; this ends the recursion.
   if (depth > hardDepth) return null
-  const reference = objectOf(given).$ref
+  const reference = asObject(given).$ref
   const around = typeof reference === 'string' ? { ...outer, open: [...outer.open, reference] } : outer
   const schema = resolve(given, around.root)
   if (schema.const !== undefined) return schema.const
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[0] ?? null
   if (schema.default !== undefined && schema.default !== null) return schema.default
-  const variants = [...listOf(schema.anyOf), ...listOf(schema.oneOf)].map(objectOf)
+  const variants = [...asList(schema.anyOf), ...asList(schema.oneOf)].map(asObject)
   if (variants.length > 0) {
-    const fresh = variants.filter((variant) => !around.open.includes(stringOf(variant.$ref)))
+    const fresh = variants.filter((variant) => !around.open.includes(asString(variant.$ref)))
     const chosen = fresh.find((variant) => variant.type !== 'null') ?? fresh[0] ?? variants[0] ?? {}
     const { anyOf: _any, oneOf: _one, $ref: _ref, ...base } = schema
     return sample({ ...base, ...chosen }, around, depth + 1)
@@ -57,30 +57,30 @@ function sample(given: Json | undefined, outer: Around, depth: number): Json {
 }
 
 function resolve(given: Json | undefined, root: JsonObject, hops = 0): JsonObject {
-  const schema = objectOf(given)
+  const schema = asObject(given)
   if (typeof schema.$ref === 'string' && hops < 10) {
     let target: Json | undefined = root
     for (const step of schema.$ref.replace(/^#\/?/, '').split('/')) {
-      if (step !== '') target = objectOf(target)[decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')]
+      if (step !== '') target = asObject(target)[decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')]
     }
     return resolve(target, root, hops + 1)
   }
-  const parts = listOf(schema.allOf)
+  const parts = asList(schema.allOf)
   if (parts.length === 0) return schema
   const { allOf: _parts, ...base } = schema
   const merged: JsonObject = { ...base }
-  const properties: JsonObject = { ...objectOf(base.properties) }
-  const required: Json[] = [...listOf(base.required)]
+  const properties: JsonObject = { ...asObject(base.properties) }
+  const required: Json[] = [...asList(base.required)]
   for (const part of parts.map((one) => resolve(one, root, hops + 1))) {
     Object.assign(merged, part)
-    Object.assign(properties, objectOf(part.properties))
-    required.push(...listOf(part.required))
+    Object.assign(properties, asObject(part.properties))
+    required.push(...asList(part.required))
   }
   return Object.keys(properties).length > 0 ? { ...merged, properties, required } : merged
 }
 
 function typeOf(schema: JsonObject): string {
-  const types = listOf(schema.type).filter((type) => typeof type === 'string')
+  const types = asList(schema.type).filter((type) => typeof type === 'string')
   const type = typeof schema.type === 'string' ? schema.type : (types.find((one) => one !== 'null') ?? types[0])
   if (type !== undefined) return type.toLowerCase()
   if (isObject(schema.properties) || schema.required !== undefined) return 'object'
@@ -89,10 +89,10 @@ function typeOf(schema: JsonObject): string {
   return 'string'
 }
 
-function objectSample(schema: JsonObject, around: Around, depth: number): JsonObject {
-  const required = new Set(listOf(schema.required))
+function objectSample(schema: JsonObject, around: SampleContext, depth: number): JsonObject {
+  const required = new Set(asList(schema.required))
   const value: JsonObject = {}
-  for (const [name, property] of Object.entries(objectOf(schema.properties))) {
+  for (const [name, property] of Object.entries(asObject(schema.properties))) {
     if (depth >= maxDepth && !required.has(name)) continue
     // A plain assignment to `__proto__` would set the prototype instead.
     Object.defineProperty(value, name, {
@@ -105,10 +105,10 @@ function objectSample(schema: JsonObject, around: Around, depth: number): JsonOb
   return value
 }
 
-function arraySample(schema: JsonObject, around: Around, depth: number): Json[] {
-  const fixed = listOf(schema.prefixItems).map((item) => sample(item, around, depth + 1))
-  const least = numberOf(schema.minItems) ?? 0
-  const most = numberOf(schema.maxItems) ?? Number.POSITIVE_INFINITY
+function arraySample(schema: JsonObject, around: SampleContext, depth: number): Json[] {
+  const fixed = asList(schema.prefixItems).map((item) => sample(item, around, depth + 1))
+  const least = asNumber(schema.minItems) ?? 0
+  const most = asNumber(schema.maxItems) ?? Number.POSITIVE_INFINITY
   const wanted = Math.min(most, Math.max(least, depth >= maxDepth ? 0 : 1, fixed.length), 100)
   while (fixed.length < wanted) {
     const item = sample(schema.items, around, depth + 1)
@@ -118,13 +118,13 @@ function arraySample(schema: JsonObject, around: Around, depth: number): Json[] 
 }
 
 function numberSample(schema: JsonObject, whole: boolean): number {
-  const step = numberOf(schema.multipleOf)
-  const above = numberOf(schema.exclusiveMinimum)
-  const below = numberOf(schema.exclusiveMaximum)
+  const step = asNumber(schema.multipleOf)
+  const above = asNumber(schema.exclusiveMinimum)
+  const below = asNumber(schema.exclusiveMaximum)
   const least =
-    numberOf(schema.minimum) ?? (above === undefined ? undefined : whole ? Math.floor(above) + 1 : above + 0.5)
+    asNumber(schema.minimum) ?? (above === undefined ? undefined : whole ? Math.floor(above) + 1 : above + 0.5)
   const most =
-    numberOf(schema.maximum) ?? (below === undefined ? undefined : whole ? Math.ceil(below) - 1 : below - 0.5)
+    asNumber(schema.maximum) ?? (below === undefined ? undefined : whole ? Math.ceil(below) - 1 : below - 0.5)
   let value = whole ? 42 : 4.2
   if (most !== undefined && value > most) value = most
   if (least !== undefined && value < least) value = least
@@ -150,11 +150,11 @@ const formats: Readonly<Record<string, string>> = {
   uuid: '123e4567-e89b-42d3-a456-426614174000',
 }
 
-function stringSample(schema: JsonObject, around: Around): string {
-  const formatted = formats[stringOf(schema.format)]
+function stringSample(schema: JsonObject, around: SampleContext): string {
+  const formatted = formats[asString(schema.format)]
   if (formatted !== undefined) return formatted
-  const least = numberOf(schema.minLength) ?? 0
-  const most = numberOf(schema.maxLength) ?? Number.POSITIVE_INFINITY
+  const least = asNumber(schema.minLength) ?? 0
+  const most = asNumber(schema.maxLength) ?? Number.POSITIVE_INFINITY
   const text = around.hint || around.name || 'example'
   const long = text.length < least ? text.padEnd(least, 'x') : text
   return long.length > most ? long.slice(0, most) : long

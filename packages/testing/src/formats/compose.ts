@@ -1,5 +1,5 @@
 import type { Ids } from '../base/random.ts'
-import { countTokens, tokensOf } from '../base/tokens.ts'
+import { countTokens, tokenize } from '../base/tokens.ts'
 import type { Prompt } from '../contract/prompt.ts'
 import type { FinishWord, Script } from '../contract/script.ts'
 import type { Answer, AnswerChoice, Block } from './answer.ts'
@@ -7,7 +7,7 @@ import type { Dialect } from './dialect.ts'
 import type { InputUsage } from './prompt-cache.ts'
 import type { Seals } from './seals.ts'
 
-export interface Composing {
+export interface ComposeContext {
   readonly prompt: Prompt
   readonly dialect: Dialect
   readonly input: InputUsage
@@ -19,7 +19,7 @@ export interface Composing {
 }
 
 /** Completes a script: ids, signatures, finish reason, usage, and the request's limits. */
-export function compose(script: Script, composing: Composing): Answer {
+export function compose(script: Script, composing: ComposeContext): Answer {
   const { prompt, ids, now } = composing
   const choices: AnswerChoice[] = []
   for (let index = 0; index < Math.max(1, prompt.choices); index++) choices.push(composeChoice(script, composing))
@@ -49,7 +49,7 @@ function blockTokens(block: Block): number {
   return block.type === 'tool-call' ? countTokens(block.name) + countTokens(block.input) : countTokens(block.text)
 }
 
-function composeChoice(script: Script, composing: Composing): AnswerChoice {
+function composeChoice(script: Script, composing: ComposeContext): AnswerChoice {
   const blocks = blocksOf(script, composing)
   const calls = blocks.some((block) => block.type === 'tool-call')
   const refused = blocks.some((block) => block.type === 'refusal')
@@ -58,23 +58,31 @@ function composeChoice(script: Script, composing: Composing): AnswerChoice {
   return composing.limited && script.finish === undefined ? limit(choice, composing.prompt) : choice
 }
 
-function blocksOf(script: Script, { prompt, dialect, ids, seals }: Composing): Block[] {
+function blocksOf(script: Script, { prompt, dialect, ids, seals }: ComposeContext): Block[] {
   const blocks: Block[] = []
-  const { dress } = dialect
+  const { sealStyle } = dialect
   const calls = script.toolCalls ?? []
   if (script.thinking !== undefined) {
     const thinking = typeof script.thinking === 'string' ? { text: script.thinking } : script.thinking
     const text = prompt.reasoning === 'omitted' ? '' : (thinking.text ?? '')
-    const bound = dialect.sealed(text, calls)
+    const bound = dialect.sealedText(text, calls)
     if (thinking.redacted) {
-      blocks.push({ type: 'redacted', data: dialect.sealsAlways ? seals.sign(dress, bound) : seals.redact(dress) })
+      blocks.push({
+        type: 'redacted',
+        data: dialect.alwaysSeals ? seals.sign(sealStyle, bound) : seals.redact(sealStyle),
+      })
     } else {
       if (thinking.signature !== undefined) seals.adopt(bound, thinking.signature)
-      const signature = thinking.signature ?? seals.sign(dress, bound)
+      const signature = thinking.signature ?? seals.sign(sealStyle, bound)
       blocks.push({ type: 'thinking', text, signature, tokens: countTokens(thinking.text ?? '') })
     }
-  } else if (dialect.sealsAlways && prompt.reasoning !== 'off') {
-    blocks.push({ type: 'thinking', text: '', signature: seals.sign(dress, dialect.sealed('', calls)), tokens: 0 })
+  } else if (dialect.alwaysSeals && prompt.reasoning !== 'off') {
+    blocks.push({
+      type: 'thinking',
+      text: '',
+      signature: seals.sign(sealStyle, dialect.sealedText('', calls)),
+      tokens: 0,
+    })
   }
   const text = script.text ?? ''
   if (text !== '') blocks.push({ type: 'text', text, citations: script.citations ?? [] })
@@ -108,7 +116,7 @@ function limit(choice: AnswerChoice, prompt: Prompt): AnswerChoice {
     }
     // A tool call or a signed thought cannot be sent in part.
     if ((block.type === 'text' || block.type === 'refusal') && left > 0) {
-      blocks.push({ ...block, text: tokensOf(block.text).slice(0, left).join('') })
+      blocks.push({ ...block, text: tokenize(block.text).slice(0, left).join('') })
     }
     return { blocks, finish: 'length', sequence: undefined }
   }

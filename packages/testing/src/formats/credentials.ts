@@ -1,20 +1,20 @@
 import type { FakeProviderOptions } from '../contract/options.ts'
 import { invalidRequest, type WireError } from '../wire/errors.ts'
-import type { Knock } from './dialect.ts'
+import type { RequestHead } from './dialect.ts'
 
-type Wanted = FakeProviderOptions['apiKey']
+type AcceptedKey = FakeProviderOptions['apiKey']
 
-const isGood = (key: string | undefined, wanted: Wanted): boolean =>
+const isGood = (key: string | undefined, wanted: AcceptedKey): boolean =>
   key !== undefined &&
   key !== '' &&
   (wanted === undefined || (typeof wanted === 'string' ? key === wanted : wanted(key)))
 
-const bearerOf = (knock: Knock): string | undefined =>
-  /^Bearer\s+(.*)$/i.exec(knock.headers.authorization ?? '')?.[1]?.trim()
+const bearerToken = (head: RequestHead): string | undefined =>
+  /^Bearer\s+(.*)$/i.exec(head.headers.authorization ?? '')?.[1]?.trim()
 
 /** Checks OpenAI's key, in the header `authorization` only. */
-export function checkOpenaiKey(knock: Knock, wanted: Wanted): WireError | undefined {
-  const bearer = bearerOf(knock)
+export function checkOpenaiKey(head: RequestHead, wanted: AcceptedKey): WireError | undefined {
+  const bearer = bearerToken(head)
   if (isGood(bearer, wanted)) return undefined
   if (!bearer) {
     return invalidRequest(
@@ -24,15 +24,15 @@ export function checkOpenaiKey(knock: Knock, wanted: Wanted): WireError | undefi
   }
   return invalidRequest(
     401,
-    `Incorrect API key provided: ${masked(bearer)}. You can find your API key at https://platform.openai.com/account/api-keys.`,
+    `Incorrect API key provided: ${maskKey(bearer)}. You can find your API key at https://platform.openai.com/account/api-keys.`,
     { code: 'invalid_api_key' },
   )
 }
 
 /** Checks Anthropic's key, in its own header or as a bearer token. */
-export function checkAnthropicKey(knock: Knock, wanted: Wanted): WireError | undefined {
-  const bearer = bearerOf(knock)
-  const header = knock.headers['x-api-key']?.trim()
+export function checkAnthropicKey(head: RequestHead, wanted: AcceptedKey): WireError | undefined {
+  const bearer = bearerToken(head)
+  const header = head.headers['x-api-key']?.trim()
   if (isGood(header, wanted) || isGood(bearer, wanted)) return undefined
   const message = header ? 'invalid x-api-key' : bearer ? 'Invalid bearer token' : 'x-api-key header is required'
   return { status: 401, type: 'authentication_error', message }
@@ -44,10 +44,10 @@ const apiKeyInvalid = 'API key not valid. Please pass a valid API key.'
  * Checks Google's key, in its own header or as `?key=`. A bearer token must be an OAuth token: those begin with `ya29.`, and
  * Vertex paths accept nothing else.
  */
-export function checkGoogleKey(knock: Knock, wanted: Wanted): WireError | undefined {
-  const key = knock.headers['x-goog-api-key']?.trim() || new URLSearchParams(knock.query).get('key') || undefined
-  const bearer = bearerOf(knock)
-  const oauth = bearer !== undefined && (bearer.startsWith('ya29.') || knock.path.includes('/publishers/google/'))
+export function checkGoogleKey(head: RequestHead, wanted: AcceptedKey): WireError | undefined {
+  const key = head.headers['x-goog-api-key']?.trim() || new URLSearchParams(head.query).get('key') || undefined
+  const bearer = bearerToken(head)
+  const oauth = bearer !== undefined && (bearer.startsWith('ya29.') || head.path.includes('/publishers/google/'))
   if (isGood(key, wanted) || (key === undefined && oauth && isGood(bearer, wanted))) return undefined
   if (key !== undefined) {
     return {
@@ -89,5 +89,5 @@ export function checkGoogleKey(knock: Knock, wanted: Wanted): WireError | undefi
 }
 
 /** Masks a key as OpenAI shows it: the first eight and the last four characters. */
-const masked = (key: string): string =>
+const maskKey = (key: string): string =>
   key.length <= 12 ? key : `${key.slice(0, 8)}${'*'.repeat(key.length - 12)}${key.slice(-4)}`

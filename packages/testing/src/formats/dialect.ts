@@ -6,12 +6,12 @@ import type { ErrorTable, WireError } from '../wire/errors.ts'
 import type { Piece } from '../wire/piece.ts'
 import type { Answer } from './answer.ts'
 import type { Memory } from './memory.ts'
-import type { Signing } from './response-headers.ts'
+import type { ResponseHead } from './response-head.ts'
 import type { Route } from './route.ts'
-import type { Dress, Seals } from './seals.ts'
+import type { SealStyle, Seals } from './seals.ts'
 
 /** The parts of a request that are known before its body is read. */
-export interface Knock {
+export interface RequestHead {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -20,14 +20,14 @@ export interface Knock {
 }
 
 /** Context for the checks of a body. */
-export interface Checking {
+export interface CheckContext {
   readonly seals: Seals
   readonly memory: Memory
   readonly route: Route
 }
 
 /** Input for rendering an answer. */
-export interface Generated {
+export interface RenderInput {
   readonly prompt: Prompt
   readonly answer: Answer
   /** The request's body as received. */
@@ -50,7 +50,7 @@ export interface Media {
 }
 
 /** An answer rendered in a format, whole and as a stream. */
-export interface Rendering {
+export interface RenderedAnswer {
   body(): JsonObject
   /** Returns the answer if it is not JSON. */
   media?(): Media | undefined
@@ -60,50 +60,50 @@ export interface Rendering {
 }
 
 /** A provider's conventions that all its operations share: errors, headers, keys. */
-export interface Voice {
-  readonly words: ErrorTable
+export interface ProviderConventions {
+  readonly errorTable: ErrorTable
   /** Default type of an error that breaks a stream. */
-  readonly breakdown: string
+  readonly defaultStreamErrorType: string
   /** Indentation of JSON bodies in spaces. */
   readonly indent: number | undefined
   readonly jsonType: string
   readonly streamType: string
-  readonly notJson: WireError
+  readonly notJsonError: WireError
 
   /** Returns the headers of a response, with a new request id. */
-  sign(ids: Ids, now: number, model: string): Signing
+  createResponseHead(ids: Ids, now: number, model: string): ResponseHead
   /** Returns the error for an unknown path. */
-  noRoute(knock: Knock): WireError
-  wrongMethod(knock: Knock): WireError
+  unknownPathError(head: RequestHead): WireError
+  wrongMethodError(head: RequestHead): WireError
   /** Checks the key and the headers. */
-  admit(knock: Knock, apiKey: FakeProviderOptions['apiKey']): WireError | undefined
-  unknownModel(model: string, route: Route | undefined): WireError
+  authenticate(head: RequestHead, apiKey: FakeProviderOptions['apiKey']): WireError | undefined
+  unknownModelError(model: string, route: Route | undefined): WireError
   /** Returns the error's body. `headers` are the script's additional headers. */
   errorBody(error: WireError, requestId: string, headers: Readonly<Record<string, string>>): JsonObject
   /** Returns the piece that ends a failed stream. */
-  failure(error: WireError, requestId: string): Piece
+  failurePiece(error: WireError, requestId: string): Piece
   errorHeaders(error: WireError): Readonly<Record<string, string>>
 }
 
 /** A provider's conventions and its own ways of generation. */
-export interface Dialect extends Voice {
+export interface Dialect extends ProviderConventions {
   /** Style of the seals of its thinking. */
-  readonly dress: Dress
+  readonly sealStyle: SealStyle
   /** True if prompts are cached automatically; otherwise only up to the request's cache marks. */
-  readonly cachesUnasked: boolean
+  readonly cachesAutomatically: boolean
   /** True if a thinking model seals its answer even if a script has no thinking. */
-  readonly sealsAlways: boolean
+  readonly alwaysSeals: boolean
 
   /** Returns the provider's error for an invalid body. */
-  check(body: JsonObject, checking: Checking): WireError | undefined
+  check(body: JsonObject, checking: CheckContext): WireError | undefined
   read(body: JsonObject, route: Route, memory: Memory): Prompt
   /** Returns the text that the seal of a thought is bound to. */
-  sealed(thought: string, calls: readonly { readonly name: string }[]): string
+  sealedText(thought: string, calls: readonly { readonly name: string }[]): string
   answerId(ids: Ids): string
   /** Returns an id for a tool call; empty if the model gives its calls none. */
   callId(ids: Ids, prompt: Prompt): string
-  counted(tokens: number): JsonObject
-  render(generated: Generated): Rendering
+  tokenCountBody(tokens: number): JsonObject
+  render(generated: RenderInput): RenderedAnswer
   /** Returns the models, or the page of them that the query selects. */
   listModels(models: readonly string[], query: URLSearchParams): JsonObject
   modelEntry(model: string): JsonObject

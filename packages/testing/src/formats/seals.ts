@@ -1,7 +1,7 @@
 import { hashText } from '../base/random.ts'
 
 /** Style of a provider's seals, so that one is never accepted as another's. */
-export interface Dress {
+export interface SealStyle {
   readonly kind: string
   wrap(payload: string): string
   /** Returns the wrapped text; empty or meaningless for a foreign seal. */
@@ -11,12 +11,12 @@ export interface Dress {
 /** Signs thinking and verifies it in the next turn, as the real providers do. */
 export interface Seals {
   /** Returns an opaque text in the provider's style, bound to the given text. */
-  sign(dress: Dress, text: string): string
+  sign(style: SealStyle, text: string): string
   /** Returns true if this provider made the seal for this text, or a script provided it. */
-  verify(dress: Dress, text: string, seal: string): boolean
+  verify(style: SealStyle, text: string, seal: string): boolean
   /** Returns the opaque data of redacted thinking. */
-  redact(dress: Dress): string
-  verifyRedacted(dress: Dress, data: string): boolean
+  redact(style: SealStyle): string
+  verifyRedacted(style: SealStyle, data: string): boolean
   /** Makes a script's own seal valid for the next turn. */
   adopt(text: string, seal: string): void
   reset(): void
@@ -26,29 +26,29 @@ const secret = 0x5ea1
 
 export function createSeals(nonce: () => string): Seals {
   const adopted = new Set<string>()
-  const open = (dress: Dress, seal: string): string[] => {
+  const open = (style: SealStyle, seal: string): string[] => {
     try {
-      return dress.unwrap(seal).split(':')
+      return style.unwrap(seal).split(':')
     } catch {
       return []
     }
   }
   return {
-    sign(dress, text) {
+    sign(style, text) {
       const once = nonce()
-      return dress.wrap(`fake-${dress.kind}:${once}:${hashText(`${once}:${text}`, secret)}`)
+      return style.wrap(`fake-${style.kind}:${once}:${hashText(`${once}:${text}`, secret)}`)
     },
-    verify(dress, text, seal) {
+    verify(style, text, seal) {
       if (adopted.has(`${seal}:${text}`)) return true
-      const [kind, once, hash] = open(dress, seal)
-      return kind === `fake-${dress.kind}` && hash === hashText(`${once}:${text}`, secret)
+      const [kind, once, hash] = open(style, seal)
+      return kind === `fake-${style.kind}` && hash === hashText(`${once}:${text}`, secret)
     },
-    redact(dress) {
+    redact(style) {
       const once = nonce()
-      return dress.wrap(`fake-redacted:${once}:${hashText(once, secret)}`)
+      return style.wrap(`fake-redacted:${once}:${hashText(once, secret)}`)
     },
-    verifyRedacted(dress, data) {
-      const [kind, once, hash] = open(dress, data)
+    verifyRedacted(style, data) {
+      const [kind, once, hash] = open(style, data)
       return kind === 'fake-redacted' && hash === hashText(once ?? '', secret)
     },
     adopt: (text, seal) => void adopted.add(`${seal}:${text}`),
@@ -57,7 +57,7 @@ export function createSeals(nonce: () => string): Seals {
 }
 
 /** Returns a style of base64 after a prefix of a few bytes or letters. */
-export function dressOf(kind: string, head: { readonly letters?: string; readonly bytes?: string }): Dress {
+export function createSealStyle(kind: string, head: { readonly letters?: string; readonly bytes?: string }): SealStyle {
   const { letters = '', bytes = '' } = head
   return {
     kind,

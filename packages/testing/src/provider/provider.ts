@@ -1,26 +1,26 @@
 import type { JsonObject } from '../base/json.ts'
-import { isObject, stringOf } from '../base/json.ts'
+import { asString, isObject } from '../base/json.ts'
 import { createIds } from '../base/random.ts'
 import { demoModels } from '../contract/models.ts'
 import type { FakeProviderOptions } from '../contract/options.ts'
 import type { FakeStats, Matcher, RecordedRequest } from '../contract/request.ts'
-import type { Reply, Script } from '../contract/script.ts'
+import type { Script, ScriptedReply } from '../contract/script.ts'
 import { demoBrain } from '../demo/brain.ts'
 import { compose } from '../formats/compose.ts'
-import type { Dialect, Generated, Knock, Voice } from '../formats/dialect.ts'
+import type { Dialect, ProviderConventions, RenderInput, RequestHead } from '../formats/dialect.ts'
 import { dialects } from '../formats/dialects.ts'
 import { createMemory } from '../formats/memory.ts'
 import { createPromptCache } from '../formats/prompt-cache.ts'
-import type { Signing } from '../formats/response-headers.ts'
-import { isFault, storedAnswer } from '../formats/responses/stored.ts'
+import type { ResponseHead } from '../formats/response-head.ts'
+import { isError, storedResponse } from '../formats/responses/stored.ts'
 import { createSeals } from '../formats/seals.ts'
 import type { WireError } from '../wire/errors.ts'
 import { readBody } from '../wire/request-body.ts'
 import { createReplies } from './replies.ts'
-import { createLedger, type Exchange } from './request-log.ts'
+import { createRequestLog, type OpenCall } from './request-log.ts'
 import { formatOf, type MatchedRoute, matchRoute } from './routes.ts'
-import { errorResponse, respond } from './send-response.ts'
-import { serve } from './serve-operation.ts'
+import { errorResponse, sendResponse } from './send-response.ts'
+import { serveOperation } from './serve-operation.ts'
 
 /** A model provider that runs in the process and behaves like the real ones. */
 export interface FakeProvider {
@@ -38,18 +38,18 @@ export interface FakeProvider {
   readonly requests: readonly RecordedRequest[]
   readonly stats: FakeStats
   /** Queues one reply for each of the next calls; they come before standing replies and the demo model. */
-  reply(...replies: Reply[]): void
+  reply(...replies: ScriptedReply[]): void
   /** Replies to every matching call; the latest registration wins. The returned function removes it. */
-  on(matcher: Matcher, reply: Reply): () => void
+  on(matcher: Matcher, reply: ScriptedReply): () => void
   /** Restores the initial state: forgets requests, counts, replies, cached prefixes and ids. */
   reset(): void
 }
 
 interface Base {
-  readonly exchange: Exchange
-  readonly voice: Voice
+  readonly exchange: OpenCall
+  readonly conventions: ProviderConventions
   readonly route: MatchedRoute | undefined
-  readonly signing: Signing
+  readonly responseHead: ResponseHead
   readonly paceMs: number
 }
 
@@ -57,7 +57,7 @@ interface Base {
 export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvider {
   const now = options.now ?? Date.now
   const brain = options.brain ?? demoBrain
-  const ledger = createLedger(options.keepRequests ?? 10_000)
+  const log = createRequestLog(options.keepRequests ?? 10_000)
   const replies = createReplies()
   const cache = createPromptCache(options.cacheMinTokens ?? 64)
   let ids = createIds(options.seed ?? 1)
@@ -68,51 +68,51 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
     const request = new Request(input, init)
     const url = new URL(request.url)
     const headers = Object.fromEntries(request.headers)
-    const knock: Knock = { method: request.method, path: url.pathname, query: url.search.slice(1), headers }
-    const route = matchRoute(knock)
-    const format = route?.format ?? formatOf(knock)
+    const head: RequestHead = { method: request.method, path: url.pathname, query: url.search.slice(1), headers }
+    const route = matchRoute(head)
+    const format = route?.format ?? formatOf(head)
     const dialect = dialects[format]
-    const voice = route?.service?.voice ?? dialect
+    const conventions = route?.service?.conventions ?? dialect
     const content = await readBody(request)
-    const asked = route?.service?.read(content) ?? (isObject(content.json) ? content.json : {})
-    const named = route?.model ?? stringOf(asked.model)
-    const exchange = ledger.open(
+    const requestBody = route?.service?.read(content) ?? (isObject(content.json) ? content.json : {})
+    const named = route?.model ?? asString(requestBody.model)
+    const exchange = log.open(
       {
-        ...knock,
+        ...head,
         body: content.json,
         form: content.form,
         format: route?.operation === 'generate' ? format : undefined,
         operation: route?.service?.operation,
         model: named === '' ? undefined : named,
-        stream: route?.stream ?? route?.service?.streams?.(asked) ?? asked.stream === true,
+        stream: route?.stream ?? route?.service?.wantsStream?.(requestBody) ?? requestBody.stream === true,
       },
       content,
       request.signal,
       [input, request],
     )
-    const signing = voice.sign(ids, now(), named)
-    const base: Base = { exchange, voice, route, signing, paceMs: options.paceMs ?? 0 }
-    if (!route) return errorResponse(base, voice.noRoute(knock))
-    if (knock.method !== route.method) {
-      return errorResponse(base, voice.wrongMethod(knock), { allow: route.method })
+    const responseHead = conventions.createResponseHead(ids, now(), named)
+    const base: Base = { exchange, conventions, route, responseHead, paceMs: options.paceMs ?? 0 }
+    if (!route) return errorResponse(base, conventions.unknownPathError(head))
+    if (head.method !== route.method) {
+      return errorResponse(base, conventions.wrongMethodError(head), { allow: route.method })
     }
-    const refusal = voice.admit(knock, options.apiKey)
+    const refusal = conventions.authenticate(head, options.apiKey)
     if (refusal) return errorResponse(base, refusal)
     if (route.operation === 'models') return listModels(base, dialect, route)
     if (route.operation === 'stored') {
-      const kept = storedAnswer(memory, route, knock.query)
-      if (isFault(kept)) return errorResponse(base, kept)
+      const kept = storedResponse(memory, route, head.query)
+      if (isError(kept)) return errorResponse(base, kept)
       exchange.answered(200)
       exchange.settle('finished')
-      return Response.json(kept, { headers: signing.headers })
+      return Response.json(kept, { headers: responseHead.headers })
     }
     if (!route.service) return generate(base, dialect, route)
-    return serve({
+    return serveOperation({
       ...base,
       service: route.service,
       route,
       content,
-      body: asked,
+      body: requestBody,
       scripted: await replies.take(exchange.record),
       validate: options.validate !== false,
       exists,
@@ -123,26 +123,26 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
   }
 
   function listModels(base: Base, dialect: Dialect, route: MatchedRoute): Response {
-    const { exchange, signing } = base
+    const { exchange, responseHead } = base
     const { model } = route
-    if (model !== undefined && !exists(model)) return errorResponse(base, dialect.unknownModel(model, route))
+    if (model !== undefined && !exists(model)) return errorResponse(base, dialect.unknownModelError(model, route))
     exchange.answered(200)
     exchange.settle('finished')
     const listed = (): JsonObject =>
       dialect.listModels(options.models ?? demoModels, new URLSearchParams(exchange.record.query))
     const body = model === undefined ? listed() : dialect.modelEntry(model)
-    return Response.json(body, { headers: signing.headers })
+    return Response.json(body, { headers: responseHead.headers })
   }
 
   const exists = (model: string): boolean => !options.models || options.models.includes(model)
 
   async function generate(base: Base, dialect: Dialect, route: MatchedRoute): Promise<Response> {
-    const { exchange, signing } = base
+    const { exchange, responseHead } = base
     const counting = route.operation === 'count-tokens'
     const scripted = counting ? undefined : await replies.take(exchange.record)
-    if (scripted?.raw) return respond({ ...base, script: scripted }, undefined)
+    if (scripted?.raw) return sendResponse({ ...base, script: scripted }, undefined)
     const { body } = exchange.record
-    if (!isObject(body)) return errorResponse(base, dialect.notJson)
+    if (!isObject(body)) return errorResponse(base, dialect.notJsonError)
     const error = check(body, dialect, route)
     if (error) return errorResponse(base, error)
     const prompt = dialect.read(body, route, memory)
@@ -150,15 +150,15 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       exchange.answered(200)
       exchange.settle('finished')
       const tokens = prompt.segments.reduce((sum, segment) => sum + segment.tokens, 0)
-      return Response.json(dialect.counted(tokens), { headers: signing.headers })
+      return Response.json(dialect.tokenCountBody(tokens), { headers: responseHead.headers })
     }
     const script: Script = scripted ?? brain(prompt)
-    const input = cache.take(prompt, dialect.cachesUnasked)
+    const input = cache.take(prompt, dialect.cachesAutomatically)
     const answer = compose(script, { prompt, dialect, input, ids, seals, now, limited: scripted === undefined })
     const field = options.chatReasoning ?? 'hidden'
     // Reasoning from a script or directive is shown even if no request field asks for it.
     const wanted = scripted !== undefined || prompt.reasoning === 'off'
-    const generated: Generated = {
+    const generated: RenderInput = {
       prompt,
       answer,
       request: body,
@@ -170,7 +170,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       reasoningField: field !== 'hidden' ? field : wanted ? 'reasoning_content' : undefined,
       padding: options.padding ?? true,
     }
-    return respond({ ...base, script }, () => ({ rendering: dialect.render(generated), stream: prompt.stream }))
+    return sendResponse({ ...base, script }, () => ({ rendering: dialect.render(generated), stream: prompt.stream }))
   }
 
   function check(body: JsonObject, dialect: Dialect, route: MatchedRoute): WireError | undefined {
@@ -178,20 +178,20 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       const error = dialect.check(body, { seals, memory, route })
       if (error) return error
     }
-    const model = route.model ?? stringOf(body.model)
-    return exists(model) ? undefined : dialect.unknownModel(model, route)
+    const model = route.model ?? asString(body.model)
+    return exists(model) ? undefined : dialect.unknownModelError(model, route)
   }
 
   return Object.freeze({
     fetch,
-    requests: ledger.requests,
+    requests: log.requests,
     get stats() {
-      return ledger.stats
+      return log.stats
     },
-    reply: (...next: Reply[]) => replies.queue(next),
+    reply: (...next: ScriptedReply[]) => replies.queue(next),
     on: replies.on,
     reset() {
-      ledger.clear()
+      log.clear()
       replies.clear()
       cache.clear()
       seals.reset()

@@ -1,19 +1,19 @@
 import type { Matcher, RecordedRequest } from '../contract/request.ts'
-import type { Reply, Script } from '../contract/script.ts'
+import type { Script, ScriptedReply } from '../contract/script.ts'
 
 /** Replies that a test has set: a queue of single ones, and standing ones. */
 export interface Replies {
-  queue(replies: readonly Reply[]): void
+  queue(replies: readonly ScriptedReply[]): void
   /** Adds a standing reply; the returned function removes it. */
-  on(matcher: Matcher, reply: Reply): () => void
+  on(matcher: Matcher, reply: ScriptedReply): () => void
   /** Returns the script for a request: from the queue first, then from the latest matching standing reply. */
   take(request: RecordedRequest): Promise<Script | undefined>
   clear(): void
 }
 
 export function createReplies(): Replies {
-  const queued: Reply[] = []
-  let standing: { readonly matcher: Matcher; readonly reply: Reply }[] = []
+  const queued: ScriptedReply[] = []
+  let standing: { readonly matcher: Matcher; readonly reply: ScriptedReply }[] = []
   return {
     queue: (replies) => void queued.push(...replies),
     on(matcher, reply) {

@@ -5,7 +5,7 @@ import type { FakeFormat, FakeOperation, FakeStats, FormPart, RecordedRequest } 
 export type Outcome = 'finished' | 'aborted' | 'faulted'
 
 /** A call in progress. */
-export interface Exchange {
+export interface OpenCall {
   readonly record: RecordedRequest
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
@@ -17,7 +17,7 @@ export interface Exchange {
 }
 
 /** A received request with its body. */
-export interface Arrival {
+export interface ReceivedRequest {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -30,16 +30,16 @@ export interface Arrival {
   readonly stream: boolean
 }
 
-export interface Ledger {
+export interface RequestLog {
   readonly requests: RecordedRequest[]
   readonly stats: FakeStats
   /** Records a new call. `holder` is the owner of the signal. */
-  open(arrival: Arrival, content: { readonly text: string }, signal: AbortSignal, holder: unknown): Exchange
+  open(arrival: ReceivedRequest, content: { readonly text: string }, signal: AbortSignal, holder: unknown): OpenCall
   clear(): void
 }
 
 /** Creates a log of the last `keep` requests, with counts of all. */
-export function createLedger(keep: number): Ledger {
+export function createRequestLog(keep: number): RequestLog {
   const requests: RecordedRequest[] = []
   // Node's Request follows its signal through a weak reference: once the Request is collected, an abort no longer arrives. Open
   // calls are held here until they have settled.

@@ -1,5 +1,5 @@
 import type { FakeFormat } from '../contract/request.ts'
-import type { Knock } from '../formats/dialect.ts'
+import type { RequestHead } from '../formats/dialect.ts'
 import type { Route, RouteOperation } from '../formats/route.ts'
 import type { Service } from '../services/service.ts'
 import { serviceMethods, services } from '../services/services.ts'
@@ -26,9 +26,9 @@ const methods: Readonly<Record<string, RouteOperation>> = {
 const publisher = /^(\/projects\/[^/]+\/locations\/[^/]+)?\/publishers\/google(?=\/models\/)/
 
 /** Matches a path with or without a version: base URLs may contain it. */
-export function matchRoute(knock: Knock): MatchedRoute | undefined {
-  const version = /^\/(v[12](?:(?:alpha|beta)1?)?)(?=\/)/.exec(knock.path)?.[1]
-  const short = (version === undefined ? knock.path : knock.path.slice(version.length + 1))
+export function matchRoute(head: RequestHead): MatchedRoute | undefined {
+  const version = /^\/(v[12](?:(?:alpha|beta)1?)?)(?=\/)/.exec(head.path)?.[1]
+  const short = (version === undefined ? head.path : head.path.slice(version.length + 1))
     .replace(/(?<=.)\/$/, '')
     .replace(publisher, '')
   const base = {
@@ -51,7 +51,7 @@ export function matchRoute(knock: Knock): MatchedRoute | undefined {
   const operation = service ? 'serve' : methods[action]
   if (call && operation) {
     const stream = action === 'streamGenerateContent'
-    const array = stream && new URLSearchParams(knock.query).get('alt') !== 'sse'
+    const array = stream && new URLSearchParams(head.query).get('alt') !== 'sse'
     return {
       ...base,
       operation,
@@ -68,13 +68,13 @@ export function matchRoute(knock: Knock): MatchedRoute | undefined {
   const stored = /^\/responses\/([^/]+)(?:\/(input_items))?$/.exec(short)
   if (stored) {
     const [, item = '', action] = stored
-    const method = action === undefined && knock.method === 'DELETE' ? 'DELETE' : 'GET'
+    const method = action === undefined && head.method === 'DELETE' ? 'DELETE' : 'GET'
     return { ...base, operation: 'stored', format: 'responses', method, item, action }
   }
   const models = /^\/models(?:\/([^:]+))?$/.exec(short)
   if (!models) return undefined
   const model = models[1] === undefined ? undefined : decodeModel(models[1])
-  return { ...base, operation: 'models', format: formatOf(knock), method: 'GET', model }
+  return { ...base, operation: 'models', format: formatOf(head), method: 'GET', model }
 }
 
 function decodeModel(text: string): string {
@@ -86,8 +86,8 @@ function decodeModel(text: string): string {
 }
 
 /** Returns the format of the client, for paths of several formats and for unknown ones. */
-export function formatOf(knock: Knock): FakeFormat {
-  const { headers, path, query } = knock
+export function formatOf(head: RequestHead): FakeFormat {
+  const { headers, path, query } = head
   if (headers['anthropic-version'] !== undefined) return 'messages'
   if (headers['x-goog-api-key'] !== undefined || /^\/v1(alpha|beta)/.test(path)) return 'gemini'
   return headers.authorization === undefined && new URLSearchParams(query).has('key') ? 'gemini' : 'chat'

@@ -2,15 +2,15 @@ import type { JsonObject } from '../base/json.ts'
 import type { Ids } from '../base/random.ts'
 import type { Prompt } from '../contract/prompt.ts'
 import type { Script } from '../contract/script.ts'
-import { settingsOf } from '../demo/directive-settings.ts'
+import { directiveSettings } from '../demo/directive-settings.ts'
 import { readDirectives } from '../demo/directives.ts'
 import type { Route } from '../formats/route.ts'
-import type { Asked, Service } from '../services/service.ts'
+import type { Service, ServiceRequest } from '../services/service.ts'
 import { invalidRequest, type WireError } from '../wire/errors.ts'
 import type { RequestBody } from '../wire/request-body.ts'
-import { errorResponse, respond, type Sending } from './send-response.ts'
+import { errorResponse, type ResponseContext, sendResponse } from './send-response.ts'
 
-interface ServiceCall extends Omit<Sending, 'script'> {
+interface ServiceCall extends Omit<ResponseContext, 'script'> {
   readonly service: Service
   readonly route: Route
   readonly content: RequestBody
@@ -25,44 +25,44 @@ interface ServiceCall extends Omit<Sending, 'script'> {
 }
 
 /** Answers a call of another operation than generation: a test's own script first, then the checks, then the demo. */
-export async function serve(call: ServiceCall): Promise<Response> {
+export async function serveOperation(call: ServiceCall): Promise<Response> {
   const { service, scripted, route, content, body } = call
-  if (scripted?.raw) return respond({ ...call, script: scripted }, undefined)
+  if (scripted?.raw) return sendResponse({ ...call, script: scripted }, undefined)
   const { form } = content
   const named = call.exchange.record.model
   const model = named ?? service.defaultModel ?? ''
-  const asked: Asked = { body, form, model, route }
+  const asked: ServiceRequest = { body, form, model, route }
   const error =
-    unreadable(call) ??
+    unreadableBodyError(call) ??
     (call.validate ? service.check(asked) : undefined) ??
-    (named === undefined || call.exists(named) ? undefined : service.voice.unknownModel(model, route))
+    (named === undefined || call.exists(named) ? undefined : service.conventions.unknownModelError(model, route))
   if (error) return errorResponse(call, error)
-  const script = scripted ?? directed(service.said(asked))
+  const script = scripted ?? directedScript(service.directiveText(asked))
   const { brain, ids, now } = call
-  return respond({ ...call, script }, () => ({
+  return sendResponse({ ...call, script }, () => ({
     rendering: service.render({ ...asked, script, scripted: scripted !== undefined, brain, ids, now }),
     stream: call.exchange.record.stream,
   }))
 }
 
 /** Returns the script of the directives; their text replaces the demo's. */
-function directed(text: string): Script {
+function directedScript(text: string): Script {
   const { directives } = readDirectives(text)
   const say = directives.find(({ name }) => name === 'say')
-  return { ...settingsOf(directives), ...(say ? { text: say.value } : {}) }
+  return { ...directiveSettings(directives), ...(say ? { text: say.value } : {}) }
 }
 
-function unreadable({ service, content }: ServiceCall): WireError | undefined {
+function unreadableBodyError({ service, content }: ServiceCall): WireError | undefined {
   if (service.read(content) !== undefined) return undefined
-  const { takes, voice } = service
+  const { contentTypes, conventions } = service
   const { contentType } = content
-  const wanted = takes.find((type) => type === contentType)
+  const wanted = contentTypes.find((type) => type === contentType)
   if (wanted === 'multipart/form-data') return invalidRequest(400, 'Could not parse multipart form')
   // A body without a content type counts as JSON if the service accepts JSON.
-  if (wanted !== undefined || takes[0] === 'application/json') return voice.notJson
+  if (wanted !== undefined || contentTypes[0] === 'application/json') return conventions.notJsonError
   return invalidRequest(
     400,
-    `Unsupported content type: '${contentType}'. This API method only accepts '${takes[0] ?? ''}' requests, but you specified the header 'Content-Type: ${contentType}'. Please try again with a supported content type.`,
+    `Unsupported content type: '${contentType}'. This API method only accepts '${contentTypes[0] ?? ''}' requests, but you specified the header 'Content-Type: ${contentType}'. Please try again with a supported content type.`,
     { code: 'unsupported_content_type' },
   )
 }

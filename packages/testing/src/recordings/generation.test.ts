@@ -11,7 +11,7 @@ import { call, eventsOf, formats, pathOf, requestTo } from '../provider/requests
 const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url))
 const folder = join(shared, 'fixtures')
 const present = existsSync(join(folder, 'INDEX.tsv'))
-if (!present) console.log(`recordings.test.ts: skipped, no recorded traffic at ../shared (set MODELGATE_SHARED)`)
+if (!present) console.log(`generation.test.ts: skipped, no recorded traffic at ../shared (set MODELGATE_SHARED)`)
 
 interface Exchange {
   readonly name: string

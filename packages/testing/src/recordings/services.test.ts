@@ -10,8 +10,7 @@ import { requestTo } from '../provider/requests.test-support.ts'
 const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url))
 const folder = join(shared, 'fixtures')
 const present = existsSync(join(folder, 'INDEX.tsv'))
-if (!present)
-  console.log('recordings-services.test.ts: skipped, no recorded traffic at ../shared (set MODELGATE_SHARED)')
+if (!present) console.log('services.test.ts: skipped, no recorded traffic at ../shared (set MODELGATE_SHARED)')
 
 const formats = ['completions', 'embeddings', 'gemini-embeddings', 'images', 'rerank']
 const vendors = ['openai', 'google', 'vertex', 'cohere']

@@ -1,8 +1,8 @@
 import OpenAI, { toFile } from 'openai'
 import { describe, expect, it } from 'vitest'
-import { imageType, wavSeconds } from '../base/sniff-media.ts'
+import { detectImageType, wavDuration } from '../base/sniff-media.ts'
 import { similarity } from '../demo/embedding.ts'
-import { demoPicture, demoSpeech, wavOf } from '../demo/media.ts'
+import { demoPicture, demoSpeech, toWav } from '../demo/media.ts'
 import { createFakeProvider } from '../index.ts'
 
 const provider = createFakeProvider({ apiKey: 'good-key' })
@@ -13,7 +13,7 @@ const client = new OpenAI({
   maxRetries: 0,
 })
 const bytesOf = (base64: string | undefined): Uint8Array => Buffer.from(base64 ?? '', 'base64')
-const wav = (): Promise<File> => toFile(wavOf([...demoSpeech('hello there')]), 'hello.wav', { type: 'audio/wav' })
+const wav = (): Promise<File> => toFile(toWav([...demoSpeech('hello there')]), 'hello.wav', { type: 'audio/wav' })
 const png = (): Promise<File> => toFile(demoPicture('x', { width: 64, height: 64 }), 'x.png', { type: 'image/png' })
 
 describe('embeddings', () => {
@@ -56,7 +56,7 @@ describe('images', () => {
     })
     expect([size, output_format]).toEqual(['1536x1024', 'png'])
     const pictures = (data ?? []).map(({ b64_json }) => bytesOf(b64_json))
-    expect(pictures.map(imageType)).toEqual(['image/png', 'image/png'])
+    expect(pictures.map(detectImageType)).toEqual(['image/png', 'image/png'])
     expect(pictures[0]).not.toEqual(pictures[1])
     expect(usage).toMatchObject({ input_tokens: 2, total_tokens: 2 + (usage?.output_tokens ?? 0) })
   })
@@ -81,7 +81,7 @@ describe('images', () => {
       'image_generation.partial_image',
       'image_generation.completed',
     ])
-    expect(events.every(({ b64_json }) => imageType(bytesOf(b64_json)) === 'image/png')).toBe(true)
+    expect(events.every(({ b64_json }) => detectImageType(bytesOf(b64_json)) === 'image/png')).toBe(true)
     expect(events.at(-1)).toMatchObject({ usage: { input_tokens: 2 } })
   })
 
@@ -105,7 +105,7 @@ describe('images', () => {
     const image_url = `data:image/png;base64,${Buffer.from(await file.arrayBuffer()).toString('base64')}`
     const body = { model: 'demo-image', prompt: 'greener', images: [{ image_url }] }
     const json = await client.post<OpenAI.ImagesResponse>('/images/edits', { body })
-    expect(imageType(bytesOf(json.data?.[0]?.b64_json))).toBe('image/png')
+    expect(detectImageType(bytesOf(json.data?.[0]?.b64_json))).toBe('image/png')
     const varied = await client.images.createVariation({ image: file, n: 2, response_format: 'b64_json' })
     expect(varied.data).toHaveLength(2)
   })
@@ -116,7 +116,7 @@ describe('audio', () => {
     const answer = await client.audio.speech.create({ model: 'demo-speech', voice: 'alloy', input: 'hello there' })
     expect(answer.headers.get('content-type')).toBe('audio/wav')
     const sound = new Uint8Array(await answer.arrayBuffer())
-    expect(wavSeconds(sound)).toBeGreaterThan(0.5)
+    expect(wavDuration(sound)).toBeGreaterThan(0.5)
     const file = await toFile(sound, 'said.wav', { type: 'audio/wav' })
     const { text } = await client.audio.transcriptions.create({
       model: 'demo-transcribe',
@@ -125,7 +125,7 @@ describe('audio', () => {
       language: 'de',
     })
     expect(text).toBe(
-      `I heard ${wavSeconds(sound)?.toFixed(2)} seconds of sound. The file is “said.wav” (audio/wav, ${sound.length.toLocaleString('en-US')} bytes). The prompt was “Names: Ada”. The language was to be “de”.`,
+      `I heard ${wavDuration(sound)?.toFixed(2)} seconds of sound. The file is “said.wav” (audio/wav, ${sound.length.toLocaleString('en-US')} bytes). The prompt was “Names: Ada”. The language was to be “de”.`,
     )
   })
 

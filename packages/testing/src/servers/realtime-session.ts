@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../base/json.ts'
-import { countTokens, tokensOf } from '../base/tokens.ts'
+import { countTokens, tokenize } from '../base/tokens.ts'
 
 /** The provider's side of one realtime session, without a socket: client events in, server events out. */
-export interface RealtimeMachine {
+export interface RealtimeSession {
   /** Returns the events before the client's first one. */
-  greet(): JsonObject[]
+  openingEvents(): JsonObject[]
   /** Returns the events for one text message. Never throws: an error becomes an `error` event. */
   receive(text: string): JsonObject[]
 }
@@ -28,7 +28,7 @@ function tone(milliseconds: number): string {
  * Creates a machine that speaks the events of the general-availability version. It answers a text with the same text; appended
  * audio comes back at once, and makes up the next spoken answer.
  */
-export function createRealtimeMachine(model: string): RealtimeMachine {
+export function createRealtimeSession(model: string): RealtimeSession {
   let ids = 0
   const newId = (prefix: string): string => `${prefix}_${String(++ids).padStart(21, '0')}`
   const event = (type: string, fields: JsonObject = {}): JsonObject => ({ type, event_id: newId('event'), ...fields })
@@ -109,7 +109,7 @@ export function createRealtimeMachine(model: string): RealtimeMachine {
       metadata: asked.metadata ?? null,
     }
     const text = said === '' ? 'Hello!' : `You said: ${said}`
-    const words = tokensOf(text)
+    const words = tokenize(text)
     const item: JsonObject = {
       id: newId('item'),
       object: 'realtime.item',
@@ -199,7 +199,7 @@ export function createRealtimeMachine(model: string): RealtimeMachine {
   }
 
   return {
-    greet: () => [event('session.created', { session })],
+    openingEvents: () => [event('session.created', { session })],
     receive(text) {
       let given: JsonObject
       try {

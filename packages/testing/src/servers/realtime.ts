@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { JsonObject } from '../base/json.ts'
-import { createRealtimeMachine } from './realtime-session.ts'
+import { createRealtimeSession } from './realtime-session.ts'
 
 /** Options of `createFakeRealtime`. */
 export interface FakeRealtimeOptions {
@@ -167,7 +167,7 @@ function open(
   { paceMs = 0, mute = false }: FakeRealtimeOptions,
 ) {
   const model = searchParams.get('model') ?? ''
-  const machine = createRealtimeMachine(model)
+  const machine = createRealtimeSession(model)
   const received: string[] = []
   let closed: FakeRealtimeSession['closed']
   let last: Promise<unknown> = Promise.resolve()
@@ -205,7 +205,7 @@ function open(
   socket.on('close', (code, reason) => {
     closed = { code, reason: new TextDecoder().decode(reason) }
   })
-  say(machine.greet())
+  say(machine.openingEvents())
 
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [

@@ -1,19 +1,19 @@
 import { fromBase64 } from '../base/base64.ts'
 import type { Json } from '../base/json.ts'
-import { isObject, objectOf, stringOf } from '../base/json.ts'
-import { imageType } from '../base/sniff-media.ts'
+import { asObject, asString, isObject } from '../base/json.ts'
+import { detectImageType } from '../base/sniff-media.ts'
 import type { FakeOperation, FormPart } from '../contract/request.ts'
-import { badType, fault, missing } from '../formats/openai/check-fields.ts'
-import { checkShape, type Shape, tooLong } from '../formats/openai/check-shape.ts'
+import { badType, fieldError, missingField } from '../formats/openai/check-fields.ts'
+import { checkShape, type RequestShape, tooLong } from '../formats/openai/check-shape.ts'
 import type { WireError } from '../wire/errors.ts'
-import { filesOf } from '../wire/form-fields.ts'
+import { formFiles } from '../wire/form-fields.ts'
 import { isDalle, isGptImage } from './image-models.ts'
-import type { Asked } from './service.ts'
+import type { ServiceRequest } from './service.ts'
 
 const sizes = ['1024x1024', '1024x1536', '1536x1024', 'auto']
 const earlier = ['256x256', '512x512', '1792x1024', '1024x1792']
 const one = { kind: 'integer', min: 1, max: 10 } as const
-const bothShape: Shape = {
+const bothShape: RequestShape = {
   numbers: {
     n: one,
     output_compression: { kind: 'integer', min: 0, max: 100 },
@@ -29,7 +29,7 @@ const bothShape: Shape = {
     background: ['transparent', 'opaque', 'auto'],
   },
 }
-const shapes: Partial<Record<FakeOperation, Shape>> = {
+const shapes: Partial<Record<FakeOperation, RequestShape>> = {
   images: { ...bothShape, words: { ...bothShape.words, style: ['vivid', 'natural'] } },
   'image-edits': {
     ...bothShape,
@@ -46,7 +46,7 @@ const mostImages = 16
 const mostPixels = 4096
 
 /** Returns OpenAI's error for an invalid image request, or undefined. */
-export function checkImages(asked: Asked): WireError | undefined {
+export function checkImages(asked: ServiceRequest): WireError | undefined {
   const { body, route, form } = asked
   const operation = route.served ?? 'images'
   const error = checkShape({ ...body, model: body.model ?? asked.model }, shapes[operation] ?? {})
@@ -59,29 +59,29 @@ export function checkImages(asked: Asked): WireError | undefined {
   )
 }
 
-const unknown = (param: string): WireError => fault(`Unknown parameter: '${param}'.`, param, 'unknown_parameter')
+const unknown = (param: string): WireError => fieldError(`Unknown parameter: '${param}'.`, param, 'unknown_parameter')
 
-function checkModel({ body, model }: Asked): WireError | undefined {
+function checkModel({ body, model }: ServiceRequest): WireError | undefined {
   if (isGptImage(model) && body.response_format !== undefined) return unknown('response_format')
   if (!isDalle(model)) {
     if (typeof body.partial_images === 'number' && body.stream !== true && body.partial_images > 0)
-      return fault("The 'partial_images' parameter is only allowed when 'stream' is enabled.", 'partial_images')
+      return fieldError("The 'partial_images' parameter is only allowed when 'stream' is enabled.", 'partial_images')
     return undefined
   }
   const later = ['background', 'moderation', 'output_format', 'output_compression', 'partial_images', 'stream']
   const stranger = later.find((key) => body[key] !== undefined && body[key] !== null)
   if (stranger !== undefined) return unknown(stranger)
   if (model === 'dall-e-3' && typeof body.n === 'number' && body.n > 1)
-    return fault('You must provide n=1 for this model.', 'n', 'invalid_value')
+    return fieldError('You must provide n=1 for this model.', 'n', 'invalid_value')
   return undefined
 }
 
 function checkPrompt(prompt: Json | undefined, model: string): WireError | undefined {
-  if (typeof prompt !== 'string') return missing('prompt')
+  if (typeof prompt !== 'string') return missingField('prompt')
   if (prompt === '') {
     const words =
       "Invalid 'prompt': empty string. Expected a string with minimum length 1, but got an empty string instead."
-    return fault(words, 'prompt', 'empty_string')
+    return fieldError(words, 'prompt', 'empty_string')
   }
   const most = model === 'dall-e-2' ? 1000 : model === 'dall-e-3' ? 4000 : 32_000
   return prompt.length > most ? tooLong('prompt', most, prompt.length) : undefined
@@ -90,14 +90,14 @@ function checkPrompt(prompt: Json | undefined, model: string): WireError | undef
 /** Checks a size: the later models accept any with sides that are multiples of 16. */
 function checkSize(value: Json | undefined, model: string): WireError | undefined {
   if (value === undefined || value === null) return undefined
-  const size = stringOf(value)
+  const size = asString(value)
   const known = isGptImage(model) && model !== 'gpt-image-2' ? sizes : [...sizes, ...earlier]
   if (known.includes(size)) return undefined
   const [width = 0, height = 0] = /^(\d{2,4})x(\d{2,4})$/.exec(size)?.slice(1).map(Number) ?? []
   const free = !isDalle(model) && known.length > sizes.length
   if (free && [width, height].every((side) => side >= 16 && side <= mostPixels && side % 16 === 0)) return undefined
   const quoted = known.map((name) => `'${name}'`)
-  return fault(
+  return fieldError(
     `Invalid value: '${size}'. Supported values are: ${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}.`,
     'size',
     'invalid_value',
@@ -113,19 +113,19 @@ const badImage = (param: string): WireError => ({
 })
 
 const tooMany = (param: string, count: number): WireError =>
-  fault(
+  fieldError(
     `Invalid '${param}': array too long. Expected an array with maximum length ${mostImages}, but got an array with length ${count} instead.`,
     param,
     'array_above_max_length',
   )
 
 function checkFiles(form: readonly FormPart[], operation: FakeOperation): WireError | undefined {
-  const files = filesOf(form, 'image')
-  if (files.length === 0) return missing('image')
+  const files = formFiles(form, 'image')
+  if (files.length === 0) return missingField('image')
   if (files.length > mostImages) return tooMany('image', files.length)
-  const masks = filesOf(form, 'mask')
+  const masks = formFiles(form, 'mask')
   const broken = [...files, ...masks].find(({ bytes }) => {
-    const type = imageType(bytes)
+    const type = detectImageType(bytes)
     return type === undefined || type === 'image/gif' || (operation === 'image-variations' && type !== 'image/png')
   })
   return broken && badImage(broken.name)
@@ -133,18 +133,18 @@ function checkFiles(form: readonly FormPart[], operation: FakeOperation): WireEr
 
 /** Checks the pictures of a JSON body: an address, of which the demo reads only data URLs, or a file id. */
 function checkPictures(value: Json | undefined): WireError | undefined {
-  if (value === undefined || value === null) return missing('images')
+  if (value === undefined || value === null) return missingField('images')
   if (!Array.isArray(value)) return badType('images', 'array of objects', value)
-  if (value.length === 0) return missing('images')
+  if (value.length === 0) return missingField('images')
   if (value.length > mostImages) return tooMany('images', value.length)
   for (const [index, item] of value.entries()) {
     const at = `images[${index}]`
     if (!isObject(item)) return badType(at, 'object', item)
-    const { image_url: url, file_id: id } = objectOf(item)
-    if (typeof url !== 'string' && typeof id !== 'string') return missing(`${at}.image_url`)
-    const data = /^data:[^,]*;base64,(.*)$/s.exec(stringOf(url))?.[1]
+    const { image_url: url, file_id: id } = asObject(item)
+    if (typeof url !== 'string' && typeof id !== 'string') return missingField(`${at}.image_url`)
+    const data = /^data:[^,]*;base64,(.*)$/s.exec(asString(url))?.[1]
     if (data === undefined && typeof url === 'string' && !/^https?:\/\//.test(url)) return badImage(`${at}.image_url`)
-    if (data !== undefined && imageType(fromBase64(data.slice(0, 64)) ?? new Uint8Array()) === undefined)
+    if (data !== undefined && detectImageType(fromBase64(data.slice(0, 64)) ?? new Uint8Array()) === undefined)
       return badImage(`${at}.image_url`)
   }
   return undefined

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../base/json.ts'
-import { demoPicture, demoSpeech, wavOf } from '../demo/media.ts'
+import { demoPicture, demoSpeech, toWav } from '../demo/media.ts'
 import { createFakeProvider } from '../index.ts'
 import { requestTo } from '../provider/requests.test-support.ts'
 
 type Bad = readonly [body: JsonObject, status: number, message: RegExp, param: string | null]
 
-const wav = new Blob([wavOf([...demoSpeech('hello there')]) as BlobPart], { type: 'audio/wav' })
+const wav = new Blob([toWav([...demoSpeech('hello there')]) as BlobPart], { type: 'audio/wav' })
 const png = new Blob([demoPicture('x', { width: 16, height: 16 }) as BlobPart], { type: 'image/png' })
 
 async function refusalOf(path: string, body: JsonObject | FormData, options = {}) {
@@ -126,7 +126,7 @@ describe('forms', () => {
     [
       'with too little of a file',
       '/v1/audio/translations',
-      { model: 'm', file: [new Blob([wavOf([new Uint8Array(480)]) as BlobPart]), 'a.wav'] },
+      { model: 'm', file: [new Blob([toWav([new Uint8Array(480)]) as BlobPart]), 'a.wav'] },
       /Audio file is too short/,
     ],
     [

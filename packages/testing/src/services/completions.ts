@@ -1,16 +1,16 @@
 import type { Json, JsonObject } from '../base/json.ts'
-import { listOf, numberOf, objectOf } from '../base/json.ts'
-import { tokensOf } from '../base/tokens.ts'
+import { asList, asNumber, asObject } from '../base/json.ts'
+import { tokenize } from '../base/tokens.ts'
 import type { Prompt } from '../contract/prompt.ts'
 import { chat } from '../formats/chat/dialect.ts'
 import { logprobOf } from '../formats/chat/render.ts'
 import { dataPiece, type Piece } from '../wire/piece.ts'
 import { checkCompletion } from './check-completions.ts'
 import { type InputText, inputTexts } from './input-texts.ts'
-import { readJson, type Service, type Serving } from './service.ts'
+import { readJson, type ScriptedRequest, type Service } from './service.ts'
 
 /** Default limit of tokens. */
-const usualTokens = 16
+const defaultMaxTokens = 16
 
 interface Completion {
   /** The part of the prompt to repeat. */
@@ -24,10 +24,10 @@ interface Completed {
   readonly usage: JsonObject
 }
 
-const inputsOf = ({ body }: Pick<Serving, 'body'>): InputText[] => inputTexts(body.prompt ?? '')
+const inputsOf = ({ body }: Pick<ScriptedRequest, 'body'>): InputText[] => inputTexts(body.prompt ?? '')
 
 /** Returns the prompt as a conversation of one turn, as the demo model needs it. */
-const promptOf = ({ body, model }: Serving, { text, tokens }: InputText): Prompt => ({
+const promptOf = ({ body, model }: ScriptedRequest, { text, tokens }: InputText): Prompt => ({
   format: 'chat',
   model,
   stream: body.stream === true,
@@ -38,25 +38,25 @@ const promptOf = ({ body, model }: Serving, { text, tokens }: InputText): Prompt
   parallelTools: true,
   reasoning: 'off',
   output: 'text',
-  stop: typeof body.stop === 'string' ? [body.stop] : listOf(body.stop).filter((stop) => typeof stop === 'string'),
-  maxTokens: numberOf(body.max_tokens) ?? usualTokens,
+  stop: typeof body.stop === 'string' ? [body.stop] : asList(body.stop).filter((stop) => typeof stop === 'string'),
+  maxTokens: asNumber(body.max_tokens) ?? defaultMaxTokens,
   choices: 1,
-  logprobs: numberOf(body.logprobs),
+  logprobs: asNumber(body.logprobs),
   includeUsage: false,
   segments: [{ text, tokens, mark: undefined }],
 })
 
-function complete(serving: Serving): Completed {
+function complete(serving: ScriptedRequest): Completed {
   const { body, script, scripted, brain } = serving
   const inputs = inputsOf(serving)
-  const count = numberOf(body.n) ?? 1
+  const count = asNumber(body.n) ?? 1
   const choices = inputs.flatMap((input) => {
     const prompt = promptOf(serving, input)
     // Directives belong to one prompt; a test's script applies to all of them.
     const said = scripted && script.text !== undefined ? script : brain(prompt)
     const text = said.text ?? said.refusal ?? ''
     const echo = body.echo === true ? input.text : ''
-    const cut = scripted ? { tokens: tokensOf(text), finish: 'stop' } : limited(text, prompt)
+    const cut = scripted ? { tokens: tokenize(text), finish: 'stop' } : limited(text, prompt)
     return Array.from({ length: count }, (): Completion => ({ echo, ...cut, finish: script.finish ?? cut.finish }))
   })
   const input = script.usage?.input ?? inputs.reduce((sum, one) => sum + one.tokens, 0)
@@ -68,10 +68,10 @@ function complete(serving: Serving): Completed {
 }
 
 /** Cuts at the first stop sequence, then at the token limit. */
-function limited(text: string, { stop, maxTokens = usualTokens }: Prompt): { tokens: string[]; finish: string } {
+function limited(text: string, { stop, maxTokens = defaultMaxTokens }: Prompt): { tokens: string[]; finish: string } {
   const hits = stop.filter((sequence) => sequence !== '').map((sequence) => text.indexOf(sequence))
   const at = Math.min(text.length, ...hits.filter((hit) => hit >= 0))
-  const tokens = tokensOf(text.slice(0, at))
+  const tokens = tokenize(text.slice(0, at))
   return tokens.length > maxTokens
     ? { tokens: tokens.slice(0, maxTokens), finish: 'length' }
     : { tokens, finish: 'stop' }
@@ -90,7 +90,7 @@ function logprobsOf(tokens: readonly string[], from: number, count: number | und
         ? null
         : entries.map(({ top_logprobs: top }) =>
             Object.fromEntries(
-              listOf(top).map((entry) => [String(objectOf(entry).token), objectOf(entry).logprob ?? null]),
+              asList(top).map((entry) => [String(asObject(entry).token), asObject(entry).logprob ?? null]),
             ),
           ),
     text_offset: tokens.map((token) => {
@@ -100,34 +100,34 @@ function logprobsOf(tokens: readonly string[], from: number, count: number | und
   }
 }
 
-const headOf = ({ ids, now, model, script }: Serving): JsonObject => ({
+const headOf = ({ ids, now, model, script }: ScriptedRequest): JsonObject => ({
   id: ids.completion().replace('chatcmpl', 'cmpl'),
   object: 'text_completion',
   created: Math.floor(now() / 1000),
   model: script.model ?? model,
 })
 
-function bodyOf(serving: Serving): JsonObject {
+function bodyOf(serving: ScriptedRequest): JsonObject {
   const { choices, usage } = complete(serving)
-  const logprobs = numberOf(serving.body.logprobs)
+  const logprobs = asNumber(serving.body.logprobs)
   return {
     ...headOf(serving),
     choices: choices.map(({ echo, tokens, finish }, index) => {
-      const shown = [...tokensOf(echo), ...tokens]
+      const shown = [...tokenize(echo), ...tokens]
       return { text: shown.join(''), index, logprobs: logprobsOf(shown, 0, logprobs), finish_reason: finish }
     }),
     usage,
   }
 }
 
-function* eventsOf(serving: Serving): Generator<Piece> {
+function* eventsOf(serving: ScriptedRequest): Generator<Piece> {
   const { choices, usage } = complete(serving)
   const head = headOf(serving)
-  const counting = objectOf(serving.body.stream_options).include_usage === true
-  const logprobs = numberOf(serving.body.logprobs)
+  const counting = asObject(serving.body.stream_options).include_usage === true
+  const logprobs = asNumber(serving.body.logprobs)
   const chunk = (list: Json[]): JsonObject => ({ ...head, choices: list, ...(counting ? { usage: null } : {}) })
   for (const [index, { echo, tokens, finish }] of choices.entries()) {
-    const shown = [...tokensOf(echo), ...tokens]
+    const shown = [...tokenize(echo), ...tokens]
     let offset = 0
     for (const [place, text] of shown.entries()) {
       // The finish reason is on the last word, as recorded.
@@ -145,10 +145,10 @@ function* eventsOf(serving: Serving): Generator<Piece> {
 /** OpenAI's Completions, with the demo model's text. */
 export const completions: Service = {
   operation: 'completions',
-  voice: chat,
-  takes: ['application/json'],
+  conventions: chat,
+  contentTypes: ['application/json'],
   read: readJson,
   check: checkCompletion,
-  said: (asked) => inputsOf(asked)[0]?.text ?? '',
+  directiveText: (asked) => inputsOf(asked)[0]?.text ?? '',
   render: (serving) => ({ body: () => bodyOf(serving), events: () => eventsOf(serving) }),
 }

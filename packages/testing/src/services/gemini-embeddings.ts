@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
-import { listOf, numberOf, objectOf, stringOf } from '../base/json.ts'
+import { asList, asNumber, asObject, asString } from '../base/json.ts'
 import { countTokens } from '../base/tokens.ts'
 import { demoDimensions, demoEmbedding } from '../demo/embedding.ts'
 import { gemini } from '../formats/gemini/dialect.ts'
@@ -7,7 +7,7 @@ import { invalidArgument } from '../formats/gemini/errors.ts'
 import { readGeminiJson } from '../formats/gemini/read-json.ts'
 import type { WireError } from '../wire/errors.ts'
 import { noEvents } from '../wire/piece.ts'
-import { type Asked, readJson, type Service } from './service.ts'
+import { readJson, type Service, type ServiceRequest } from './service.ts'
 
 /** Tokens counted for an image or audio, as recorded. */
 const mediaTokens = 258
@@ -15,23 +15,23 @@ const mostRequests = 100
 const mostDimensions = 3072
 
 /** Returns the requests in one spelling, for either of the two methods. */
-const requestsOf = ({ body, route }: Pick<Asked, 'body' | 'route'>): JsonObject[] =>
+const requestsOf = ({ body, route }: Pick<ServiceRequest, 'body' | 'route'>): JsonObject[] =>
   route.action === 'batchEmbedContents'
-    ? listOf(readGeminiJson(body, 'BatchEmbedContentsRequest').value.requests).map(objectOf)
+    ? asList(readGeminiJson(body, 'BatchEmbedContentsRequest').value.requests).map(asObject)
     : [readGeminiJson(body, 'EmbedContentRequest').value]
 
-const partsOf = (request: JsonObject): JsonObject[] => listOf(objectOf(request.content).parts).map(objectOf)
+const partsOf = (request: JsonObject): JsonObject[] => asList(asObject(request.content).parts).map(asObject)
 
 const textOf = (request: JsonObject): string =>
   partsOf(request)
-    .map((part) => stringOf(part.text) || JSON.stringify(part))
+    .map((part) => asString(part.text) || JSON.stringify(part))
     .join('\n')
 
-const settingsOf = (request: JsonObject): JsonObject => ({ ...request, ...objectOf(request.embedContentConfig) })
+const settingsOf = (request: JsonObject): JsonObject => ({ ...request, ...asObject(request.embedContentConfig) })
 
 const bare = (model: string): string => model.replace(/^.*models\//, '')
 
-function check(asked: Asked): WireError | undefined {
+function check(asked: ServiceRequest): WireError | undefined {
   const batch = asked.route.action === 'batchEmbedContents'
   const message = batch ? 'BatchEmbedContentsRequest' : 'EmbedContentRequest'
   const { error } = readGeminiJson(asked.body, message)
@@ -42,14 +42,14 @@ function check(asked: Asked): WireError | undefined {
     return invalidArgument(`* ${message}.requests: at most ${mostRequests} requests can be in one batch\n`)
   for (const [index, request] of requests.entries()) {
     const at = `${message}.${batch ? `requests[${index}].` : ''}`
-    const model = bare(stringOf(request.model))
+    const model = bare(asString(request.model))
     if (batch && model === '') return invalidArgument(`* ${at}model: model is not specified\n`)
     if (model !== '' && model !== bare(asked.model))
       return invalidArgument(`* ${at}model: the model in the request must be that of the path.\n`)
     if (request.content === undefined) return invalidArgument(`* ${at}content: contents is not specified\n`)
     if (partsOf(request).length === 0)
       return invalidArgument(`* ${at}content.parts: contents.parts must not be empty.\n`)
-    const wide = numberOf(settingsOf(request).outputDimensionality)
+    const wide = asNumber(settingsOf(request).outputDimensionality)
     if (wide !== undefined && (wide < 1 || wide > mostDimensions))
       return invalidArgument(`* ${at}output_dimensionality: must be in the range [1, ${mostDimensions}].\n`)
   }
@@ -58,14 +58,14 @@ function check(asked: Asked): WireError | undefined {
 
 function valuesOf(request: JsonObject, model: string): JsonObject {
   const own = /^gemini-embedding/.test(bare(model)) ? mostDimensions : demoDimensions
-  return { values: demoEmbedding(textOf(request), numberOf(settingsOf(request).outputDimensionality) ?? own) }
+  return { values: demoEmbedding(textOf(request), asNumber(settingsOf(request).outputDimensionality) ?? own) }
 }
 
 /** Returns the usage; only models since the second generation report it. */
 function usageOf(requests: readonly JsonObject[], model: string): JsonObject {
   if (bare(model) === 'gemini-embedding-001') return {}
   const parts = requests.flatMap(partsOf)
-  const text = parts.reduce((sum, part) => sum + countTokens(stringOf(part.text)), 0)
+  const text = parts.reduce((sum, part) => sum + countTokens(asString(part.text)), 0)
   const media = parts.filter((part) => part.text === undefined).length * mediaTokens
   const details = [
     ...(media > 0 ? [{ modality: 'IMAGE', tokenCount: media }] : []),
@@ -77,12 +77,12 @@ function usageOf(requests: readonly JsonObject[], model: string): JsonObject {
 /** Google's embedContent and batchEmbedContents. */
 export const geminiEmbeddings: Service = {
   operation: 'embeddings',
-  voice: gemini,
-  takes: ['application/json'],
+  conventions: gemini,
+  contentTypes: ['application/json'],
   read: readJson,
-  streams: () => false,
+  wantsStream: () => false,
   check,
-  said: (asked) => textOf(requestsOf(asked)[0] ?? {}),
+  directiveText: (asked) => textOf(requestsOf(asked)[0] ?? {}),
   render: (serving) => ({
     body() {
       const { model, route } = serving

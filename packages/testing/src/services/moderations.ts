@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '../base/json.ts'
-import { isObject, listOf, objectOf, stringOf } from '../base/json.ts'
+import { asList, asObject, asString, isObject } from '../base/json.ts'
 import { hashText } from '../base/random.ts'
 import { chat } from '../formats/chat/dialect.ts'
-import { badType, badValue, fault, missing } from '../formats/openai/check-fields.ts'
+import { badType, badValue, fieldError, missingField } from '../formats/openai/check-fields.ts'
 import type { WireError } from '../wire/errors.ts'
 import { noEvents } from '../wire/piece.ts'
-import { type Asked, readJson, type Service } from './service.ts'
+import { readJson, type Service, type ServiceRequest } from './service.ts'
 
 /** Categories, each with the words that the demo flags. */
 const categories: Readonly<Record<string, RegExp | undefined>> = {
@@ -27,36 +27,36 @@ const categories: Readonly<Record<string, RegExp | undefined>> = {
 /** Splits the input: one result for each text, or one for all the parts of a mixed input. */
 function subjectsOf(input: Json | undefined): { readonly text: string; readonly kinds: readonly string[] }[] {
   if (typeof input === 'string') return [{ text: input, kinds: ['text'] }]
-  const list = listOf(input)
-  if (!list.some(isObject)) return list.map((text) => ({ text: stringOf(text), kinds: ['text'] }))
-  const parts = list.map(objectOf)
+  const list = asList(input)
+  if (!list.some(isObject)) return list.map((text) => ({ text: asString(text), kinds: ['text'] }))
+  const parts = list.map(asObject)
   const kinds = new Set(parts.map(({ type }) => (type === 'image_url' ? 'image' : 'text')))
-  return [{ text: parts.map(({ text }) => stringOf(text)).join('\n'), kinds: [...kinds] }]
+  return [{ text: parts.map(({ text }) => asString(text)).join('\n'), kinds: [...kinds] }]
 }
 
-function check({ body }: Asked): WireError | undefined {
+function check({ body }: ServiceRequest): WireError | undefined {
   const stranger = Object.keys(body).find((key) => key !== 'model' && key !== 'input')
-  if (stranger !== undefined) return fault(`Unknown parameter: '${stranger}'.`, stranger, 'unknown_parameter')
+  if (stranger !== undefined) return fieldError(`Unknown parameter: '${stranger}'.`, stranger, 'unknown_parameter')
   const { input, model } = body
   if (model !== undefined && model !== null && typeof model !== 'string') return badType('model', 'string', model)
-  if (input === undefined || input === null) return missing('input')
+  if (input === undefined || input === null) return missingField('input')
   if (typeof input === 'string') return undefined
   if (!Array.isArray(input)) return badType('input', 'string or array', input)
   if (input.length === 0) {
     const words =
       "Invalid 'input': empty array. Expected an array with minimum length 1, but got an empty array instead."
-    return fault(words, 'input', 'empty_array')
+    return fieldError(words, 'input', 'empty_array')
   }
   for (const [index, item] of input.entries()) {
     const at = `input[${index}]`
     if (typeof item === 'string') continue
     if (!isObject(item)) return badType(at, 'string', item)
-    if (item.type === undefined) return missing(`${at}.type`)
+    if (item.type === undefined) return missingField(`${at}.type`)
     if (item.type !== 'text' && item.type !== 'image_url')
       return badValue(item.type, ['text', 'image_url'], `${at}.type`)
-    if (item.type === 'text' && typeof item.text !== 'string') return missing(`${at}.text`)
-    if (item.type === 'image_url' && typeof objectOf(item.image_url).url !== 'string')
-      return missing(`${at}.image_url.url`)
+    if (item.type === 'text' && typeof item.text !== 'string') return missingField(`${at}.text`)
+    if (item.type === 'image_url' && typeof asObject(item.image_url).url !== 'string')
+      return missingField(`${at}.image_url.url`)
   }
   return undefined
 }
@@ -80,13 +80,13 @@ function resultOf({ text, kinds }: ReturnType<typeof subjectsOf>[number]): JsonO
 /** OpenAI's Moderations: a few plain words stand for each category. */
 export const moderations: Service = {
   operation: 'moderations',
-  voice: chat,
+  conventions: chat,
   defaultModel: 'omni-moderation-latest',
-  takes: ['application/json'],
+  contentTypes: ['application/json'],
   read: readJson,
-  streams: () => false,
+  wantsStream: () => false,
   check,
-  said: ({ body }) => subjectsOf(body.input)[0]?.text ?? '',
+  directiveText: ({ body }) => subjectsOf(body.input)[0]?.text ?? '',
   render: ({ body, model, script, ids }) => ({
     body: () => ({
       id: `modr-${ids.lower(24)}`,

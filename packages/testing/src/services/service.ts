@@ -3,13 +3,13 @@ import type { Ids } from '../base/random.ts'
 import type { Prompt } from '../contract/prompt.ts'
 import type { FakeOperation, FormPart } from '../contract/request.ts'
 import type { Script } from '../contract/script.ts'
-import type { Rendering, Voice } from '../formats/dialect.ts'
+import type { ProviderConventions, RenderedAnswer } from '../formats/dialect.ts'
 import type { Route } from '../formats/route.ts'
 import type { WireError } from '../wire/errors.ts'
 import type { RequestBody } from '../wire/request-body.ts'
 
 /** A request of a service. */
-export interface Asked {
+export interface ServiceRequest {
   /** The JSON body, or a form's plain fields. */
   readonly body: JsonObject
   readonly form: readonly FormPart[] | undefined
@@ -19,7 +19,7 @@ export interface Asked {
 }
 
 /** A request with the script that answers it. */
-export interface Serving extends Asked {
+export interface ScriptedRequest extends ServiceRequest {
   /** Script of the test, or of directives in the request. */
   readonly script: Script
   /** True if the script is a test's own: its text is not cut to the request's limits. */
@@ -32,20 +32,20 @@ export interface Serving extends Asked {
 /** One operation other than generation, as one provider serves it. */
 export interface Service {
   readonly operation: FakeOperation
-  readonly voice: Voice
+  readonly conventions: ProviderConventions
   /** Accepted content types. */
-  readonly takes: readonly ('application/json' | 'multipart/form-data')[]
+  readonly contentTypes: readonly ('application/json' | 'multipart/form-data')[]
   /** Model of a request that names none. Default: a model is required. */
   readonly defaultModel?: string
   /** Returns the body as JSON, whatever its content type; undefined if it is neither JSON nor a form. */
   read(content: RequestBody): JsonObject | undefined
   /** Returns true if a stream is requested. Default: `stream: true`. */
-  streams?(body: JsonObject): boolean
+  wantsStream?(body: JsonObject): boolean
   /** Returns the provider's error for an invalid request. */
-  check(asked: Asked): WireError | undefined
+  check(asked: ServiceRequest): WireError | undefined
   /** Returns the text that may contain directives. */
-  said(asked: Asked): string
-  render(serving: Serving): Rendering
+  directiveText(asked: ServiceRequest): string
+  render(serving: ScriptedRequest): RenderedAnswer
 }
 
 /** Reads JSON bodies only. */

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../base/json.ts'
-import { wavSeconds } from '../base/sniff-media.ts'
-import { tokensOf } from '../base/tokens.ts'
+import { wavDuration } from '../base/sniff-media.ts'
+import { tokenize } from '../base/tokens.ts'
 import type { FormPart } from '../contract/request.ts'
 
 /** A segment of a transcript, in seconds. */
-export interface Stretch {
+export interface TranscriptSegment {
   readonly text: string
   readonly start: number
   readonly end: number
@@ -17,8 +17,8 @@ export interface Transcript {
   readonly duration: number
   readonly language: string
   /** One per sentence. */
-  readonly segments: readonly Stretch[]
-  readonly words: readonly Stretch[]
+  readonly segments: readonly TranscriptSegment[]
+  readonly words: readonly TranscriptSegment[]
 }
 
 /** Assumed rate of audio that is no WAV. */
@@ -27,14 +27,14 @@ const bytesPerSecond = 16_000
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000
 
 /** Returns the duration of audio in seconds, and whether it is only estimated. */
-export function secondsOf(bytes: Uint8Array): { readonly seconds: number; readonly guessed: boolean } {
-  const known = wavSeconds(bytes)
+export function audioDuration(bytes: Uint8Array): { readonly seconds: number; readonly guessed: boolean } {
+  const known = wavDuration(bytes)
   return { seconds: round(known ?? bytes.length / bytesPerSecond), guessed: known === undefined }
 }
 
 /** Returns the demo's transcript, which describes the file. */
-export function heard({ filename, contentType, bytes }: FormPart, prompt: string, asked: string): string {
-  const { seconds, guessed } = secondsOf(bytes)
+export function describeAudio({ filename, contentType, bytes }: FormPart, prompt: string, asked: string): string {
+  const { seconds, guessed } = audioDuration(bytes)
   const type = contentType === '' ? 'of no type' : contentType
   const size = bytes.length.toLocaleString('en-US')
   return [
@@ -46,9 +46,9 @@ export function heard({ filename, contentType, bytes }: FormPart, prompt: string
 }
 
 /** Spreads a text over its duration. */
-export function timed(text: string, duration: number, language: string): Transcript {
+export function timedTranscript(text: string, duration: number, language: string): Transcript {
   const letters = Math.max(1, text.length)
-  const stretches = (parts: readonly string[]): Stretch[] => {
+  const stretches = (parts: readonly string[]): TranscriptSegment[] => {
     let at = 0
     return parts.map((part) => {
       const start = round((at / letters) * duration)
@@ -61,7 +61,7 @@ export function timed(text: string, duration: number, language: string): Transcr
     duration,
     language,
     segments: stretches(text.match(/[^.!?]*(?:[.!?](?!\s|$)[^.!?]*)*[.!?]*\s*/gu)?.filter((part) => part !== '') ?? []),
-    words: stretches(tokensOf(text)),
+    words: stretches(tokenize(text)),
   }
 }
 
@@ -71,7 +71,8 @@ const clock = (seconds: number, comma: string): string => {
   return `${two(seconds / 3600)}:${two((seconds / 60) % 60)}:${two(seconds % 60)}${comma}${String(milliseconds).padStart(3, '0')}`
 }
 
-const span = ({ start, end }: Stretch, comma: string): string => `${clock(start, comma)} --> ${clock(end, comma)}`
+const span = ({ start, end }: TranscriptSegment, comma: string): string =>
+  `${clock(start, comma)} --> ${clock(end, comma)}`
 
 export const srtOf = ({ segments }: Transcript): string =>
   segments.map((segment, index) => `${index + 1}\n${span(segment, ',')}\n${segment.text.trim()}\n\n`).join('')
@@ -80,7 +81,7 @@ export const vttOf = ({ segments }: Transcript): string =>
   `WEBVTT\n\n${segments.map((segment) => `${span(segment, '.')}\n${segment.text.trim()}\n\n`).join('')}`
 
 /** Returns `verbose_json`, with the parts that `timestamp_granularities` names. */
-export function verboseOf(transcript: Transcript, task: string, granularities: readonly string[]): JsonObject {
+export function verboseJson(transcript: Transcript, task: string, granularities: readonly string[]): JsonObject {
   const { text, duration, language, segments, words } = transcript
   return {
     task,
@@ -98,7 +99,7 @@ export function verboseOf(transcript: Transcript, task: string, granularities: r
             start: segment.start,
             end: segment.end,
             text: ` ${segment.text.trim()}`,
-            tokens: tokensOf(segment.text).map((_, index) => 50_364 + index),
+            tokens: tokenize(segment.text).map((_, index) => 50_364 + index),
             temperature: 0,
             avg_logprob: -0.25,
             compression_ratio: 1.2,

@@ -12,7 +12,7 @@ export interface WireError {
   readonly details?: Json
 }
 
-export interface Words {
+export interface ErrorText {
   readonly type: string
   readonly code: string | null
   readonly message: string
@@ -21,13 +21,14 @@ export interface Words {
 }
 
 /** A provider's error texts by status. The entries for 400 and 500 cover all other statuses. */
-export type ErrorTable = Readonly<Record<number, Words>> & { readonly 400: Words; readonly 500: Words }
+export type ErrorTable = Readonly<Record<number, ErrorText>> & { readonly 400: ErrorText; readonly 500: ErrorText }
 
-export const wordsFor = (table: ErrorTable, status: number): Words => table[status] ?? table[status < 500 ? 400 : 500]
+export const errorTextFor = (table: ErrorTable, status: number): ErrorText =>
+  table[status] ?? table[status < 500 ? 400 : 500]
 
 /** Returns the error for a status, with the script's overrides. */
 export function errorOfStatus(table: ErrorTable, status: number, own: Script['error'] = {}): WireError {
-  const words = wordsFor(table, status)
+  const words = errorTextFor(table, status)
   const code = own.code ?? words.code
   return {
     status,

@@ -58,7 +58,7 @@ export async function beforeHeaders(faults: readonly Fault[], signal: AbortSigna
 export const needsPieces = (faults: readonly Fault[]): boolean =>
   faults.some((fault) => 'after' in fault || fault.type === 'slow' || fault.type === 'endless-line')
 
-export interface Playing {
+export interface PlaybackContext {
   readonly faults: readonly Fault[]
   readonly paceMs: number
   readonly signal: AbortSignal
@@ -69,14 +69,14 @@ export interface Playing {
 }
 
 /** Plays pieces at the requested pace, with the requested faults among them. */
-export async function* play(pieces: Iterable<Piece>, playing: Playing): AsyncGenerator<Uint8Array> {
+export async function* playPieces(pieces: Iterable<Piece>, playing: PlaybackContext): AsyncGenerator<Uint8Array> {
   const { faults, paceMs, signal } = playing
   const slow = faultNamed(faults, 'slow')?.ms ?? 0
   let sent = 0
   for (const piece of pieces) {
     for (const fault of faults) {
       if (!('after' in fault) || fault.after !== sent) continue
-      const end = yield* strike(fault, piece, sent, playing)
+      const end = yield* performFault(fault, piece, sent, playing)
       if (end) return
     }
     const wait = slow + (piece.paced ? paceMs : 0)
@@ -87,13 +87,18 @@ export async function* play(pieces: Iterable<Piece>, playing: Playing): AsyncGen
   // With `after` at the end or beyond, faults without an end of their own still happen.
   for (const fault of faults) {
     if ('after' in fault && (fault.after ?? -1) >= sent && (fault.type === 'reset' || fault.type === 'stall')) {
-      yield* strike(fault, pieceOf(''), sent, playing)
+      yield* performFault(fault, pieceOf(''), sent, playing)
     }
   }
 }
 
 /** Performs a fault; returns true if nothing follows. */
-async function* strike(fault: Fault, next: Piece, sent: number, playing: Playing): AsyncGenerator<Uint8Array, boolean> {
+async function* performFault(
+  fault: Fault,
+  next: Piece,
+  sent: number,
+  playing: PlaybackContext,
+): AsyncGenerator<Uint8Array, boolean> {
   switch (fault.type) {
     case 'reset':
       playing.onFault()

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, test } from 'vitest'
-import type { Awaitable } from '../storage/storage.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { Period } from '../token.ts'
 import type { Meter, MeterStore, ReserveResult, Settlement, Sums } from './meter-store.ts'
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Awaitable } from '../storage/storage.ts'
-import type { Entered, MetersUnderTest } from './meter-scene.test-support.ts'
+import type { Awaitable } from '../awaitable.ts'
 import {
   dayMs,
   dayOf,
+  type Entered,
+  type MetersUnderTest,
   meterScene,
   minute,
   noSums,

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../storage/storage.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { Period } from '../token.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type Libsql from 'libsql'
-import type { Awaitable } from './storage.ts'
+import type { Awaitable } from '../awaitable.ts'
 import { StorageAwayError } from './storage.ts'
 
 export type Value = string | number | null

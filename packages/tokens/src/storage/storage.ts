@@ -1,8 +1,6 @@
+import type { Awaitable } from '../awaitable.ts'
 import type { MeterStore } from '../meters/meter-store.ts'
 import type { TokenRecord } from '../token.ts'
-
-/** A value, or the promise of one: stores in this process answer at once. */
-export type Awaitable<T> = T | Promise<T>
 
 /**
  * Where tokens and their counts are kept. `memoryStorage()`, `folderStorage(path)` and `redisStorage({ client })` make one.

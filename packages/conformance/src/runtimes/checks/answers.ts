@@ -1,4 +1,4 @@
-import { type Format, formats } from '../../fixtures.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { type Ask, exchange } from '../../torture/client.ts'
 import { allPairs } from '../../torture/own.ts'
 import { type Case, type Check, type Place, tallyOf } from '../check.ts'

@@ -1,6 +1,6 @@
-import { formats } from '../../fixtures.ts'
+import { formats } from '../../base/recorded-traffic.ts'
+import { oddAnswer, oddRequest, oddStream } from '../../base/wire-bytes.ts'
 import { type Ask, exchange } from '../../torture/client.ts'
-import { oddAnswer, oddRequest, oddStream } from '../../wire-bytes.ts'
 import { type Case, type Check, type Place, tallyOf } from '../check.ts'
 
 /** As large as a conversation with a few pictures in it. */

@@ -1,11 +1,11 @@
-import { good } from '../../faults-streams.ts'
-import { formats } from '../../fixtures.ts'
+import type { Play } from '../../base/raw-upstream.ts'
+import { formats } from '../../base/recorded-traffic.ts'
+import { good } from '../../base/streams.ts'
+import { beginStream, formatOf } from '../../base/upstream-answers.ts'
 import type { Pair } from '../../torture/check.ts'
 import { type Ask, exchange } from '../../torture/client.ts'
 import { readError, readStream, wrongEnding } from '../../torture/judge.ts'
 import { allPairs } from '../../torture/own.ts'
-import { beginStream, formatOf } from '../../torture/playing.ts'
-import type { Play } from '../../torture/upstream.ts'
 import { type Case, type Check, type Place, tallyOf, together } from '../check.ts'
 
 /** The upstream says two words and nothing more until the client has heard something else. */

@@ -1,14 +1,14 @@
 import type { ClientRequest } from 'node:http'
-import { good } from '../../faults-streams.ts'
-import { type Format, formats } from '../../fixtures.ts'
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
+import { good } from '../../base/streams.ts'
+import { beginStream, formatOf, within } from '../../base/upstream-answers.ts'
 import type { Pair, Target } from '../../torture/check.ts'
 import { exchange, send } from '../../torture/client.ts'
 import { holdsWithin } from '../../torture/figures.ts'
 import { readStream } from '../../torture/judge.ts'
 import { allPairs } from '../../torture/own.ts'
-import { beginStream, formatOf, within } from '../../torture/playing.ts'
 import { leave, type Moment, moments } from '../../torture/streams/leaving.ts'
-import type { UpstreamCall } from '../../torture/upstream.ts'
 import { type Case, type Check, type Place, tallyOf, together } from '../check.ts'
 
 const pairName = ({ client, upstream }: Pair): string => `${client} from ${upstream}`

@@ -1,4 +1,4 @@
-import { type Format, formats } from '../../fixtures.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
 import type { Report } from '../../score/report.ts'
 import { type ScoreOptions, score } from '../../score/score.ts'
 import { type Check, type Place, type Tally, together } from '../check.ts'

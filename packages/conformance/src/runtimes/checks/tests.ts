@@ -6,17 +6,17 @@ import type { Check } from '../check.ts'
 
 /** The suites in which a server, sockets and streams have a part. */
 const suites = [
-  'sdk-openai',
-  'sdk-anthropic',
-  'sdk-gemini',
-  'sdk-responses',
-  'http',
-  'wire',
-  'multipart',
-  'realtime',
-  'disconnects',
-  'faults',
-  'streams',
+  'sdks/openai',
+  'sdks/anthropic',
+  'sdks/gemini',
+  'sdks/responses',
+  'protocols/http',
+  'protocols/wire',
+  'sdks/multipart',
+  'protocols/realtime',
+  'faults/disconnects',
+  'faults/streams',
+  'protocols/streams',
 ]
 
 /** Loading and reloading of configuration files depends on how each Node loads modules. */

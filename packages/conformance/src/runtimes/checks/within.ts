@@ -1,4 +1,4 @@
-import { textOf } from '../../json.ts'
+import { textOf } from '../../base/json.ts'
 import { holdsWithin } from '../../torture/figures.ts'
 import { type Case, type Check, type Place, tallyOf } from '../check.ts'
 import type { Tried } from '../programs/in-process.js'

@@ -66,6 +66,7 @@ export const covered = {
     media: { see: 'MediaPolicy' },
     basePath: data,
     fetch: ['fetch', "fetch's body"],
+    transport: ['transport'],
     logger: { see: 'Logger' },
   } satisfies Covered<GatewayConfig>,
   Authenticate: { plugin: { see: 'Plugin' } } satisfies Covered<Authenticate>,

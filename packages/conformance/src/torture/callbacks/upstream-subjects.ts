@@ -7,7 +7,7 @@ import {
   type Upstream,
   vertex,
 } from '@modelgate/core'
-import { formats } from '../../fixtures.ts'
+import { formats } from '../../base/recorded-traffic.ts'
 import { afterLateness, type Cell, firstByteMs, type Subject } from './behaviours.ts'
 import {
   answerOf,

@@ -1,9 +1,9 @@
 import { anthropic, createGateway, type Gateway, type GatewayConfig, gemini, openai } from '@modelgate/core'
-import { good } from '../../faults-streams.ts'
-import { type Format, formats } from '../../fixtures.ts'
-import { pathOf, queryOf } from '../../gateways.ts'
+import { pathOf, queryOf } from '../../base/gateways.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
+import { good } from '../../base/streams.ts'
+import { whole } from '../../base/upstream-answers.ts'
 import { readError } from '../judge.ts'
-import { whole } from '../playing.ts'
 import { callbackMs } from './behaviours.ts'
 
 /** A call as the upstream saw it. */

@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { good } from '../../faults-streams.ts'
+import type { Play, Upstream, UpstreamCall } from '../../base/raw-upstream.ts'
+import { good } from '../../base/streams.ts'
+import { answerWell, beginStream, formatOf, sleep } from '../../base/upstream-answers.ts'
 import type { Check, OwnGateway, Pair, Profile, Setting, Target } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
 import { tally } from '../figures.ts'
-import { answerWell, beginStream, formatOf, sleep } from '../playing.ts'
-import type { Play, Upstream, UpstreamCall } from '../upstream.ts'
 
 type Gateway = Target & { readonly own: OwnGateway }
 

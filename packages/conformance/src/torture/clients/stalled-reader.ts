@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { listenRealtime } from '@modelgate/testing'
 import { WebSocket } from 'ws'
-import { good } from '../../faults-streams.ts'
-import { upstreamKey } from '../../gateways.ts'
+import { upstreamKey } from '../../base/gateways.ts'
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import { good } from '../../base/streams.ts'
+import { beginStream, formatOf, sleep, whole, within } from '../../base/upstream-answers.ts'
 import type { Check, Finished, OwnGateway, Pair, Setting, Target } from '../check.ts'
 import { bodyFor, rawRequest } from '../client.ts'
 import { holdsWithin, mb, ms, tally } from '../figures.ts'
 import { growth, memoryOf } from '../life/memory-of.ts'
-import { beginStream, formatOf, sleep, whole, within } from '../playing.ts'
-import type { UpstreamCall } from '../upstream.ts'
 
 type Gateway = Target & { readonly own: OwnGateway }
 

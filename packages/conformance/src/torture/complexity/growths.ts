@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../../json.ts'
+import { isObject, type Json } from '../../base/json.ts'
 import type { Growth, Place } from './places.ts'
 import { shapeOf } from './places.ts'
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../json.ts'
+import type { Json } from '../../base/json.ts'
 import { growthsOf, type NamedGrowth } from './growths.ts'
 import { growingText, type Place, placesOf } from './places.ts'
 import { schemaAttacks } from './schema-attacks.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject } from '../../base/json.ts'
 
 /** What an upstream answers to calls of an operation beside generation, by the end of the path that it was called at. */
 export interface OperationAnswer {

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, parseJson } from '../../json.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '../../base/json.ts'
 
 /** A position in a JSON document whose value can be grown. */
 export interface Place {

@@ -1,7 +1,7 @@
-import type { Format } from '../../fixtures.ts'
-import { bodies } from '../../fuzz-bodies.ts'
-import type { OperationCall } from '../../fuzz-operations.ts'
-import { type JsonObject, objectOf } from '../../json.ts'
+import { type JsonObject, objectOf } from '../../base/json.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
+import { bodies } from '../../fuzz/bodies.ts'
+import type { OperationCall } from '../../fuzz/operations.ts'
 
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 const pdf = 'JVBERi0='

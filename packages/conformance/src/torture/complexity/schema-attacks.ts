@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject } from '../../base/json.ts'
 
 /** What a schema attack is made of, for `n` parts. */
 type Attack = (n: number) => JsonObject

@@ -9,8 +9,8 @@ import {
   type Upstream,
   voyage,
 } from '@modelgate/core'
-import { type Format, formats } from '../../fixtures.ts'
-import { forgetful, upstreamOf } from '../../gateways.ts'
+import { forgetful, upstreamOf } from '../../base/gateways.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
 
 /** What upstreams speak. */
 export type Spoken = Format | 'converse'

@@ -8,12 +8,12 @@ import {
   gzipSync,
   inflateSync,
 } from 'node:zlib'
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import { formatOf, sleep } from '../../base/upstream-answers.ts'
 import type { Check, Setting } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
 import { inParallel, tally } from '../figures.ts'
 import { readError, readStream } from '../judge.ts'
-import { formatOf, sleep } from '../playing.ts'
-import type { UpstreamCall } from '../upstream.ts'
 import { type Way, wayName, waysOf } from './ways.ts'
 import { bodySaying, eventsSaying } from './words.ts'
 

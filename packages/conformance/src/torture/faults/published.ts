@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Format } from '../../fixtures.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
 
 // What docs/errors.md publishes, read from there: whoever changes one of them has to change the other.
 

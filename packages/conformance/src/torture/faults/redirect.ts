@@ -1,8 +1,8 @@
+import { answerWell } from '../../base/upstream-answers.ts'
 import type { Check } from '../check.ts'
 import { exchange } from '../client.ts'
 import { tally } from '../figures.ts'
 import { readError } from '../judge.ts'
-import { answerWell } from '../playing.ts'
 
 const statuses = [301, 302, 303, 307, 308]
 

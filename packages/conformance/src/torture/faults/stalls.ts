@@ -1,10 +1,10 @@
-import { good } from '../../faults-streams.ts'
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import { good } from '../../base/streams.ts'
+import { beginStream, formatOf, whole } from '../../base/upstream-answers.ts'
 import type { Check } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../figures.ts'
 import { readError, wrongEnding } from '../judge.ts'
-import { beginStream, formatOf, whole } from '../playing.ts'
-import type { UpstreamCall } from '../upstream.ts'
 import { inTime, limitMs, patienceMs, stillWaiting, timeOthers, whenEnded } from './waiting.ts'
 import { type Way, wayName, waysOf } from './ways.ts'
 

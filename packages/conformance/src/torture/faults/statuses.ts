@@ -1,9 +1,9 @@
-import type { Format } from '../../fixtures.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
+import { answerJson } from '../../base/upstream-answers.ts'
 import type { Check } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
 import { inParallel, tally } from '../figures.ts'
 import { readError } from '../judge.ts'
-import { answerJson } from '../playing.ts'
 import { type Published, readPublished } from './published.ts'
 import { type Way, wayName, waysOf } from './ways.ts'
 

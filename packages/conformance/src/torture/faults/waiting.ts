@@ -1,7 +1,7 @@
+import { sleep } from '../../base/upstream-answers.ts'
 import type { Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { ms, percentile } from '../figures.ts'
-import { sleep } from '../playing.ts'
 
 /** The limit that silence is asked about, in milliseconds, and how far an answer may be off. */
 export const limitMs = 500

@@ -1,4 +1,4 @@
-import { formats } from '../../fixtures.ts'
+import { formats } from '../../base/recorded-traffic.ts'
 import type { Pair, Target } from '../check.ts'
 
 /** A pair, asked for a whole answer or for a stream. */

@@ -1,6 +1,6 @@
-import { good } from '../../faults-streams.ts'
-import type { Format } from '../../fixtures.ts'
-import { whole } from '../playing.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
+import { good } from '../../base/streams.ts'
+import { whole } from '../../base/upstream-answers.ts'
 
 // The ordinary answers say "one two three"; here they say something else.
 

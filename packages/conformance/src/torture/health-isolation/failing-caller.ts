@@ -1,11 +1,11 @@
-import { type Format, formats } from '../../fixtures.ts'
+import type { Play } from '../../base/raw-upstream.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
+import { answerJson, answerWell, beginStream } from '../../base/upstream-answers.ts'
 import type { Check, Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { tally } from '../figures.ts'
-import { answerJson, answerWell, beginStream } from '../playing.ts'
 import { failing, resetting } from '../retries/outages.ts'
 import { asTenant, inFolder, withTokens } from '../secrets/callers.ts'
-import type { Play } from '../upstream.ts'
 
 /** How an upstream fails one caller's requests, and only those. */
 const ways: Readonly<Record<string, Play>> = {

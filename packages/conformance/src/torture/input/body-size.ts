@@ -1,8 +1,8 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
-import { pathOf } from '../../gateways.ts'
+import { pathOf } from '../../base/gateways.ts'
+import { answerWell } from '../../base/upstream-answers.ts'
 import type { Check, Target } from '../check.ts'
 import { mb, ms, tally } from '../figures.ts'
-import { answerWell } from '../playing.ts'
 import { meanwhile, type Noticed, upToThrice, withLimits } from './meanwhile.ts'
 import { chunked, filler, headOf, type Poured, type PourStep, pour } from './pour.ts'
 

@@ -1,4 +1,4 @@
-import type { Format } from '../../fixtures.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
 
 /** Stand where JSON nests, and where a text holds JSON that nests. */
 const deep = '@deep@'

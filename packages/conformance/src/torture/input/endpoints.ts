@@ -1,4 +1,4 @@
-import type { Format } from '../../fixtures.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
 import type { Field } from './malformed-fields.ts'
 import type { FormField, Part } from './malformed-forms.ts'
 

@@ -1,11 +1,11 @@
-import { good } from '../../faults-streams.ts'
-import { type Format, formats } from '../../fixtures.ts'
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
+import { good } from '../../base/streams.ts'
+import { answerJson, answerWell, beginStream, formatOf, whole } from '../../base/upstream-answers.ts'
 import type { Check, Pair, Setting, Target } from '../check.ts'
 import { type Ask, bodyFor, exchange } from '../client.ts'
 import { tally } from '../figures.ts'
 import { readError } from '../judge.ts'
-import { answerJson, answerWell, beginStream, formatOf, whole } from '../playing.ts'
-import type { UpstreamCall } from '../upstream.ts'
 
 /** Members that a parser and a writer of JSON between client and upstream would change, one kind each. */
 const oddMembers: Readonly<Record<string, string>> = {

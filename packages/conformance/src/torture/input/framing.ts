@@ -1,8 +1,8 @@
-import { pathOf } from '../../gateways.ts'
+import { pathOf } from '../../base/gateways.ts'
+import { answerJson, answerWell, sleep, whole } from '../../base/upstream-answers.ts'
 import type { Check, Setting, Target } from '../check.ts'
 import { bodyFor, headersFor } from '../client.ts'
 import { ms, tally } from '../figures.ts'
-import { answerJson, answerWell, sleep, whole } from '../playing.ts'
 import { frames, hiding, largeHeads, type RawCase, type Words } from './framing-table.ts'
 import { type Poured, type PourStep, pour } from './pour.ts'
 

@@ -1,11 +1,11 @@
-import { good } from '../../faults-streams.ts'
-import type { Format } from '../../fixtures.ts'
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
+import { good } from '../../base/streams.ts'
+import { answerWell, beginStream, formatOf, sleep } from '../../base/upstream-answers.ts'
 import type { Check, Pair, Setting, Target } from '../check.ts'
 import { bodyFor, exchange } from '../client.ts'
 import { mb, ms, tally } from '../figures.ts'
 import { readStream, wrongEnding } from '../judge.ts'
-import { answerWell, beginStream, formatOf, sleep } from '../playing.ts'
-import type { UpstreamCall } from '../upstream.ts'
 import { meanwhile, type Noticed, upToThrice, withLimits } from './meanwhile.ts'
 
 const mib = 1024 * 1024

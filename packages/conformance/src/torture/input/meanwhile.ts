@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
+import type { Upstream } from '../../base/raw-upstream.ts'
+import { answerWell, sleep } from '../../base/upstream-answers.ts'
 import type { Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { percentile } from '../figures.ts'
-import { answerWell, sleep } from '../playing.ts'
-import type { Upstream } from '../upstream.ts'
 
 /** What is noticed of an act by those who have no part in it. */
 export interface Noticed {

@@ -1,10 +1,10 @@
 import { Agent, request } from 'node:http'
 import type { ModelRoute } from '@modelgate/core'
+import { answerWell } from '../../base/upstream-answers.ts'
 import type { Check, Pair, Target } from '../check.ts'
 import { exchange, headersFor } from '../client.ts'
 import { ms, percentile, tally } from '../figures.ts'
 import { readError } from '../judge.ts'
-import { answerWell } from '../playing.ts'
 import { upToThrice } from './meanwhile.ts'
 
 /** Names that mean something to patterns, prototypes, paths, headers, logs and databases. */

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
+import { sleep } from '../../base/upstream-answers.ts'
 import type { Target } from '../check.ts'
-import { sleep } from '../playing.ts'
 
 /** Bytes to send, a rest, or the moment from which the answer is timed. */
 export type PourStep = string | Uint8Array | { readonly restMs: number } | 'mark' | 'end'

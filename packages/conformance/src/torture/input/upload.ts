@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import { answerJson } from '../../base/upstream-answers.ts'
 import type { Check, Setting, Target } from '../check.ts'
 import { mb, tally } from '../figures.ts'
-import { answerJson } from '../playing.ts'
-import type { UpstreamCall } from '../upstream.ts'
 import { watchMemory } from './meanwhile.ts'
 import { chunked, headOf, type PourStep, pour } from './pour.ts'
 

@@ -1,10 +1,10 @@
 import { Agent, type IncomingMessage } from 'node:http'
-import { good } from '../../faults-streams.ts'
+import type { Play, Upstream } from '../../base/raw-upstream.ts'
+import { good } from '../../base/streams.ts'
+import { answerWell, beginStream, formatOf, sleep, whole, within } from '../../base/upstream-answers.ts'
 import type { Pair, Target } from '../check.ts'
 import { type Ask, exchange, send } from '../client.ts'
 import { inParallel } from '../figures.ts'
-import { answerWell, beginStream, formatOf, sleep, whole, within } from '../playing.ts'
-import type { Play, Upstream } from '../upstream.ts'
 import { memoryOf } from './memory-of.ts'
 import { notWhole } from './whole-answer.ts'
 

@@ -1,10 +1,10 @@
 import { Agent } from 'node:http'
 import { startRedis, type TestRedis, withoutRedisToKill } from '@modelgate/tokens/test-support'
+import { answerWell, sleep } from '../../base/upstream-answers.ts'
 import type { Check, OwnGateway, Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { holdsWithin, ms, percentile, tally } from '../figures.ts'
 import { upToThrice } from '../input/meanwhile.ts'
-import { answerWell, sleep } from '../playing.ts'
 
 type Own = Target & { readonly own: OwnGateway }
 

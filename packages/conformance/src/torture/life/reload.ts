@@ -1,9 +1,9 @@
 import { Agent } from 'node:http'
-import { formats } from '../../fixtures.ts'
+import type { Play, UpstreamCall } from '../../base/raw-upstream.ts'
+import { formats } from '../../base/recorded-traffic.ts'
+import { answerWell, sleep } from '../../base/upstream-answers.ts'
 import type { Pair, Profile, Setting } from '../check.ts'
 import { type Ask, exchange } from '../client.ts'
-import { answerWell, sleep } from '../playing.ts'
-import type { Play, UpstreamCall } from '../upstream.ts'
 import { notWhole } from './whole-answer.ts'
 
 export interface Reload {

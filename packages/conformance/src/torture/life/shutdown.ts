@@ -1,10 +1,10 @@
 import { Agent } from 'node:http'
-import { good } from '../../faults-streams.ts'
+import type { Play, UpstreamCall } from '../../base/raw-upstream.ts'
+import { good } from '../../base/streams.ts'
+import { answerJson, beginStream, formatOf, sleep, whole } from '../../base/upstream-answers.ts'
 import type { Check, OwnGateway, Pair, Setting, Target } from '../check.ts'
 import { type Ask, exchange } from '../client.ts'
 import { ms, tally } from '../figures.ts'
-import { answerJson, beginStream, formatOf, sleep, whole } from '../playing.ts'
-import type { Play, UpstreamCall } from '../upstream.ts'
 import { reloadUnderLoad } from './reload.ts'
 import { notWhole } from './whole-answer.ts'
 

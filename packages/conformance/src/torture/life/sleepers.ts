@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net'
-import { good } from '../../faults-streams.ts'
-import type { Format } from '../../fixtures.ts'
+import type { Play, Upstream, UpstreamCall } from '../../base/raw-upstream.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
+import { good } from '../../base/streams.ts'
+import { beginStream, formatOf, sleep } from '../../base/upstream-answers.ts'
 import type { Pair, Target } from '../check.ts'
 import { type Ask, bodyFor, rawRequest } from '../client.ts'
 import { holdsWithin } from '../figures.ts'
-import { beginStream, formatOf, sleep } from '../playing.ts'
-import type { Play, Upstream, UpstreamCall } from '../upstream.ts'
 import { growth, memoryOf } from './memory-of.ts'
 
 export interface Slept {

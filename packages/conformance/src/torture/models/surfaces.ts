@@ -6,7 +6,7 @@ import {
   routes,
   wireCodecOf,
 } from '@modelgate/core/test-support'
-import { type Format, formats } from '../../fixtures.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
 import type { Part } from '../input/malformed-forms.ts'
 
 type Json = Readonly<Record<string, unknown>>

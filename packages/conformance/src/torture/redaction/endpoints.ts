@@ -1,7 +1,7 @@
-import { good } from '../../faults-streams.ts'
-import { type Format, formats } from '../../fixtures.ts'
-import { pathOf, queryOf } from '../../gateways.ts'
-import { whole } from '../playing.ts'
+import { pathOf, queryOf } from '../../base/gateways.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
+import { good } from '../../base/streams.ts'
+import { whole } from '../../base/upstream-answers.ts'
 
 /** The upstreams of the matrix: one of each format, and one that ranks documents. */
 export const providers = [...formats, 'cohere'] as const

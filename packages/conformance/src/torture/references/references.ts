@@ -1,8 +1,8 @@
-import { objectOf, parseJson, textOf } from '../../json.ts'
-import { referenceMatrix } from '../../reference-matrix.ts'
+import { objectOf, parseJson, textOf } from '../../base/json.ts'
+import { answerWell } from '../../base/upstream-answers.ts'
+import { referenceMatrix } from '../../laws/reference-matrix.ts'
 import type { Check, Setting } from '../check.ts'
 import { exchange } from '../client.ts'
-import { answerWell } from '../playing.ts'
 import { call } from '../secrets/callers.ts'
 
 /** Goes on from a response in another process: the store in memory ended with the first. */

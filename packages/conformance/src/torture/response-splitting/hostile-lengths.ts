@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import { hostileResponses, judgeResponses, keptAlive, sendInTurn } from '../../response-splitting.ts'
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import { answerWell } from '../../base/upstream-answers.ts'
+import { hostileResponses, judgeResponses, keptAlive, sendInTurn } from '../../protocols/response-splitting.ts'
 import type { Check, Target } from '../check.ts'
 import { tally } from '../figures.ts'
-import { answerWell } from '../playing.ts'
-import type { UpstreamCall } from '../upstream.ts'
 
 /** Answers a download with the hostile response that its input names. */
 async function answerHostile({ socket }: UpstreamCall, incoming: IncomingMessage): Promise<void> {

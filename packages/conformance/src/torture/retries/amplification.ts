@@ -1,9 +1,9 @@
+import type { Play } from '../../base/raw-upstream.ts'
+import { answerJson, within } from '../../base/upstream-answers.ts'
 import type { Check } from '../check.ts'
 import { exchange } from '../client.ts'
 import { wayName, waysOf } from '../faults/ways.ts'
 import { inParallel, tally } from '../figures.ts'
-import { answerJson, within } from '../playing.ts'
-import type { Play } from '../upstream.ts'
 import { failing, limiting, resetting, silent } from './outages.ts'
 import { sdkClients } from './sdk-clients.ts'
 

@@ -1,8 +1,8 @@
+import { type Play, startUpstream, type Upstream } from '../../base/raw-upstream.ts'
+import { answerWell, sleep } from '../../base/upstream-answers.ts'
 import type { Check, Outcome, Pair, Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { ms, tally } from '../figures.ts'
-import { answerWell, sleep } from '../playing.ts'
-import { type Play, startUpstream, type Upstream } from '../upstream.ts'
 import { failing, resetting, silent } from './outages.ts'
 
 /** How an upstream is dead. */

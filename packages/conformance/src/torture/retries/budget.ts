@@ -1,7 +1,7 @@
-import { formats } from '../../fixtures.ts'
+import { formats } from '../../base/recorded-traffic.ts'
+import { sleep } from '../../base/upstream-answers.ts'
 import type { Check, Pair, Profile, Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
-import { sleep } from '../playing.ts'
 import { failing } from './outages.ts'
 
 /** Retries that an upstream may get: a share of the calls, and so many in any case. */

@@ -1,7 +1,7 @@
-import { errorEvent, good } from '../../faults-streams.ts'
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import { errorEvent, good } from '../../base/streams.ts'
+import { answerJson, beginStream, formatOf, whole } from '../../base/upstream-answers.ts'
 import { counting } from '../faults/words.ts'
-import { answerJson, beginStream, formatOf, whole } from '../playing.ts'
-import type { UpstreamCall } from '../upstream.ts'
 import { failing, resetting } from './outages.ts'
 
 /** What the upstream counts for one answer. */

@@ -1,12 +1,12 @@
-import { errorEvent, malformed } from '../../faults-streams.ts'
-import { type Format, formats } from '../../fixtures.ts'
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
+import { errorEvent, malformed } from '../../base/streams.ts'
+import { beginStream, formatOf, within } from '../../base/upstream-answers.ts'
 import type { Check, Pair, Setting, Target } from '../check.ts'
 import { send } from '../client.ts'
 import { eventsSaying } from '../faults/words.ts'
 import { inParallel, tally } from '../figures.ts'
 import { readStream } from '../judge.ts'
-import { beginStream, formatOf, within } from '../playing.ts'
-import type { UpstreamCall } from '../upstream.ts'
 
 /** How a stream breaks that has begun. */
 const breaks: Readonly<Record<string, (call: UpstreamCall, next: string) => void>> = {

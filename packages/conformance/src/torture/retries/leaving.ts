@@ -1,10 +1,10 @@
+import type { Play, Scene } from '../../base/raw-upstream.ts'
+import { answerWell, sleep, within } from '../../base/upstream-answers.ts'
 import type { Check, Setting, Target } from '../check.ts'
 import { exchange, send } from '../client.ts'
 import { timeOthers } from '../faults/waiting.ts'
 import { type Way, wayName, waysOf } from '../faults/ways.ts'
 import { inParallel, tally } from '../figures.ts'
-import { answerWell, sleep, within } from '../playing.ts'
-import type { Play, Scene } from '../upstream.ts'
 import { failing } from './outages.ts'
 
 /** So long that next to no back-off, which is a random part of it, is over before the client has left. */

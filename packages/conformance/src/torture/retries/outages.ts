@@ -1,6 +1,6 @@
-import { slowDown } from '../../faults-streams.ts'
-import { answerJson, formatOf } from '../playing.ts'
-import type { Play, UpstreamCall } from '../upstream.ts'
+import type { Play, UpstreamCall } from '../../base/raw-upstream.ts'
+import { slowDown } from '../../base/streams.ts'
+import { answerJson, formatOf } from '../../base/upstream-answers.ts'
 
 /** An error status with nothing beside it. */
 export const failing =

@@ -1,10 +1,10 @@
-import { formats } from '../../fixtures.ts'
+import type { Play, UpstreamCall } from '../../base/raw-upstream.ts'
+import { formats } from '../../base/recorded-traffic.ts'
+import { answerJson, answerWell } from '../../base/upstream-answers.ts'
 import type { Check, Pair, Profile, Setting, Target } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
 import { timeOthers } from '../faults/waiting.ts'
 import { inParallel, ms, tally } from '../figures.ts'
-import { answerJson, answerWell } from '../playing.ts'
-import type { Play, UpstreamCall } from '../upstream.ts'
 import { failing, limiting } from './outages.ts'
 
 /** What an upstream says of how long to wait, and when the next call may come. */

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Format } from '../../fixtures.ts'
-import { rawCall } from '../../raw-http.ts'
+import { rawCall } from '../../base/raw-http.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
 import type { Profile, Setting, Target } from '../check.ts'
 
 /** Where clients put their tokens. */

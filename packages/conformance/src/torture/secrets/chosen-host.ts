@@ -1,9 +1,9 @@
-import { type Format, formats } from '../../fixtures.ts'
+import type { Scene, UpstreamCall } from '../../base/raw-upstream.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
+import { answerWell, sleep } from '../../base/upstream-answers.ts'
 import type { Check, Pair, Setting, Target } from '../check.ts'
 import { type Ask, bodyFor, exchange, headersFor, pathFor, rawExchange } from '../client.ts'
 import { inParallel, tally } from '../figures.ts'
-import { answerWell, sleep } from '../playing.ts'
-import type { Scene, UpstreamCall } from '../upstream.ts'
 import { mediaOf } from './media.ts'
 import { startTrap, type Trap } from './trap.ts'
 

@@ -1,9 +1,9 @@
-import type { Format } from '../../fixtures.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
+import { sleep } from '../../base/upstream-answers.ts'
 import type { Check, GatewayRoute, Outcome, OwnGateway, Setting, Target } from '../check.ts'
 import { bodyFor, rawExchange } from '../client.ts'
 import { inParallel, tally } from '../figures.ts'
 import { readError } from '../judge.ts'
-import { sleep } from '../playing.ts'
 import {
   bearer,
   type Carrier,

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { good } from '../../faults-streams.ts'
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import { good } from '../../base/streams.ts'
+import { formatOf, whole } from '../../base/upstream-answers.ts'
 import type { Setting, Target } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
 import { inParallel } from '../figures.ts'
-import { formatOf, whole } from '../playing.ts'
-import type { UpstreamCall } from '../upstream.ts'
 import { canary } from './leaks.ts'
 
 /** What clients, proxies and browsers send; none of it is for an upstream, but for those that name its own version. */

@@ -1,4 +1,4 @@
-import type { Format } from '../../fixtures.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
 
 /** A body that names addresses, in its dialect. */
 export interface Media {

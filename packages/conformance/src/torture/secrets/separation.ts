@@ -1,8 +1,8 @@
-import { formats } from '../../fixtures.ts'
-import { objectOf, parseJson, textOf } from '../../json.ts'
+import { objectOf, parseJson, textOf } from '../../base/json.ts'
+import { formats } from '../../base/recorded-traffic.ts'
+import { answerWell } from '../../base/upstream-answers.ts'
 import type { OwnGateway, Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
-import { answerWell } from '../playing.ts'
 import { bearer, call } from './callers.ts'
 
 /** What one tenant's answers are good for to another one: nothing. */

@@ -1,7 +1,7 @@
 import type { listenRealtime } from '@modelgate/testing'
 import { WebSocket } from 'ws'
+import { sleep } from '../../base/upstream-answers.ts'
 import type { Target } from '../check.ts'
-import { sleep } from '../playing.ts'
 import { bearer } from './callers.ts'
 
 export type Realtime = Awaited<ReturnType<typeof listenRealtime>>

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
+import { answerWell } from '../../base/upstream-answers.ts'
 import type { Setting } from '../check.ts'
 import { exchange } from '../client.ts'
 import { holdsWithin } from '../figures.ts'
-import { answerWell } from '../playing.ts'
 
 /** What a gateway holds: by name, how many. */
 export type Baseline = Readonly<Record<string, number>>

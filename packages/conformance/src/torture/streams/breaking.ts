@@ -1,9 +1,9 @@
+import type { Play } from '../../base/raw-upstream.ts'
+import { within } from '../../base/upstream-answers.ts'
 import type { Pair, Setting } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
 import { inParallel, tally } from '../figures.ts'
 import { wrongEnding } from '../judge.ts'
-import { within } from '../playing.ts'
-import type { Play } from '../upstream.ts'
 import { askOfficially } from './official.ts'
 
 /** One way for an answer to go wrong. */

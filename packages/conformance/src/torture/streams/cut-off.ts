@@ -1,7 +1,7 @@
-import { good } from '../../faults-streams.ts'
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import { good } from '../../base/streams.ts'
+import { beginStream, formatOf, rawHead, sleep, whole } from '../../base/upstream-answers.ts'
 import type { Check } from '../check.ts'
-import { beginStream, formatOf, rawHead, sleep, whole } from '../playing.ts'
-import type { UpstreamCall } from '../upstream.ts'
 import { type Break, breakAll, heldOf, throwsOf } from './breaking.ts'
 
 /** How connections come to an end. A reset may overtake what was sent before it: it is given time to arrive. */

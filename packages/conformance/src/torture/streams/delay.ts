@@ -1,10 +1,10 @@
 import { Agent } from 'node:http'
-import { good } from '../../faults-streams.ts'
+import { good } from '../../base/streams.ts'
+import { beginStream, formatOf, sleep } from '../../base/upstream-answers.ts'
 import type { Check, Pair, Setting, Target } from '../check.ts'
 import { ms, percentile } from '../figures.ts'
 import { foreign } from '../foreign.ts'
 import { readStream } from '../judge.ts'
-import { beginStream, formatOf, sleep } from '../playing.ts'
 import { watch } from './watch.ts'
 
 /** Between words: long enough for each to travel alone. */

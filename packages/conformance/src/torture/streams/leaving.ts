@@ -1,10 +1,10 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { good } from '../../faults-streams.ts'
+import type { Play, Scene, UpstreamCall } from '../../base/raw-upstream.ts'
+import { good } from '../../base/streams.ts'
+import { beginStream, formatOf, sleep, whole, within } from '../../base/upstream-answers.ts'
 import type { Pair, Setting, Target } from '../check.ts'
 import { send } from '../client.ts'
 import { inParallel } from '../figures.ts'
-import { beginStream, formatOf, sleep, whole, within } from '../playing.ts'
-import type { Play, Scene, UpstreamCall } from '../upstream.ts'
 import { type Baseline, baselineOf } from './baseline.ts'
 
 /** When a client leaves: what the upstream has done by then. */

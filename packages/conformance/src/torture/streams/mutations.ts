@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { errorEvent, good, malformed } from '../../faults-streams.ts'
-import { type Format, formats } from '../../fixtures.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
+import { errorEvent, good, malformed } from '../../base/streams.ts'
 
 /** How a connection ends: well by its framing, within it, by a reset. */
 export type End = 'well' | 'within' | 'reset'

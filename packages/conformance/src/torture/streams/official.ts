@@ -1,6 +1,6 @@
-import { type JsonObject, objectOf, parseJson } from '../../json.ts'
-import type { Answer } from '../../reading.ts'
-import { askAs } from '../../sdk.ts'
+import type { Answer } from '../../base/answer.ts'
+import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
+import { askAs } from '../../base/sdk-clients.ts'
 import type { Target } from '../check.ts'
 import { type Ask, bodyFor, headersFor } from '../client.ts'
 

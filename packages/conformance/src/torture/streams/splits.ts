@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { good } from '../../faults-streams.ts'
+import { readRecording } from '../../base/read-answer.ts'
 import {
   type Exchange,
   type Format,
@@ -7,14 +7,14 @@ import {
   haveRecordings,
   recordedExchanges,
   whyNoRecordings,
-} from '../../fixtures.ts'
-import { readRecording } from '../../reading.ts'
-import { type Cuts, cut } from '../../upstream-fetch.ts'
+} from '../../base/recorded-traffic.ts'
+import { good } from '../../base/streams.ts'
+import { beginStream } from '../../base/upstream-answers.ts'
+import { type Cuts, cut } from '../../base/upstream-fetch.ts'
 import type { Check, Setting } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
 import { inParallel, tally } from '../figures.ts'
 import { readStream } from '../judge.ts'
-import { beginStream } from '../playing.ts'
 
 /** An upstream's stream, and the format it is in. */
 interface Stream {

@@ -1,9 +1,9 @@
-import { errorEvent, errorWords, good, malformed } from '../../faults-streams.ts'
-import { numberOf, objectOf, parseJson, textOf } from '../../json.ts'
+import { numberOf, objectOf, parseJson, textOf } from '../../base/json.ts'
+import { errorEvent, errorWords, good, malformed } from '../../base/streams.ts'
+import { beginStream, formatOf } from '../../base/upstream-answers.ts'
 import type { Check, Pair } from '../check.ts'
 import type { Answer } from '../client.ts'
 import { readError, readStream, type ToldError } from '../judge.ts'
-import { beginStream, formatOf } from '../playing.ts'
 import { type Break, breakAll, heldOf, throwsOf } from './breaking.ts'
 
 /** The error that an answer tells of, by its status or in its stream. */

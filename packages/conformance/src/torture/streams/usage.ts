@@ -1,11 +1,12 @@
-import { good } from '../../faults-streams.ts'
-import type { Format } from '../../fixtures.ts'
-import { type JsonObject, objectOf, parseJson } from '../../json.ts'
-import { readRecording, type Answer as Said, type Totals } from '../../reading.ts'
+import type { Answer as Said, Totals } from '../../base/answer.ts'
+import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
+import { readRecording } from '../../base/read-answer.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
+import { good } from '../../base/streams.ts'
+import { answerJson, beginStream, whole } from '../../base/upstream-answers.ts'
 import type { Check, Pair } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../figures.ts'
-import { answerJson, beginStream, whole } from '../playing.ts'
 
 /** Numbers that no field could be mistaken for another by: seven in, two of them from a cache; eleven out, four of them thought. */
 const counted: Readonly<Record<Format, JsonObject>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../base/json/types.ts'
 import { geminiCodec } from '../gemini/index.ts'
-import type { JsonObject } from '../ir.ts'
 import { messagesCodec } from '../messages/index.ts'
 import { responsesCodec } from '../responses/index.ts'
 import { exchangeOf } from '../shared/exchange.test-support.ts'

@@ -1,8 +1,21 @@
-import type { ErrorKind } from '../../error-kinds.ts'
-import type { Json } from '../ir.ts'
+import type { ErrorKind } from '../../base/error-kinds.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json } from '../../base/json/types.ts'
 import { kindOfStatus } from '../shared/kind-of-status.ts'
-import { isObject } from '../shared/reader.ts'
-import type { ErrorWords } from './error.ts'
+
+/** An error's words, wherever in the body they stood. */
+export interface ErrorWords {
+  message: string
+  type?: string
+  code?: string
+  param?: string
+  /** A status that stands in the body (Google, OpenRouter, Groq's streams). */
+  status?: number
+  /** Google's `details`. */
+  details?: Json
+  /** A filter refused what the client wrote (OpenRouter, under a 403). */
+  flagged?: boolean
+}
 
 /** Codes and types that say what happened, whatever status they came with. */
 const byWord: Readonly<Record<string, ErrorKind>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type ErrorKind, errorKinds } from '../../error-kinds.ts'
-import type { Json } from '../ir.ts'
+import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
+import type { Json } from '../../base/json/types.ts'
 import { chatCodec } from './index.ts'
 
 const openai = (fields: { [key: string]: Json }): Json => ({

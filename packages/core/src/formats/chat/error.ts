@@ -1,24 +1,11 @@
-import { type ErrorKind, errorKinds } from '../../error-kinds.ts'
-import type { ErrorInfo, Json, JsonObject } from '../ir.ts'
+import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
+import type { ErrorInfo } from '../../base/errors.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { innerStatus } from '../shared/kind-of-status.ts'
-import { inWords, isObject } from '../shared/reader.ts'
+import { inWords } from '../shared/reader.ts'
 import { retryDelay } from '../shared/retry-delay.ts'
-import { put } from '../shared/strict.ts'
-import { classifyError } from './error-kind.ts'
-
-/** An error's words, wherever in the body they stood. */
-export interface ErrorWords {
-  message: string
-  type?: string
-  code?: string
-  param?: string
-  /** A status that stands in the body (Google, OpenRouter, Groq's streams). */
-  status?: number
-  /** Google's `details`. */
-  details?: Json
-  /** A filter refused what the client wrote (OpenRouter, under a 403). */
-  flagged?: boolean
-}
+import { classifyError, type ErrorWords } from './error-kind.ts'
 
 const longest = 512
 

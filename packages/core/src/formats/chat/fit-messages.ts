@@ -1,11 +1,15 @@
-import type { Quirks } from '../codec.ts'
-import type { Json, JsonObject, Loss } from '../ir.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Loss } from '../ir.ts'
+import type { Quirks } from '../quirks.ts'
 import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
-import { inWords, isObject } from '../shared/reader.ts'
+import { inWords } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
-import type { Fate } from './fit.ts'
 import { createShortIds, type ShortIds } from './short-ids.ts'
+
+/** What becomes of a field that the upstream lacks. */
+export type Fate = NonNullable<Quirks['lacks']>[string]
 
 /** The quirks that say something of messages, in the form in which they are looked up. */
 interface Rules {

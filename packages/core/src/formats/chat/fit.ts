@@ -1,14 +1,12 @@
-import type { Quirks } from '../codec.ts'
-import type { Json, JsonObject, Loss } from '../ir.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Loss } from '../ir.ts'
+import type { Quirks } from '../quirks.ts'
 import { nearestEffort } from '../shared/effort.ts'
 import { escapeStep } from '../shared/pointer.ts'
-import { isObject } from '../shared/reader.ts'
 import { isHarmless, loss } from '../shared/report.ts'
 import { isEffort } from './efforts.ts'
-import { fitMessages } from './fit-messages.ts'
-
-/** What becomes of a field that the upstream lacks. */
-export type Fate = NonNullable<Quirks['lacks']>[string]
+import { type Fate, fitMessages } from './fit-messages.ts'
 
 /** What has to change in a chat body before an upstream takes it; paths of losses point into that body. */
 export interface Fitted {

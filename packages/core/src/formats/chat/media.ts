@@ -1,9 +1,11 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { JsonObject, MediaPart, Part, Source } from '../ir.ts'
+import type { MediaPart, Part, Source } from '../ir.ts'
 import { reportAddressType } from '../shared/media-address.ts'
-import { drop, inWords, isObject, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, inWords, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 
 const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/i
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 
 /** A model as OpenAI lists it. */
 export const encodeModel = (name: string, created = 0): JsonObject => ({

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Json, JsonObject, ModelResponse, Part } from '../ir.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { ModelResponse, Part } from '../ir.ts'
 import { run, testContext } from './context.test-support.ts'
 import { chatCodec } from './index.ts'
 

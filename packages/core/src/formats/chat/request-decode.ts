@@ -1,10 +1,11 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
+import type { ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   dropNulls,
-  isObject,
   leftover,
   putBack,
   take,
@@ -16,7 +17,6 @@ import {
   type Unread,
   unread,
 } from '../shared/reader.ts'
-import { put } from '../shared/strict.ts'
 import { fieldPointers, isEffort, summaries, verbosities } from './fields.ts'
 import { decodeChoice, decodeFunction, decodeTool, legacyPointer } from './tools.ts'
 import { decodeMessages } from './turn-decode.ts'

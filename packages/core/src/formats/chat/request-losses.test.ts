@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Quirks } from '../codec.ts'
-import type { JsonObject, ModelRequest, Part, Turn } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { ModelRequest, Part, Turn } from '../ir.ts'
+import type { Quirks } from '../quirks.ts'
 import { testContext } from './context.test-support.ts'
 import { chatCodec } from './index.ts'
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Quirks } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { ModelRequest } from '../ir.ts'
+import type { Quirks } from '../quirks.ts'
 import { testContext } from './context.test-support.ts'
 import { chatCodec } from './index.ts'
 

@@ -1,12 +1,13 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Choice, Citation, Json, JsonObject, MediaPart, ModelResponse, Part, Report, TextPart } from '../ir.ts'
+import type { Choice, Citation, MediaPart, ModelResponse, Part, Report, TextPart } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { checkChoiceCount } from '../shared/choice-limit.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
   drop,
-  isObject,
   leftover,
   putBack,
   takeAny,
@@ -19,7 +20,6 @@ import {
 } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { objectsIn, reportUnknown, shapeOf } from '../shared/shape.ts'
-import { put } from '../shared/strict.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
 import { decodeError } from './error.ts'
 import { toolNames } from './fields.ts'

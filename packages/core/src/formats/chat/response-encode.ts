@@ -1,20 +1,12 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, ExchangeContext } from '../codec.ts'
-import type {
-  Choice,
-  Citation,
-  JsonObject,
-  MediaPart,
-  ModelResponse,
-  Part,
-  ReasoningPart,
-  ToolCallPart,
-} from '../ir.ts'
+import type { Choice, Citation, MediaPart, ModelResponse, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
 import { reportEnding } from '../shared/ending.ts'
-import { isObject } from '../shared/reader.ts'
 import { reportChecks } from '../shared/reasoning-checks.ts'
 import { loss, ownExtra, reportCitation } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { encodeFinish, heldBy } from './finish.ts'
 import { audioMediaType, partName } from './media.ts'
 import { encodeCallSeal, encodeDetail, joinReasoning, needsDetails } from './reasoning.ts'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { GatewayError } from '../../errors.ts'
-import type { SseEvent } from '../codec.ts'
-import type { Json, JsonObject } from '../ir.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
 import { run, testContext } from './context.test-support.ts'
 import { chatCodec } from './index.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { GatewayError } from '../../errors.ts'
-import type { ErrorInfo, Json } from '../ir.ts'
+import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
+import type { Json } from '../../base/json/types.ts'
 import { chatCodec } from './index.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]

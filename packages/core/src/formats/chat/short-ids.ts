@@ -1,5 +1,5 @@
-import type { Json } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json } from '../../base/json/types.ts'
 
 /** Ids of calls in nine letters and digits. */
 export interface ShortIds {

@@ -1,17 +1,19 @@
-import { stringifyExact } from '../../json/exact-number.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Json, JsonObject, Sealed, ToolCallPart } from '../ir.ts'
+import type { Sealed, ToolCallPart } from '../ir.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { ObjectScan } from '../shared/object-scan.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, isObject, unread } from '../shared/reader.ts'
+import { drop, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { reportUnknown, shapeOf } from '../shared/shape.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
 import { toolNames } from './fields.ts'
 import { decodeCallSeal } from './reasoning.ts'
 import { substance } from './response-decode.ts'
-import type { PartWriter } from './stream-decode-choice.ts'
+import type { PartWriter } from './stream-part-writer.ts'
 
 /** Reads the tool calls of one choice from their fragments. */
 export interface CallReader {

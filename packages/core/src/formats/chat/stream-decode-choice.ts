@@ -1,15 +1,19 @@
-import { errorKinds } from '../../error-kinds.ts'
+import { errorKinds } from '../../base/error-kinds.ts'
+import type { ErrorInfo } from '../../base/errors.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Delta, ErrorInfo, Json, JsonObject, ModelEvent, Part, TextDelta } from '../ir.ts'
+import type { ModelEvent, TextDelta } from '../ir.ts'
 import { assignOwn } from '../shared/own-members.ts'
 import { pointer } from '../shared/pointer.ts'
-import { fieldsBeside, isObject } from '../shared/reader.ts'
+import { fieldsBeside } from '../shared/reader.ts'
 import { objectsIn } from '../shared/shape.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, type Held } from './finish.ts'
 import { decodeAnnotations, decodeAnswerContent, decodeImages, hasLogprobs, soundPart } from './response-decode.ts'
 import { createCallReader, legacyIndex } from './stream-decode-calls.ts'
 import { createReasoningReader, reportOwn } from './stream-decode-reasoning.ts'
+import type { PartWriter } from './stream-part-writer.ts'
 
 /** One choice of a stream, chunk by chunk. */
 export interface ChoiceDecoder {
@@ -22,13 +26,6 @@ export interface ChoiceDecoder {
   /** Closes what is open and tells how the choice finished. Called once, at the end of the stream. */
   end(out: ModelEvent[]): void
   readonly finished: boolean
-}
-
-/** Hands out the numbers of a choice's parts, and writes their events. */
-export interface PartWriter {
-  start(value: Part): number
-  delta(part: number, delta: Delta): void
-  end(part: number): void
 }
 
 type Flow = 'text' | 'refusal'

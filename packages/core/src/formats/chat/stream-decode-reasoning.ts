@@ -1,7 +1,8 @@
-import type { Json, Part, Report } from '../ir.ts'
+import type { Json } from '../../base/json/types.ts'
+import type { Part, Report } from '../ir.ts'
 import { reportField } from '../shared/report.ts'
 import { decodeDetails } from './reasoning.ts'
-import type { PartWriter } from './stream-decode-choice.ts'
+import type { PartWriter } from './stream-part-writer.ts'
 
 /** Reads the reasoning of one choice, which comes as plain text, as `reasoning_details`, or as both at once. */
 export interface ReasoningReader {

@@ -1,24 +1,14 @@
-import { stringifyExact } from '../../json/exact-number.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type {
-  Citation,
-  Delta,
-  Extra,
-  Finish,
-  Json,
-  JsonObject,
-  MediaPart,
-  Part,
-  ReasoningPart,
-  ToolCallPart,
-} from '../ir.ts'
+import type { Citation, Delta, Extra, Finish, MediaPart, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { reportEnding } from '../shared/ending.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { quoted } from '../shared/json-text.ts'
-import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { encodeFinish, type Held } from './finish.ts'
 import { encodeCallSeal } from './reasoning.ts'
 import {

@@ -1,5 +1,6 @@
+import type { JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { JsonObject, ReasoningPart } from '../ir.ts'
+import type { ReasoningPart } from '../ir.ts'
 import { encodeDetail, needsDetails } from './reasoning.ts'
 
 /** Sends `reasoning_details` in a stream: the official accumulators keep the last value of a field they do not know, so each time the whole list. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject, ModelEvent, ModelRequest, Part } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { ModelEvent, ModelRequest, Part } from '../ir.ts'
 import { run, testContext } from './context.test-support.ts'
 import { chatCodec } from './index.ts'
 

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { SchemaGraph } from '../shared/schema-graph.ts'
 import {
   enforceIn,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import { chatCodec } from './index.ts'
 
 const target = { model: 'm', quirks: {} }

@@ -1,19 +1,12 @@
-import { GatewayError } from '../../errors.ts'
-import { lazily } from '../../lazily.ts'
-import { receivedIds } from '../../references/received.ts'
-import type {
-  MutableTap,
-  Quirks,
-  ResponseTap,
-  SseEvent,
-  StreamTap,
-  TapOptions,
-  TargetTraits,
-  WireEdit,
-} from '../codec.ts'
-import type { Json, JsonObject } from '../ir.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import { lazily } from '../../base/lazy.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
+import type { MutableTap, ResponseTap, StreamTap, TapOptions, TargetTraits, WireEdit } from '../codec.ts'
+import type { Quirks } from '../quirks.ts'
+import { receivedIds } from '../references/received.ts'
 import { parseObject } from '../shared/json-text.ts'
-import { isObject } from '../shared/reader.ts'
 import { checkWhole, notJson } from '../shared/tap.ts'
 import { comment, errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
 import { decodeError, errorWithin } from './error.ts'

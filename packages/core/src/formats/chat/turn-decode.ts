@@ -1,20 +1,11 @@
-import { stringifyExact } from '../../json/exact-number.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from '../ir.ts'
+import type { Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
-import {
-  drop,
-  isObject,
-  leftover,
-  putBack,
-  takeArray,
-  takeObject,
-  takeString,
-  type Unread,
-  unread,
-} from '../shared/reader.ts'
-import { put } from '../shared/strict.ts'
+import { drop, leftover, putBack, takeArray, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
 import { decodeCache } from './cache.ts'
 import { decodeMedia, isAddress } from './media.ts'
 import { decodeCallSeal, decodeDetails } from './reasoning.ts'

@@ -1,6 +1,7 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type {
-  JsonObject,
   MediaPart,
   Part,
   ReasoningPart,
@@ -12,9 +13,8 @@ import type {
 } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { encodeCache } from './cache.ts'
 import { encodeMedia, partName } from './media.ts'
 import { encodeCallSeal, encodeDetail, joinReasoning, needsDetails } from './reasoning.ts'

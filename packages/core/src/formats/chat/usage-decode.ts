@@ -1,6 +1,7 @@
-import type { Json, JsonObject, Usage } from '../ir.ts'
-import { isObject, type Unread } from '../shared/reader.ts'
-import { put } from '../shared/strict.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Usage } from '../ir.ts'
+import type { Unread } from '../shared/reader.ts'
 
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined

@@ -1,6 +1,6 @@
-import { eventFrame } from '../../aws/frames.test-support.ts'
-import { concatBytes } from '../../bytes.ts'
-import type { JsonObject } from '../ir.ts'
+import { concatBytes } from '../../base/bytes.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import { eventFrame } from '../../upstreams/aws/frames.test-support.ts'
 
 /** An answer with everything that Converse can say, and the same as the frames of a stream. */
 export const wholeAnswer: JsonObject = {

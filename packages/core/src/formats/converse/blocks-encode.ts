@@ -1,14 +1,6 @@
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type {
-  JsonObject,
-  NativePart,
-  Part,
-  ReasoningPart,
-  RefusalPart,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
-} from '../ir.ts'
+import type { NativePart, Part, ReasoningPart, RefusalPart, TextPart, ToolCallPart, ToolResultPart } from '../ir.ts'
 import type { ToolIds } from '../messages/tool-ids.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'

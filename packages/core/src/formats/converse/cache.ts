@@ -1,5 +1,6 @@
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { JsonObject, Located } from '../ir.ts'
+import type { Located } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { loss } from '../shared/report.ts'
 import type { ConverseTraits } from './models.ts'

@@ -1,4 +1,5 @@
-import type { JsonObject, Part, Turn } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Part, Turn } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
 import { loss, ownExtra } from '../shared/report.ts'

@@ -1,5 +1,6 @@
-import type { Finish, Json } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json } from '../../base/json/types.ts'
+import type { Finish } from '../ir.ts'
 
 const reasons: Readonly<Record<string, Finish['reason']>> = {
   end_turn: 'stop',

@@ -1,5 +1,6 @@
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { Effort, JsonObject, ModelRequest } from '../ir.ts'
+import type { Effort, ModelRequest } from '../ir.ts'
 import { encodeThinking, type ThinkingSetting } from '../messages/thinking.ts'
 import { effortOfBudget } from '../shared/effort.ts'
 import { fieldPointer, loss } from '../shared/report.ts'

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createReport } from '../../losses.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { RequestFeature } from '../carries.ts'
 import { requestSamples } from '../carries-requests.test-support.ts'
-import type { JsonObject, Loss, ModelRequest } from '../ir.ts'
+import type { Loss, ModelRequest } from '../ir.ts'
+import { createReport } from '../loss-report.ts'
 import { converseCodec } from './index.ts'
 
 /** A client of some other format wrote it. */

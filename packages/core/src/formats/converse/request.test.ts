@@ -1,8 +1,9 @@
 import { describe, expect, it, test } from 'vitest'
-import { createReport } from '../../losses.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import { chatCodec } from '../chat/index.ts'
 import type { Codec } from '../codec.ts'
-import type { JsonObject, Loss } from '../ir.ts'
+import type { Loss } from '../ir.ts'
+import { createReport } from '../loss-report.ts'
 import { messagesCodec } from '../messages/index.ts'
 import { converseCodec } from './index.ts'
 

@@ -1,7 +1,7 @@
-import type { Json, Usage } from '../ir.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json } from '../../base/json/types.ts'
+import type { Usage } from '../ir.ts'
 import { tokensIn } from '../shared/count.ts'
-import { isObject } from '../shared/reader.ts'
-import { put } from '../shared/strict.ts'
 
 /** Reads a usage object; undefined if it counts nothing. Here input excludes the cache; in the IR the total includes it. */
 export function decodeUsage(value: Json | undefined): Usage | undefined {

@@ -1,5 +1,6 @@
-import type { JsonObject } from '../ir.ts'
-import { usageBeside as beside, type IsShown, type UsageFields } from '../shared/usage-report.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { IsShown } from '../carries.ts'
+import { usageBeside as beside, type UsageFields } from '../shared/usage-report.ts'
 
 export { decodeUsage } from './usage-decode.ts'
 

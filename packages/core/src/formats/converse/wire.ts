@@ -1,12 +1,10 @@
-import { lazily } from '../../lazily.ts'
+import { isObject } from '../../base/json/object.ts'
 import type { UpstreamWireCodec } from '../codec.ts'
-import { isObject } from '../shared/reader.ts'
 import { decodeError, tapResponse } from './error.ts'
 
 /** The part of Converse that every call needs. */
 export const converseWire: UpstreamWireCodec = {
   format: 'converse',
-  whole: lazily(() => import('./codec.ts').then(({ converseCodec }) => converseCodec)),
   decodeError,
   isAnswer: ({ output }) => isObject(output),
   tapResponse,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../base/json/types.ts'
 import { run, testContext } from '../chat/context.test-support.ts'
-import type { Choice, Finish, JsonObject, ModelEvent, ModelResponse, Part, Usage } from '../ir.ts'
+import type { Choice, Finish, ModelEvent, ModelResponse, Part, Usage } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
 import { geminiCodec } from './index.ts'
 

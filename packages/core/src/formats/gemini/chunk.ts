@@ -1,7 +1,9 @@
-import { errorKinds } from '../../error-kinds.ts'
-import { stringifyExact } from '../../json/exact-number.ts'
-import type { ClientQuirks, SseEvent } from '../codec.ts'
-import type { ErrorInfo, JsonObject } from '../ir.ts'
+import { errorKinds } from '../../base/error-kinds.ts'
+import type { ErrorInfo } from '../../base/errors.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
+import type { ClientQuirks } from '../codec.ts'
 import { errorObject } from './error.ts'
 
 /** A stream's error event: nothing follows it. */

@@ -1,7 +1,7 @@
-import type { ErrorKind } from '../../error-kinds.ts'
-import type { Json } from '../ir.ts'
+import type { ErrorKind } from '../../base/error-kinds.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json } from '../../base/json/types.ts'
 import { kindOfStatus } from '../shared/kind-of-status.ts'
-import { isObject } from '../shared/reader.ts'
 
 /** An error's words, wherever in the body they stood. */
 export interface ErrorWords {

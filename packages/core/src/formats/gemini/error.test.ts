@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type ErrorKind, errorKinds } from '../../error-kinds.ts'
-import type { ErrorInfo, Json } from '../ir.ts'
+import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
+import type { ErrorInfo } from '../../base/errors.ts'
+import type { Json } from '../../base/json/types.ts'
 import { geminiCodec } from './index.ts'
 
 const google = (code: number, status: string, message: string, details?: Json): Json => ({

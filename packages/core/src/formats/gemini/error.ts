@@ -1,9 +1,9 @@
-import { type ErrorKind, errorKinds } from '../../error-kinds.ts'
-import type { ErrorInfo, Json, JsonObject } from '../ir.ts'
+import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
+import type { ErrorInfo } from '../../base/errors.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { innerStatus } from '../shared/kind-of-status.ts'
-import { isObject } from '../shared/reader.ts'
 import { isSaneDelay, retryDelay } from '../shared/retry-delay.ts'
-import { put } from '../shared/strict.ts'
 import { classifyError, type ErrorWords } from './error-kind.ts'
 
 const longest = 2000

@@ -1,4 +1,4 @@
-import type { Json } from '../ir.ts'
+import type { Json } from '../../base/json/types.ts'
 
 /** The words by their numbers, which some servers write instead. */
 const numbered: readonly string[] = [

@@ -1,4 +1,5 @@
-import type { Finish, Json, Part } from '../ir.ts'
+import type { Json } from '../../base/json/types.ts'
+import type { Finish, Part } from '../ir.ts'
 import { inWords } from '../shared/reader.ts'
 import { finishWord } from './finish-word.ts'
 

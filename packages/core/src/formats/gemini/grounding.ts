@@ -1,9 +1,11 @@
-import { stringifyExact } from '../../json/exact-number.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Citation, Json, JsonObject } from '../ir.ts'
-import { drop, isObject, leftover, putBack, takeArray, takeNumber, takeString, unread } from '../shared/reader.ts'
+import type { Citation } from '../ir.ts'
+import { drop, leftover, putBack, takeArray, takeNumber, takeString, unread } from '../shared/reader.ts'
 import { loss, reportCitation } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { TextOffsets } from './text-offsets.ts'
 
 /**

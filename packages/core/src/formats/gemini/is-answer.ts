@@ -1,5 +1,5 @@
-import type { JsonObject } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 
 const answerKeys = ['candidates', 'promptFeedback', 'prompt_feedback', 'usageMetadata', 'usage_metadata'] as const
 

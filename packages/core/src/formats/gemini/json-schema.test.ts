@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import { fromOpenApi, lowerToGoogle, lowerTypes, toOpenApi } from './json-schema.ts'
 
 describe('Google’s subset', () => {

@@ -1,8 +1,9 @@
-import { isNumber } from '../../json/exact-number.ts'
-import type { Json, JsonObject, Report } from '../ir.ts'
+import { isNumber } from '../../base/json/exact-number.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Report } from '../ir.ts'
 import { reportLogprobs } from '../shared/logprobs-report.ts'
 import { pointer } from '../shared/pointer.ts'
-import { isObject } from '../shared/reader.ts'
 import { reportField } from '../shared/report.ts'
 import { type Members, reportUnknown, shapeOf } from '../shared/shape.ts'
 

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../errors.ts'
-import type { JsonObject } from '../ir.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import { wholeNumber } from '../shared/query.ts'
 import { modelPrefix } from './model-prefix.ts'
 

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
 import { run } from '../chat/context.test-support.ts'
-import type { SseEvent } from '../codec.ts'
-import type { Json, JsonObject, ModelEvent, ModelResponse, Part } from '../ir.ts'
+import type { ModelEvent, ModelResponse, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
-import { isObject } from '../shared/reader.ts'
 import { geminiCodec } from './index.ts'
 import {
   contextFor,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Json, JsonObject } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { geminiCodec } from './index.ts'
 import { fromOpenApi, lowerTypes } from './json-schema.ts'
 import { contextFor, list, present, readClientRequests, readExchanges } from './recorded.test-support.ts'

@@ -1,6 +1,7 @@
-import { createReport } from '../../losses.ts'
+import type { Json } from '../../base/json/types.ts'
 import type { ExchangeContext, TargetTraits } from '../codec.ts'
-import type { Json, ModelRequest, Report } from '../ir.ts'
+import type { ModelRequest, Report } from '../ir.ts'
+import { createReport } from '../loss-report.ts'
 import * as recorded from '../shared/recorded.test-support.ts'
 
 export { eventsOf, isStream, present } from '../shared/recorded.test-support.ts'

@@ -1,10 +1,11 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Output, Sampling } from '../ir.ts'
+import type { ModelRequest, Output, Sampling } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import {
   drop,
   dropNulls,
-  isObject,
   leftover,
   putBack,
   take,
@@ -15,7 +16,6 @@ import {
   takeString,
   type Unread,
 } from '../shared/reader.ts'
-import { put } from '../shared/strict.ts'
 import { decodeContents, decodeSystem, placeOf } from './contents-decode.ts'
 import { decodeTier, type FieldName, fieldPointers } from './fields.ts'
 import { fromOpenApi, lowerTypes } from './json-schema.ts'

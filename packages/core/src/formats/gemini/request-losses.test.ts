@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../base/json/types.ts'
 import { testContext } from '../chat/context.test-support.ts'
-import type { JsonObject, ModelRequest, Turn } from '../ir.ts'
+import type { ModelRequest, Turn } from '../ir.ts'
 import { geminiCodec } from './index.ts'
 
 /** A request that came from another format: what generateContent makes of it, and what it says it could not. */

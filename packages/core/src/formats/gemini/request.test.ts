@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../base/json/types.ts'
 import { testContext } from '../chat/context.test-support.ts'
-import type { JsonObject, ModelRequest } from '../ir.ts'
+import type { ModelRequest } from '../ir.ts'
 import { geminiCodec } from './index.ts'
 
 const decode = (body: JsonObject): ModelRequest => geminiCodec.decodeRequest(structuredClone(body), testContext())

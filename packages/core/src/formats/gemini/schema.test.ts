@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { GatewayError } from '../../errors.ts'
-import type { Json, JsonObject } from '../ir.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { geminiCodec } from './index.ts'
 
 const text = { text: 'hi' }

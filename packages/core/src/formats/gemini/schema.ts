@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import type { Json, JsonObject } from '../ir.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { eachOf } from '../shared/each-of.ts'
-import { isObject } from '../shared/reader.ts'
 import { respell } from './spelling.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../ir.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 
 const joint = /(?<=[A-Za-z0-9])_([a-z0-9])/g
 const camel = (key: string): string =>

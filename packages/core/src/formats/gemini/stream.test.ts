@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
 import { run, testContext } from '../chat/context.test-support.ts'
-import type { SseEvent } from '../codec.ts'
-import type { JsonObject, ModelEvent, Part } from '../ir.ts'
+import type { ModelEvent, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
 import { geminiCodec } from './index.ts'
 

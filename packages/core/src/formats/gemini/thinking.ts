@@ -1,17 +1,10 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { JsonObject, ModelRequest, Reasoning } from '../ir.ts'
-import {
-  drop,
-  isObject,
-  leftover,
-  putBack,
-  takeBoolean,
-  takeNumber,
-  takeObject,
-  type Unread,
-} from '../shared/reader.ts'
+import type { ModelRequest, Reasoning } from '../ir.ts'
+import { drop, leftover, putBack, takeBoolean, takeNumber, takeObject, type Unread } from '../shared/reader.ts'
 import { fieldPointer, loss } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { effortOfLevel, type Level } from './fields.ts'
 import type { ModelTraits } from './models.ts'
 import { respell } from './spelling.ts'

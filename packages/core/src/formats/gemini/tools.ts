@@ -1,11 +1,12 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Tool, ToolChoice } from '../ir.ts'
+import type { ModelRequest, Tool, ToolChoice } from '../ir.ts'
 import { nativeToolName } from '../shared/native-name.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   dropNulls,
-  isObject,
   leftover,
   putBack,
   take,
@@ -15,7 +16,7 @@ import {
   type Unread,
 } from '../shared/reader.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { customSchema } from '../shared/tool-input.ts'
 import { reportCache } from './cache.ts'
 import { fieldPointers } from './fields.ts'

@@ -1,6 +1,6 @@
-import type { Json, Usage } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
-import { put } from '../shared/strict.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json } from '../../base/json/types.ts'
+import type { Usage } from '../ir.ts'
 
 export const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined

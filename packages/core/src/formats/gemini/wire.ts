@@ -1,4 +1,4 @@
-import { lazily } from '../../lazily.ts'
+import { lazily } from '../../base/lazy.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
@@ -11,7 +11,6 @@ import { tapResponse, tapStream, wireEdit } from './tap.ts'
 /** The part of generateContent that every call needs. */
 export const geminiWire: WireCodec = {
   format: 'gemini',
-  whole: lazily(() => import('./codec.ts').then(({ geminiCodec }) => geminiCodec)),
   validation: lazily(() => import('./complaint.ts').then(({ checkRequest }) => checkRequest)),
   modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
   modelPrefix,

@@ -1,5 +1,6 @@
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, ExchangeContext } from '../codec.ts'
-import type { JsonObject, ModelRequest, NativePart, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
+import type { ModelRequest, NativePart, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
 import { callSealFields, reportLostSeal } from '../shared/call-seals.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { writeSeal } from '../shared/seals.ts'

@@ -1,19 +1,11 @@
-import { stringifyExact } from '../../json/exact-number.ts'
-import type {
-  Json,
-  JsonObject,
-  NativePart,
-  Part,
-  ReasoningPart,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
-} from '../ir.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../ir.ts'
 import { takeCallSeal } from '../shared/call-seals.ts'
 import { describeFound } from '../shared/found-tools.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, dropNulls, isObject, leftover, takeBoolean, takeString, type Unread, unread } from '../shared/reader.ts'
-import { put } from '../shared/strict.ts'
+import { drop, dropNulls, leftover, takeBoolean, takeString, type Unread, unread } from '../shared/reader.ts'
 import { decodeCache } from './cache.ts'
 import { decodeCitations } from './citations.ts'
 import { decodeMedia } from './media.ts'

@@ -1,6 +1,7 @@
+import { put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type {
-  JsonObject,
   NativePart,
   Part,
   ReasoningPart,
@@ -12,7 +13,7 @@ import type {
 } from '../ir.ts'
 import { areReferences } from '../shared/found-tools.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { inputObject } from '../shared/tool-input.ts'
 import { encodeCache, reportCache } from './cache.ts'
 import { encodeCitation, isOwnCitation } from './citations.ts'
@@ -26,7 +27,7 @@ export interface BlockContext extends CodecContext {
 }
 
 /** What encoding the tools that turns add needs. */
-export interface ToolContext {
+interface ToolContext {
   /** The client speaks messages itself. */
   readonly isOwn: boolean
   /** Names of tools that are known to the upstream so far. */

@@ -1,7 +1,9 @@
+import { isObject } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { JsonObject, Located } from '../ir.ts'
+import type { Located } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, isObject, leftover, type Unread, unread } from '../shared/reader.ts'
+import { drop, leftover, type Unread, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 
 interface CacheHint {

@@ -1,5 +1,5 @@
-import type { Json } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json } from '../../base/json/types.ts'
 import { type Complaint, dotted, type Issue } from '../shared/validate.ts'
 
 /** What Anthropic says about an issue, word for word where its words are known: Claude Code reads them. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject, Turn } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Turn } from '../ir.ts'
 import { assistant, encode, system, text, told, turn, user } from './request.test-support.ts'
 
 describe('a conversation of another format', () => {

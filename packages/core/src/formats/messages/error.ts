@@ -1,8 +1,8 @@
-import { type ErrorKind, errorKinds } from '../../error-kinds.ts'
-import type { ErrorInfo, Json, JsonObject } from '../ir.ts'
+import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
+import type { ErrorInfo } from '../../base/errors.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { innerStatus, kindOfStatus } from '../shared/kind-of-status.ts'
-import { isObject } from '../shared/reader.ts'
-import { put } from '../shared/strict.ts'
 
 const kindOfType: Readonly<Record<string, ErrorKind>> = {
   invalid_request_error: 'invalid_request',

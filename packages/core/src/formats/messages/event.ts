@@ -1,6 +1,6 @@
-import { stringifyExact } from '../../json/exact-number.ts'
-import type { SseEvent } from '../codec.ts'
-import type { ErrorInfo } from '../ir.ts'
+import type { ErrorInfo } from '../../base/errors.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
 import { errorBody } from './error.ts'
 
 export const ping: SseEvent = { event: 'ping', data: '{"type":"ping"}' }

@@ -1,6 +1,8 @@
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Finish, Json, JsonObject, Part } from '../ir.ts'
-import { inWords, isObject, type Unread } from '../shared/reader.ts'
+import type { Finish, Part } from '../ir.ts'
+import { inWords, type Unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 
 type Reason = Finish['reason']

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import type { Json } from '../ir.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json } from '../../base/json/types.ts'
 import { answeredBy } from '../shared/accept.ts'
 import { anyMessages, optionalBoolean } from '../shared/pass-through.ts'
-import { isObject } from '../shared/reader.ts'
 
 const fields = z.looseObject({
   model: z.string().min(1),

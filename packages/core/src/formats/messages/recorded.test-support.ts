@@ -1,7 +1,9 @@
-import { createReport } from '../../losses.ts'
-import type { ExchangeContext, Machine, Quirks, TargetTraits } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Report } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
+import type { ModelRequest, Report } from '../ir.ts'
+import { createReport } from '../loss-report.ts'
+import type { Quirks } from '../quirks.ts'
 import * as recorded from '../shared/recorded.test-support.ts'
 
 export { eventsOf, present } from '../shared/recorded.test-support.ts'

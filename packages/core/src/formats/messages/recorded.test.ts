@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { SseEvent } from '../codec.ts'
-import type { Json, JsonObject, ModelEvent, ModelResponse } from '../ir.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
+import type { ModelEvent, ModelResponse } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
-import { isObject } from '../shared/reader.ts'
 import { messagesCodec } from './index.ts'
 import {
   contextFor,

@@ -1,10 +1,11 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Output, Part, Sampling, Tool, Turn } from '../ir.ts'
+import type { ModelRequest, Output, Part, Sampling, Tool, Turn } from '../ir.ts'
 import { attachCallSeals } from '../shared/call-seals.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
   drop,
-  isObject,
   putBack,
   take,
   takeBoolean,
@@ -15,7 +16,6 @@ import {
   unread,
 } from '../shared/reader.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
-import { put } from '../shared/strict.ts'
 import { decodeContent, nativeBlock, substance } from './blocks-decode.ts'
 import { createChangeReader, laterThinking } from './settings-changes-decode.ts'
 import { decodeThinking } from './thinking.ts'

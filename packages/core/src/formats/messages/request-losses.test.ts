@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject, ModelRequest, Part } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { ModelRequest, Part } from '../ir.ts'
 import { encode, told, user } from './request.test-support.ts'
 
 describe('what messages has no word for is reported where it stood', () => {

@@ -1,4 +1,5 @@
-import type { JsonObject, Loss, ModelRequest, Part, Turn } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Loss, ModelRequest, Part, Turn } from '../ir.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor, target } from './recorded.test-support.ts'
 

@@ -1,4 +1,5 @@
-import type { JsonObject, ModelRequest, Part, Sealed, ToolCallPart } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { ModelRequest, Part, Sealed, ToolCallPart } from '../ir.ts'
 import { carriedSeal } from '../shared/call-seals.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject, ModelEvent, Part } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { ModelEvent, Part } from '../ir.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor, run } from './recorded.test-support.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Delta, JsonObject, ModelEvent, Part, Sealed } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Delta, ModelEvent, Part, Sealed } from '../ir.ts'
 import { mayHoldSeals } from '../shared/seals.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor, run } from './recorded.test-support.ts'

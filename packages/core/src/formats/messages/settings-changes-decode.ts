@@ -1,8 +1,8 @@
-import type { JsonObject, Part, Reasoning, SettingsChange, Tool, Turn } from '../ir.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Part, Reasoning, SettingsChange, Tool, Turn } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, isObject, take, takeString, type Unread, unread } from '../shared/reader.ts'
-import { asAdded } from '../shared/settings-changes.ts'
-import { put } from '../shared/strict.ts'
+import { drop, take, takeString, type Unread, unread } from '../shared/reader.ts'
 import { substance } from './blocks-decode.ts'
 import { decodeCache } from './cache.ts'
 import { isEffort } from './fields.ts'
@@ -70,7 +70,7 @@ function decodeToolChange(source: JsonObject, at: string, known: Map<string, Too
     const name = takeString(inner, 'name')
     const referred = name === undefined ? undefined : known.get(name)
     if (name === undefined || referred === undefined) return undefined
-    if (type === 'tool_addition') change.addedTools = [asAdded(referred, 'messages')]
+    if (type === 'tool_addition') change.addedTools = [withoutDeferral(referred)]
     else change.removedTools = [name]
   } else return undefined
   const block = unread(source)
@@ -80,6 +80,13 @@ function decodeToolChange(source: JsonObject, at: string, known: Map<string, Too
   const rest = { ...substance(block), ...nested('tool', substance(inner)) }
   if (Object.keys(rest).length > 0) change.extra = { messages: rest }
   return change
+}
+
+/** A tool as a reference adds it: that it was hidden until then is said by its place. */
+function withoutDeferral(tool: Tool): Tool {
+  const { extra, ...rest } = tool
+  const { defer_loading: _, ...own }: JsonObject = extra?.messages ?? {}
+  return Object.keys(own).length === 0 ? rest : { ...rest, extra: { messages: own } }
 }
 
 function nameOf(tool: Tool): string | undefined {

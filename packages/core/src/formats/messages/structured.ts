@@ -1,4 +1,4 @@
-import type { JsonObject } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import { SchemaGraph } from '../shared/schema-graph.ts'
 import {
   enforceIn,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { GatewayError } from '../../errors.ts'
-import type { SseEvent } from '../codec.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
 import { block, ending, ping, start } from './events.test-support.ts'
 import { messagesCodec } from './index.ts'
 import { target } from './recorded.test-support.ts'

@@ -1,6 +1,6 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { TargetTraits, WireEdit } from '../codec.ts'
-import type { JsonObject } from '../ir.ts'
 
 export const hasThread = ({ thread }: JsonObject): boolean => thread !== undefined && thread !== null
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject, ModelRequest, Part, Tool } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { ModelRequest, Part, Tool } from '../ir.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor } from './recorded.test-support.ts'
 import { assistant, encode, told, user } from './request.test-support.ts'

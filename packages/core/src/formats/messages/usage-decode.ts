@@ -1,8 +1,7 @@
-import type { Units } from '../../plugin.ts'
-import type { Json, JsonObject, Usage } from '../ir.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Units, Usage } from '../ir.ts'
 import { setOwn } from '../shared/own-members.ts'
-import { isObject } from '../shared/reader.ts'
-import { put } from '../shared/strict.ts'
 
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined

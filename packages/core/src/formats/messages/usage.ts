@@ -1,8 +1,10 @@
-import type { Json, JsonObject, Report, Usage } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { IsShown } from '../carries.ts'
+import type { Report, Usage } from '../ir.ts'
 import { loss } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
-import { usageBeside as beside, type IsShown, type UsageFields } from '../shared/usage-report.ts'
+import type { Nothing } from '../shared/strict.ts'
+import { usageBeside as beside, type UsageFields } from '../shared/usage-report.ts'
 
 export { decodeUsage, mergeUsage } from './usage-decode.ts'
 

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { validateBody } from '../shared/validate.ts'
 import { complain } from './complaint.ts'
 import { passThroughSchema } from './pass-through-schema.ts'

@@ -1,4 +1,4 @@
-import { lazily } from '../../lazily.ts'
+import { lazily } from '../../base/lazy.ts'
 import type { WireCodec } from '../codec.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { encodeAllowance } from './allowance.ts'
@@ -10,7 +10,6 @@ import { unitsIn } from './usage-decode.ts'
 /** The part of Anthropic Messages that every call needs. */
 export const messagesWire: WireCodec = {
   format: 'messages',
-  whole: lazily(() => import('./codec.ts').then(({ messagesCodec }) => messagesCodec)),
   validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,

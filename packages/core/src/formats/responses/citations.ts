@@ -1,8 +1,10 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Citation, Json, JsonObject } from '../ir.ts'
-import { drop, isObject, leftover, takeNumber, takeString, unread } from '../shared/reader.ts'
+import type { Citation } from '../ir.ts'
+import { drop, leftover, takeNumber, takeString, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 
 /** Annotations of an answer's text. Those of other kinds than a web address keep what only this format knows. */
 export const decodeAnnotations = (annotations: readonly Json[] | undefined): Citation[] =>

@@ -1,5 +1,5 @@
+import type { Json } from '../../base/json/types.ts'
 import { complain as complainAsChat } from '../chat/complaint.ts'
-import type { Json } from '../ir.ts'
 import type { Complaint, Issue } from '../shared/validate.ts'
 
 /** Fields that count something, in this format's names: their values are integers. */

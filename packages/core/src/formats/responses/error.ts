@@ -1,11 +1,12 @@
-import type { ErrorKind } from '../../error-kinds.ts'
+import type { ErrorKind } from '../../base/error-kinds.ts'
+import type { ErrorInfo } from '../../base/errors.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import {
   errorObject as chatObject,
   decodeError as decodeChatError,
   encodeError as encodeChatError,
 } from '../chat/error.ts'
-import type { ErrorInfo, Json, JsonObject } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
 
 /**
  * Over HTTP the dialect is that of chat, word for word. What an upstream of either said is shown as it was said.

@@ -1,4 +1,5 @@
-import type { Json, JsonObject, Report } from '../ir.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Report } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { inWords } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'

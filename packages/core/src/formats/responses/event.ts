@@ -1,7 +1,8 @@
-import { errorKinds } from '../../error-kinds.ts'
-import { stringifyExact } from '../../json/exact-number.ts'
-import type { SseEvent } from '../codec.ts'
-import type { ErrorInfo, JsonObject } from '../ir.ts'
+import { errorKinds } from '../../base/error-kinds.ts'
+import type { ErrorInfo } from '../../base/errors.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
 import { errorObject, failureObject } from './error.ts'
 
 /** Every event names itself twice: for readers of the stream's `event` lines, and for those of its data. */

@@ -1,5 +1,6 @@
-import type { Finish, Json, JsonObject, Part } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Finish, Part } from '../ir.ts'
 
 /** What an answer held, as far as its ending depends on it. */
 export interface Held {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import type { SseEvent } from '../codec.ts'
-import type { Json, JsonObject } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
 
 /** One thing at a time: what is open, and where it stands. */
 interface Open {

@@ -1,20 +1,13 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type {
-  JsonObject,
-  ModelRequest,
-  NativePart,
-  Part,
-  ReasoningPart,
-  ToolCallPart,
-  ToolResultPart,
-  Turn,
-} from '../ir.ts'
+import type { ModelRequest, NativePart, Part, ReasoningPart, ToolCallPart, ToolResultPart, Turn } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { innerObject } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointer.ts'
-import { inWords, isObject } from '../shared/reader.ts'
+import { inWords } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { collapse, encodeInput, encodeOutput, leaveOut, reportCache } from './content.ts'
 import { isWords, messageOf, sameMessage } from './input-decode.ts'
 import { findMember } from './namespaces.ts'

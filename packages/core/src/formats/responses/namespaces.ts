@@ -1,5 +1,6 @@
-import type { JsonObject, ModelRequest, Tool } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { ModelRequest, Tool } from '../ir.ts'
 import { findTool, hash } from '../shared/tool-names.ts'
 
 /**

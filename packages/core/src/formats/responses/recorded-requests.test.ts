@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Json } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json } from '../../base/json/types.ts'
 import { responsesCodec } from './index.ts'
 import { contextFor, normalised, present, readClientRequests, readExchanges } from './recorded.test-support.ts'
 

@@ -1,8 +1,9 @@
-import { createReport } from '../../losses.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { isStrictSchema } from '../chat/strict-schema.ts'
 import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Report } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import type { ModelRequest, Report } from '../ir.ts'
+import { createReport } from '../loss-report.ts'
 import * as recorded from '../shared/recorded.test-support.ts'
 import { fieldPointers } from './fields.ts'
 

@@ -1,10 +1,11 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
+import type { ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   dropNulls,
-  isObject,
   leftover,
   putBack,
   take,
@@ -19,7 +20,6 @@ import {
 import { loss } from '../shared/report.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
 import { reportUnknown, shapeOf } from '../shared/shape.ts'
-import { put } from '../shared/strict.ts'
 import { substance } from './content.ts'
 import { fieldPointers, includes, isEffort, sealsPlace, summaries, verbosities } from './fields.ts'
 import { decodeInput } from './input-decode.ts'

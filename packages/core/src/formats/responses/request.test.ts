@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject, ModelRequest, Part } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { ModelRequest, Part } from '../ir.ts'
 import { responsesCodec } from './index.ts'
 import { contextFor } from './recorded.test-support.ts'
 

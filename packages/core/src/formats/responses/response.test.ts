@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { GatewayError } from '../../errors.ts'
-import type { ErrorInfo, Finish, JsonObject, ModelResponse, Part } from '../ir.ts'
+import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Finish, ModelResponse, Part } from '../ir.ts'
 import { responsesCodec } from './index.ts'
 import { contextFor } from './recorded.test-support.ts'
 

@@ -1,8 +1,9 @@
-import type { TargetTraits } from '../codec.ts'
-import type { JsonObject, Output, SettingsChange, Tool, Turn } from '../ir.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { AcceptedChanges, TargetTraits } from '../codec.ts'
+import type { Output, SettingsChange, Tool, Turn } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
-import { drop, isObject, take, type Unread, unread } from '../shared/reader.ts'
-import { type AcceptedChanges, asAdded } from '../shared/settings-changes.ts'
+import { drop, take, type Unread, unread } from '../shared/reader.ts'
 import { beside, type ItemScope } from './answer-items.ts'
 import { substance } from './content.ts'
 import { isEffort } from './fields.ts'
@@ -26,7 +27,7 @@ function decodeTooling(fields: Unread, at: string): SettingsChange[] {
   // The only role that may add tools.
   if (fields.role === 'developer') drop(fields, 'role')
   if (!Array.isArray(fields.tools)) return []
-  const addedTools = decodeTools(fields.tools, pointer(at, 'tools')).map((tool) => asAdded(tool, 'responses'))
+  const addedTools = decodeTools(fields.tools, pointer(at, 'tools'))
   drop(fields, 'tools')
   return addedTools.length === 0 ? [] : [{ addedTools, at }]
 }

@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { JsonObject } from '../ir.ts'
 import { pointer } from '../shared/pointer.ts'
 import { loss } from '../shared/report.ts'
 

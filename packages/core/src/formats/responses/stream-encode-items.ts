@@ -1,19 +1,25 @@
-import { stringifyExact } from '../../json/exact-number.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Citation, Delta, Json, JsonObject, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
+import type { Citation, Delta, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { callSealFields } from '../shared/call-seals.ts'
 import { GrowingText } from '../shared/growing-text.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { quoted } from '../shared/json-text.ts'
 import { reportLogprobs } from '../shared/logprobs-report.ts'
-import { isObject } from '../shared/reader.ts'
 import { encodeCitation } from './citations.ts'
 import { logprobsShape } from './content.ts'
 import { sameMessage } from './input-decode.ts'
 import { callItem, contentPart, messageItem, reasoningItem, type Words } from './output-items.ts'
 import { carrierOf, expectsReasoning, isOwn, joins } from './reasoning.ts'
-import type { Sender } from './stream-encode-output.ts'
+
+/** How events leave. `sendText`: the fields as JSON without the first brace. */
+export interface Sender {
+  send(type: string, fields: JsonObject): void
+  sendText(type: string, fields: string): void
+}
 
 /** Writes one item, part by part. */
 export interface ItemWriter {

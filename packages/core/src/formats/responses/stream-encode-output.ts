@@ -1,22 +1,23 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Delta, Json, JsonObject, Part } from '../ir.ts'
+import type { Delta, Part } from '../ir.ts'
 import { reportLostSeal } from '../shared/call-seals.ts'
 import { PartQueue, type WaitingPart } from '../shared/part-queue.ts'
-import { isObject } from '../shared/reader.ts'
 import { reportCache } from './content.ts'
 import { type Held, note, nothingHeld } from './finish.ts'
 import { isWords } from './input-decode.ts'
 import { callItem, otherItem } from './output-items.ts'
 import { expectsReasoning, isLoneSeal } from './reasoning.ts'
 import { emptyMessage } from './response-encode.ts'
-import { createCallWriter, createReasoningWriter, createWordsWriter, type ItemWriter } from './stream-encode-items.ts'
-
-/** How events leave. `sendText`: the fields as JSON without the first brace. */
-export interface Sender {
-  send(type: string, fields: JsonObject): void
-  sendText(type: string, fields: string): void
-}
+import {
+  createCallWriter,
+  createReasoningWriter,
+  createWordsWriter,
+  type ItemWriter,
+  type Sender,
+} from './stream-encode-items.ts'
 
 /** The output of a streamed response. */
 export interface Output {

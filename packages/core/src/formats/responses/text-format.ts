@@ -1,9 +1,11 @@
+import { put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import { enforce } from '../chat/strict-schema.ts'
 import type { CodecContext } from '../codec.ts'
-import type { JsonObject, ModelRequest, Output } from '../ir.ts'
+import type { ModelRequest, Output } from '../ir.ts'
 import { putBack, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
 import { fieldPointer, loss } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { substance } from './content.ts'
 import { isOwnClient } from './fields.ts'
 

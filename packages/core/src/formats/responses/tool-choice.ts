@@ -1,5 +1,6 @@
-import type { Json, JsonObject, ModelRequest, ToolChoice } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { ModelRequest, ToolChoice } from '../ir.ts'
 import { findTool } from '../shared/tool-names.ts'
 import { findMember, memberName } from './namespaces.ts'
 import { nativeOf } from './tools.ts'

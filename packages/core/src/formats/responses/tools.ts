@@ -1,12 +1,13 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { enforce, isStrictSchema } from '../chat/strict-schema.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Json, JsonObject, ModelRequest, Tool } from '../ir.ts'
+import type { ModelRequest, Tool } from '../ir.ts'
 import { nativeToolName } from '../shared/native-name.ts'
 import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   dropNulls,
-  isObject,
   leftover,
   takeBoolean,
   takeObject,
@@ -15,7 +16,7 @@ import {
   unread,
 } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { type Nothing, put } from '../shared/strict.ts'
+import type { Nothing } from '../shared/strict.ts'
 import { findTool } from '../shared/tool-names.ts'
 import { keepMember, memberName, memberOf, tellApart } from './namespaces.ts'
 

@@ -1,7 +1,9 @@
-import type { JsonObject, Usage } from '../ir.ts'
-import { isObject } from '../shared/reader.ts'
-import { type Nothing, put } from '../shared/strict.ts'
-import { usageBeside as beside, type IsShown, type UsageFields } from '../shared/usage-report.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { IsShown } from '../carries.ts'
+import type { Usage } from '../ir.ts'
+import type { Nothing } from '../shared/strict.ts'
+import { usageBeside as beside, type UsageFields } from '../shared/usage-report.ts'
 
 export { decodeUsage } from './usage-decode.ts'
 

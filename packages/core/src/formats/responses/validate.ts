@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../ir.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { validateBody } from '../shared/validate.ts'
 import { complain } from './complaint.ts'
 import { passThroughSchema } from './pass-through-schema.ts'

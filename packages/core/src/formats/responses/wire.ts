@@ -1,4 +1,4 @@
-import { lazily } from '../../lazily.ts'
+import { lazily } from '../../base/lazy.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
@@ -8,7 +8,6 @@ import { tapResponse, tapStream } from './tap.ts'
 /** The part of Responses that every call needs. */
 export const responsesWire: WireCodec = {
   format: 'responses',
-  whole: lazily(() => import('./codec.ts').then(({ responsesCodec }) => responsesCodec)),
   validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,

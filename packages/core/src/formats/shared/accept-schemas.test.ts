@@ -1,11 +1,11 @@
 // Isolated: names each schema after the format that uses it first.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { modelOperations } from '../../operations/model-operations.ts'
-import { codecs } from '../index.ts'
-import type { Json, JsonObject } from '../ir.ts'
+import { codecs } from '../codecs.ts'
 import { compare, type Named } from './accept.test-support.ts'
-import { isObject } from './reader.ts'
 import { present, readClientRequests, readRecorded } from './recorded.test-support.ts'
 import { bodySchemas } from './validate.ts'
 

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { cutText } from '../../json/outline.ts'
+import { cutText } from '../../base/json/outline.ts'
 
 /** Whether a value fits. */
 export type Acceptor = (value: unknown) => boolean
@@ -27,7 +27,7 @@ let inDoubt = false
 let outlined = false
 
 /**
- * What `judge` says of the outline of a body (json/outline.ts). Acceptors that it asks accept an outline only if they would
+ * What `judge` says of the outline of a body (base/json/outline.ts). Acceptors that it asks accept an outline only if they would
  * accept the body; if they do not, the body may be good all the same.
  */
 export function judgeOutline<T>(judge: () => T): T {

@@ -1,4 +1,4 @@
-import type { Allowance, Left } from '../../plugin.ts'
+import type { Allowance, Left } from '../../base/allowance.ts'
 
 /** What a caller has left, in the headers that most clients read: `x-ratelimit-remaining-requests`. */
 export function rateLimitHeaders({ requests, tokens, inputTokens, outputTokens }: Allowance): Record<string, string> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { codecs } from '../index.ts'
+import { codecs } from '../codecs.ts'
 import { type AnswerPointers, answerPath } from './answer-pointers.ts'
 
 const gathered: AnswerPointers = {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { upstreamCodecs } from '../index.ts'
+import { upstreamCodecs } from '../codecs.ts'
 import type { ModelRequest, Part, Turn } from '../ir.ts'
 import { append } from './append.ts'
 

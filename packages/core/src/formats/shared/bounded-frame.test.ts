@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asStream, setUp } from '../../gateway.test-support.ts'
+import { asStream, setUp } from '../../gateway/create-gateway.test-support.ts'
 import { gemini } from '../../upstreams/gemini.ts'
 import { openai } from '../../upstreams/openai.ts'
 

@@ -1,6 +1,9 @@
+import { isObject } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Format } from '../../base/names.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Format, JsonObject, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
-import { drop, isObject, type Unread } from './reader.ts'
+import type { Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
+import { drop, type Unread } from './reader.ts'
 import { loss } from './report.ts'
 import { readSeal, writeSeal } from './seals.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asJson, asStream, setUp } from '../../gateway.test-support.ts'
+import { asJson, asStream, setUp } from '../../gateway/create-gateway.test-support.ts'
 
 const list = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index))

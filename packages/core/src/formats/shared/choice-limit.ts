@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../base/errors.ts'
 
 /**
  * Choices that an upstream's response may have where it is translated. A choice costs a decoder and an encoder, which is a thousand

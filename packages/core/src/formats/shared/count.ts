@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../ir.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 
 /** The named fields of a body, those that are there. */
 export function pick(body: JsonObject, keys: readonly string[]): JsonObject {

@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from '../ir.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { pointer } from './pointer.ts'
-import { isObject } from './reader.ts'
 
 /** The documented defaults of a format's request, by JSON Pointer; `*` stands for any place in a list. */
 export interface RequestDefaults {

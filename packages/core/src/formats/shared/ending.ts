@@ -1,5 +1,6 @@
+import type { Format } from '../../base/names.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Finish, Format } from '../ir.ts'
+import type { Finish } from '../ir.ts'
 import { loss } from './report.ts'
 
 /** Endings a format can tell beside those that every format has. */

@@ -1,6 +1,9 @@
-import { createReport } from '../../losses.ts'
-import type { Codec, ExchangeContext, Machine, Quirks, SseEvent } from '../codec.ts'
-import type { JsonObject, Loss, ModelEvent, ModelRequest, ModelResponse, Part } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
+import type { Codec, ExchangeContext, Machine } from '../codec.ts'
+import type { Loss, ModelEvent, ModelRequest, ModelResponse, Part } from '../ir.ts'
+import { createReport } from '../loss-report.ts'
+import type { Quirks } from '../quirks.ts'
 
 /** A client of one format and an upstream of another, as the translating lane joins them. */
 export interface Exchange {

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../ir.ts'
-import { isObject } from './reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 
 /** The result of a tool search as text, for models that do not know such results. The tools are offered with the others. */
 export const describeFound = (names: readonly string[]): string =>

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../ir.ts'
-import { isObject } from './reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 
 /** JSON Schema, as far as its structure goes; see schema-lowering.ts for what becomes of it. */
 

@@ -1,7 +1,7 @@
-import { parseExact } from '../../json/exact-number.ts'
-import { nestsDeeper } from '../../json/scan.ts'
-import type { Json, JsonObject } from '../ir.ts'
-import { isObject } from './reader.ts'
+import { parseExact } from '../../base/json/exact-number.ts'
+import { isObject } from '../../base/json/object.ts'
+import { nestsDeeper } from '../../base/json/scan.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 
 /** The value a text holds; undefined for a text that is no JSON. */
 export function parseJson(text: string): Json | undefined {

@@ -1,5 +1,5 @@
-import type { ErrorKind } from '../../error-kinds.ts'
-import type { JsonObject } from '../ir.ts'
+import type { ErrorKind } from '../../base/error-kinds.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 
 /** What a status says where nothing better is known. The gateway's own call was at fault, or late, at 405, 408, 415 and 499; never the client's. */
 export const kindOfStatus: Readonly<Record<number, ErrorKind>> = {

@@ -1,5 +1,6 @@
-import type { Json, Report } from '../ir.ts'
-import { isObject } from './reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json } from '../../base/json/types.ts'
+import type { Report } from '../ir.ts'
 import { loss } from './report.ts'
 import { reportUnknown, type Shape } from './shape.ts'
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { createReport } from '../../losses.ts'
+import type { UpstreamFormat } from '../../base/names.ts'
 import { openaiModels } from '../../upstreams/openai-models.ts'
 import { xaiModels } from '../../upstreams/xai-models.ts'
-import type { ModelRequest, UpstreamFormat } from '../ir.ts'
-import { findModelRule, fitToModel, type ModelRule } from './model-rules.ts'
+import type { ModelRequest } from '../ir.ts'
+import { createReport } from '../loss-report.ts'
+import type { ModelRule } from '../model-rule.ts'
+import { findModelRule, fitToModel } from './model-rules.ts'
 
 const request = (more: Partial<ModelRequest>): ModelRequest => ({ model: 'x', turns: [], stream: false, ...more })
 const tools = { list: [{ type: 'function' as const, name: 'f' }] }

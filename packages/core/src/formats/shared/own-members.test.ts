@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asJson, asStream, completion, generated, message, setUp } from '../../gateway.test-support.ts'
+import { asJson, asStream, completion, generated, message, setUp } from '../../gateway/create-gateway.test-support.ts'
 import { assignOwn, setOwn } from './own-members.ts'
 
 describe('a member with a name that a sender chose', () => {

@@ -1,9 +1,7 @@
-import { doubleOf, ExactNumber, stringifyExact } from '../../json/exact-number.ts'
-import type { Json, JsonObject } from '../ir.ts'
+import { doubleOf, stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { setOwn } from './own-members.ts'
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
 
 /** Any value in words: `String` calls what a sender named `toString`. */
 export const inWords = (value: Json | undefined): string =>

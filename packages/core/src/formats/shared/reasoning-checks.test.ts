@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { answerSide, createReport } from '../../losses.ts'
-import { codecOf } from '../index.ts'
-import type { Format, JsonObject, ModelEvent } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Format } from '../../base/names.ts'
+import { codecOf } from '../codecs.ts'
+import type { ModelEvent } from '../ir.ts'
+import { answerSide, createReport } from '../loss-report.ts'
 
 const thought = (signature: string): JsonObject => ({ type: 'thinking', thinking: 'hm', signature })
 const item = (id: string, sealed: string): JsonObject => ({

@@ -1,4 +1,5 @@
-import type { JsonObject, ModelRequest, ReasoningCheck, ReasoningPart, Report, Turn } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { ModelRequest, ReasoningCheck, ReasoningPart, Report, Turn } from '../ir.ts'
 import { loss } from './report.ts'
 
 /** Where an answer of either format that has them holds the checks. */

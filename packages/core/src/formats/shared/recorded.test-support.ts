@@ -3,9 +3,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createParser } from 'eventsource-parser'
-import type { SseEvent } from '../codec.ts'
-import type { Json, JsonObject } from '../ir.ts'
-import { isObject } from './reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
 
 const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../../shared', import.meta.url))
 const index = `${shared}/fixtures/INDEX.tsv`

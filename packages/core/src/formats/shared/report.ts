@@ -1,9 +1,11 @@
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { UpstreamFormat } from '../../base/names.ts'
 import type { Codec } from '../codec.ts'
-import type { Extra, Json, JsonObject, Loss, ModelRequest, Report, UpstreamFormat } from '../ir.ts'
+import type { Extra, Loss, ModelRequest, Report } from '../ir.ts'
 import { areReferences } from './found-tools.ts'
 import { setOwn } from './own-members.ts'
 import { pointer } from './pointer.ts'
-import { isObject } from './reader.ts'
 
 /** Fields whose loss changes no answer (bookkeeping, hints for caches): reported as notes, never a reason to refuse. */
 const harmless = new Set([

@@ -1,5 +1,5 @@
-import type { Json } from '../ir.ts'
-import { isObject } from './reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json } from '../../base/json/types.ts'
 
 /** A day, as for the header `retry-after`. */
 const longestSeconds = 24 * 60 * 60

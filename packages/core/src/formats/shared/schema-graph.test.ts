@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { asJson, completion, setUp } from '../../gateway.test-support.ts'
-import type { Json, JsonObject } from '../ir.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import { asJson, completion, setUp } from '../../gateway/create-gateway.test-support.ts'
 import { SchemaGraph } from './schema-graph.ts'
 
 const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index))

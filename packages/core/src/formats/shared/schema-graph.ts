@@ -1,8 +1,9 @@
-import { GatewayError } from '../../errors.ts'
-import { stringifyExact } from '../../json/exact-number.ts'
-import type { Json, JsonObject } from '../ir.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { innerSchemas, typesOf } from './json-schema.ts'
-import { inWords, isObject } from './reader.ts'
+import { inWords } from './reader.ts'
 
 /** Steps that any schema may take, however small. */
 const freeSteps = 10_000

@@ -1,8 +1,9 @@
-import { isNumber, stringifyExact } from '../../json/exact-number.ts'
-import type { Json, JsonObject } from '../ir.ts'
+import { isNumber, stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { describesObject, mapInner, nested, typesOf } from './json-schema.ts'
 import { setOwn } from './own-members.ts'
-import { inWords, isObject } from './reader.ts'
+import { inWords } from './reader.ts'
 import { SchemaGraph } from './schema-graph.ts'
 
 /** What a server makes of a JSON Schema that it holds its model to. */

@@ -1,4 +1,5 @@
-import type { Format, Sealed } from '../ir.ts'
+import type { Format } from '../../base/names.ts'
+import type { Sealed } from '../ir.ts'
 
 /**
  * A seal travels through a foreign dialect as `mgs1.<issuer>.<data>`: stateless, and recognisable when the client sends

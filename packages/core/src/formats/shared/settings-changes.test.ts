@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { createReport } from '../../losses.ts'
-import type { Codec, Quirks, UpstreamCodec } from '../codec.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Format } from '../../base/names.ts'
+import type { Codec, UpstreamCodec } from '../codec.ts'
+import { codecOf } from '../codecs.ts'
 import { converseCodec } from '../converse/index.ts'
-import { codecOf } from '../index.ts'
-import type { Format, JsonObject } from '../ir.ts'
-import { fitToModel, type ModelRule } from './model-rules.ts'
+import { createReport } from '../loss-report.ts'
+import type { ModelRule } from '../model-rule.ts'
+import type { Quirks } from '../quirks.ts'
+import { fitToModel } from './model-rules.ts'
 
 const weather: JsonObject = { type: 'object', properties: { city: { type: 'string' } } }
 const upstreams: Record<string, { codec: UpstreamCodec; model: string }> = {

@@ -1,15 +1,9 @@
-import type { JsonObject, ModelRequest, Report, SettingsChange, Tool, Turn, UpstreamFormat } from '../ir.ts'
+import type { UpstreamFormat } from '../../base/names.ts'
+import type { AcceptedChanges } from '../codec.ts'
+import type { ModelRequest, Report, SettingsChange, Tool, Turn } from '../ir.ts'
 import { nativeToolName } from './native-name.ts'
 import { pointer } from './pointer.ts'
 import { loss, ownExtra } from './report.ts'
-
-/** The changes of settings that a request can hold within its conversation, for one target. */
-export interface AcceptedChanges {
-  readonly effort?: boolean
-  readonly format?: boolean
-  readonly addedTools?: boolean
-  readonly removedTools?: boolean
-}
 
 const isSystem = ({ role }: Turn): boolean => role === 'system' || role === 'developer'
 
@@ -182,11 +176,4 @@ export function withAddedTools(
     list.push({ ...tool, deferred: true })
   }
   return { ...tools, list }
-}
-
-/** A tool as a turn adds it: that it was hidden until then is said by the turn. */
-export function asAdded(tool: Tool, owner: UpstreamFormat): Tool {
-  const { deferred: _, extra, ...rest } = tool
-  const { defer_loading: _loading, ...own }: JsonObject = extra?.[owner] ?? {}
-  return Object.keys(own).length === 0 ? rest : { ...rest, extra: { ...extra, [owner]: own } }
 }

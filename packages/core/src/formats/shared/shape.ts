@@ -1,6 +1,7 @@
-import type { Json, JsonObject, Report } from '../ir.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Report } from '../ir.ts'
 import { pointer } from './pointer.ts'
-import { isObject } from './reader.ts'
 import { reportField } from './report.ts'
 
 /** The members that an object may have. `true`: a decoder reads the value, or keeps or reports what it does not read of it. */

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { GatewayError } from '../../errors.ts'
-import { createReport } from '../../losses.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
 import { chatCodec } from '../chat/index.ts'
-import type { Codec, SseEvent, StreamTap } from '../codec.ts'
+import type { Codec, StreamTap } from '../codec.ts'
+import { codecs } from '../codecs.ts'
 import { geminiCodec } from '../gemini/index.ts'
-import { codecs } from '../index.ts'
+import { createReport } from '../loss-report.ts'
 import { eventsOf, run } from './exchange.test-support.ts'
 
 const target = { model: 'm', quirks: {} }

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../errors.ts'
-import type { JsonObject } from '../ir.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import { parseObject } from './json-text.ts'
 
 const opens = (char: number): boolean => char === 0x7b || char === 0x5b // { [

@@ -1,5 +1,6 @@
-import type { SseEvent } from '../codec.ts'
-import type { JsonObject, ModelEvent, TextDelta } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
+import type { ModelEvent, TextDelta } from '../ir.ts'
 import { parseJson, parseObject } from './json-text.ts'
 
 const QUOTE = 0x22
@@ -32,7 +33,7 @@ const maxCopied = 12
 /**
  * Most of a stream are events that differ from the one before only in the text they add, and perhaps in a number. Of an event
  * that came to one delta, all that directly follow in the same mould come to the same delta with other text: they need not be
- * parsed. (`sse/alike.ts` does the like with the bytes of events that tell nothing.)
+ * parsed. (`http/sse/alike.ts` does the like with the bytes of events that tell nothing.)
  */
 export class TextMould {
   /** The usage that the event last read tells; undefined if it tells none. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { Codec } from '../codec.ts'
 import { geminiCodec } from '../gemini/index.ts'
-import type { JsonObject } from '../ir.ts'
 import { messagesCodec } from '../messages/index.ts'
 import { responsesCodec } from '../responses/index.ts'
 import { exchangeOf } from './exchange.test-support.ts'

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Format } from '../../base/names.ts'
 import type { Codec } from '../codec.ts'
-import { codecs } from '../index.ts'
-import type { Format, JsonObject, ModelRequest, ToolCallPart } from '../ir.ts'
+import { codecs } from '../codecs.ts'
+import type { ModelRequest, ToolCallPart } from '../ir.ts'
 import { exchangeOf, readAnswer, readRequest, readStream } from './exchange.test-support.ts'
 import { foldEvents } from './fold.test-support.ts'
 

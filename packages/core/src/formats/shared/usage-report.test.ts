@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { createReport } from '../../losses.ts'
-import { codecs } from '../index.ts'
-import type { Format, JsonObject } from '../ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Format } from '../../base/names.ts'
+import { codecs } from '../codecs.ts'
+import { createReport } from '../loss-report.ts'
 import { reportUsage } from './usage-report.ts'
 
 const codecOf = (name: Format) => {

@@ -1,21 +1,17 @@
-import type { AnswerFeature } from '../carries.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { IsShown, UsageFeature } from '../carries.ts'
 import type { Codec, UpstreamCodec } from '../codec.ts'
-import type { Json, JsonObject, Report, Usage } from '../ir.ts'
+import type { Report, Usage } from '../ir.ts'
 import { append } from './append.ts'
 import { pointer } from './pointer.ts'
-import { isObject } from './reader.ts'
 import { loss } from './report.ts'
-
-export type UsageFeature = Extract<AnswerFeature, `usage.${string}`>
 
 /** How each field of a usage object is read. `told`: it follows from the others, or is told in another place. */
 export interface UsageFields {
   /** A list holds the fields of its entries. */
   readonly [field: string]: UsageFeature | 'told' | UsageFields | readonly [UsageFields]
 }
-
-/** Whether the client is shown a feature of the usage. */
-export type IsShown = (feature: UsageFeature) => boolean
 
 /** Pointers to what a usage object says beyond the fields that are shown. */
 export function usageBeside(value: JsonObject, fields: UsageFields, isShown: IsShown, at = ''): string[] {

@@ -1,8 +1,8 @@
 import type * as z from 'zod'
-import { GatewayError } from '../../errors.ts'
-import type { Json, JsonObject } from '../ir.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { type Acceptor, acceptorOf, judgesOutline } from './accept.ts'
-import { isObject } from './reader.ts'
 
 /** One thing wrong with a body, as zod found it: where, and in neutral terms what. */
 export type Issue = z.core.$ZodIssue

@@ -1,4 +1,4 @@
-import { setUp } from '../../gateway.test-support.ts'
+import { setUp } from '../../gateway/create-gateway.test-support.ts'
 
 const models = {
   models: { real: 'a', alias: { upstream: 'a', model: 'real' }, both: ['a', 'b'], 'gemini*': 'g', 'claude*': 'm' },

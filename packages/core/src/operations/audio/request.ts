@@ -1,5 +1,6 @@
-import type { JsonObject, Usage } from '../../formats/ir.ts'
-import { isObject } from '../../formats/shared/reader.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Usage } from '../../formats/ir.ts'
 
 export interface TranscriptionRequest {
   /** Into the language that is spoken, or into English. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asJson, asStream } from '../../gateway.test-support.ts'
+import { asJson, asStream } from '../../gateway/create-gateway.test-support.ts'
 import { asBytes, recording, said, set, upload } from './audio.test-support.ts'
 import { mediaTypeOf } from './request.ts'
 

@@ -1,6 +1,6 @@
+import type { JsonObject } from '../../base/json/types.ts'
 import { chatCodec } from '../../formats/chat/index.ts'
 import type { Codec } from '../../formats/codec.ts'
-import type { JsonObject } from '../../formats/ir.ts'
 import { decodeRequest, echoOf, fieldPointers } from './request.ts'
 import { encodeResponse } from './response.ts'
 import { validateRequest } from './schema.ts'
@@ -12,14 +12,12 @@ import { encodeStream } from './stream.ts'
  */
 export function completionsCodec(body: JsonObject): Codec {
   const echo = echoOf(body)
-  const codec: Codec = {
+  return {
     ...chatCodec,
-    whole: () => codec,
     validateRequest,
     decodeRequest,
     encodeResponse: (response, context) => encodeResponse(response, context, echo),
     encodeStream: (context) => encodeStream(context, echo),
     fieldPointers,
   }
-  return codec
 }

@@ -9,7 +9,7 @@ import {
   message,
   setUp,
   sse,
-} from '../../gateway.test-support.ts'
+} from '../../gateway/create-gateway.test-support.ts'
 import { openaiCompatible } from '../../upstreams/openai-compatible.ts'
 
 const answer = {

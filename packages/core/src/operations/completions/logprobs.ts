@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from '../../formats/ir.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { setOwn } from '../../formats/shared/own-members.ts'
-import { isObject } from '../../formats/shared/reader.ts'
 
 /**
  * Chat's log probabilities (`{content: [{token, logprob, top_logprobs}]}`) as completions have them: four lists side by side.

@@ -1,8 +1,8 @@
+import type { JsonObject } from '../../base/json/types.ts'
 import { comment } from '../../formats/chat/chunk.ts'
 import { errorWithin } from '../../formats/chat/error.ts'
 import { tapResponse, tapStream } from '../../formats/chat/tap.ts'
 import type { StreamTap } from '../../formats/codec.ts'
-import type { JsonObject } from '../../formats/ir.ts'
 import type { Dialect } from '../operation.ts'
 import { validateRequest } from './schema.ts'
 

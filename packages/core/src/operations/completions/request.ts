@@ -1,8 +1,9 @@
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { fieldPointers as chatPointers } from '../../formats/chat/fields.ts'
 import type { CodecContext } from '../../formats/codec.ts'
-import type { Json, JsonObject, ModelRequest, Output, Sampling } from '../../formats/ir.ts'
+import type { ModelRequest, Output, Sampling } from '../../formats/ir.ts'
 import {
-  isObject,
   leftover,
   take,
   takeBoolean,
@@ -13,7 +14,6 @@ import {
   unread,
 } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { put } from '../../formats/shared/strict.ts'
 
 /** Where the IR's fields stand in a completions body: mostly where chat has them. */
 export const fieldPointers = {

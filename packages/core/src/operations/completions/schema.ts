@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { complain } from '../../formats/chat/complaint.ts'
-import type { Json, JsonObject } from '../../formats/ir.ts'
 import { eachOf } from '../../formats/shared/each-of.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
 import { textsOrTokens } from '../texts-or-tokens.ts'

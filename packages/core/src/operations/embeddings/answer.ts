@@ -1,5 +1,6 @@
-import { GatewayError } from '../../errors.ts'
-import type { Json, Usage } from '../../formats/ir.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { Json } from '../../base/json/types.ts'
+import type { Usage } from '../../formats/ir.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { AnswerContext } from '../operation.ts'
 import type { EmbeddingsRequest } from './request.ts'

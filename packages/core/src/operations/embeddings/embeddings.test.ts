@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, asJson, setUp } from '../../gateway.test-support.ts'
+import { type Answer, asJson, setUp } from '../../gateway/create-gateway.test-support.ts'
 import { cohere } from '../../upstreams/cohere.ts'
 import { gemini } from '../../upstreams/gemini.ts'
 import { jina } from '../../upstreams/jina.ts'

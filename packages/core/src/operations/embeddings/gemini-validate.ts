@@ -1,7 +1,7 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { respell, spelt } from '../../formats/gemini/spelling.ts'
-import type { Json, JsonObject } from '../../formats/ir.ts'
-import { isObject } from '../../formats/shared/reader.ts'
 
 /** Where a request stands: in Google's words for messages, in dots for `param`. */
 interface Place {

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../formats/ir.ts'
+import { put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { put } from '../../formats/shared/strict.ts'
 import type { Dialect, TargetContext } from '../operation.ts'
 import type { EmbeddingsAnswer } from './answer.ts'
 import { joined, partsOf } from './inputs.ts'

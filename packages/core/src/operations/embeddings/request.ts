@@ -1,4 +1,4 @@
-import type { Json } from '../../formats/ir.ts'
+import type { Json } from '../../base/json/types.ts'
 
 /** What the vectors are for: providers tune them to it. */
 export type Task =

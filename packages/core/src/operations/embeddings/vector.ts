@@ -1,4 +1,4 @@
-import type { Json } from '../../formats/ir.ts'
+import type { Json } from '../../base/json/types.ts'
 
 /** Numbers; or base64 of the same numbers as little-endian float32, which is what most clients ask for. */
 export type Vector = readonly number[] | string

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../formats/ir.ts'
-import { put } from '../../formats/shared/strict.ts'
+import { put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { Dialect } from '../operation.ts'
 import type { EmbeddingsAnswer } from './answer.ts'
 import { textsOf } from './inputs.ts'

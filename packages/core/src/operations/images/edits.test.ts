@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asJson, asStream, setUp } from '../../gateway.test-support.ts'
+import { asJson, asStream, setUp } from '../../gateway/create-gateway.test-support.ts'
 import { completed, drawn, form, made, picture, set, upload } from './images.test-support.ts'
 
 describe('image edits', () => {

@@ -1,5 +1,5 @@
-import type { GatewayConfig } from '../../config.ts'
-import { setUp } from '../../gateway.test-support.ts'
+import type { GatewayConfig } from '../../config/config.ts'
+import { setUp } from '../../gateway/create-gateway.test-support.ts'
 
 export const made = {
   created: 1,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asJson, asStream } from '../../gateway.test-support.ts'
+import { asJson, asStream } from '../../gateway/create-gateway.test-support.ts'
 import { completed, drawn, made, partial, png, set } from './images.test-support.ts'
 
 describe('image generation on the wire', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asJson } from '../../gateway.test-support.ts'
+import { asJson } from '../../gateway/create-gateway.test-support.ts'
 import { set } from './images.test-support.ts'
 
 const predictions = { predictions: [{ mimeType: 'image/png', bytesBase64Encoded: 'aW1n' }] }

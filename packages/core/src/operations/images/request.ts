@@ -1,6 +1,8 @@
-import type { Json, JsonObject, Report, Usage } from '../../formats/ir.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Report, Usage } from '../../formats/ir.ts'
 import { pointer } from '../../formats/shared/pointer.ts'
-import { isObject, type Unread } from '../../formats/shared/reader.ts'
+import type { Unread } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
 
 /** An image that goes with the prompt. */

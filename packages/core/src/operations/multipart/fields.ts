@@ -1,5 +1,5 @@
-import { GatewayError } from '../../errors.ts'
-import type { Json, JsonObject } from '../../formats/ir.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { FormPart } from './form.ts'
 
 /** What the text of a field stands for. `list` and `files` may come several times, also as `name[]`. */

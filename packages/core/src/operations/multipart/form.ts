@@ -1,6 +1,6 @@
-import { concatBytes } from '../../bytes.ts'
-import type { JsonObject } from '../../formats/ir.ts'
-import { readWhole, type Spool } from './spool.ts'
+import { concatBytes } from '../../base/bytes.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import { readWhole, type Spool } from '../../http/spool.ts'
 
 /** One part of an upload, as it came. */
 export interface FormPart {

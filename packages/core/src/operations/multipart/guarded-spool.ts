@@ -1,8 +1,8 @@
-import { ignore, observe, quietly, settleWithin, typeNameOf } from '../../callbacks.ts'
-import type { Logger } from '../../config.ts'
-import { GatewayError } from '../../errors.ts'
-import { isThenable } from '../../thenable.ts'
-import type { Spool } from './spool.ts'
+import { ignore, observe, quietly, settleWithin, typeNameOf } from '../../base/callbacks.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isThenable } from '../../base/thenable.ts'
+import type { Logger } from '../../config/config.ts'
+import type { Spool } from '../../http/spool.ts'
 
 /**
  * Opens a host's spool. Each write, and each piece that is read, comes within `ms` or fails the call; what `close` fails with is

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { concatBytes } from '../../bytes.ts'
+import { concatBytes } from '../../base/bytes.ts'
+import { memorySpool } from '../../http/spool.ts'
 import { readDisposition } from './disposition.ts'
 import { fieldsOf } from './fields.ts'
 import { fileBytes, formBody } from './form.ts'
 import { parseForm } from './parse-form.ts'
-import { memorySpool } from './spool.ts'
 
 const boundary = '----formdata-undici-0123456789'
 const type = `multipart/form-data; boundary=${boundary}`

@@ -1,9 +1,9 @@
 /*! Uploads are parsed with multipasta, (c) Tim Smart, MIT License: https://github.com/tim-smart/multipasta */
 import { type MultipartError, make, type PartInfo } from 'multipasta'
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { Spool } from '../../http/spool.ts'
 import { readDisposition } from './disposition.ts'
 import type { FormPart } from './form.ts'
-import type { Spool } from './spool.ts'
 
 /** Bytes that all fields of an upload may have together; files are not among them. */
 const fieldBytes = 4 * 1024 * 1024

@@ -1,14 +1,14 @@
-import { toBase64 } from '../../base64.ts'
-import { GatewayError } from '../../errors.ts'
-import type { Json, JsonObject } from '../../formats/ir.ts'
+import { toBase64 } from '../../base/base64.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Shared } from '../../calls/call.ts'
 import { setOwn } from '../../formats/shared/own-members.ts'
-import type { Inbound } from '../../inbound.ts'
-import type { Shared } from '../../targets.ts'
+import type { Inbound } from '../../http/inbound.ts'
+import { memorySpool } from '../../http/spool.ts'
 import { type FieldTypes, fieldsOf } from './fields.ts'
 import { type Form, type FormFile, fileBytes } from './form.ts'
 import { openGuarded } from './guarded-spool.ts'
 import { parseForm } from './parse-form.ts'
-import { memorySpool } from './spool.ts'
 
 /** How a dialect's clients write uploads. */
 export interface FormDialect {

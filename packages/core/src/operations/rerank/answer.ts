@@ -1,8 +1,8 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ResponseTap } from '../../formats/codec.ts'
-import type { Json, JsonObject, Usage } from '../../formats/ir.ts'
-import { isObject } from '../../formats/shared/reader.ts'
-import { put } from '../../formats/shared/strict.ts'
+import type { Usage } from '../../formats/ir.ts'
 import type { AnswerContext } from '../operation.ts'
 import type { RerankRequest } from './request.ts'
 

@@ -1,21 +1,13 @@
 import * as z from 'zod'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { complain } from '../../formats/chat/complaint.ts'
-import type { Json, JsonObject } from '../../formats/ir.ts'
 import { eachOf } from '../../formats/shared/each-of.ts'
 import { pointer } from '../../formats/shared/pointer.ts'
-import {
-  isObject,
-  take,
-  takeArray,
-  takeBoolean,
-  takeNumber,
-  takeString,
-  type Unread,
-} from '../../formats/shared/reader.ts'
+import { take, takeArray, takeBoolean, takeNumber, takeString, type Unread } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { put } from '../../formats/shared/strict.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
-import { stringifyExact } from '../../json/exact-number.ts'
 import type { OperationContext, TargetContext } from '../operation.ts'
 import type { RerankDocument, RerankRequest, SettingName } from './request.ts'
 

@@ -1,5 +1,6 @@
+import type { ErrorInfo } from '../../base/errors.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import { encodeError as encodeChatError } from '../../formats/chat/error.ts'
-import type { ErrorInfo, JsonObject } from '../../formats/ir.ts'
 
 /** Cohere's clients read `message`, all others `error`. */
 export const encodeError = (error: ErrorInfo, requestId: string): JsonObject => ({

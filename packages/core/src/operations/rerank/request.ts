@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../formats/ir.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 
 export interface RerankDocument {
   /** What is ranked. Absent: it is no text (an image). */

@@ -1,6 +1,5 @@
-import type { JsonObject } from '../../formats/ir.ts'
-import { isObject } from '../../formats/shared/reader.ts'
-import { put } from '../../formats/shared/strict.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { Dialect } from '../operation.ts'
 import { decodeResults, namesOf, type RerankAnswer, tokenUsage } from './answer.ts'
 import { reportSettings, textsOf } from './body.ts'

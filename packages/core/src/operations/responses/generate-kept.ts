@@ -1,7 +1,7 @@
-import { type GenerateCall, generate } from '../../generate.ts'
-import type { Reply } from '../../inbound.ts'
-import type { Records } from '../../state/records.ts'
+import type { Reply } from '../../http/inbound.ts'
+import { type GenerateCall, generate } from '../generate.ts'
 import { keepReply } from './keep.ts'
+import type { Records } from './records.ts'
 import { resolveReferences } from './resolve-references.ts'
 
 /**

@@ -1,3 +1,3 @@
-export { createRecords } from '../../state/records.ts'
 export { generateKept } from './generate-kept.ts'
+export { createRecords } from './records.ts'
 export { checkReferences, resolveReferences } from './resolve-references.ts'

@@ -1,4 +1,4 @@
-import { lazily } from '../../lazily.ts'
+import { lazily } from '../../base/lazy.ts'
 
 /** The code that stores responses and resolves references to them: a promise until it is loaded. */
 export const loadResponseStore = lazily(() => import('./index.ts'))

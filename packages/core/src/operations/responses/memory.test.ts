@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
-import { asJson, asStream, message, setUp } from '../../gateway.test-support.ts'
-import { memoryResponseStore, type ResponseStore } from '../../state/store.ts'
+import type { ResponseStore } from '../../config/response-store.ts'
+import { asJson, asStream, message, setUp } from '../../gateway/create-gateway.test-support.ts'
+import { memoryResponseStore } from './memory-store.ts'
 
 const said = (text: string) => asJson({ ...message, content: [{ type: 'text', text }] })
 const event = (type: string, rest: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../formats/ir.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 
 /** The items of an answer. */
 export const outputOf = ({ output }: JsonObject): readonly Json[] => (Array.isArray(output) ? output : [])

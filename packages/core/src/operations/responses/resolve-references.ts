@@ -1,11 +1,11 @@
-import type { RequestBody } from '../../lanes/wire.ts'
-import { checkOwners, isResponseReference } from '../../references/check.ts'
-import { checkTopLevel, findReferences } from '../../references/find.ts'
-import { noticesReferences } from '../../references/notice.ts'
-import type { ReferenceScheme } from '../../references/places.ts'
-import type { ReferencePolicy } from '../../references/policy.ts'
-import type { Records } from '../../state/records.ts'
+import type { ReferencePolicy } from '../../config/references.ts'
+import { checkTopLevel, findReferences } from '../../formats/references/find.ts'
+import type { ReferenceScheme } from '../../formats/references/places.ts'
+import type { RequestBody } from '../../formats/request-body.ts'
+import { checkOwners, isResponseReference } from '../references/check.ts'
+import { noticesReferences } from '../references/notice.ts'
 import { type Recalled, recall } from './recall.ts'
+import type { Records } from './records.ts'
 
 /**
  * Checks every reference of a request but those to stored responses and their items.

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { base64Bytes, isObject, listOf, numberOf, objectOf, stringOf } from '../../base/json.ts'
+import { asList, asNumber, asObject, asString, base64Bytes, isObject } from '../../base/json.ts'
 import { countTokens } from '../../base/tokens.ts'
 import type { Prompt, PromptMedia, PromptTool, PromptToolChoice, PromptTurn, Segment } from '../../contract/prompt.ts'
 
@@ -10,66 +10,66 @@ const messageTokens = 3
 
 /** Reads a checked Chat Completions request as a model would. */
 export function readChat(body: JsonObject): Prompt {
-  const messages = listOf(body.messages).map(objectOf)
-  const format = objectOf(body.response_format)
+  const messages = asList(body.messages).map(asObject)
+  const format = asObject(body.response_format)
   const effort = body.reasoning_effort
   return {
     format: 'chat',
-    model: stringOf(body.model),
+    model: asString(body.model),
     stream: body.stream === true,
     system: messages
       .filter((message) => message.role === 'system' || message.role === 'developer')
       .map((message) => textOf(message.content))
       .join('\n'),
     turns: turnsOf(messages),
-    tools: listOf(body.tools).map(toolOf),
+    tools: asList(body.tools).map(toolOf),
     toolChoice: choiceOf(body.tool_choice),
     parallelTools: body.parallel_tool_calls !== false,
     reasoning: typeof effort === 'string' && effort !== 'none' ? 'shown' : 'off',
     output:
       format.type === 'json_schema'
-        ? { schema: objectOf(objectOf(format.json_schema).schema) }
+        ? { schema: asObject(asObject(format.json_schema).schema) }
         : format.type === 'json_object'
           ? 'json'
           : 'text',
-    stop: typeof body.stop === 'string' ? [body.stop] : listOf(body.stop).filter((stop) => typeof stop === 'string'),
-    maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
-    choices: numberOf(body.n) ?? 1,
-    logprobs: body.logprobs === true ? (numberOf(body.top_logprobs) ?? 0) : undefined,
-    includeUsage: objectOf(body.stream_options).include_usage === true,
+    stop: typeof body.stop === 'string' ? [body.stop] : asList(body.stop).filter((stop) => typeof stop === 'string'),
+    maxTokens: asNumber(body.max_completion_tokens) ?? asNumber(body.max_tokens),
+    choices: asNumber(body.n) ?? 1,
+    logprobs: body.logprobs === true ? (asNumber(body.top_logprobs) ?? 0) : undefined,
+    includeUsage: asObject(body.stream_options).include_usage === true,
     segments: segmentsOf(body, messages),
   }
 }
 
 function textOf(content: Json | undefined): string {
   if (typeof content === 'string') return content
-  return listOf(content)
-    .map(objectOf)
-    .map((part) => stringOf(part.text) || stringOf(part.refusal))
+  return asList(content)
+    .map(asObject)
+    .map((part) => asString(part.text) || asString(part.refusal))
     .filter((text) => text !== '')
     .join('\n')
 }
 
 function mediaOf(content: Json | undefined): PromptMedia[] {
-  return listOf(content)
-    .map(objectOf)
+  return asList(content)
+    .map(asObject)
     .flatMap((part): PromptMedia[] => {
-      if (part.type === 'image_url') return [fromUrl('image', stringOf(objectOf(part.image_url).url))]
+      if (part.type === 'image_url') return [fromUrl('image', asString(asObject(part.image_url).url))]
       if (part.type === 'input_audio') {
-        const audio = objectOf(part.input_audio)
+        const audio = asObject(part.input_audio)
         return [
           {
             ...nothing,
             kind: 'audio',
-            mediaType: `audio/${stringOf(audio.format)}`,
-            bytes: base64Bytes(stringOf(audio.data)),
+            mediaType: `audio/${asString(audio.format)}`,
+            bytes: base64Bytes(asString(audio.data)),
           },
         ]
       }
       if (part.type !== 'file') return []
-      const file = objectOf(part.file)
-      const read = fromUrl('file', stringOf(file.file_data))
-      return [{ ...read, title: stringOf(file.filename) || undefined }]
+      const file = asObject(part.file)
+      const read = fromUrl('file', asString(file.file_data))
+      return [{ ...read, title: asString(file.filename) || undefined }]
     })
 }
 
@@ -88,11 +88,11 @@ function turnsOf(messages: JsonObject[]): PromptTurn[] {
   const names = new Map<string, string>()
   for (const message of messages) {
     if (message.role === 'user' || message.role === 'assistant') {
-      const calls = listOf(message.tool_calls)
-        .map(objectOf)
+      const calls = asList(message.tool_calls)
+        .map(asObject)
         .map((call) => ({
-          id: stringOf(call.id),
-          name: stringOf(objectOf(call.function).name) || stringOf(objectOf(call.custom).name),
+          id: asString(call.id),
+          name: asString(asObject(call.function).name) || asString(asObject(call.custom).name),
         }))
       for (const call of calls) names.set(call.id, call.name)
       turns.push({
@@ -103,10 +103,10 @@ function turnsOf(messages: JsonObject[]): PromptTurn[] {
         toolResults: [],
       })
     } else if (message.role === 'tool' || message.role === 'function') {
-      const id = stringOf(message.tool_call_id)
+      const id = asString(message.tool_call_id)
       const result = {
         id,
-        name: names.get(id) ?? (stringOf(message.name) || undefined),
+        name: names.get(id) ?? (asString(message.name) || undefined),
         text: textOf(message.content),
         media: mediaOf(message.content),
         isError: false,
@@ -123,35 +123,35 @@ function turnsOf(messages: JsonObject[]): PromptTurn[] {
 }
 
 function toolOf(value: Json): PromptTool {
-  const tool = objectOf(value)
+  const tool = asObject(value)
   const custom = tool.type === 'custom'
-  const spec = objectOf(custom ? tool.custom : tool.function)
-  return { name: stringOf(spec.name), schema: objectOf(spec.parameters), custom }
+  const spec = asObject(custom ? tool.custom : tool.function)
+  return { name: asString(spec.name), schema: asObject(spec.parameters), custom }
 }
 
 function choiceOf(value: Json | undefined): PromptToolChoice {
   if (value === 'none' || value === 'required') return value
   if (!isObject(value)) return 'auto'
   if (value.type === 'allowed_tools') {
-    const allowed = objectOf(value.allowed_tools)
-    const names = listOf(allowed.tools)
-      .map(objectOf)
-      .map((tool) => stringOf(objectOf(tool.function).name))
+    const allowed = asObject(value.allowed_tools)
+    const names = asList(allowed.tools)
+      .map(asObject)
+      .map((tool) => asString(asObject(tool.function).name))
     return { allowed: names, mode: allowed.mode === 'required' ? 'required' : 'auto' }
   }
-  return { name: stringOf(objectOf(value.type === 'custom' ? value.custom : value.function).name) }
+  return { name: asString(asObject(value.type === 'custom' ? value.custom : value.function).name) }
 }
 
 /** Returns the cacheable segments: chat caches any prefix of whole messages automatically. */
 function segmentsOf(body: JsonObject, messages: JsonObject[]): Segment[] {
-  const tools = listOf(body.tools)
+  const tools = asList(body.tools)
   const segments: Segment[] = []
   if (tools.length > 0) {
     const text = JSON.stringify(tools)
     segments.push({ text, tokens: countTokens(text), mark: '5m' })
   }
   for (const message of messages) {
-    const calls = listOf(message.tool_calls)
+    const calls = asList(message.tool_calls)
     const words = textOf(message.content) + (calls.length > 0 ? JSON.stringify(calls) : '')
     segments.push({
       text: JSON.stringify(message),

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { tokensOf } from '../../base/tokens.ts'
+import { tokenize } from '../../base/tokens.ts'
 import type { Prompt } from '../../contract/prompt.ts'
 import type { UsageNumbers } from '../../contract/script.ts'
 import { dataPiece, type Piece } from '../../wire/piece.ts'
@@ -88,7 +88,7 @@ const callBody = (call: Call): JsonObject =>
 export function logprobsOf(text: string, alternatives: number | undefined): JsonObject | null {
   return alternatives === undefined
     ? null
-    : { content: tokensOf(text).map((token) => logprobOf(token, alternatives)), refusal: null }
+    : { content: tokenize(text).map((token) => logprobOf(token, alternatives)), refusal: null }
 }
 
 /** Returns plausible log probabilities: the same token always gets the same numbers. */
@@ -149,7 +149,7 @@ function* choiceEvents(
   )
   for (const block of spoken) {
     if (block.type !== 'text' && block.type !== 'refusal' && block.type !== 'thinking') continue
-    for (const token of tokensOf(block.text)) {
+    for (const token of tokenize(block.text)) {
       if (block.type === 'thinking')
         yield dataPiece(part({ [style.reasoningField ?? 'reasoning_content']: token }), true)
       else if (block.type === 'refusal') yield dataPiece(part({ refusal: token }), true)

@@ -1,26 +1,26 @@
 import type { JsonObject } from '../../base/json.ts'
-import { isObject, listOf, objectOf, stringOf } from '../../base/json.ts'
+import { asList, asObject, asString, isObject } from '../../base/json.ts'
 import type { WireError } from '../../wire/errors.ts'
-import { dressOf, type Seals } from '../seals.ts'
+import { createSealStyle, type Seals } from '../seals.ts'
 import { invalidArgument } from './errors.ts'
 import { modelTurns, partsOf } from './read.ts'
 
 /** Base64 of bytes that begin like an encoded message, as the real signatures do. */
-export const googleDress = dressOf('thought', { bytes: '\n' })
+export const googleSealStyle = createSealStyle('thought', { bytes: '\n' })
 
 /** Signatures that Google documents for histories no Gemini model wrote: they replace any signature. */
-const passes = ['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go']
+const bypassSignatures = ['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go']
 
 /** Models before the third generation do not require signatures. */
-const lenient = /^(models\/)?gemini-[12]/
+const modelsWithoutSignatures = /^(models\/)?gemini-[12]/
 
 /** Checks each content: role, parts and signatures. */
 export function checkContents(request: JsonObject, seals: Seals): WireError | undefined {
-  const contents = listOf(request.contents).map(objectOf)
+  const contents = asList(request.contents).map(asObject)
   if (contents.length === 0) return invalidArgument('* GenerateContentRequest.contents: contents is not specified\n')
   for (const [index, content] of contents.entries()) {
     const at = `contents[${index}]`
-    const role = stringOf(content.role)
+    const role = asString(content.role)
     if (!['', 'user', 'model', 'function'].includes(role)) {
       return invalidArgument('Please use a valid role: user, model.')
     }
@@ -61,7 +61,7 @@ function checkPart(part: JsonObject, at: string, seals: Seals): WireError | unde
       `* GenerateContentRequest.${at}.data: required oneof field 'data' must have one initialized field\n`,
     )
   }
-  if (isObject(part.inlineData) && stringOf(part.inlineData.mimeType) === '') {
+  if (isObject(part.inlineData) && asString(part.inlineData.mimeType) === '') {
     return invalidArgument(`* GenerateContentRequest.${at}.inline_data.mime_type: mime_type is required.\n`)
   }
   for (const [name, snake] of [
@@ -69,21 +69,21 @@ function checkPart(part: JsonObject, at: string, seals: Seals): WireError | unde
     ['functionResponse', 'function_response'],
   ] as const) {
     const value = part[name]
-    if (isObject(value) && stringOf(value.name) === '') {
+    if (isObject(value) && asString(value.name) === '') {
       const words = `* GenerateContentRequest.${at}.${snake}.name: Name cannot be empty.\n`
       return invalidArgument(words)
     }
   }
-  if (typeof seal !== 'string' || passes.includes(seal)) return undefined
-  const bound = isObject(part.functionCall) ? stringOf(part.functionCall.name) : ''
-  return seals.verify(googleDress, bound, seal) ? undefined : invalidArgument('Corrupted thought signature.')
+  if (typeof seal !== 'string' || bypassSignatures.includes(seal)) return undefined
+  const bound = isObject(part.functionCall) ? asString(part.functionCall.name) : ''
+  return seals.verify(googleSealStyle, bound, seal) ? undefined : invalidArgument('Corrupted thought signature.')
 }
 
 /**
  * Checks the order of calls and results in a conversation. Token counting accepts any part of one, so it is not checked there.
  */
 export function checkOrder(request: JsonObject, model: string): WireError | undefined {
-  const contents = modelTurns(listOf(request.contents).map(objectOf))
+  const contents = modelTurns(asList(request.contents).map(asObject))
   return checkAnswers(contents, model) ?? checkMissing(request, contents, model)
 }
 
@@ -100,9 +100,9 @@ function checkAnswers(contents: readonly JsonObject[], model: string): WireError
       return invalidArgument(words)
     }
     // Results may be spread over several consecutive contents.
-    if (answers > open) return uneven
+    if (answers > open) return unevenResults
     if (open > 0 && answers === 0) {
-      if (!lenient.test(model)) return uneven
+      if (!modelsWithoutSignatures.test(model)) return unevenResults
       open = 0
     }
     if (calls > 0 && before === '') {
@@ -111,20 +111,20 @@ function checkAnswers(contents: readonly JsonObject[], model: string): WireError
       return invalidArgument(words)
     }
     open += calls - answers
-    before = stringOf(content.role, 'user')
+    before = asString(content.role, 'user')
   }
   return undefined
 }
 
-const uneven = invalidArgument(
+const unevenResults = invalidArgument(
   'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
 )
 
 /** Requires the signature on the first call of each step of the current turn, if thinking was requested. */
 function checkMissing(request: JsonObject, contents: readonly JsonObject[], model: string): WireError | undefined {
-  const thinking = objectOf(objectOf(request.generationConfig).thinkingConfig)
+  const thinking = asObject(asObject(request.generationConfig).thinkingConfig)
   const thinks = Object.keys(thinking).length > 0 && thinking.thinkingBudget !== 0
-  if (!thinks || lenient.test(model)) return undefined
+  if (!thinks || modelsWithoutSignatures.test(model)) return undefined
   const start = contents.findLastIndex(
     (content) => content.role !== 'model' && !partsOf(content).some((part) => isObject(part.functionResponse)),
   )
@@ -132,7 +132,7 @@ function checkMissing(request: JsonObject, contents: readonly JsonObject[], mode
     if (index < start || content.role !== 'model') continue
     const first = partsOf(content).find((part) => isObject(part.functionCall))
     if (!first || first.thoughtSignature !== undefined) continue
-    const name = stringOf(objectOf(first.functionCall).name)
+    const name = asString(asObject(first.functionCall).name)
     return invalidArgument(
       `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:${name}\` , position ${index + 1}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.`,
     )

@@ -1,14 +1,14 @@
 import type { JsonObject } from '../../base/json.ts'
-import { isObject, listOf, objectOf, stringOf } from '../../base/json.ts'
+import { asList, asObject, asString, isObject } from '../../base/json.ts'
 import type { WireError } from '../../wire/errors.ts'
-import type { Checking } from '../dialect.ts'
+import type { CheckContext } from '../dialect.ts'
 import { checkContents, checkOrder } from './check-contents.ts'
 import { invalidArgument } from './errors.ts'
 import { geminiRequestOf } from './read.ts'
 import { readGeminiJson } from './read-json.ts'
 
 /** Returns Google's error for an invalid request, or undefined. */
-export function checkGemini(body: JsonObject, { route, seals }: Checking): WireError | undefined {
+export function checkGemini(body: JsonObject, { route, seals }: CheckContext): WireError | undefined {
   const counting = route.operation === 'count-tokens'
   const { error } = readGeminiJson(body, counting ? 'CountTokensRequest' : 'GenerateContentRequest')
   if (error) return error
@@ -25,7 +25,7 @@ const wrong = (field: string, words: string): WireError =>
   invalidArgument(`* GenerateContentRequest.${field}: ${words}\n`)
 
 function checkConfig(request: JsonObject): WireError | undefined {
-  const config = objectOf(request.generationConfig)
+  const config = asObject(request.generationConfig)
   for (const [name, snake, least, most] of [
     ['temperature', 'temperature', 0, 2],
     ['topP', 'top_p', 0, 1],
@@ -47,7 +47,7 @@ function checkConfig(request: JsonObject): WireError | undefined {
     const words = most === undefined ? `${snake} must be positive.` : `${snake} must be in the range [1, ${most}].`
     return wrong(`generation_config.${snake}`, words)
   }
-  const stops = listOf(config.stopSequences)
+  const stops = asList(config.stopSequences)
   if (stops.length > 5) {
     return wrong('generation_config.stop_sequences', 'at most 5 stop sequences may be specified.')
   }
@@ -66,15 +66,15 @@ function checkConfig(request: JsonObject): WireError | undefined {
       words,
     )
   }
-  if (mime !== undefined && !['text/plain', 'application/json', 'text/x.enum', ''].includes(stringOf(mime))) {
+  if (mime !== undefined && !['text/plain', 'application/json', 'text/x.enum', ''].includes(asString(mime))) {
     const words = `allowed mimetypes are \`text/plain\`, \`application/json\`, \`application/xml\`, \`application/yaml\` and \`text/x.enum\`.`
     return wrong('generation_config.response_mime_type', words)
   }
   if (config.logprobs !== undefined && config.responseLogprobs !== true) {
     return invalidArgument('Logprobs must be enabled with response_logprobs before logprobs is set.')
   }
-  const thinking = objectOf(config.thinkingConfig)
-  const level = stringOf(thinking.thinkingLevel, 'THINKING_LEVEL_UNSPECIFIED')
+  const thinking = asObject(config.thinkingConfig)
+  const level = asString(thinking.thinkingLevel, 'THINKING_LEVEL_UNSPECIFIED')
   if (thinking.thinkingBudget !== undefined && level !== 'THINKING_LEVEL_UNSPECIFIED') {
     return invalidArgument('You can only set only one of thinking budget and thinking level.')
   }
@@ -83,11 +83,11 @@ function checkConfig(request: JsonObject): WireError | undefined {
 
 function checkTools(request: JsonObject): WireError | undefined {
   const names: string[] = []
-  for (const [index, tool] of listOf(request.tools).map(objectOf).entries()) {
-    for (const [place, value] of listOf(tool.functionDeclarations).entries()) {
+  for (const [index, tool] of asList(request.tools).map(asObject).entries()) {
+    for (const [place, value] of asList(tool.functionDeclarations).entries()) {
       const at = `tools[${index}].function_declarations[${place}]`
-      const declaration = objectOf(value)
-      const name = stringOf(declaration.name)
+      const declaration = asObject(value)
+      const name = asString(declaration.name)
       if (!/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/.test(name)) {
         return wrong(
           `${at}.name`,
@@ -99,18 +99,18 @@ function checkTools(request: JsonObject): WireError | undefined {
       if (declaration.parameters !== undefined && declaration.parametersJsonSchema !== undefined) {
         return wrong(at, 'only one of parameters and parameters_json_schema may be set.')
       }
-      const words = schemaFault(objectOf(declaration.parameters))
+      const words = schemaError(asObject(declaration.parameters))
       if (words !== undefined) return wrong(`${at}.parameters${words.at}`, words.words)
     }
   }
-  const calling = objectOf(objectOf(request.toolConfig).functionCallingConfig)
-  const allowed = listOf(calling.allowedFunctionNames)
+  const calling = asObject(asObject(request.toolConfig).functionCallingConfig)
+  const allowed = asList(calling.allowedFunctionNames)
   if (names.length === 0 && (calling.mode === 'ANY' || calling.mode === 'VALIDATED' || allowed.length > 0)) {
     return invalidArgument('Function calling config is set without function_declarations.')
   }
-  const stranger = allowed.find((name) => !names.includes(stringOf(name)))
+  const stranger = allowed.find((name) => !names.includes(asString(name)))
   if (stranger !== undefined) {
-    return invalidArgument(`allowed_function_names: ${stringOf(stranger)} is not among the function declarations.`)
+    return invalidArgument(`allowed_function_names: ${asString(stranger)} is not among the function declarations.`)
   }
   if (allowed.length > 0 && calling.mode !== 'ANY' && calling.mode !== 'VALIDATED') {
     return invalidArgument('Allowed function names may only be set when function calling mode is ANY or VALIDATED.')
@@ -119,18 +119,18 @@ function checkTools(request: JsonObject): WireError | undefined {
 }
 
 /** Checks Google's own schema dialect: arrays have `items`, and required properties exist. */
-function schemaFault(schema: JsonObject): { at: string; words: string } | undefined {
-  const properties = objectOf(schema.properties)
+function schemaError(schema: JsonObject): { at: string; words: string } | undefined {
+  const properties = asObject(schema.properties)
   if (schema.type === 'ARRAY' && schema.items === undefined) return { at: '.items', words: 'missing field.' }
   const { required } = schema
   if (Array.isArray(required) && schema.properties !== undefined) {
-    const index = required.findIndex((name) => properties[stringOf(name)] === undefined)
+    const index = required.findIndex((name) => properties[asString(name)] === undefined)
     if (index >= 0) return { at: `.required[${index}]`, words: 'property is not defined' }
   }
   for (const [name, inner] of Object.entries(properties)) {
-    const found = schemaFault(objectOf(inner))
+    const found = schemaError(asObject(inner))
     if (found) return { at: `.properties[${name}]${found.at}`, words: found.words }
   }
-  const found = isObject(schema.items) ? schemaFault(schema.items) : undefined
+  const found = isObject(schema.items) ? schemaError(schema.items) : undefined
   return found && { at: `.items${found.at}`, words: found.words }
 }

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { type ErrorTable, type WireError, wordsFor } from '../../wire/errors.ts'
+import { type ErrorTable, errorTextFor, type WireError } from '../../wire/errors.ts'
 
 const words = (type: string, message: string): { type: string; code: null; message: string } => ({
   type,
@@ -8,7 +8,7 @@ const words = (type: string, message: string): { type: string; code: null; messa
 })
 
 /** Google's error texts by status. */
-export const geminiWords: ErrorTable = {
+export const geminiErrorTable: ErrorTable = {
   400: words('INVALID_ARGUMENT', 'Request contains an invalid argument.'),
   401: words(
     'UNAUTHENTICATED',
@@ -62,7 +62,7 @@ export const invalidArgument = (message: string): WireError => ({ status: 400, t
  */
 export function geminiErrorBody(error: WireError, headers: Readonly<Record<string, string>> = {}): JsonObject {
   const own = /^[A-Z_]+$/.test(error.type ?? '') ? error.type : undefined
-  const status = own ?? wordsFor(geminiWords, error.status).type
+  const status = own ?? errorTextFor(geminiErrorTable, error.status).type
   const wait = headers['retry-after']
   const retry: Json[] =
     wait === undefined ? [] : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${wait}s` }]

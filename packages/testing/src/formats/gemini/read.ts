@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { base64Bytes, isObject, listOf, numberOf, objectOf, stringOf } from '../../base/json.ts'
+import { asList, asNumber, asObject, asString, base64Bytes, isObject } from '../../base/json.ts'
 import { countTokens } from '../../base/tokens.ts'
 import type {
   Prompt,
@@ -25,31 +25,31 @@ export function geminiRequestOf(body: JsonObject, route: Route): JsonObject {
 /** Reads a checked generateContent request as a model would. */
 export function readGemini(body: JsonObject, route: Route): Prompt {
   const request = geminiRequestOf(body, route)
-  const contents = listOf(request.contents).map(objectOf)
-  const config = objectOf(request.generationConfig)
-  const calling = objectOf(objectOf(request.toolConfig).functionCallingConfig)
+  const contents = asList(request.contents).map(asObject)
+  const config = asObject(request.generationConfig)
+  const calling = asObject(asObject(request.toolConfig).functionCallingConfig)
   return {
     format: 'gemini',
-    model: route.model ?? stringOf(request.model),
+    model: route.model ?? asString(request.model),
     stream: route.stream === true,
-    system: textOf(objectOf(request.systemInstruction)),
+    system: textOf(asObject(request.systemInstruction)),
     turns: turnsOf(modelTurns(contents)),
-    tools: listOf(request.tools)
-      .flatMap((tool) => listOf(objectOf(tool).functionDeclarations))
-      .map(objectOf)
+    tools: asList(request.tools)
+      .flatMap((tool) => asList(asObject(tool).functionDeclarations))
+      .map(asObject)
       .map((tool) => ({
-        name: stringOf(tool.name),
-        schema: objectOf(tool.parametersJsonSchema ?? tool.parameters),
+        name: asString(tool.name),
+        schema: asObject(tool.parametersJsonSchema ?? tool.parameters),
         custom: false,
       })),
     toolChoice: choiceOf(calling),
     parallelTools: true,
-    reasoning: reasoningOf(objectOf(config.thinkingConfig)),
+    reasoning: reasoningOf(asObject(config.thinkingConfig)),
     output: outputOf(config),
-    stop: listOf(config.stopSequences).filter((stop) => typeof stop === 'string'),
-    maxTokens: numberOf(config.maxOutputTokens),
-    choices: numberOf(config.candidateCount) ?? 1,
-    logprobs: config.responseLogprobs === true ? (numberOf(config.logprobs) ?? 0) : undefined,
+    stop: asList(config.stopSequences).filter((stop) => typeof stop === 'string'),
+    maxTokens: asNumber(config.maxOutputTokens),
+    choices: asNumber(config.candidateCount) ?? 1,
+    logprobs: config.responseLogprobs === true ? (asNumber(config.logprobs) ?? 0) : undefined,
     includeUsage: true,
     segments: segmentsOf(request, contents),
   }
@@ -72,13 +72,13 @@ export function modelTurns(contents: readonly JsonObject[]): JsonObject[] {
 
 const answers = (content: JsonObject): boolean => partsOf(content).some((part) => isObject(part.functionResponse))
 
-export const partsOf = (content: JsonObject): JsonObject[] => listOf(content.parts).map(objectOf)
+export const partsOf = (content: JsonObject): JsonObject[] => asList(content.parts).map(asObject)
 
 /** Returns the text. Returned thoughts are the model's own, and not part of it. */
 const textOf = (content: JsonObject): string =>
   partsOf(content)
     .filter((part) => typeof part.text === 'string' && part.text !== '' && part.thought !== true)
-    .map((part) => stringOf(part.text))
+    .map((part) => asString(part.text))
     .join('\n')
 
 const mediaOf = (parts: readonly JsonObject[]): PromptMedia[] =>
@@ -86,14 +86,14 @@ const mediaOf = (parts: readonly JsonObject[]): PromptMedia[] =>
     const blob = isObject(part.inlineData) ? part.inlineData : undefined
     const file = isObject(part.fileData) ? part.fileData : undefined
     if (!blob && !file) return []
-    const mediaType = stringOf(blob?.mimeType ?? file?.mimeType)
+    const mediaType = asString(blob?.mimeType ?? file?.mimeType)
     return [
       {
         kind: kindOf(mediaType),
         mediaType,
-        bytes: blob ? base64Bytes(stringOf(blob.data)) : undefined,
-        data: blob ? stringOf(blob.data) : undefined,
-        url: file ? stringOf(file.fileUri) : undefined,
+        bytes: blob ? base64Bytes(asString(blob.data)) : undefined,
+        data: blob ? asString(blob.data) : undefined,
+        url: file ? asString(file.fileUri) : undefined,
         title: undefined,
         text: undefined,
         citable: false,
@@ -115,12 +115,12 @@ function turnsOf(contents: readonly JsonObject[]): PromptTurn[] {
     const calls = parts
       .filter((part) => isObject(part.functionCall))
       .map((part, index) => {
-        const call = objectOf(part.functionCall)
-        return { id: stringOf(call.id) || `${turn}.${index}`, name: stringOf(call.name) }
+        const call = asObject(part.functionCall)
+        return { id: asString(call.id) || `${turn}.${index}`, name: asString(call.name) }
       })
     const results = parts
       .filter((part) => isObject(part.functionResponse))
-      .map((part) => resultOf(objectOf(part.functionResponse), open))
+      .map((part) => resultOf(asObject(part.functionResponse), open))
     if (calls.length > 0) open = [...calls]
     return {
       role: content.role === 'model' ? 'assistant' : 'user',
@@ -133,24 +133,24 @@ function turnsOf(contents: readonly JsonObject[]): PromptTurn[] {
 }
 
 function resultOf(answer: JsonObject, open: { id: string; name: string }[]): PromptToolResult {
-  const id = stringOf(answer.id)
-  const name = stringOf(answer.name)
+  const id = asString(answer.id)
+  const name = asString(answer.name)
   const place = open.findIndex((call) => (id === '' ? call.name === name : call.id === id))
   const [call] = place < 0 ? [] : open.splice(place, 1)
-  const response = objectOf(answer.response)
+  const response = asObject(answer.response)
   const failure = response.error
   const said = failure ?? response.output ?? response.result ?? response
   return {
     id: call?.id ?? id,
     name: name || call?.name,
     text: typeof said === 'string' ? said : JSON.stringify(said),
-    media: mediaOf(listOf(answer.parts).map(objectOf)),
+    media: mediaOf(asList(answer.parts).map(asObject)),
     isError: failure !== undefined,
   }
 }
 
 function choiceOf(calling: JsonObject): PromptToolChoice {
-  const allowed = listOf(calling.allowedFunctionNames).filter((name) => typeof name === 'string')
+  const allowed = asList(calling.allowedFunctionNames).filter((name) => typeof name === 'string')
   if (calling.mode === 'NONE') return 'none'
   const mode = calling.mode === 'ANY' ? 'required' : 'auto'
   return allowed.length > 0 ? { allowed, mode } : mode
@@ -159,12 +159,12 @@ function choiceOf(calling: JsonObject): PromptToolChoice {
 function reasoningOf(thinking: JsonObject): Prompt['reasoning'] {
   if (thinking.thinkingBudget === 0) return 'off'
   if (thinking.includeThoughts === true) return 'shown'
-  const level = stringOf(thinking.thinkingLevel, 'THINKING_LEVEL_UNSPECIFIED')
+  const level = asString(thinking.thinkingLevel, 'THINKING_LEVEL_UNSPECIFIED')
   return thinking.thinkingBudget !== undefined || level !== 'THINKING_LEVEL_UNSPECIFIED' ? 'omitted' : 'off'
 }
 
 function outputOf(config: JsonObject): Prompt['output'] {
-  const format = objectOf(objectOf(config.responseFormat).text)
+  const format = asObject(asObject(config.responseFormat).text)
   const schema = config.responseJsonSchema ?? config.responseSchema ?? format.schema
   if (isObject(schema)) return { schema }
   return config.responseMimeType === 'application/json' || format.mimeType === 'APPLICATION_JSON' ? 'json' : 'text'
@@ -177,7 +177,7 @@ function segmentsOf(request: JsonObject, contents: readonly JsonObject[]): Segme
     segments.push({ text: JSON.stringify(value), tokens, mark: '5m' })
   }
   if (request.tools !== undefined) add(request.tools, countTokens(JSON.stringify(request.tools)))
-  const system = objectOf(request.systemInstruction)
+  const system = asObject(request.systemInstruction)
   if (partsOf(system).length > 0)
     add(
       system,

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject, parseJson } from '../../base/json.ts'
-import { countTokens, tokensOf } from '../../base/tokens.ts'
+import { countTokens, tokenize } from '../../base/tokens.ts'
 import type { WireError } from '../../wire/errors.ts'
 import { type Piece, pieceOf } from '../../wire/piece.ts'
 import type { AnswerChoice, Block } from '../answer.ts'
-import type { Generated, Rendering } from '../dialect.ts'
+import type { RenderedAnswer, RenderInput } from '../dialect.ts'
 import { geminiErrorBody } from './errors.ts'
 
 const finishWords: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ interface Step {
   readonly thought: boolean
 }
 
-export function renderGemini(generated: Generated): Rendering {
+export function renderGemini(generated: RenderInput): RenderedAnswer {
   const { answer, route } = generated
   const tail = { modelVersion: answer.model.replace(/^models\//, ''), responseId: answer.id }
   const blocked = blockOf(answer.choices)
@@ -91,7 +91,7 @@ function blockOf(choices: readonly AnswerChoice[]): JsonObject | undefined {
   return { blockReason: 'PROHIBITED_CONTENT', blockReasonMessage: refusal.text }
 }
 
-function candidateOf(generated: Generated, choice: AnswerChoice, index: number): JsonObject {
+function candidateOf(generated: RenderInput, choice: AnswerChoice, index: number): JsonObject {
   const parts = [...stepsOf(choice, false)].map(({ part }) => part)
   return {
     content: { ...(parts.length > 0 ? { parts } : {}), role: 'model' },
@@ -126,12 +126,12 @@ function* stepsOf(choice: AnswerChoice, streamed: boolean): Generator<Step> {
   const lastText = blocks.findLastIndex((block) => block.type === 'text')
   for (const [index, block] of blocks.entries()) {
     if (block.type === 'thinking' && block.text !== '') {
-      for (const text of streamed ? tokensOf(block.text) : [block.text]) {
+      for (const text of streamed ? tokenize(block.text) : [block.text]) {
         yield { part: { text, thought: true }, tokens: 0, thought: true }
       }
     } else if (block.type === 'text') {
       const sealed = seal !== undefined && !calls && !streamed && index === lastText
-      for (const text of streamed ? tokensOf(block.text) : [block.text]) {
+      for (const text of streamed ? tokenize(block.text) : [block.text]) {
         const part = sealed ? { text, thoughtSignature: seal ?? '' } : { text }
         yield { part, tokens: countTokens(text), thought: false }
       }
@@ -157,7 +157,7 @@ function sealOf(blocks: readonly Block[]): string | undefined {
 }
 
 /** Returns the usage: thoughts are counted separately from candidates, and candidates only once there is text. */
-function usageOf({ answer }: Generated, visible: number, thought: boolean): JsonObject {
+function usageOf({ answer }: RenderInput, visible: number, thought: boolean): JsonObject {
   const { input, cacheRead, reasoning } = answer.usage
   const thoughts = thought ? reasoning : 0
   const text = (tokenCount: number): Json => [{ modality: 'TEXT', tokenCount }]
@@ -174,9 +174,9 @@ function usageOf({ answer }: Generated, visible: number, thought: boolean): Json
 }
 
 /** Returns plausible log probabilities: the same token always gets the same numbers. */
-function logprobsOf({ prompt }: Generated, choice: AnswerChoice): JsonObject {
+function logprobsOf({ prompt }: RenderInput, choice: AnswerChoice): JsonObject {
   if (prompt.logprobs === undefined) return {}
-  const words = choice.blocks.flatMap((block) => (block.type === 'text' ? tokensOf(block.text) : []))
+  const words = choice.blocks.flatMap((block) => (block.type === 'text' ? tokenize(block.text) : []))
   const entry = (token: string, rank: number): JsonObject => ({
     token,
     tokenId: token.length + rank,

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { isObject, objectOf, stringOf } from '../../base/json.ts'
+import { asObject, asString, isObject } from '../../base/json.ts'
 import type { WireError } from '../../wire/errors.ts'
-import { dressOf, type Seals } from '../seals.ts'
+import { createSealStyle, type Seals } from '../seals.ts'
 
 /** Base64 that begins with `E`, as the real signatures do. */
-export const anthropicDress = dressOf('thinking', { letters: 'E' })
+export const anthropicSealStyle = createSealStyle('thinking', { letters: 'E' })
 
 /** Allowed fields of each block from a client; others are rejected. Blocks of server tools are not checked. */
 const fields: Readonly<Record<string, string>> = {
@@ -51,7 +51,7 @@ export function checkBlocks(blocks: readonly Json[], at: string, place: string, 
 }
 
 function checkBlock(block: JsonObject, at: string, place: string, seals: Seals): WireError | undefined {
-  const type = stringOf(block.type)
+  const type = asString(block.type)
   if (block.type === undefined) return fault(`${at}.type: Field required`)
   const known = fields[type]
   const allowed = allowedIn[place] ?? []
@@ -79,10 +79,10 @@ function checkValue(block: JsonObject, at: string, type: string, seals: Seals): 
       return block.text === '' ? fault(`messages: text content blocks must be non-empty`) : undefined
     case 'image':
     case 'document':
-      return checkSource(objectOf(block.source), `${at}.${type}.source`, type)
+      return checkSource(asObject(block.source), `${at}.${type}.source`, type)
     case 'tool_use':
       if (!isObject(block.input)) return fault(`${at}.tool_use.input: Input should be a valid dictionary`)
-      if (!/^[a-zA-Z0-9_-]+$/.test(stringOf(block.id))) {
+      if (!/^[a-zA-Z0-9_-]+$/.test(asString(block.id))) {
         return fault(`${at}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`)
       }
       return undefined
@@ -91,11 +91,11 @@ function checkValue(block: JsonObject, at: string, type: string, seals: Seals): 
         ? checkBlocks(block.content, `${at}.content`, 'tool_result', seals)
         : undefined
     case 'thinking':
-      return seals.verify(anthropicDress, stringOf(block.thinking), stringOf(block.signature))
+      return seals.verify(anthropicSealStyle, asString(block.thinking), asString(block.signature))
         ? undefined
         : fault(`${at}: Invalid \`signature\` in \`thinking\` block`)
     case 'redacted_thinking':
-      return seals.verifyRedacted(anthropicDress, stringOf(block.data))
+      return seals.verifyRedacted(anthropicSealStyle, asString(block.data))
         ? undefined
         : fault(`${at}: Invalid \`data\` in \`redacted_thinking\` block`)
     default:
@@ -105,25 +105,25 @@ function checkValue(block: JsonObject, at: string, type: string, seals: Seals): 
 
 function checkSource(source: JsonObject, at: string, type: 'image' | 'document'): WireError | undefined {
   const tags = type === 'image' ? ['base64', 'file', 'url'] : ['base64', 'content', 'file', 'text', 'url']
-  const tag = stringOf(source.type)
+  const tag = asString(source.type)
   if (!tags.includes(tag)) {
     return fault(
       `${at}: Input tag '${tag}' found using 'type' does not match any of the expected tags: ${tags.map((one) => `'${one}'`).join(', ')}`,
     )
   }
   if (tag === 'base64') {
-    if (type === 'image' && !imageTypes.includes(stringOf(source.media_type))) {
+    if (type === 'image' && !imageTypes.includes(asString(source.media_type))) {
       return fault(`${at}.base64.media_type: Input should be ${imageTypes.map((one) => `'${one}'`).join(', ')}`)
     }
     if (type === 'document' && source.media_type !== 'application/pdf') {
       return fault(`${at}.base64.media_type: Input should be 'application/pdf'`)
     }
-    if (!/^[A-Za-z0-9+/]+={0,2}$/.test(stringOf(source.data))) return fault(`${at}.base64.data: Invalid base64 data`)
+    if (!/^[A-Za-z0-9+/]+={0,2}$/.test(asString(source.data))) return fault(`${at}.base64.data: Invalid base64 data`)
   }
   if (tag === 'text' && source.media_type !== 'text/plain') {
     return fault(`${at}.text.media_type: Input should be 'text/plain'`)
   }
-  if (tag === 'url' && !/^https?:/.test(stringOf(source.url)))
+  if (tag === 'url' && !/^https?:/.test(asString(source.url)))
     return fault(`${at}.url.url: Only HTTP and HTTPS URLs are supported.`)
   return undefined
 }

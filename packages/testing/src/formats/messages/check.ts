@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { isObject, listOf, objectOf, stringOf, wordOf } from '../../base/json.ts'
+import { asList, asObject, asString, isObject, toText } from '../../base/json.ts'
 import type { WireError } from '../../wire/errors.ts'
 import type { Seals } from '../seals.ts'
 import { checkBlocks } from './check-blocks.ts'
@@ -63,11 +63,11 @@ function checkFields(body: JsonObject, seals: Seals): WireError | undefined {
   const stops = body.stop_sequences
   if (stops !== undefined) {
     if (!Array.isArray(stops)) return fault('stop_sequences: Input should be a valid list')
-    const blank = stops.findIndex((stop) => stringOf(stop).trim() === '')
+    const blank = stops.findIndex((stop) => asString(stop).trim() === '')
     if (blank >= 0) return fault('stop_sequences: each stop sequence must contain non-whitespace')
   }
   if (body.metadata !== undefined) {
-    const extra = Object.keys(objectOf(body.metadata)).find((key) => key !== 'user_id')
+    const extra = Object.keys(asObject(body.metadata)).find((key) => key !== 'user_id')
     if (extra !== undefined) return fault(`metadata.${extra}: Extra inputs are not permitted`)
   }
   if (body.service_tier !== undefined && body.service_tier !== 'auto' && body.service_tier !== 'standard_only') {
@@ -82,18 +82,18 @@ function checkFields(body: JsonObject, seals: Seals): WireError | undefined {
 }
 
 function checkTools(body: JsonObject): WireError | undefined {
-  const tools = listOf(body.tools).map(objectOf)
+  const tools = asList(body.tools).map(asObject)
   for (const [index, tool] of tools.entries()) {
     // A dated type is a server tool or an Anthropic-defined tool, with its own fields.
     if (typeof tool.type === 'string' && tool.type !== 'custom') continue
     const at = `tools.${index}.custom`
     if (tool.name === undefined) return fault(`${at}.name: Field required`)
-    if (!/^[a-zA-Z0-9_-]{1,128}$/.test(stringOf(tool.name))) {
+    if (!/^[a-zA-Z0-9_-]{1,128}$/.test(asString(tool.name))) {
       return fault(`${at}.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`)
     }
     if (tool.input_schema === undefined) return fault(`${at}.input_schema: Field required`)
-    if (objectOf(tool.input_schema).type === undefined) return fault(`${at}.input_schema.type: Field required`)
-    if (objectOf(tool.input_schema).type !== 'object') return fault(`${at}.input_schema.type: Input should be 'object'`)
+    if (asObject(tool.input_schema).type === undefined) return fault(`${at}.input_schema.type: Field required`)
+    if (asObject(tool.input_schema).type !== 'object') return fault(`${at}.input_schema.type: Input should be 'object'`)
     const extra = Object.keys(tool).find((key) => !toolKeys.has(key))
     if (extra !== undefined) return fault(`${at}.${extra}: Extra inputs are not permitted`)
   }
@@ -101,9 +101,9 @@ function checkTools(body: JsonObject): WireError | undefined {
   if (choice === undefined) return undefined
   if (!isObject(choice))
     return fault('tool_choice: Input should be a valid dictionary or object to extract fields from')
-  if (!['auto', 'any', 'tool', 'none'].includes(stringOf(choice.type))) {
+  if (!['auto', 'any', 'tool', 'none'].includes(asString(choice.type))) {
     return fault(
-      `tool_choice: Input tag '${wordOf(choice.type)}' found using 'type' does not match any of the expected tags: 'auto', 'any', 'tool', 'none'`,
+      `tool_choice: Input tag '${toText(choice.type)}' found using 'type' does not match any of the expected tags: 'auto', 'any', 'tool', 'none'`,
     )
   }
   if (tools.length === 0) return fault('tool_choice: may only be specified while providing tools.')
@@ -117,11 +117,11 @@ function checkTools(body: JsonObject): WireError | undefined {
 
 function checkThinking(body: JsonObject): WireError | undefined {
   if (body.thinking === undefined) return undefined
-  const thinking = objectOf(body.thinking)
+  const thinking = asObject(body.thinking)
   if (thinking.type === 'disabled') return undefined
   if (thinking.type !== 'enabled' && thinking.type !== 'adaptive') {
     return fault(
-      `thinking: Input tag '${wordOf(thinking.type)}' found using 'type' does not match any of the expected tags: 'adaptive', 'disabled', 'enabled'`,
+      `thinking: Input tag '${toText(thinking.type)}' found using 'type' does not match any of the expected tags: 'adaptive', 'disabled', 'enabled'`,
     )
   }
   if (thinking.type === 'enabled') {
@@ -142,7 +142,7 @@ function checkThinking(body: JsonObject): WireError | undefined {
     )
   }
   if (body.top_k !== undefined) return fault('`top_k` must be unset when thinking is enabled.')
-  const choice = objectOf(body.tool_choice).type
+  const choice = asObject(body.tool_choice).type
   const forced = choice === 'any' || choice === 'tool'
   if (forced && thinking.type === 'enabled') {
     return fault('Thinking may not be enabled when tool_choice forces tool use.')
@@ -151,7 +151,7 @@ function checkThinking(body: JsonObject): WireError | undefined {
 }
 
 function checkConversation(body: JsonObject, seals: Seals): WireError | undefined {
-  const messages = listOf(body.messages)
+  const messages = asList(body.messages)
   if (messages.length === 0) return fault('messages: at least one message is required')
   for (const [index, value] of messages.entries()) {
     const at = `messages.${index}`
@@ -159,7 +159,7 @@ function checkConversation(body: JsonObject, seals: Seals): WireError | undefine
     const error = checkMessage(value, at, index === messages.length - 1, seals)
     if (error) return error
   }
-  const objects = messages.map(objectOf)
+  const objects = messages.map(asObject)
   return checkPairs(objects) ?? checkToolLoop(body, objects)
 }
 
@@ -176,7 +176,7 @@ interface Turn {
 function turnsOf(messages: JsonObject[]): Turn[] {
   const turns: Turn[] = []
   for (const [index, message] of messages.entries()) {
-    const role = stringOf(message.role)
+    const role = asString(message.role)
     if (role === 'system') continue
     let turn = turns.at(-1)
     if (turn?.role !== role) {
@@ -184,8 +184,8 @@ function turnsOf(messages: JsonObject[]): Turn[] {
       turns.push(turn)
     }
     turn.index = index
-    for (const [place, block] of listOf(message.content).entries()) {
-      turn.blocks.push({ block: objectOf(block), at: `messages.${index}.content.${place}` })
+    for (const [place, block] of asList(message.content).entries()) {
+      turn.blocks.push({ block: asObject(block), at: `messages.${index}.content.${place}` })
     }
   }
   return turns
@@ -197,16 +197,16 @@ function checkPairs(messages: JsonObject[]): WireError | undefined {
   let askedAt = 0
   for (const turn of turnsOf(messages)) {
     const results = turn.blocks.filter(({ block }) => block.type === 'tool_result')
-    const answered = results.map(({ block }) => stringOf(block.tool_use_id))
+    const answered = results.map(({ block }) => asString(block.tool_use_id))
     const open = asked.filter((id) => !answered.includes(id))
     if (open.length > 0) return unanswered(askedAt, open)
-    const stray = results.find(({ block }) => !asked.includes(stringOf(block.tool_use_id)))
+    const stray = results.find(({ block }) => !asked.includes(asString(block.tool_use_id)))
     if (stray) {
       return fault(
-        `${stray.at}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${stringOf(stray.block.tool_use_id)}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
+        `${stray.at}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${asString(stray.block.tool_use_id)}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
       )
     }
-    asked = turn.blocks.filter(({ block }) => block.type === 'tool_use').map(({ block }) => stringOf(block.id))
+    asked = turn.blocks.filter(({ block }) => block.type === 'tool_use').map(({ block }) => asString(block.id))
     askedAt = turn.index
   }
   return asked.length > 0 ? unanswered(askedAt, asked) : undefined
@@ -221,7 +221,7 @@ function checkMessage(message: JsonObject, at: string, last: boolean, seals: Sea
   if (message.role === undefined) return fault(`${at}.role: Field required`)
   if (message.role !== 'user' && message.role !== 'assistant' && message.role !== 'system') {
     return fault(
-      `messages: Unexpected role "${wordOf(message.role)}". Allowed roles are "user" or "assistant". For more information, see https://docs.claude.com/en/api/messages`,
+      `messages: Unexpected role "${toText(message.role)}". Allowed roles are "user" or "assistant". For more information, see https://docs.claude.com/en/api/messages`,
     )
   }
   // A system message between turns may change the effort from there on.
@@ -242,17 +242,17 @@ function checkMessage(message: JsonObject, at: string, last: boolean, seals: Sea
 }
 
 const lastText = (content: string | Json[]): string =>
-  typeof content === 'string' ? content : stringOf(objectOf(content.at(-1)).text)
+  typeof content === 'string' ? content : asString(asObject(content.at(-1)).text)
 
 /** With a thinking budget, the assistant turn of an open tool loop must begin with its thinking. */
 function checkToolLoop(body: JsonObject, messages: JsonObject[]): WireError | undefined {
-  if (objectOf(body.thinking).type !== 'enabled') return undefined
-  const closing = listOf(messages.at(-1)?.content).map(objectOf)
+  if (asObject(body.thinking).type !== 'enabled') return undefined
+  const closing = asList(messages.at(-1)?.content).map(asObject)
   if (!closing.some((block) => block.type === 'tool_result')) return undefined
   const index = messages.findLastIndex((message) => message.role === 'assistant')
-  const first = objectOf(listOf(messages[index]?.content)[0])
+  const first = asObject(asList(messages[index]?.content)[0])
   if (first.type === 'thinking' || first.type === 'redacted_thinking') return undefined
   return fault(
-    `messages.${index}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${stringOf(first.type)}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable \`thinking\`. ${thinkingGuide}`,
+    `messages.${index}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${asString(first.type)}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable \`thinking\`. ${thinkingGuide}`,
   )
 }

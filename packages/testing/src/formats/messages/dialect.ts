@@ -1,16 +1,16 @@
 import type { JsonObject } from '../../base/json.ts'
 import { modelsCreated } from '../../contract/models.ts'
-import { type ErrorTable, invalidRequest, type WireError, wordsFor } from '../../wire/errors.ts'
+import { type ErrorTable, errorTextFor, invalidRequest, type WireError } from '../../wire/errors.ts'
 import { eventPiece } from '../../wire/piece.ts'
 import { checkAnthropicKey } from '../credentials.ts'
-import type { Dialect, Knock } from '../dialect.ts'
-import { anthropicHeaders } from '../response-headers.ts'
+import type { Dialect, RequestHead } from '../dialect.ts'
+import { anthropicHeaders } from '../response-head.ts'
 import { checkCount, checkMessages } from './check.ts'
-import { anthropicDress } from './check-blocks.ts'
+import { anthropicSealStyle } from './check-blocks.ts'
 import { readMessages } from './read.ts'
 import { messagesBody, messagesEvents } from './render.ts'
 
-const words: ErrorTable = {
+const errorTable: ErrorTable = {
   400: { type: 'invalid_request_error', code: null, message: 'Invalid request.' },
   401: { type: 'authentication_error', code: null, message: 'invalid x-api-key' },
   402: { type: 'billing_error', code: null, message: 'Your credit balance is too low to access the API.' },
@@ -35,7 +35,7 @@ const words: ErrorTable = {
 const errorBody = (error: WireError, requestId: string): JsonObject => ({
   type: 'error',
   error: {
-    type: error.type ?? wordsFor(words, error.status).type,
+    type: error.type ?? errorTextFor(errorTable, error.status).type,
     message: error.message,
     ...(error.details === undefined ? {} : { details: error.details }),
   },
@@ -49,7 +49,7 @@ const modelEntry = (id: string): JsonObject => ({
   created_at: new Date(modelsCreated * 1000).toISOString().replace('.000', ''),
 })
 
-function checkVersion({ headers }: Knock): WireError | undefined {
+function checkVersion({ headers }: RequestHead): WireError | undefined {
   const version = headers['anthropic-version']
   if (version === undefined) return invalidRequest(400, 'anthropic-version: header is required')
   if (/^\d{4}-\d{2}-\d{2}$/.test(version)) return undefined
@@ -61,36 +61,36 @@ function checkVersion({ headers }: Knock): WireError | undefined {
 
 /** Anthropic's Messages. */
 export const messages: Dialect = {
-  words,
-  breakdown: 'overloaded_error',
+  errorTable,
+  defaultStreamErrorType: 'overloaded_error',
   indent: undefined,
   jsonType: 'application/json',
   streamType: 'text/event-stream; charset=utf-8',
-  dress: anthropicDress,
-  cachesUnasked: false,
-  sealsAlways: false,
-  notJson: invalidRequest(400, 'The request body is not valid JSON: expected value at line 1 column 1'),
-  sign: (ids, now) => anthropicHeaders(ids, now),
-  noRoute: () => ({ status: 404, type: 'not_found_error', message: 'Not Found' }),
-  wrongMethod: () => invalidRequest(405, 'Method Not Allowed'),
-  admit: (knock, apiKey) => checkAnthropicKey(knock, apiKey) ?? checkVersion(knock),
+  sealStyle: anthropicSealStyle,
+  cachesAutomatically: false,
+  alwaysSeals: false,
+  notJsonError: invalidRequest(400, 'The request body is not valid JSON: expected value at line 1 column 1'),
+  createResponseHead: (ids, now) => anthropicHeaders(ids, now),
+  unknownPathError: () => ({ status: 404, type: 'not_found_error', message: 'Not Found' }),
+  wrongMethodError: () => invalidRequest(405, 'Method Not Allowed'),
+  authenticate: (head, apiKey) => checkAnthropicKey(head, apiKey) ?? checkVersion(head),
   check: (body, { seals, route }) =>
     route.operation === 'count-tokens' ? checkCount(body, seals) : checkMessages(body, seals),
   read: (body) => readMessages(body),
-  unknownModel: (model) => ({ status: 404, type: 'not_found_error', message: `model: ${model}` }),
+  unknownModelError: (model) => ({ status: 404, type: 'not_found_error', message: `model: ${model}` }),
   errorBody,
   // Anthropic marks its client errors as not retryable.
   errorHeaders: ({ status }): Record<string, string> =>
     status < 500 && status !== 429 && status !== 409 ? { 'x-should-retry': 'false' } : {},
-  sealed: (thought) => thought,
+  sealedText: (thought) => thought,
   answerId: (ids) => ids.message(),
   callId: (ids) => ids.toolUse(),
-  counted: (tokens) => ({ input_tokens: tokens }),
+  tokenCountBody: (tokens) => ({ input_tokens: tokens }),
   render: ({ answer, padding }) => ({
     body: () => messagesBody(answer),
     events: () => messagesEvents(answer, padding),
   }),
-  failure: (error, requestId) => eventPiece('error', errorBody(error, requestId)),
+  failurePiece: (error, requestId) => eventPiece('error', errorBody(error, requestId)),
   listModels(models, query) {
     const after = query.get('after_id')
     const left = after === null ? models : models.slice(models.indexOf(after) + 1)

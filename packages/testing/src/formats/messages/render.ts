@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject, parseJson } from '../../base/json.ts'
-import { tokensOf } from '../../base/tokens.ts'
+import { tokenize } from '../../base/tokens.ts'
 import type { ScriptedCitation, UsageNumbers } from '../../contract/script.ts'
 import { eventPiece, type Piece, pieceOf } from '../../wire/piece.ts'
 import type { Answer, AnswerChoice, Block } from '../answer.ts'
@@ -149,7 +149,7 @@ function blockStart(block: Block): JsonObject {
 function* blockDeltas(block: Block): Generator<[delta: JsonObject, paced: boolean]> {
   switch (block.type) {
     case 'thinking':
-      for (const thinking of tokensOf(block.text)) yield [{ type: 'thinking_delta', thinking }, true]
+      for (const thinking of tokenize(block.text)) yield [{ type: 'thinking_delta', thinking }, true]
       yield [{ type: 'signature_delta', signature: block.signature }, false]
       return
     case 'redacted':
@@ -169,6 +169,6 @@ function* blockDeltas(block: Block): Generator<[delta: JsonObject, paced: boolea
           yield [{ type: 'citations_delta', citation: citationBody(citation) }, false]
         }
       }
-      for (const text of tokensOf(block.text)) yield [{ type: 'text_delta', text }, true]
+      for (const text of tokenize(block.text)) yield [{ type: 'text_delta', text }, true]
   }
 }

@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { wordOf } from '../../base/json.ts'
+import { toText } from '../../base/json.ts'
 import type { WireError } from '../../wire/errors.ts'
 
 /** Limits of a number. */
-export interface Bound {
+export interface NumberLimits {
   readonly kind: 'integer' | 'decimal'
   readonly min?: number
   readonly max?: number
@@ -13,7 +13,7 @@ export interface Bound {
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
 /** Returns an error in OpenAI's shape. */
-export const fault = (message: string, param: string | undefined, code?: string): WireError => ({
+export const fieldError = (message: string, param: string | undefined, code?: string): WireError => ({
   status: 400,
   message,
   type: 'invalid_request_error',
@@ -21,15 +21,15 @@ export const fault = (message: string, param: string | undefined, code?: string)
   ...(code === undefined ? {} : { code }),
 })
 
-export const missing = (param: string): WireError =>
-  fault(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter')
+export const missingField = (param: string): WireError =>
+  fieldError(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter')
 
 /** Formats a list of values as OpenAI does. */
 export const quoted = (words: readonly string[]): string =>
   words.map((word, index) => (index > 0 && index === words.length - 1 ? `and '${word}'` : `'${word}'`)).join(', ')
 
 export const badValue = (value: Json | undefined, supported: readonly string[], param: string): WireError =>
-  fault(`Invalid value: '${wordOf(value)}'. Supported values are: ${quoted(supported)}.`, param, 'invalid_value')
+  fieldError(`Invalid value: '${toText(value)}'. Supported values are: ${quoted(supported)}.`, param, 'invalid_value')
 
 function nameOf(value: Json | undefined): string {
   if (value === null || value === undefined) return 'null'
@@ -41,7 +41,7 @@ function nameOf(value: Json | undefined): string {
 export const badType = (param: string, wanted: string, value: Json | undefined): WireError => {
   const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a')
   const got = nameOf(value)
-  return fault(
+  return fieldError(
     `Invalid type for '${param}': expected ${article(wanted)} ${wanted}, but got ${article(got)} ${got} instead.`,
     param,
     'invalid_type',
@@ -49,7 +49,7 @@ export const badType = (param: string, wanted: string, value: Json | undefined):
 }
 
 /** Checks the numbers of a request. */
-export function checkNumbers(body: JsonObject, bounds: Readonly<Record<string, Bound>>): WireError | undefined {
+export function checkNumbers(body: JsonObject, bounds: Readonly<Record<string, NumberLimits>>): WireError | undefined {
   for (const [param, bound] of Object.entries(bounds)) {
     const value = body[param]
     if (value === undefined || value === null) continue
@@ -59,10 +59,10 @@ export function checkNumbers(body: JsonObject, bounds: Readonly<Record<string, B
     const words = (side: string, sign: string, limit: number): string =>
       `Invalid '${param}': ${bound.kind} ${side} value. Expected a value ${sign} ${limit}, but got ${value} instead.`
     if (bound.min !== undefined && value < bound.min) {
-      return fault(words('below minimum', '>=', bound.min), param, `${bound.kind}_below_min_value`)
+      return fieldError(words('below minimum', '>=', bound.min), param, `${bound.kind}_below_min_value`)
     }
     if (bound.max !== undefined && value > bound.max) {
-      return fault(words('above maximum', '<=', bound.max), param, `${bound.kind}_above_max_value`)
+      return fieldError(words('above maximum', '<=', bound.max), param, `${bound.kind}_above_max_value`)
     }
   }
   return undefined

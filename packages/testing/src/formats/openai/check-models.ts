@@ -1,14 +1,14 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { listOf, objectOf, stringOf } from '../../base/json.ts'
+import { asList, asObject, asString } from '../../base/json.ts'
 import type { WireError } from '../../wire/errors.ts'
-import { fault, quoted } from './check-fields.ts'
+import { fieldError, quoted } from './check-fields.ts'
 
 /** Restrictions of a family of OpenAI's models, as documented and as recorded from its API (November 2026). */
-interface Family {
+interface ModelFamily {
   readonly efforts: readonly string[]
   readonly defaultEffort?: string
   /** True if sampling settings are accepted with the effort `none`. Default: never. */
-  readonly switchable?: true
+  readonly samplingWithoutReasoning?: true
   /** Tools on Chat Completions need the effort `none`. */
   readonly chatTools?: 'without reasoning'
   /** Efforts of Chat Completions, if they are fewer. */
@@ -22,34 +22,37 @@ const upToXhigh = ['low', 'medium', 'high', 'xhigh']
 const upToMax = [...upToXhigh, 'max']
 const upToHigh = ['low', 'medium', 'high']
 const chatWithout = { chatTools: 'without reasoning' } as const
-const five: Family = { efforts: ['minimal', ...upToHigh], defaultEffort: 'medium' }
-const six: Family = {
+const five: ModelFamily = { efforts: ['minimal', ...upToHigh], defaultEffort: 'medium' }
+const six: ModelFamily = {
   efforts: ['none', ...upToMax],
   chatEfforts: ['none', ...upToXhigh],
-  switchable: true,
+  samplingWithoutReasoning: true,
   ...chatWithout,
 }
-const astra: Family = { efforts: upToMax, chatEfforts: upToXhigh, ...chatWithout }
-const codex = (efforts: readonly string[]): Family => ({ efforts, responsesOnly: true })
-const o: Family = { efforts: upToHigh, refusesParallel: true }
+const astra: ModelFamily = { efforts: upToMax, chatEfforts: upToXhigh, ...chatWithout }
+const codex = (efforts: readonly string[]): ModelFamily => ({ efforts, responsesOnly: true })
+const o: ModelFamily = { efforts: upToHigh, refusesParallel: true }
 
 /** Longest first: the first matching prefix counts. */
-const families: readonly (readonly [prefix: string, family: Family])[] = [
+const families: readonly (readonly [prefix: string, family: ModelFamily])[] = [
   ['gpt-6-astra', astra],
   ['gpt-6.1-sol', astra],
   ['gpt-6', six],
-  ['gpt-5.6', { efforts: ['none', ...upToMax], switchable: true, ...chatWithout }],
+  ['gpt-5.6', { efforts: ['none', ...upToMax], samplingWithoutReasoning: true, ...chatWithout }],
   ['gpt-5.5-pro', { efforts: ['medium', 'high', 'xhigh'], responsesOnly: true }],
-  ['gpt-5.5', { efforts: ['none', ...upToXhigh], switchable: true, ...chatWithout }],
+  ['gpt-5.5', { efforts: ['none', ...upToXhigh], samplingWithoutReasoning: true, ...chatWithout }],
   ['gpt-5.4-pro', { efforts: ['medium', 'high', 'xhigh'], responsesOnly: true }],
-  ['gpt-5.4', { efforts: ['none', ...upToXhigh], defaultEffort: 'none', switchable: true, ...chatWithout }],
+  [
+    'gpt-5.4',
+    { efforts: ['none', ...upToXhigh], defaultEffort: 'none', samplingWithoutReasoning: true, ...chatWithout },
+  ],
   ['gpt-5.3-codex', codex(upToXhigh)],
   ['gpt-5.2-codex', codex(upToXhigh)],
   ['gpt-5.2-pro', { efforts: ['medium', 'high', 'xhigh'], responsesOnly: true }],
-  ['gpt-5.2', { efforts: ['none', ...upToXhigh], defaultEffort: 'none', switchable: true }],
+  ['gpt-5.2', { efforts: ['none', ...upToXhigh], defaultEffort: 'none', samplingWithoutReasoning: true }],
   ['gpt-5.1-codex-max', codex(upToXhigh)],
   ['gpt-5.1-codex', codex(upToHigh)],
-  ['gpt-5.1', { efforts: ['none', ...upToHigh], defaultEffort: 'none', switchable: true }],
+  ['gpt-5.1', { efforts: ['none', ...upToHigh], defaultEffort: 'none', samplingWithoutReasoning: true }],
   ['gpt-5-pro', { efforts: ['high'], responsesOnly: true }],
   ['gpt-5-codex', codex(upToHigh)],
   ['gpt-5-chat', { efforts: [] }],
@@ -64,11 +67,15 @@ const families: readonly (readonly [prefix: string, family: Family])[] = [
   ['o4-mini', o],
 ]
 
-const familyOf = (model: Json | undefined): Family | undefined =>
-  families.find(([prefix]) => stringOf(model).startsWith(prefix))?.[1]
+const familyOf = (model: Json | undefined): ModelFamily | undefined =>
+  families.find(([prefix]) => asString(model).startsWith(prefix))?.[1]
 
 const unsupported = (param: string, hint = ''): WireError =>
-  fault(`Unsupported parameter: '${param}' is not supported with this model.${hint}`, param, 'unsupported_parameter')
+  fieldError(
+    `Unsupported parameter: '${param}' is not supported with this model.${hint}`,
+    param,
+    'unsupported_parameter',
+  )
 
 const given = (value: Json | undefined): boolean => value !== undefined && value !== null
 
@@ -78,33 +85,33 @@ export function checkChatModel(body: JsonObject): WireError | undefined {
   if (family === undefined) return undefined
   if (family.responsesOnly) {
     const words = 'This model is only supported in v1/responses and not in v1/chat/completions.'
-    return { ...fault(words, 'model'), status: 404 }
+    return { ...fieldError(words, 'model'), status: 404 }
   }
   const { reasoning_effort: effort } = body
   if (family.efforts.length === 0)
     return given(effort)
-      ? fault('Unrecognized request argument supplied: reasoning_effort', 'reasoning_effort')
+      ? fieldError('Unrecognized request argument supplied: reasoning_effort', 'reasoning_effort')
       : undefined
   if (given(body.max_tokens)) return unsupported('max_tokens', " Use 'max_completion_tokens' instead.")
   const efforts = family.chatEfforts ?? family.efforts
-  if (given(effort) && !efforts.includes(stringOf(effort)))
-    return fault(
-      `Unsupported value: 'reasoning_effort' does not support '${stringOf(effort)}' with this model. Supported values are: ${quoted(efforts)}.`,
+  if (given(effort) && !efforts.includes(asString(effort)))
+    return fieldError(
+      `Unsupported value: 'reasoning_effort' does not support '${asString(effort)}' with this model. Supported values are: ${quoted(efforts)}.`,
       'reasoning_effort',
       'unsupported_value',
     )
-  const inForce = given(effort) ? stringOf(effort) : (family.defaultEffort ?? 'medium')
-  if (family.chatTools !== undefined && listOf(body.tools).length > 0 && inForce !== 'none') {
+  const inForce = given(effort) ? asString(effort) : (family.defaultEffort ?? 'medium')
+  if (family.chatTools !== undefined && asList(body.tools).length > 0 && inForce !== 'none') {
     const hint = efforts.includes('none') ? " or set reasoning_effort to 'none'" : ''
-    return fault(
-      `Function tools with reasoning_effort are not supported for ${stringOf(body.model)} in /v1/chat/completions. To use function tools, use /v1/responses${hint}.`,
+    return fieldError(
+      `Function tools with reasoning_effort are not supported for ${asString(body.model)} in /v1/chat/completions. To use function tools, use /v1/responses${hint}.`,
       'reasoning_effort',
     )
   }
-  if (!family.switchable || inForce !== 'none') {
+  if (!family.samplingWithoutReasoning || inForce !== 'none') {
     const { temperature } = body
     if (given(temperature) && temperature !== 1)
-      return fault(
+      return fieldError(
         `Unsupported value: 'temperature' does not support ${String(temperature)} with this model. Only the default (1) value is supported.`,
         'temperature',
         'unsupported_value',
@@ -121,21 +128,21 @@ export function checkChatModel(body: JsonObject): WireError | undefined {
 export function checkResponsesModel(body: JsonObject): WireError | undefined {
   const family = familyOf(body.model)
   if (family === undefined) return undefined
-  const { effort } = objectOf(body.reasoning)
+  const { effort } = asObject(body.reasoning)
   if (family.efforts.length === 0) {
     if (given(effort)) return unsupported('reasoning.effort')
-    return listOf(body.include).includes('reasoning.encrypted_content')
-      ? fault('Encrypted content is not supported with this model.', 'include')
+    return asList(body.include).includes('reasoning.encrypted_content')
+      ? fieldError('Encrypted content is not supported with this model.', 'include')
       : undefined
   }
-  if (given(effort) && !family.efforts.includes(stringOf(effort)))
-    return fault(
-      `Unsupported value: '${stringOf(effort)}' is not supported with the '${stringOf(body.model)}' model. Supported values are: ${quoted(family.efforts)}.`,
+  if (given(effort) && !family.efforts.includes(asString(effort)))
+    return fieldError(
+      `Unsupported value: '${asString(effort)}' is not supported with the '${asString(body.model)}' model. Supported values are: ${quoted(family.efforts)}.`,
       'reasoning.effort',
       'unsupported_value',
     )
-  const inForce = given(effort) ? stringOf(effort) : (family.defaultEffort ?? 'medium')
-  if (!family.switchable || inForce !== 'none')
+  const inForce = given(effort) ? asString(effort) : (family.defaultEffort ?? 'medium')
+  if (!family.samplingWithoutReasoning || inForce !== 'none')
     for (const param of ['temperature', 'top_p', 'top_logprobs']) if (given(body[param])) return unsupported(param)
   return undefined
 }

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { WireError } from '../../wire/errors.ts'
-import { type Bound, badType, badValue, checkNumbers, fault } from './check-fields.ts'
+import { badType, badValue, checkNumbers, fieldError, type NumberLimits } from './check-fields.ts'
 
 /** Fields that OpenAI accepts for an operation. A field in no list is unknown. */
-export interface Shape {
-  readonly numbers?: Readonly<Record<string, Bound>>
+export interface RequestShape {
+  readonly numbers?: Readonly<Record<string, NumberLimits>>
   readonly booleans?: readonly string[]
   readonly strings?: readonly string[]
   /** Fields with a fixed list of values. */
@@ -14,12 +14,13 @@ export interface Shape {
 }
 
 /** Returns the first error in a body's fields; null counts as absent. */
-export function checkShape(body: JsonObject, shape: Shape): WireError | undefined {
+export function checkShape(body: JsonObject, shape: RequestShape): WireError | undefined {
   const { numbers = {}, booleans = [], strings = [], words = {}, others = [] } = shape
-  if (typeof body.model !== 'string' || body.model === '') return fault('you must provide a model parameter', undefined)
+  if (typeof body.model !== 'string' || body.model === '')
+    return fieldError('you must provide a model parameter', undefined)
   const known = new Set(['model', ...Object.keys(numbers), ...booleans, ...strings, ...Object.keys(words), ...others])
   const stranger = Object.keys(body).find((key) => !known.has(key))
-  if (stranger !== undefined) return fault(`Unknown parameter: '${stranger}'.`, stranger, 'unknown_parameter')
+  if (stranger !== undefined) return fieldError(`Unknown parameter: '${stranger}'.`, stranger, 'unknown_parameter')
   const given = (key: string): boolean => body[key] !== undefined && body[key] !== null
   for (const key of strings) if (given(key) && typeof body[key] !== 'string') return badType(key, 'string', body[key])
   for (const key of booleans)
@@ -32,7 +33,7 @@ export function checkShape(body: JsonObject, shape: Shape): WireError | undefine
 }
 
 export const tooLong = (param: string, most: number, length: number): WireError =>
-  fault(
+  fieldError(
     `Invalid '${param}': string too long. Expected a string with maximum length ${most}, but got a string with length ${length} instead.`,
     param,
     'string_above_max_length',

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../base/json.ts'
 import { modelsCreated } from '../../contract/models.ts'
-import { type ErrorTable, invalidRequest, type WireError, wordsFor } from '../../wire/errors.ts'
-import type { Knock } from '../dialect.ts'
+import { type ErrorTable, errorTextFor, invalidRequest, type WireError } from '../../wire/errors.ts'
+import type { RequestHead } from '../dialect.ts'
 
 /** OpenAI's error texts by status, for all its formats. */
-const openaiWords: ErrorTable = {
+const openaiErrorTable: ErrorTable = {
   400: { type: 'invalid_request_error', code: null, message: 'Invalid request.' },
   401: { type: 'invalid_request_error', code: 'invalid_api_key', message: 'Incorrect API key provided.' },
   403: {
@@ -37,26 +37,27 @@ const openaiWords: ErrorTable = {
 
 /** Conventions shared by OpenAI's two formats. */
 export const openai = {
-  words: openaiWords,
-  breakdown: 'server_error',
+  errorTable: openaiErrorTable,
+  defaultStreamErrorType: 'server_error',
   indent: 2,
   jsonType: 'application/json',
   streamType: 'text/event-stream; charset=utf-8',
-  cachesUnasked: true,
-  sealsAlways: false,
-  notJson: invalidRequest(
+  cachesAutomatically: true,
+  alwaysSeals: false,
+  notJsonError: invalidRequest(
     400,
     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)",
   ),
-  noRoute: ({ method, path }: Knock): WireError => invalidRequest(404, `Invalid URL (${method} ${path})`),
-  wrongMethod: ({ method, path }: Knock): WireError =>
+  unknownPathError: ({ method, path }: RequestHead): WireError =>
+    invalidRequest(404, `Invalid URL (${method} ${path})`),
+  wrongMethodError: ({ method, path }: RequestHead): WireError =>
     invalidRequest(
       405,
       `Not allowed to ${method} on ${path} (HINT: Perhaps you meant to use a different HTTP method?)`,
       { code: 'method_not_supported' },
     ),
   errorBody: (error: WireError): JsonObject => {
-    const type = error.type ?? wordsFor(openaiWords, error.status).type
+    const type = error.type ?? errorTextFor(openaiErrorTable, error.status).type
     return { error: { message: error.message, type, param: error.param ?? null, code: error.code ?? null } }
   },
   errorHeaders: () => ({}),

@@ -1,14 +1,14 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { isObject, objectOf, stringOf, wordOf } from '../../base/json.ts'
+import { asObject, asString, isObject, toText } from '../../base/json.ts'
 import type { WireError } from '../../wire/errors.ts'
-import type { Checking } from '../dialect.ts'
+import type { CheckContext } from '../dialect.ts'
 import type { Memory } from '../memory.ts'
-import { badType, badValue, fault, missing } from '../openai/check-fields.ts'
-import { dressOf } from '../seals.ts'
+import { badType, badValue, fieldError, missingField } from '../openai/check-fields.ts'
+import { createSealStyle } from '../seals.ts'
 import { conversationOf, isCall, isOutput, itemsOf, typeOf } from './input.ts'
 
 /** Base64 that begins like an encrypted token (version, then time), as the real content does. */
-export const openaiDress = dressOf('reasoning', { bytes: '\x80\0\0\0\0i' })
+export const openaiSealStyle = createSealStyle('reasoning', { bytes: '\x80\0\0\0\0i' })
 
 /** Required fields of each type of item. */
 const required: Readonly<Record<string, string>> = {
@@ -56,19 +56,19 @@ const roles = ['assistant', 'system', 'developer', 'user']
 const inputParts = ['input_text', 'input_image', 'input_file', 'input_audio', 'output_text', 'refusal']
 
 /** Checks the conversation: items, order and references. */
-export function checkItems(body: JsonObject, { memory, seals }: Checking): WireError | undefined {
+export function checkItems(body: JsonObject, { memory, seals }: CheckContext): WireError | undefined {
   const { input, previous_response_id: previous } = body
   const elsewhere = previous ?? body.prompt ?? body.conversation
   if ((input === undefined || input === null) && !elsewhere) {
     const words = 'One of "input" or "previous_response_id" or \'prompt\' or \'conversation_id\' must be provided.'
-    return fault(words, 'input', 'missing_required_parameter')
+    return fieldError(words, 'input', 'missing_required_parameter')
   }
   if (input !== undefined && input !== null && typeof input !== 'string' && !Array.isArray(input)) {
     return badType('input', 'string or an array', input)
   }
   if (typeof previous === 'string' && !memory.conversations.has(previous)) {
     const words = `Previous response with id '${previous}' not found.`
-    return fault(words, 'previous_response_id', 'previous_response_not_found')
+    return fieldError(words, 'previous_response_id', 'previous_response_not_found')
   }
   for (const [index, item] of itemsOf(input).entries()) {
     const at = `input[${index}]`
@@ -76,10 +76,10 @@ export function checkItems(body: JsonObject, { memory, seals }: Checking): WireE
     if (error) return error
     if (sealed.includes(typeOf(item)) && typeof item.encrypted_content === 'string') {
       const content = item.encrypted_content
-      if (seals.verify(openaiDress, '', content) || seals.verifyRedacted(openaiDress, content)) continue
+      if (seals.verify(openaiSealStyle, '', content) || seals.verifyRedacted(openaiSealStyle, content)) continue
       const shown = content.length > 8 ? `${content.slice(0, 4)}...${content.slice(-4)}` : content
       const words = `The encrypted content ${shown} could not be verified. Reason: Encrypted content could not be decrypted or parsed.`
-      return fault(words, undefined, 'invalid_encrypted_content')
+      return fieldError(words, undefined, 'invalid_encrypted_content')
     }
   }
   const items = conversationOf(body, memory)
@@ -91,14 +91,14 @@ export function checkItems(body: JsonObject, { memory, seals }: Checking): WireE
 function checkItem(item: JsonObject, at: string): WireError | undefined {
   const type = typeOf(item)
   const wanted = required[type]
-  if (type === '') return missing(`${at}.role`)
+  if (type === '') return missingField(`${at}.role`)
   if (wanted === undefined) return badValue(type, Object.keys(required).sort(), at)
   const lacking = wanted.split(' ').find((field) => field !== '' && (item[field] === undefined || item[field] === null))
-  if (lacking !== undefined) return missing(`${at}.${lacking}`)
+  if (lacking !== undefined) return missingField(`${at}.${lacking}`)
   const prefix = prefixes[type]
   if (prefix !== undefined && typeof item.id === 'string' && !item.id.startsWith(prefix)) {
     const words = `Invalid '${at}.id': '${item.id}'. Expected an ID that begins with '${prefix}'.`
-    return fault(words, `${at}.id`, 'invalid_value')
+    return fieldError(words, `${at}.id`, 'invalid_value')
   }
   if (type === 'function_call' && typeof item.arguments !== 'string') {
     return badType(`${at}.arguments`, 'string', item.arguments)
@@ -112,7 +112,7 @@ function checkItem(item: JsonObject, at: string): WireError | undefined {
 }
 
 function checkMessage(item: JsonObject, at: string): WireError | undefined {
-  const role = stringOf(item.role)
+  const role = asString(item.role)
   if (!roles.includes(role)) return badValue(item.role, roles, `${at}.role`)
   const parts =
     role === 'assistant' ? ['output_text', 'refusal'] : inputParts.filter((part) => part.startsWith('input_'))
@@ -123,18 +123,18 @@ function checkParts(content: Json | undefined, at: string, allowed: readonly str
   if (typeof content === 'string') return undefined
   if (!Array.isArray(content)) return badType(at, 'string or an array', content)
   for (const [index, value] of content.entries()) {
-    const part = objectOf(value)
+    const part = asObject(value)
     const place = `${at}[${index}]`
-    if (part.type === undefined) return missing(`${place}.type`)
-    if (!allowed.includes(stringOf(part.type))) return badValue(part.type, allowed, place)
+    if (part.type === undefined) return missingField(`${place}.type`)
+    if (!allowed.includes(asString(part.type))) return badValue(part.type, allowed, place)
     const field = part.type === 'refusal' ? 'refusal' : 'text'
-    if ((part.type === 'refusal' || wordOf(part.type).endsWith('_text')) && typeof part[field] !== 'string') {
-      return missing(`${place}.${field}`)
+    if ((part.type === 'refusal' || toText(part.type).endsWith('_text')) && typeof part[field] !== 'string') {
+      return missingField(`${place}.${field}`)
     }
     if (part.type === 'input_image' && typeof part.image_url !== 'string' && typeof part.file_id !== 'string') {
       return isObject(part.image_url)
         ? badType(`${place}.image_url`, 'string', part.image_url)
-        : missing(`${place}.image_url`)
+        : missingField(`${place}.image_url`)
     }
   }
   return undefined
@@ -149,41 +149,41 @@ function checkStored(item: JsonObject, memory: Memory): WireError | undefined {
   const hint = bare
     ? ' Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.'
     : ''
-  return { ...fault(words + hint, 'input'), status: 404 }
+  return { ...fieldError(words + hint, 'input'), status: 404 }
 }
 
 /** Requires a later result for every call, and a call for every result. */
 function checkPairs(items: readonly JsonObject[]): WireError | undefined {
-  const asked = items.filter(isCall).map((item) => stringOf(item.call_id))
+  const asked = items.filter(isCall).map((item) => asString(item.call_id))
   const answers = items.filter((item) => isOutput(item) && typeof item.call_id === 'string')
-  const stray = answers.find((item) => !asked.includes(stringOf(item.call_id)))
+  const stray = answers.find((item) => !asked.includes(asString(item.call_id)))
   const kind = (item: JsonObject): string =>
     typeOf(item)
       .replace(/_output$/, '')
       .replace('_tool_call', ' tool call')
       .replace('_', ' ')
   if (stray)
-    return fault(`No tool call found for ${kind(stray)} output with call_id ${stringOf(stray.call_id)}.`, 'input')
+    return fieldError(`No tool call found for ${kind(stray)} output with call_id ${asString(stray.call_id)}.`, 'input')
   const open = items.find((item) => isCall(item) && !answers.some((answer) => answer.call_id === item.call_id))
-  return open && fault(`No tool output found for ${kind(open)} ${stringOf(open.call_id)}.`, 'input')
+  return open && fieldError(`No tool output found for ${kind(open)} ${asString(open.call_id)}.`, 'input')
 }
 
 /** Requires reasoning and the item that followed it to come back together. */
 function checkReasoning(items: readonly JsonObject[], memory: Memory): WireError | undefined {
   for (const [index, item] of items.entries()) {
-    const id = stringOf(item.id)
+    const id = asString(item.id)
     if (typeOf(item) === 'reasoning') {
       const next = items.slice(index + 1).find((other) => typeOf(other) !== 'reasoning')
       const own = next !== undefined && !isOutput(next) && next.role !== 'user' && next.role !== 'system'
       const needed = [...memory.reasonings.values()].includes(id)
       if (own || !needed) continue
-      return fault(`Item '${id}' of type 'reasoning' was provided without its required following item.`, 'input')
+      return fieldError(`Item '${id}' of type 'reasoning' was provided without its required following item.`, 'input')
     }
     const reasoning = memory.reasonings.get(id)
     const present = items.some((other) => typeOf(other) === 'reasoning' && (other.id ?? reasoning) === reasoning)
     if (reasoning === undefined || present) continue
     const words = `Item '${id}' of type '${typeOf(item)}' was provided without its required 'reasoning' item: '${reasoning}'.`
-    return fault(words, 'input')
+    return fieldError(words, 'input')
   }
   return undefined
 }

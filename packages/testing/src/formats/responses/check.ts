@@ -1,8 +1,16 @@
 import type { JsonObject } from '../../base/json.ts'
-import { isObject, listOf, objectOf, stringOf } from '../../base/json.ts'
+import { asList, asObject, asString, isObject } from '../../base/json.ts'
 import type { WireError } from '../../wire/errors.ts'
-import type { Checking } from '../dialect.ts'
-import { type Bound, badType, badValue, checkNumbers, efforts, fault, missing } from '../openai/check-fields.ts'
+import type { CheckContext } from '../dialect.ts'
+import {
+  badType,
+  badValue,
+  checkNumbers,
+  efforts,
+  fieldError,
+  missingField,
+  type NumberLimits,
+} from '../openai/check-fields.ts'
 import { checkResponsesModel } from '../openai/check-models.ts'
 import { checkStrict } from '../openai/check-strict.ts'
 import { checkItems } from './check-items.ts'
@@ -17,7 +25,7 @@ const known = new Set(
   ).split(' '),
 )
 /** Fields of Chat Completions that have another name or place here. */
-const moved: Readonly<Record<string, string>> = {
+const movedFields: Readonly<Record<string, string>> = {
   messages: 'input',
   max_tokens: 'max_output_tokens',
   max_completion_tokens: 'max_output_tokens',
@@ -53,7 +61,7 @@ const includable = [
   'reasoning.encrypted_content',
   'message.output_text.logprobs',
 ]
-const bounds: Readonly<Record<string, Bound>> = {
+const bounds: Readonly<Record<string, NumberLimits>> = {
   temperature: { kind: 'decimal', min: 0, max: 2 },
   top_p: { kind: 'decimal', min: 0, max: 1 },
   // The API rejects lower limits for every model: reasoning models need these tokens.
@@ -63,9 +71,9 @@ const bounds: Readonly<Record<string, Bound>> = {
 }
 
 /** Returns OpenAI's error for an invalid request, or undefined. */
-export function checkResponses(body: JsonObject, checking: Checking): WireError | undefined {
+export function checkResponses(body: JsonObject, checking: CheckContext): WireError | undefined {
   // A stored prompt may name the model.
-  if (typeof body.model !== 'string' ? !body.prompt : body.model === '') return missing('model')
+  if (typeof body.model !== 'string' ? !body.prompt : body.model === '') return missingField('model')
   const stranger = Object.keys(body).find((key) => !known.has(key))
   if (stranger !== undefined) return strange(stranger)
   return (
@@ -79,9 +87,9 @@ export function checkResponses(body: JsonObject, checking: Checking): WireError 
 }
 
 function strange(name: string): WireError {
-  const place = moved[name]
-  if (place === undefined) return fault(`Unknown parameter: '${name}'.`, name, 'unknown_parameter')
-  return fault(
+  const place = movedFields[name]
+  if (place === undefined) return fieldError(`Unknown parameter: '${name}'.`, name, 'unknown_parameter')
+  return fieldError(
     `Unsupported parameter: '${name}'. In the Responses API, this parameter has moved to '${place}'. Try again with the new parameter. See the API documentation for more information: https://platform.openai.com/docs/api-reference/responses/create.`,
     name,
     'unsupported_parameter',
@@ -94,59 +102,59 @@ function checkFields(body: JsonObject): WireError | undefined {
     if (value !== undefined && value !== null && typeof value !== 'boolean') return badType(param, 'boolean', value)
   }
   if (body.stream_options && body.stream !== true) {
-    return fault("The 'stream_options' parameter is only allowed when 'stream' is enabled.", 'stream_options')
+    return fieldError("The 'stream_options' parameter is only allowed when 'stream' is enabled.", 'stream_options')
   }
-  for (const [index, value] of listOf(body.include).entries()) {
-    if (!includable.includes(stringOf(value))) return badValue(value, includable, `include[${index}]`)
+  for (const [index, value] of asList(body.include).entries()) {
+    if (!includable.includes(asString(value))) return badValue(value, includable, `include[${index}]`)
   }
-  const { effort } = objectOf(body.reasoning)
-  if (effort !== undefined && effort !== null && !efforts.includes(stringOf(effort))) {
+  const { effort } = asObject(body.reasoning)
+  if (effort !== undefined && effort !== null && !efforts.includes(asString(effort))) {
     return badValue(effort, efforts, 'reasoning.effort')
   }
   if (typeof body.instructions !== 'string' && body.instructions !== undefined && body.instructions !== null) {
     return badType('instructions', 'string', body.instructions)
   }
-  for (const [key, value] of Object.entries(objectOf(body.metadata))) {
+  for (const [key, value] of Object.entries(asObject(body.metadata))) {
     if (typeof value !== 'string') return badType(`metadata.${key}`, 'string', value)
   }
   return undefined
 }
 
 function checkText(body: JsonObject): WireError | undefined {
-  const text = objectOf(body.text)
+  const text = asObject(body.text)
   if (
     text.verbosity !== undefined &&
     text.verbosity !== null &&
-    !['low', 'medium', 'high'].includes(stringOf(text.verbosity))
+    !['low', 'medium', 'high'].includes(asString(text.verbosity))
   ) {
     return badValue(text.verbosity, ['low', 'medium', 'high'], 'text.verbosity')
   }
   if (text.format === undefined || text.format === null) return undefined
-  const format = objectOf(text.format)
+  const format = asObject(text.format)
   if (format.type === 'json_object') {
     if (/json/i.test(JSON.stringify([body.input ?? '', body.instructions ?? '']))) return undefined
     const words =
       "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'."
-    return fault(words, 'input')
+    return fieldError(words, 'input')
   }
   if (format.type === 'text') return undefined
-  if (format.type === undefined) return missing('text.format.type')
+  if (format.type === undefined) return missingField('text.format.type')
   if (format.type !== 'json_schema')
     return badValue(format.type, ['text', 'json_object', 'json_schema'], 'text.format.type')
-  if (typeof format.name !== 'string') return missing('text.format.name')
-  if (!isObject(format.schema)) return missing('text.format.schema')
+  if (typeof format.name !== 'string') return missingField('text.format.name')
+  if (!isObject(format.schema)) return missingField('text.format.schema')
   if (format.strict !== true) return undefined
   return checkStrict({
     schema: format.schema,
-    whose: `response_format '${format.name}'`,
+    owner: `response_format '${format.name}'`,
     param: 'text.format.schema',
     code: 'invalid_json_schema',
   })
 }
 
 function checkTools(body: JsonObject): WireError | undefined {
-  for (const [index, value] of listOf(body.tools).entries()) {
-    const error = checkTool(objectOf(value), `tools[${index}]`)
+  for (const [index, value] of asList(body.tools).entries()) {
+    const error = checkTool(asObject(value), `tools[${index}]`)
     if (error) return error
   }
   const choice = body.tool_choice
@@ -156,39 +164,39 @@ function checkTools(body: JsonObject): WireError | undefined {
     if (!['none', 'auto', 'required'].includes(choice))
       return badValue(choice, ['none', 'auto', 'required'], 'tool_choice')
     if (choice === 'required' && tools.length === 0) {
-      return fault("Tool choice 'required' must be specified with 'tools' parameter.", 'tool_choice')
+      return fieldError("Tool choice 'required' must be specified with 'tools' parameter.", 'tool_choice')
     }
     return undefined
   }
-  const { name, type } = objectOf(choice)
+  const { name, type } = asObject(choice)
   if (type !== 'function' && type !== 'custom') return undefined
-  if (typeof name !== 'string') return missing('tool_choice.name')
+  if (typeof name !== 'string') return missingField('tool_choice.name')
   return tools.some((tool) => tool.type === type && tool.name === name)
     ? undefined
-    : fault(`Tool choice '${type}' not found in 'tools' parameter.`, 'tool_choice')
+    : fieldError(`Tool choice '${type}' not found in 'tools' parameter.`, 'tool_choice')
 }
 
 function checkTool(tool: JsonObject, at: string): WireError | undefined {
-  if (tool.type === undefined) return missing(`${at}.type`)
-  if (!toolTypes.includes(stringOf(tool.type))) return badValue(tool.type, toolTypes, `${at}.type`)
+  if (tool.type === undefined) return missingField(`${at}.type`)
+  if (!toolTypes.includes(asString(tool.type))) return badValue(tool.type, toolTypes, `${at}.type`)
   if (tool.type === 'namespace') {
-    if (typeof tool.name !== 'string') return missing(`${at}.name`)
-    for (const [index, inner] of listOf(tool.tools).entries()) {
-      const error = checkTool(objectOf(inner), `${at}.tools[${index}]`)
+    if (typeof tool.name !== 'string') return missingField(`${at}.name`)
+    for (const [index, inner] of asList(tool.tools).entries()) {
+      const error = checkTool(asObject(inner), `${at}.tools[${index}]`)
       if (error) return error
     }
     return undefined
   }
   if (tool.type !== 'function' && tool.type !== 'custom') return undefined
-  if (typeof tool.name !== 'string') return missing(`${at}.name`)
+  if (typeof tool.name !== 'string') return missingField(`${at}.name`)
   if (!/^[a-zA-Z0-9_-]{1,128}$/.test(tool.name)) {
     const words = `Invalid '${at}.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`
-    return fault(words, `${at}.name`, 'invalid_value')
+    return fieldError(words, `${at}.name`, 'invalid_value')
   }
   if (tool.type === 'custom' || tool.strict !== true) return undefined
   return checkStrict({
     schema: tool.parameters,
-    whose: `function '${tool.name}'`,
+    owner: `function '${tool.name}'`,
     param: `${at}.parameters`,
     code: 'invalid_function_parameters',
   })

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { isObject, listOf, objectOf } from '../../base/json.ts'
+import { asList, asObject, isObject } from '../../base/json.ts'
 import type { UsageNumbers } from '../../contract/script.ts'
 
 /** Returns the fields of a request that a response repeats, with the API's defaults: all its keys, in its order. */
-export function responseEcho(request: JsonObject, model: string): JsonObject {
-  const reasoning = objectOf(request.reasoning)
-  const text = objectOf(request.text)
+export function echoRequest(request: JsonObject, model: string): JsonObject {
+  const reasoning = asObject(request.reasoning)
+  const text = asObject(request.text)
   return {
     status: null,
     background: request.background ?? false,
@@ -31,7 +31,7 @@ export function responseEcho(request: JsonObject, model: string): JsonObject {
     temperature: request.temperature ?? 1,
     text: { format: formatOf(text.format), verbosity: text.verbosity ?? 'medium' },
     tool_choice: request.tool_choice ?? 'auto',
-    tools: listOf(request.tools).map(toolOf),
+    tools: asList(request.tools).map(toolOf),
     top_logprobs: request.top_logprobs ?? 0,
     top_p: request.top_p ?? 1,
     truncation: request.truncation ?? 'disabled',

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { listOf, objectOf, stringOf } from '../../base/json.ts'
+import { asList, asObject, asString } from '../../base/json.ts'
 import type { Memory } from '../memory.ts'
 
 /** Returns the items of an input; a text is one message of the user. */
 export const itemsOf = (input: Json | undefined): JsonObject[] =>
-  typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : listOf(input).map(objectOf)
+  typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : asList(input).map(asObject)
 
 /** Returns an item's type: an item with a role needs none, and one with only an id is a reference. */
 export function typeOf(item: JsonObject): string {
@@ -14,10 +14,10 @@ export function typeOf(item: JsonObject): string {
 
 /** Returns the whole conversation: that of the earlier response, then this input with its references resolved. */
 export function conversationOf(body: JsonObject, memory: Memory): JsonObject[] {
-  const earlier = memory.conversations.get(stringOf(body.previous_response_id)) ?? []
+  const earlier = memory.conversations.get(asString(body.previous_response_id)) ?? []
   const items = itemsOf(body.input).flatMap((item) => {
     if (typeOf(item) !== 'item_reference') return [item]
-    const found = memory.items.get(stringOf(item.id))
+    const found = memory.items.get(asString(item.id))
     return found ? [found] : []
   })
   return [...earlier, ...items]
@@ -32,10 +32,10 @@ export const isCall = (item: JsonObject): boolean =>
 
 /** Returns the tools of a list, including those in groups. */
 export function flatTools(tools: Json | undefined, namespace?: string): { tool: JsonObject; namespace?: string }[] {
-  return listOf(tools)
-    .map(objectOf)
+  return asList(tools)
+    .map(asObject)
     .flatMap((tool) => {
-      if (tool.type === 'namespace') return flatTools(tool.tools, stringOf(tool.name))
+      if (tool.type === 'namespace') return flatTools(tool.tools, asString(tool.name))
       return [{ tool, ...(namespace === undefined ? {} : { namespace }) }]
     })
 }

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { listOf, objectOf, parseJson } from '../../base/json.ts'
+import { asList, asObject, parseJson } from '../../base/json.ts'
 import type { Ids } from '../../base/random.ts'
-import { tokensOf } from '../../base/tokens.ts'
+import { tokenize } from '../../base/tokens.ts'
 import type { Block } from '../answer.ts'
 import { argumentPieces, logprobsOf } from '../chat/render.ts'
-import type { Generated } from '../dialect.ts'
-import { openaiDress } from './check-items.ts'
+import type { RenderInput } from '../dialect.ts'
+import { openaiSealStyle } from './check-items.ts'
 import { itemsOf as requestItems, typeOf } from './input.ts'
 
 /** An item of an answer: its announced form, its final form, and the events between. */
@@ -22,7 +22,7 @@ export interface Step {
   readonly word?: boolean
 }
 /** Returns the items of an answer. A request that ends with a compaction item gets only the compacted state. */
-export function itemsOf(blocks: readonly Block[], generated: Generated, incomplete: boolean): Item[] {
+export function itemsOf(blocks: readonly Block[], generated: RenderInput, incomplete: boolean): Item[] {
   const wanted = requestItems(generated.request.input).at(-1)
   if (wanted && typeOf(wanted) === 'compaction_trigger') return [compactionItem(generated)]
   const items: Item[] = []
@@ -43,10 +43,10 @@ export function itemsOf(blocks: readonly Block[], generated: Generated, incomple
   return items
 }
 
-function reasoningItem(block: Extract<Block, { type: 'thinking' | 'redacted' }>, generated: Generated): Item {
+function reasoningItem(block: Extract<Block, { type: 'thinking' | 'redacted' }>, generated: RenderInput): Item {
   const id = generated.ids.item('rs')
   const text = block.type === 'thinking' ? block.text : ''
-  const asked = listOf(generated.request.include).includes('reasoning.encrypted_content')
+  const asked = asList(generated.request.include).includes('reasoning.encrypted_content')
   const sealed: JsonObject = asked
     ? { encrypted_content: block.type === 'thinking' ? block.signature : block.data }
     : {}
@@ -58,7 +58,7 @@ function reasoningItem(block: Extract<Block, { type: 'thinking' | 'redacted' }>,
       ? []
       : [
           { event: 'response.reasoning_summary_part.added', data: { part: part(''), ...at } },
-          ...tokensOf(text).map((delta) => ({
+          ...tokenize(text).map((delta) => ({
             event: 'response.reasoning_summary_text.delta',
             data: { delta, ...at },
             word: true,
@@ -74,13 +74,13 @@ function reasoningItem(block: Extract<Block, { type: 'thinking' | 'redacted' }>,
   }
 }
 
-function compactionItem({ ids, seals }: Generated): Item {
+function compactionItem({ ids, seals }: RenderInput): Item {
   const id = ids.item('cmp')
-  const item = { id, type: 'compaction', encrypted_content: seals.redact(openaiDress) }
+  const item = { id, type: 'compaction', encrypted_content: seals.redact(openaiSealStyle) }
   return { id, start: item, done: item, steps: [] }
 }
 
-function callItem(block: Extract<Block, { type: 'tool-call' }>, { ids }: Generated): Item {
+function callItem(block: Extract<Block, { type: 'tool-call' }>, { ids }: RenderInput): Item {
   if (block.native === 'tool_search') return searchItem(block, ids)
   const id = ids.item(block.custom ? 'ctc' : 'fc')
   const type = block.custom ? 'custom_tool_call' : 'function_call'
@@ -113,7 +113,7 @@ function searchItem(block: Extract<Block, { type: 'tool-call' }>, ids: Ids): Ite
     id,
     type: 'tool_search_call',
     status,
-    arguments: objectOf(parseJson(block.input)),
+    arguments: asObject(parseJson(block.input)),
     call_id: block.id,
     execution: 'client',
   })
@@ -122,7 +122,7 @@ function searchItem(block: Extract<Block, { type: 'tool-call' }>, ids: Ids): Ite
 
 type Spoken = Extract<Block, { type: 'text' | 'refusal' }>
 
-function messageItem(blocks: readonly Spoken[], generated: Generated, incomplete: boolean): Item {
+function messageItem(blocks: readonly Spoken[], generated: RenderInput, incomplete: boolean): Item {
   const id = generated.ids.item('msg')
   const message = (status: string, content: Json[]): JsonObject => ({
     id,
@@ -144,7 +144,7 @@ function messageItem(blocks: readonly Spoken[], generated: Generated, incomplete
   }
 }
 
-function partOf(block: Spoken, index: number, generated: Generated): { part: JsonObject; steps: Step[] } {
+function partOf(block: Spoken, index: number, generated: RenderInput): { part: JsonObject; steps: Step[] } {
   const at = { content_index: index }
   const alternatives = generated.prompt.logprobs
   const logprobs = (text: string): Json => logprobsOf(text, alternatives)?.content ?? []
@@ -156,7 +156,7 @@ function partOf(block: Spoken, index: number, generated: Generated): { part: Jso
   const name = refused ? 'response.refusal' : 'response.output_text'
   const steps: Step[] = [
     { event: 'response.content_part.added', data: { ...at, part: part('') } },
-    ...tokensOf(block.text).map((delta) => ({
+    ...tokenize(block.text).map((delta) => ({
       event: `${name}.delta`,
       data: { ...at, delta, ...(refused ? {} : { logprobs: logprobs(delta) }) },
       word: true,

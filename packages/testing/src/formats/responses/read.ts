@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { base64Bytes, isObject, listOf, numberOf, objectOf, stringOf } from '../../base/json.ts'
+import { asList, asNumber, asObject, asString, base64Bytes, isObject } from '../../base/json.ts'
 import { countTokens } from '../../base/tokens.ts'
 import type { Prompt, PromptMedia, PromptTool, PromptToolChoice, PromptTurn, Segment } from '../../contract/prompt.ts'
 import type { Memory } from '../memory.ts'
@@ -11,30 +11,30 @@ const messageTokens = 3
 /** Reads a checked Responses request as a model would. */
 export function readResponses(body: JsonObject, memory: Memory): Prompt {
   const items = conversationOf(body, memory)
-  const format = objectOf(objectOf(body.text).format)
-  const include = listOf(body.include)
+  const format = asObject(asObject(body.text).format)
+  const include = asList(body.include)
   return {
     format: 'responses',
-    model: stringOf(body.model),
+    model: asString(body.model),
     stream: body.stream === true,
-    system: [stringOf(body.instructions), ...items.filter(isSystem).map((item) => textOf(item.content))]
+    system: [asString(body.instructions), ...items.filter(isSystem).map((item) => textOf(item.content))]
       .filter((text) => text !== '')
       .join('\n'),
     turns: turnsOf(items.filter((item) => !isSystem(item))),
     tools: toolsOf(body, items).flatMap(toolOf),
     toolChoice: choiceOf(body.tool_choice),
     parallelTools: body.parallel_tool_calls !== false,
-    reasoning: reasoningOf(objectOf(body.reasoning)),
+    reasoning: reasoningOf(asObject(body.reasoning)),
     output:
       format.type === 'json_schema'
-        ? { schema: objectOf(format.schema) }
+        ? { schema: asObject(format.schema) }
         : format.type === 'json_object'
           ? 'json'
           : 'text',
     stop: [],
-    maxTokens: numberOf(body.max_output_tokens),
+    maxTokens: asNumber(body.max_output_tokens),
     choices: 1,
-    logprobs: include.includes('message.output_text.logprobs') ? (numberOf(body.top_logprobs) ?? 0) : undefined,
+    logprobs: include.includes('message.output_text.logprobs') ? (asNumber(body.top_logprobs) ?? 0) : undefined,
     includeUsage: true,
     segments: segmentsOf(body, items),
   }
@@ -45,9 +45,9 @@ const isSystem = (item: JsonObject): boolean => item.role === 'system' || item.r
 const textOf = (content: Json | undefined): string =>
   typeof content === 'string'
     ? content
-    : listOf(content)
-        .map(objectOf)
-        .map((part) => stringOf(part.text) || stringOf(part.refusal))
+    : asList(content)
+        .map(asObject)
+        .map((part) => asString(part.text) || asString(part.refusal))
         .filter((text) => text !== '')
         .join('\n')
 
@@ -61,20 +61,20 @@ function fromUrl(kind: PromptMedia['kind'], url: string): PromptMedia {
 }
 
 const mediaOf = (content: Json | undefined): PromptMedia[] =>
-  listOf(content)
-    .map(objectOf)
+  asList(content)
+    .map(asObject)
     .flatMap((part): PromptMedia[] => {
       switch (part.type) {
         case 'input_image':
-          return [fromUrl('image', stringOf(part.image_url))]
+          return [fromUrl('image', asString(part.image_url))]
         case 'input_audio': {
-          const audio = objectOf(part.input_audio)
-          const bytes = base64Bytes(stringOf(audio.data))
-          return [{ ...nothing, kind: 'audio', mediaType: `audio/${stringOf(audio.format)}`, bytes }]
+          const audio = asObject(part.input_audio)
+          const bytes = base64Bytes(asString(audio.data))
+          return [{ ...nothing, kind: 'audio', mediaType: `audio/${asString(audio.format)}`, bytes }]
         }
         case 'input_file': {
-          const read = fromUrl('file', stringOf(part.file_data) || stringOf(part.file_url))
-          return [{ ...read, title: stringOf(part.filename) || undefined }]
+          const read = fromUrl('file', asString(part.file_data) || asString(part.file_url))
+          return [{ ...read, title: asString(part.filename) || undefined }]
         }
         default:
           return []
@@ -107,7 +107,7 @@ const joined = (one: PromptTurn, other: PromptTurn): PromptTurn => ({
 
 function turnOf(item: JsonObject, names: Map<string, string>): PromptTurn {
   const empty = { text: '', media: [], toolCalls: [], toolResults: [] }
-  const id = stringOf(item.call_id)
+  const id = asString(item.call_id)
   if (isOutput(item)) {
     const { output } = item
     const shown = typeof output === 'string' || Array.isArray(output) ? textOf(output) : JSON.stringify(output ?? null)
@@ -115,7 +115,7 @@ function turnOf(item: JsonObject, names: Map<string, string>): PromptTurn {
     return { ...empty, role: 'user', toolResults: [result] }
   }
   if (isCall(item)) {
-    const name = stringOf(item.name) || typeOf(item).replace(/_call$/, '')
+    const name = asString(item.name) || typeOf(item).replace(/_call$/, '')
     names.set(id, name)
     return { ...empty, role: 'assistant', toolCalls: [{ id, name }] }
   }
@@ -125,14 +125,14 @@ function turnOf(item: JsonObject, names: Map<string, string>): PromptTurn {
 
 function toolOf({ tool, namespace }: { tool: JsonObject; namespace?: string }): PromptTool[] {
   if (tool.type === 'tool_search' && tool.execution === 'client') {
-    return [{ name: 'tool_search', schema: objectOf(tool.parameters), custom: false, native: 'tool_search' }]
+    return [{ name: 'tool_search', schema: asObject(tool.parameters), custom: false, native: 'tool_search' }]
   }
   if (tool.type !== 'function' && tool.type !== 'custom') return []
   const custom = tool.type === 'custom'
   return [
     {
-      name: stringOf(tool.name),
-      schema: objectOf(tool.parameters),
+      name: asString(tool.name),
+      schema: asObject(tool.parameters),
       custom,
       ...(namespace === undefined ? {} : { namespace }),
     },
@@ -143,7 +143,7 @@ function choiceOf(value: Json | undefined): PromptToolChoice {
   if (value === 'none' || value === 'required') return value
   if (!isObject(value)) return 'auto'
   if (value.type === 'allowed_tools') {
-    const allowed = listOf(value.tools).map((tool) => stringOf(objectOf(tool).name))
+    const allowed = asList(value.tools).map((tool) => asString(asObject(tool).name))
     return { allowed, mode: value.mode === 'required' ? 'required' : 'auto' }
   }
   return typeof value.name === 'string' ? { name: value.name } : 'auto'
@@ -163,11 +163,11 @@ function segmentsOf(body: JsonObject, items: readonly JsonObject[]): Segment[] {
   const add = (value: Json, tokens: number): void => {
     segments.push({ text: JSON.stringify(value), tokens, mark: '5m' })
   }
-  if (listOf(body.tools).length > 0) add(body.tools ?? null, countTokens(JSON.stringify(body.tools)))
+  if (asList(body.tools).length > 0) add(body.tools ?? null, countTokens(JSON.stringify(body.tools)))
   if (typeof body.instructions === 'string') add(body.instructions, countTokens(body.instructions) + messageTokens)
   for (const item of items) {
     const media = mediaOf(item.content).length + mediaOf(item.output).length
-    const words = item.role === undefined ? callWords(item) : textOf(item.content)
+    const words = item.role === undefined ? callText(item) : textOf(item.content)
     // The model does not see ids: the prefix is the same without them.
     const { id: _id, status: _status, ...rest } = item
     add(rest, countTokens(words) + messageTokens + media * mediaTokens)
@@ -175,8 +175,8 @@ function segmentsOf(body: JsonObject, items: readonly JsonObject[]): Segment[] {
   return segments
 }
 
-function callWords(item: JsonObject): string {
+function callText(item: JsonObject): string {
   if (typeOf(item) === 'reasoning') return ''
   const output = Array.isArray(item.output) ? textOf(item.output) : item.output
-  return [item.name, item.arguments, item.input, output].map((value) => stringOf(value)).join(' ')
+  return [item.name, item.arguments, item.input, output].map((value) => asString(value)).join(' ')
 }

@@ -2,12 +2,12 @@ import type { JsonObject } from '../../base/json.ts'
 import type { WireError } from '../../wire/errors.ts'
 import { eventPiece, type Piece } from '../../wire/piece.ts'
 import type { AnswerChoice } from '../answer.ts'
-import type { Generated, Rendering } from '../dialect.ts'
+import type { RenderedAnswer, RenderInput } from '../dialect.ts'
 import { keep } from '../memory.ts'
-import { responseEcho, responseUsage } from './echo.ts'
+import { echoRequest, responseUsage } from './echo.ts'
 import { conversationOf } from './input.ts'
 import { type Item, itemsOf } from './items.ts'
-import { storedInput } from './stored.ts'
+import { listedInput } from './stored.ts'
 
 interface Ending {
   readonly status: string
@@ -28,7 +28,7 @@ function endingOf(finish: string): Ending {
   return { status: natural.has(finish) ? 'completed' : finish, event: 'response.completed', reason: undefined }
 }
 
-export function renderResponses(generated: Generated): Rendering {
+export function renderResponses(generated: RenderInput): RenderedAnswer {
   const { answer, request, now } = generated
   const choice: AnswerChoice = answer.choices[0] ?? { blocks: [], finish: 'stop', sequence: undefined }
   const ending = endingOf(choice.finish)
@@ -37,7 +37,7 @@ export function renderResponses(generated: Generated): Rendering {
     id: answer.id,
     object: 'response',
     created_at: answer.created,
-    ...responseEcho(request, answer.model),
+    ...echoRequest(request, answer.model),
     ...more,
   })
   const open = { status: 'in_progress', completed_at: null, error: null, incomplete_details: null }
@@ -67,7 +67,7 @@ export function renderResponses(generated: Generated): Rendering {
       for (const [index, item] of items.entries()) {
         yield event('response.output_item.added', { item: item.start, output_index: index })
         for (const { event: type, data, word } of item.steps) {
-          const hidden: JsonObject = word && hides(generated) ? { obfuscation: generated.ids.letters(14) } : {}
+          const hidden: JsonObject = word && isObfuscated(generated) ? { obfuscation: generated.ids.letters(14) } : {}
           yield event(type, { ...data, ...hidden, item_id: item.id, output_index: index }, word)
         }
         yield event('response.output_item.done', { item: item.done, output_index: index })
@@ -87,14 +87,18 @@ export function renderResponses(generated: Generated): Rendering {
 }
 
 /** Returns true if random letters accompany each delta. */
-const hides = ({ request, padding }: Generated): boolean => {
+const isObfuscated = ({ request, padding }: RenderInput): boolean => {
   const options = request.stream_options
   const off = typeof options === 'object' && options !== null && 'include_obfuscation' in options
   return padding && !(off && options.include_obfuscation === false)
 }
 
 /** Stores the answer for requests that refer to it, and the reasoning that its items need. */
-function rememberAnswer({ answer, request, memory }: Generated, items: readonly Item[], done: () => JsonObject): void {
+function rememberAnswer(
+  { answer, request, memory }: RenderInput,
+  items: readonly Item[],
+  done: () => JsonObject,
+): void {
   let reasoning: string | undefined
   for (const item of items) {
     if (item.done.type === 'reasoning') reasoning = item.id
@@ -105,6 +109,6 @@ function rememberAnswer({ answer, request, memory }: Generated, items: readonly 
   }
   if (request.store === false) return
   for (const item of items) keep(memory.items, item.id, item.done)
-  keep(memory.stored, answer.id, { response: done(), input: storedInput(request.input, answer.id) })
+  keep(memory.stored, answer.id, { response: done(), input: listedInput(request.input, answer.id) })
   keep(memory.conversations, answer.id, [...conversationOf(request, memory), ...items.map((item) => item.done)])
 }

@@ -5,7 +5,7 @@ import type { Route } from '../route.ts'
 import { itemsOf } from './input.ts'
 
 /** Returns the input of a request as it is listed later: every text in a part, every item with an id. */
-export const storedInput = (input: Json | undefined, responseId: string): JsonObject[] =>
+export const listedInput = (input: Json | undefined, responseId: string): JsonObject[] =>
   itemsOf(input).map((item, index) => ({
     id: `msg_${responseId.slice('resp_'.length)}${index}`,
     type: 'message',
@@ -14,10 +14,10 @@ export const storedInput = (input: Json | undefined, responseId: string): JsonOb
   }))
 
 /** Tells errors from responses: a response's own status is a string. */
-export const isFault = (answer: JsonObject | WireError): answer is WireError => typeof answer.status === 'number'
+export const isError = (answer: JsonObject | WireError): answer is WireError => typeof answer.status === 'number'
 
 /** Reads, lists or deletes a stored response. */
-export function storedAnswer(
+export function storedResponse(
   { stored, conversations }: Memory,
   { item = '', action, method }: Route,
   query: string,

@@ -1,0 +1,143 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { type GenerateContentParameters, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
+import OpenAI from 'openai'
+import type { Answer } from './answer.ts'
+import { type JsonObject, objectOf, textOf } from './json.ts'
+import { chatCalls, chatReasoning, chatUsage, messagesUsage } from './read-answer.ts'
+import { readGemini } from './read-gemini.ts'
+import { readResponsesBody } from './read-responses.ts'
+import type { Format } from './recorded-traffic.ts'
+
+/** Where a client's calls go: a server's origin, or a function in the same process. */
+export interface Place {
+  readonly origin?: string
+  readonly fetch?: typeof fetch
+  readonly token?: string
+  /** How long an answer may take, in milliseconds. Default: 60 s. */
+  readonly timeoutMs?: number
+}
+
+const options = ({ fetch, token = 'client-token', timeoutMs = 60_000 }: Place) => ({
+  apiKey: token,
+  maxRetries: 0,
+  timeout: timeoutMs,
+  logLevel: 'off' as const,
+  ...(fetch === undefined ? {} : { fetch }),
+})
+
+/** The official clients, base URL changed and nothing else (retries are off: a suite wants to see the first failure). */
+export const openaiClient = (place: Place): OpenAI =>
+  new OpenAI({
+    ...options(place),
+    // Whose environment this is has said so of another server.
+    organization: null,
+    project: null,
+    adminAPIKey: null,
+    baseURL: `${place.origin ?? 'http://gateway.test'}/v1`,
+  })
+export const anthropicClient = (place: Place): Anthropic =>
+  new Anthropic({ ...options(place), baseURL: place.origin ?? 'http://gateway.test' })
+export const googleClient = ({ origin = 'http://gateway.test', fetch, token = 'client-token' }: Place): GoogleGenAI =>
+  new GoogleGenAI({
+    apiKey: token,
+    vertexai: false,
+    httpOptions: { baseUrl: origin, ...(fetch === undefined ? {} : { fetch }) },
+  })
+
+const usageOf = (usage: Answer['usage']): Pick<Answer, 'usage'> => (usage === undefined ? {} : { usage })
+
+/** What the OpenAI SDK makes of an answer to this body, by its own accumulator where it streams. */
+async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
+  let reasoning = ''
+  let details = ''
+  let usage: Answer['usage']
+  let completion: OpenAI.ChatCompletion
+  if (body.stream === true) {
+    // The recorded body goes out as it is; its types are the recording's.
+    const stream = client.chat.completions.stream(body as unknown as OpenAI.ChatCompletionCreateParamsStreaming)
+    stream.on('chunk', (chunk) => {
+      // The accumulator knows neither reasoning nor the usage of chunks without an id.
+      const wire = chunk as unknown as JsonObject
+      usage = chatUsage(wire.usage) ?? usage
+      for (const choice of chunk.choices)
+        if (choice.index === 0) {
+          const delta = objectOf(choice.delta as unknown)
+          reasoning += chatReasoning({ ...delta, reasoning_details: null })
+          details += chatReasoning({ reasoning_details: delta.reasoning_details ?? null })
+        }
+    })
+    completion = await stream.finalChatCompletion()
+    // The list may repeat what was streamed as plain text, for clients that send it back.
+    if (reasoning === '') reasoning = details
+  } else {
+    completion = await client.chat.completions.create(body as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming)
+    reasoning = chatReasoning(objectOf(completion.choices[0]?.message))
+    usage = chatUsage(completion.usage as unknown as JsonObject)
+  }
+  const message = completion.choices[0]?.message
+  if (message === undefined) throw new Error(`The SDK returned no choice: ${JSON.stringify(completion).slice(0, 200)}`)
+  return {
+    text: textOf(message.content),
+    refusal: textOf(message.refusal),
+    reasoning,
+    tools: chatCalls(objectOf(message)),
+    ...usageOf(usage),
+  }
+}
+
+/** What the Anthropic SDK makes of an answer to this body, by its own accumulator where it streams. */
+async function askMessages(client: Anthropic, body: JsonObject): Promise<Answer> {
+  const message =
+    body.stream === true
+      ? await client.messages.stream(body as unknown as Anthropic.MessageStreamParams).finalMessage()
+      : await client.messages.create(body as unknown as Anthropic.MessageCreateParamsNonStreaming)
+  if (!Array.isArray(message.content))
+    throw new Error(`The SDK returned no content: ${JSON.stringify(message).slice(0, 200)}`)
+  const blocks = message.content.filter((block) => block !== undefined)
+  return {
+    text: blocks.map((block) => (block.type === 'text' ? block.text : '')).join(''),
+    refusal: textOf(objectOf(message.stop_details as unknown).explanation),
+    reasoning: blocks.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
+    tools: blocks.flatMap((block) => (block.type === 'tool_use' ? [{ name: block.name, input: block.input }] : [])),
+    ...usageOf(messagesUsage(message.usage as unknown as JsonObject)),
+  }
+}
+
+/** What the Google SDK makes of an answer; it has no accumulator of its own. The body is the wire's, the model beside it. */
+async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonObject): Promise<Answer> {
+  const { contents, generationConfig, ...rest } = body
+  const config = { ...objectOf(generationConfig), ...rest }
+  const parameters = { model: textOf(model), contents, config } as unknown as GenerateContentParameters
+  const chunks: GenerateContentResponse[] = []
+  if (stream === true)
+    for await (const chunk of await client.models.generateContentStream(parameters)) chunks.push(chunk)
+  else chunks.push(await client.models.generateContent(parameters))
+  const answer = readGemini(chunks, stream !== true)
+  if (answer === undefined) throw new Error(`The SDK returned no answer: ${JSON.stringify(chunks).slice(0, 200)}`)
+  return answer
+}
+
+/** What the OpenAI SDK makes of an answer to this body on responses, by its own accumulator where it streams. */
+async function askResponses(client: OpenAI, body: JsonObject): Promise<Answer> {
+  const response =
+    body.stream === true
+      ? await client.responses.stream(body as unknown as Parameters<typeof client.responses.stream>[0]).finalResponse()
+      : await client.responses.create(body as unknown as OpenAI.Responses.ResponseCreateParamsNonStreaming)
+  const answer = readResponsesBody(response)
+  if (answer === undefined) throw new Error(`The SDK returned no answer: ${JSON.stringify(response).slice(0, 200)}`)
+  return answer
+}
+
+/** The official client of a format asks, whole or as the body says. */
+export function askAs(format: Format, place: Place, body: JsonObject): Promise<Answer> {
+  switch (format) {
+    case 'chat':
+      return askChat(openaiClient(place), body)
+    case 'messages':
+      return askMessages(anthropicClient(place), body)
+    case 'gemini':
+      return askGemini(googleClient(place), { model: 'recorded', ...body })
+    case 'responses':
+      return askResponses(openaiClient(place), body)
+  }
+}

@@ -1,0 +1,125 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Gateway } from '@modelgate/core'
+import { expressMiddleware } from '@modelgate/express'
+import { fastifyPlugin } from '@modelgate/fastify'
+import { honoMiddleware } from '@modelgate/hono'
+import { honoMiddlewareForNode } from '@modelgate/hono/test-support'
+import { nodeListener, nodeUpgrade } from '@modelgate/node'
+import express from 'express'
+import express4 from 'express4'
+import Fastify from 'fastify'
+import { Hono } from 'hono'
+import { fetchOf } from './gateways.ts'
+import type { Place } from './sdk-clients.ts'
+
+export interface Running extends Place {
+  readonly origin: string
+  /** Connections open right now; undefined where there is no socket. */
+  connections?(): Promise<number>
+  close(): Promise<void>
+}
+
+/** One way to serve a gateway. */
+export interface ServerKind {
+  readonly name: string
+  /** A host with routes of its own answers unknown paths itself. */
+  readonly hosted: boolean
+  start(gateway: Gateway): Promise<Running>
+}
+
+async function listen(server: Server): Promise<Running> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    connections: () =>
+      new Promise((resolve, reject) => {
+        server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** What an unknown path answers where the host has the last word. */
+export const hostsNotFound = 'nothing of the host here'
+
+const overHttp = (name: string, hosted: boolean, listener: (gateway: Gateway) => RequestListener): ServerKind => ({
+  name,
+  hosted,
+  start: (gateway) => listen(createServer(listener(gateway)).on('upgrade', nodeUpgrade(gateway))),
+})
+
+/** Hosts have a route before and a route after the gateway; neither may notice it. */
+const expressApp =
+  (make: typeof express, ...before: express.RequestHandler[]) =>
+  (gateway: Gateway): RequestListener => {
+    const app = make()
+    for (const handler of before) app.use(handler)
+    app.get('/before', (_req, res) => void res.send('before'))
+    app.use(expressMiddleware(gateway))
+    app.get('/after', (_req, res) => void res.send('after'))
+    app.use((_req, res) => void res.status(404).send(hostsNotFound))
+    return app
+  }
+
+const hono =
+  (middleware: typeof honoMiddleware) =>
+  (gateway: Gateway): RequestListener => {
+    const app = new Hono()
+    app.get('/before', (context) => context.text('before'))
+    app.use(middleware(gateway))
+    app.get('/after', (context) => context.text('after'))
+    app.notFound((context) => context.text(hostsNotFound, 404))
+    return getRequestListener(app.fetch)
+  }
+
+export const servers: readonly ServerKind[] = [
+  overHttp('node:http', false, nodeListener),
+  overHttp('Express 5', true, expressApp(express)),
+  overHttp('Express 4', true, expressApp(express4)),
+  {
+    name: 'Fastify 5',
+    hosted: true,
+    async start(gateway) {
+      const app = Fastify()
+      app.get('/before', async () => 'before')
+      await app.register(fastifyPlugin(gateway))
+      app.get('/after', async () => 'after')
+      app.setNotFoundHandler((_request, reply) => void reply.code(404).send(hostsNotFound))
+      const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+      return {
+        origin,
+        connections: () =>
+          new Promise((resolve, reject) => {
+            app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))
+          }),
+        async close() {
+          app.server.closeAllConnections()
+          await app.close()
+        },
+      }
+    },
+  },
+  overHttp('Hono', true, hono(honoMiddleware)),
+  // What a package of its own gets on Node, by the condition `node` of its exports.
+  overHttp('Hono on Node', true, hono(honoMiddlewareForNode)),
+  {
+    name: 'in process',
+    hosted: false,
+    async start(gateway) {
+      return { origin: 'http://gateway.test', fetch: fetchOf(gateway), close: async () => {} }
+    },
+  },
+]
+
+/** Hosts that read every body before the gateway sees the request. The bytes are gone then; what they said is not. */
+export const parsingServers: readonly ServerKind[] = [
+  overHttp('Express 5 behind express.json', true, expressApp(express, express.json({ limit: '10mb' }))),
+  overHttp('Express 4 behind express.json', true, expressApp(express4, express4.json({ limit: '10mb' }))),
+]

@@ -1,0 +1,137 @@
+import type { Gateway, Inbound, Transport } from '@modelgate/core'
+import { expect } from 'vitest'
+import { eventData } from './answer.ts'
+import { pathOf, queryOf } from './gateways.ts'
+import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from './json.ts'
+import type { Format } from './recorded-traffic.ts'
+import { type Cuts, cut } from './upstream-fetch.ts'
+
+const headers: Readonly<Record<string, string>> = {
+  'content-type': 'application/json',
+  'anthropic-version': '2023-06-01',
+}
+
+/** An upstream that answers with these bytes, cut like this. Without web streams in between: splits come by the million. */
+export const transportOf =
+  (bytes: Uint8Array, cuts: Cuts = Math.max(1, bytes.length), breaks?: Error): Transport =>
+  async () => ({
+    status: 200,
+    header: (name) => (name === 'content-type' ? 'text/event-stream' : undefined),
+    bytes: async () => bytes,
+    async *stream() {
+      yield* cut(bytes, cuts)
+      if (breaks !== undefined) throw breaks
+    },
+    discard() {},
+  })
+
+/** What a client of `format` is answered when it asks for a stream, as status and text. */
+export async function answerOf(
+  gateway: Gateway,
+  format: Format,
+  body: string,
+  transport: Transport,
+): Promise<{ status: number; text: string }> {
+  const inbound: Inbound = {
+    method: 'POST',
+    path: pathOf(format, { stream: true }),
+    query: queryOf(format, { stream: true }).slice(1),
+    header: (name) => headers[name],
+    read: async () => new TextEncoder().encode(body),
+    signal: new AbortController().signal,
+  }
+  const reply = await gateway.handle(inbound, transport)
+  if (typeof reply.body === 'string') return { status: reply.status, text: reply.body }
+  const parts: Uint8Array[] = []
+  if (reply.body instanceof Uint8Array) parts.push(reply.body)
+  else if (reply.body !== null) for await (const part of reply.body) parts.push(part)
+  return { status: reply.status, text: Buffer.concat(parts).toString('utf8') }
+}
+
+/** The byte positions behind each event of a stream, the last one included. */
+export function eventEnds(bytes: Uint8Array): number[] {
+  const text = Buffer.from(bytes).toString('latin1')
+  const ends: number[] = []
+  for (const match of text.matchAll(/\r?\n\r?\n/g)) ends.push(match.index + match[0].length)
+  if (ends.at(-1) !== bytes.length) ends.push(bytes.length)
+  return ends
+}
+
+/** What a stream's terminal event says of itself, by format; one has none but the chunk that says why the answer is over. */
+const terminals: Readonly<Record<Format, RegExp>> = {
+  chat: /^\[DONE\]/,
+  messages: /"type": ?"message_stop"/,
+  gemini: /"(finishReason|blockReason)"/,
+  responses: /"type": ?"response\.(completed|incomplete)"/,
+}
+/** Where in the block that bears it the terminal event begins: everything cut before it is a proper prefix. */
+export function terminalAt(bytes: Uint8Array, format: Format): number {
+  const text = Buffer.from(bytes).toString('latin1')
+  let at = 0
+  for (const end of eventEnds(bytes)) {
+    if (eventData(text.slice(at, end)).some((data) => terminals[format].test(data))) return at
+    at = end
+  }
+  return -1
+}
+
+const candidatesOf = (data: string) => listOf(objectOf(parseJson(data)).candidates).map(objectOf)
+const typeOf = (data: string): string => textOf(objectOf(parseJson(data)).type)
+
+/** The event by which a client takes the answer for whole. */
+const claims: Readonly<Record<Format, (data: string) => boolean>> = {
+  chat: (data) => data.trim() === '[DONE]',
+  messages: (data) => typeOf(data) === 'message_stop',
+  gemini: (data) =>
+    candidatesOf(data).some(({ finishReason }) => finishReason !== undefined) || data.includes('"blockReason"'),
+  responses: (data) => typeOf(data) === 'response.completed' || typeOf(data) === 'response.incomplete',
+}
+const isError: Readonly<Record<Format, (data: string) => boolean>> = {
+  chat: (data) => isObject(objectOf(parseJson(data)).error),
+  messages: (data) => typeOf(data) === 'error',
+  gemini: (data) => isObject(objectOf(parseJson(data)).error),
+  responses: (data) => typeOf(data) === 'error',
+}
+
+/** How often an answer claims to be whole. */
+export const claimsIn = (format: Format, stream: string): number => eventData(stream).filter(claims[format]).length
+
+/** The error a broken answer ends in; throws unless it is the only one, the last word, and no success was claimed. */
+export function onlyError(format: Format, answer: { status: number; text: string }): { message: string; type: string } {
+  if (answer.status !== 200) {
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    return errorIn(format, objectOf(objectOf(parseJson(answer.text)).error))
+  }
+  const data = eventData(answer.text)
+  expect(data.filter(claims[format])).toEqual([])
+  const errors = data.filter(isError[format])
+  expect(errors).toHaveLength(1)
+  const error = objectOf(parseJson(errors[0] ?? ''))
+  if (format === 'messages') expect(answer.text).toContain('event: error\ndata: ')
+  if (format !== 'responses') {
+    expect(data.at(-1)).toBe(errors[0])
+    return errorIn(format, objectOf(error.error))
+  }
+  // Two events: some clients hear the one, some the other.
+  expect([data.at(-2), typeOf(data.at(-1) ?? '')]).toEqual([errors[0], 'response.failed'])
+  // OpenAI documents it flat, and sends it nested.
+  const { message, code } = { ...objectOf(error.error), ...error }
+  const failed = objectOf(objectOf(parseJson(data.at(-1) ?? '')).response)
+  expect(failed).toMatchObject({ status: 'failed', error: { code: expect.any(String), message } })
+  return { message: textOf(message), type: textOf(code) }
+}
+
+function errorIn(format: Format, error: JsonObject): { message: string; type: string } {
+  const word = format === 'gemini' ? 'status' : 'type'
+  expect(error).toMatchObject({ message: expect.any(String), [word]: expect.any(String) })
+  return { message: textOf(error.message), type: textOf(error[word]) }
+}
+
+/** A repeatable sequence of numbers in [0, below). */
+export function createPicker(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 0x1_0000_0000) * below)
+  }
+}

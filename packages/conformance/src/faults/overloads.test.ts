@@ -1,0 +1,226 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { type Authenticate, anthropic, createGateway } from '@modelgate/core'
+import OpenAI from 'openai'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { fetchOf, requestTo } from '../base/gateways.ts'
+import { formats, simpleRequest } from '../base/recorded-traffic.ts'
+import { type Behaviour, clocked, pass, stopClock, told, upstreamNamed, type World, world } from './router.ts'
+import { failing, inTurn, well } from './router-upstreams.ts'
+
+beforeEach(stopClock)
+afterEach(() => void vi.useRealTimers())
+
+const messages = [{ role: 'user' as const, content: 'hi' }]
+const baseURL = 'http://gateway.test'
+const apiKey = 'client-token'
+type Fetch = typeof globalThis.fetch
+type Ask = (fetch: Fetch, maxRetries?: number) => Promise<unknown>
+
+const openaiChat: Ask = (fetch, maxRetries) =>
+  new OpenAI({ apiKey, baseURL: `${baseURL}/v1`, fetch, maxRetries }).chat.completions.create({ model: 'm', messages })
+const anthropicMessages: Ask = (fetch, maxRetries) =>
+  new Anthropic({ apiKey, baseURL, fetch, maxRetries }).messages.create({ model: 'm', max_tokens: 10, messages })
+const sdks: readonly [string, Ask][] = [
+  ['openai', openaiChat],
+  ['anthropic', anthropicMessages],
+]
+
+const times = (count: number, behaviour: Behaviour): Behaviour[] => Array.from({ length: count }, () => behaviour)
+/** As many retries as there can be. */
+const unlimited = { breaker: false, retry: { budgetFloor: 1e6 } } as const
+const auth: Authenticate = (token) => ({ id: token })
+const keyed = { auth }
+
+/** What a call of an SDK comes to: its answer, or the status of its error. */
+const outcome = (call: Promise<unknown>): Promise<unknown> =>
+  clocked(
+    call.then(
+      () => 'answered',
+      (error: { status?: number }) => error.status,
+    ),
+  )
+
+/** Keeps the responses that the client gets from the gateway. */
+function recordingFetch(w: World<string>): { readonly fetch: Fetch; readonly responses: Response[] } {
+  const responses: Response[] = []
+  const fetch: Fetch = async (...request) => {
+    const response = await fetchOf(w.gateway)(...request)
+    responses.push(response)
+    return response
+  }
+  return { fetch, responses }
+}
+
+describe.each(sdks)('the %s SDK with its default retries', (_name, ask) => {
+  test.each([429, 503, 529])(
+    'completes six calls that each meet one %i, as it does without a gateway',
+    async (status) => {
+      const answers = Array.from({ length: 6 }, () => [failing(status), well]).flat()
+      const w = world({ a: inTurn(...answers) })
+      const outcomes: unknown[] = []
+      for (let call = 0; call < 6; call++) outcomes.push(await outcome(ask(fetchOf(w.gateway))))
+      expect(outcomes).toEqual(Array(6).fill('answered'))
+      expect(w.calls).toHaveLength(12)
+    },
+  )
+
+  test('completes six parallel calls that each meet one 503', async () => {
+    const w = world({ a: inTurn(...times(6, failing(503)), well) }, { breaker: false })
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => outcome(ask(fetchOf(w.gateway)))))
+    expect(outcomes).toEqual(Array(6).fill('answered'))
+  })
+
+  test.each([429, 503, 529])('recovers from two %i, as it does without a gateway', async (status) => {
+    for (const retry of [undefined, { budgetFloor: 0, budgetRatio: 0 }, false as const]) {
+      const w = world({ a: inTurn(...times(2, failing(status)), well) }, retry === undefined ? {} : { retry })
+      expect(await outcome(ask(fetchOf(w.gateway)))).toBe('answered')
+      expect(w.calls).toHaveLength(3)
+    }
+  })
+
+  test.each([1, 2, 3, 4])('causes at most three upstream calls where %i target(s) stay overloaded', async (targets) => {
+    for (const status of [429, 503, 529])
+      for (const auth of ['none', keyed.auth] as const) {
+        const names = ['a', 'b', 'c', 'd'].slice(0, targets)
+        const w = world(Object.fromEntries(names.map((name) => [name, failing(status)])), { ...unlimited, auth })
+        const { fetch, responses } = recordingFetch(w)
+        expect(await outcome(ask(fetch))).toBe(responses.at(-1)?.status)
+        expect(w.calls).toHaveLength(3)
+        // Also the ones that the gateway answers itself, because the calls before have been used up.
+        for (const { headers } of responses) {
+          expect(headers.has('x-should-retry')).toBe(false)
+          expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+        }
+      }
+  })
+
+  test('that is configured for more retries gets an upstream call for each', async () => {
+    const w = world({ a: inTurn(...times(5, failing(503)), well) }, unlimited)
+    expect(await outcome(ask(fetchOf(w.gateway), 5))).toBe('answered')
+    expect(w.calls).toHaveLength(6)
+  })
+
+  test('still gets the retry of the gateway where its own retries are off', async () => {
+    const w = world({ a: inTurn(failing(503), well) })
+    expect(await outcome(ask(fetchOf(w.gateway), 0))).toBe('answered')
+    expect(w.calls).toHaveLength(2)
+  })
+})
+
+describe('a client that repeats a call by itself, without counting', () => {
+  test.each([
+    ['the anthropic SDK without retries, as in Claude Code', anthropicMessages],
+    ['the openai SDK without retries', openaiChat],
+  ] as const)('recovers from five 529s: %s', async (_name, ask) => {
+    const w = world({ a: inTurn(...times(5, failing(529)), well) }, keyed)
+    let tries = 0
+    let last: unknown
+    while (last !== 'answered' && tries++ < 10) {
+      const { fetch, responses } = recordingFetch(w)
+      last = await outcome(ask(fetch, 0))
+      const [response] = responses
+      expect(response?.headers.has('x-should-retry')).toBe(false)
+      await pass(Number(response?.headers.get('retry-after') ?? 0) * 1000, 100)
+    }
+    expect(last).toBe('answered')
+    expect(w.calls).toHaveLength(6)
+    expect(tries).toBeLessThanOrEqual(6)
+  })
+
+  test('gets one upstream call for each request after an overload, until it succeeds or 30 seconds have passed', async () => {
+    const w = world({ a: failing(503) }, { ...unlimited, ...keyed })
+    const callsOf = async (token: string, model = 'm'): Promise<number> => {
+      const before = w.calls.length
+      await clocked(w.chat({ model }, { authorization: `Bearer ${token}` }))
+      return w.calls.length - before
+    }
+    expect(await callsOf('ann')).toBe(3)
+    expect(await callsOf('ann')).toBe(1)
+    expect(await callsOf('ben')).toBe(3)
+    await pass(31_000, 1000)
+    expect(await callsOf('ann')).toBe(3)
+    expect(await callsOf('ann')).toBe(1)
+    w.behave('a', well)
+    expect(await callsOf('ann')).toBe(1)
+    w.behave('a', failing(503))
+    expect(await callsOf('ann')).toBe(3)
+  })
+
+  test('does not use up the upstream calls of an SDK with the same identity', async () => {
+    const w = world({ a: failing(503) }, { ...unlimited, ...keyed })
+    const authorization = 'Bearer ann'
+    expect((await clocked(w.chat({}, { authorization }))).status).toBe(503)
+    expect(w.calls).toHaveLength(3)
+    w.behave('a', well)
+    const retried = await clocked(w.chat({}, { authorization, 'x-stainless-retry-count': '1' }))
+    expect([retried.status, w.calls.length]).toEqual([200, 4])
+  })
+
+  test('still falls back to the other targets after an overload', async () => {
+    const w = world({ a: failing(503), b: failing(503) }, { ...unlimited, ...keyed })
+    const ask = () => clocked(w.chat({}, { authorization: 'Bearer ann' }))
+    expect((await ask()).status).toBe(503)
+    w.behave('b', well)
+    const { status, headers } = await ask()
+    expect([status, headers.get('modelgate-upstream'), headers.get('modelgate-attempts')]).toEqual([200, 'b', '2'])
+  })
+
+  test('keeps its memory across a new configuration', async () => {
+    let calls = 0
+    const fetch: Fetch = async () => {
+      calls++
+      return Response.json({ error: { message: 'Busy.' } }, { status: 503 })
+    }
+    const config = {
+      ...unlimited,
+      auth: () => ({ id: 'ann' }),
+      fetch,
+      models: { m: 'a' as const },
+      logger: false as const,
+    }
+    const gateway = createGateway({ ...config, upstreams: { a: upstreamNamed('a') } })
+    const body = JSON.stringify({ model: 'm', messages })
+    const headers = { 'content-type': 'application/json', authorization: 'Bearer ann' }
+    const ask = () => clocked(gateway.fetch(`${baseURL}/v1/chat/completions`, { method: 'POST', headers, body }))
+    await ask()
+    expect(calls).toBe(3)
+    gateway.reconfigure({ ...config, upstreams: { a: upstreamNamed('a', 'another-key') } })
+    await ask()
+    expect(calls).toBe(4)
+  })
+})
+
+describe('the response to an overload', () => {
+  const cases = formats.flatMap((format) => [429, 503, 529].map((status) => ({ format, status })))
+  test.each(cases)('invites a $format client to retry an upstream $status', async ({ format, status }) => {
+    for (const stream of [false, true])
+      for (const headers of [{}, { 'x-should-retry': 'false' }, { 'retry-after': '7' }] as Record<string, string>[]) {
+        const w = world({ a: failing(status, headers) }, { ...unlimited, models: { '*': 'a' as const } })
+        const request = requestTo(format, JSON.stringify(simpleRequest(format, stream)), {}, { stream })
+        const answer = await clocked(w.gateway.fetch(request).then(told))
+        expect(answer.headers.has('x-should-retry')).toBe(false)
+        expect(answer.headers.get('retry-after')).toBe('retry-after' in headers ? '7' : '2')
+      }
+  })
+
+  test.each([408, 409, 500, 502, 504])(
+    'still asks SDKs not to retry an upstream %i that was retried',
+    async (status) => {
+      const w = world({ a: failing(status) }, unlimited)
+      const answer = await clocked(w.chat())
+      expect(w.calls).toHaveLength(3)
+      expect(answer.headers.get('x-should-retry')).toBe('false')
+    },
+  )
+
+  test('holds for an upstream of the messages format, too', async () => {
+    const w = world(
+      { a: inTurn(failing(529), failing(529), well) },
+      { ...unlimited, upstreams: { a: anthropic({ apiKey: 'key-of-a', baseURL: 'http://a.test' }) } },
+    )
+    const { fetch, responses } = recordingFetch(w)
+    await outcome(anthropicMessages(fetch))
+    expect(responses[0]?.status).toBe(529)
+    expect(responses[0]?.headers.has('x-should-retry')).toBe(false)
+  })
+})

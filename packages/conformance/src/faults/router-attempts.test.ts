@@ -1,0 +1,276 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { requestTo, upstreamOf } from '../base/gateways.ts'
+import { type Format, formats, simpleRequest } from '../base/recorded-traffic.ts'
+import { type Behaviour, clocked, dice, figure, quiet, stopClock, told, world } from './router.ts'
+import { eventsOf, failing, inTurn, refused, saying, streaming, well } from './router-upstreams.ts'
+
+beforeEach(stopClock)
+afterEach(() => void vi.useRealTimers())
+
+const unbudgeted = { budgetRatio: 10, budgetFloor: 1e6 }
+
+describe('a failure that may pass', () => {
+  const passing: readonly [string, Behaviour, number | undefined, string][] = [
+    ['408', failing(408), 408, 'upstream_timeout'],
+    ['409', failing(409), 409, 'conflict'],
+    ['429', failing(429), 429, 'rate_limited'],
+    ['500', failing(500), 500, 'upstream_error'],
+    ['502', failing(502), 502, 'upstream_error'],
+    ['503', failing(503), 503, 'overloaded'],
+    ['504', failing(504), 504, 'upstream_timeout'],
+    ['529', failing(529), 529, 'overloaded'],
+    ['a refused connection', refused, undefined, 'upstream_unreachable'],
+    ['broken JSON', saying('{"choices": ['), 200, 'upstream_bad_response'],
+    ['an empty body', saying(''), 200, 'upstream_bad_response'],
+    ['null', saying('null'), 200, 'upstream_bad_response'],
+    ['a web page', saying('<html>hi</html>', { 'content-type': 'text/html' }), 200, 'upstream_bad_response'],
+  ]
+
+  test.each(passing)('%s: the same target once more, then the next', async (_name, bad, status, kind) => {
+    const w = world({ a: bad, b: well })
+    const answer = await clocked(w.chat())
+    expect(answer.status).toBe(200)
+    const [event] = w.finished
+    expect(event?.attempts).toMatchObject([
+      { upstream: 'a', model: 'm', reason: 'first', error: kind, ...(status === undefined ? {} : { status }) },
+      { upstream: 'a', model: 'm', reason: 'retry', error: kind },
+      { upstream: 'b', model: 'm', reason: 'fallback', status: 200 },
+    ])
+    const [first, again, fallback] = event?.attempts ?? []
+    expect(first).not.toHaveProperty('waitedMs')
+    expect(again?.waitedMs ?? 0).toBeLessThanOrEqual(500)
+    expect((w.calls[1]?.at ?? 0) - (w.calls[0]?.at ?? 0)).toBeCloseTo(again?.waitedMs ?? 0, -1)
+    expect(fallback).not.toHaveProperty('error')
+    expect(answer.headers.get('modelgate-attempts')).toBe('3')
+    expect(answer.headers.get('modelgate-upstream')).toBe('b')
+    expect(event).toMatchObject({ upstream: 'b', outcome: 'finished', status: 200 })
+  })
+
+  test.each(passing)('%s: one retry is enough where it helps', async (_name, bad) => {
+    const w = world({ a: inTurn(bad, well) })
+    expect((await clocked(w.chat())).status).toBe(200)
+    expect(w.finished[0]?.attempts.map(({ reason }) => reason)).toEqual(['first', 'retry'])
+  })
+
+  test.each(passing)('%s as a stream’s answer: likewise', async (_name, bad) => {
+    const w = world({ a: inTurn(bad, well) })
+    const answer = await clocked(w.chat({ stream: true }))
+    expect([answer.status, answer.text.includes('[DONE]')]).toEqual([200, true])
+    expect(w.calls).toHaveLength(2)
+  })
+
+  test.each(passing)(
+    '%s that stays: three calls at most, an error in the dialect, and SDKs are asked to retry overloads only',
+    async (_name, bad, _status, kind) => {
+      const w = world({ a: bad })
+      const answer = await clocked(w.chat())
+      // Who cannot be reached twice at once is not waited for.
+      expect(w.calls).toHaveLength(bad === refused ? 2 : 3)
+      const isOverload = kind === 'rate_limited' || kind === 'overloaded'
+      expect(answer.headers.get('x-should-retry')).toBe(isOverload ? null : 'false')
+      expect(answer.json).toMatchObject({ error: { message: expect.any(String) } })
+      expect(answer.text).not.toMatch(/10\.1\.2\.3|a\.test|key-of-a/)
+      expect(w.finished).toHaveLength(1)
+    },
+  )
+})
+
+describe('a failure that is the request’s own', () => {
+  test.each([400, 404, 413, 422])('%d goes nowhere else', async (status) => {
+    const w = world({ a: failing(status), b: well })
+    const answer = await clocked(w.chat())
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(answer.status).toBeLessThan(500)
+    expect(w.calls).toHaveLength(1)
+  })
+})
+
+describe('the table of statuses', () => {
+  const table: readonly [number, number][] = [
+    [400, 400],
+    [401, 502],
+    [403, 502],
+    [404, 404],
+    [408, 504],
+    [409, 409],
+    [413, 413],
+    [422, 400],
+    [429, 429],
+    [500, 502],
+    [502, 502],
+    [503, 503],
+    [504, 504],
+    [529, 503],
+  ]
+  test.each(table)('an upstream’s %d is %d for the client', async (status, expected) => {
+    const w = world({ a: failing(status) })
+    const answer = await clocked(w.chat())
+    expect(answer.status).toBe(expected)
+    if (status === 401 || status === 403) expect(answer.text).toContain('not about your token')
+    if ([429, 503].includes(expected)) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+
+  test('as a figure', () =>
+    figure(15, `${table.length} upstream statuses, each as the table says; 401 and 403 are 502`))
+
+  test.each(['{"choices": [', '', 'null', '[]', '"text"', '<html></html>'])(
+    '200 with %j is 502 upstream_bad_response',
+    async (body) => {
+      const w = world({ a: saying(body) }, { retry: false })
+      const answer = await clocked(w.chat())
+      expect(answer.status).toBe(502)
+      expect(answer.text).toContain('upstream_bad_response')
+      figure(14, `200 with ${JSON.stringify(body)}: ${answer.status} upstream_bad_response`)
+    },
+  )
+})
+
+describe('what clients of each dialect act on', () => {
+  const upstreams = { a: upstreamOf('chat', 'http://a.test') }
+  const asked = (format: Format): Request => requestTo(format, JSON.stringify(simpleRequest(format, false)))
+  const of = (behaviour: Behaviour) => world({ a: behaviour }, { upstreams, models: { '*': 'a' } })
+
+  test.each(formats.flatMap((format) => [429, 503, 529].map((status) => ({ format, status }))))(
+    '$format: an upstream’s $status carries a small Retry-After and the call’s ids',
+    async ({ format, status }) => {
+      const w = of(failing(status))
+      const answer = await clocked(w.gateway.fetch(asked(format)).then(told))
+      expect(answer.status).toBe(status === 429 ? 429 : format === 'messages' ? 529 : 503)
+      const seconds = Number(answer.headers.get('retry-after'))
+      expect(seconds).toBeGreaterThan(0)
+      expect(seconds).toBeLessThanOrEqual(10)
+      expect(answer.headers.has('x-should-retry')).toBe(false)
+      for (const name of ['x-request-id', 'request-id', 'modelgate-request-id'])
+        expect(answer.headers.get(name)).toBe(w.finished[0]?.requestId)
+      if (format === 'gemini') expect(answer.text).toContain(`"retryDelay":"${seconds}s"`)
+    },
+  )
+
+  test.each(formats)('%s: our own key’s trouble is never the client’s', async (format) => {
+    for (const status of [401, 403]) {
+      const answer = await clocked(of(failing(status)).gateway.fetch(asked(format)).then(told))
+      expect(answer.status).toBeGreaterThanOrEqual(500)
+      expect(answer.headers.get('x-should-retry')).toBe('false')
+      expect(answer.text).not.toMatch(
+        /invalid_api_key|authentication_error|UNAUTHENTICATED|API_KEY_INVALID|permission/i,
+      )
+    }
+  })
+})
+
+describe('how often is tried', () => {
+  test.each([
+    [{ retry: false as const }, 1],
+    [{ retry: { attempts: 1 } }, 1],
+    [{ retry: { attempts: 2 } }, 2],
+    [{ retry: { attempts: 5, budgetFloor: 10 }, breaker: false as const }, 5],
+    [{ retry: { attempts: 5 }, models: { m: { targets: ['a' as const], retry: { attempts: 2 } } } }, 2],
+    [{ retry: false as const, models: { m: { targets: ['a' as const], retry: { attempts: 2 } } } }, 2],
+  ])('%j: %d calls', async (config, expected) => {
+    const w = world({ a: failing(500) }, config)
+    await clocked(w.chat())
+    expect(w.calls).toHaveLength(expected)
+  })
+
+  test('what the upstream itself calls hopeless is not tried there again, but elsewhere', async () => {
+    const w = world({ a: failing(503, { 'x-should-retry': 'false' }), b: well })
+    expect((await clocked(w.chat())).status).toBe(200)
+    expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a', 'b'])
+  })
+
+  test('every target gets its chance before one is tried twice', async () => {
+    const w = world({ a: failing(500), b: failing(500), c: failing(500) })
+    await clocked(w.chat())
+    expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a', 'b', 'c'])
+  })
+})
+
+describe('the first byte', () => {
+  test('once it is out, nothing is tried again, wherever the stream is cut', async () => {
+    const random = dice(19)
+    const total = 1000
+    let late = 0
+    let mixed = 0
+    let begun = 0
+    for (let i = 0; i < total; i++) {
+      const texts: string[] = []
+      const cut: Behaviour = (call) => {
+        const words = Array.from({ length: 6 }, (_, at) => `${call.upstream}${w.calls.length}-${at} `)
+        texts.push(words.join(''))
+        const bytes = new TextEncoder().encode(eventsOf(words).slice(0, -1).join(''))
+        const at = Math.floor(random() * bytes.length)
+        const middle = Math.floor(random() * at)
+        return streaming([
+          bytes.subarray(0, middle),
+          bytes.subarray(middle, at),
+          ...(random() < 0.5 ? ['reset' as const] : []),
+        ])(call)
+      }
+      const w = world({ a: cut, b: cut }, { retry: { ...unbudgeted, backoffMs: 1 }, breaker: false })
+      const outcome = (async () => {
+        const response = await w.gateway.fetch(w.request({ stream: true }))
+        if (response.status !== 200) return ''
+        const atFirst = w.calls.length
+        const { text } = await told(response)
+        begun++
+        if (w.calls.length !== atFirst) late++
+        return [...text.matchAll(/"content":"([^"]*)"/g)].map(([, word]) => word).join('')
+      })()
+      const text = await clocked(outcome)
+      if (!(texts.at(-1) ?? '').startsWith(text)) mixed++
+    }
+    figure(
+      19,
+      `${total} streams cut at random (${begun} of them begun): ${late} retried after the first byte, ${mixed} with text of two attempts`,
+    )
+    expect(begun).toBeGreaterThan(total / 2)
+    expect([late, mixed]).toEqual([0, 0])
+  })
+})
+
+describe('a client that leaves', () => {
+  test('during the back-off: nobody is called any more', async () => {
+    const total = 1000
+    const random = dice(24)
+    const w = world(
+      {
+        a: (call) => failing(random() < 0.5 ? 503 : 429, random() < 0.5 ? { 'retry-after': '1' } : {})(call),
+        b: failing(503, { 'retry-after': '2' }),
+      },
+      { retry: unbudgeted, breaker: false },
+    )
+    let called = 0
+    for (let batch = 0; batch < total; batch += 50) {
+      const leaving = Array.from({ length: 50 }, () => new AbortController())
+      const before = w.calls.length
+      const answers = leaving.map(({ signal }) => w.chat({}, {}, signal).catch(() => undefined))
+      await quiet(30)
+      const asleep = w.calls.length
+      expect(asleep - before).toBeGreaterThanOrEqual(50)
+      for (const one of leaving) one.abort()
+      await quiet()
+      await vi.advanceTimersByTimeAsync(30_000)
+      await Promise.all(answers)
+      called += w.calls.length - asleep
+    }
+    figure(24, `${total} clients left during a back-off: ${called} further upstream calls`)
+    expect(called).toBe(0)
+    expect(w.finished).toHaveLength(total)
+    expect(w.finished.filter(({ outcome, status }) => outcome === 'aborted' && status === 499)).toHaveLength(total)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('while it waits for a limited upstream: nobody is called any more', async () => {
+    const w = world({ a: failing(429, { 'retry-after': '5' }) }, { retry: { attempts: 1 } })
+    await clocked(w.chat())
+    const client = new AbortController()
+    const answer = w.chat({}, {}, client.signal).catch(() => undefined)
+    await quiet()
+    expect(vi.getTimerCount()).toBe(1)
+    client.abort()
+    await answer
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(w.calls).toHaveLength(1)
+    expect(w.finished.at(-1)).toMatchObject({ outcome: 'aborted', attempts: [] })
+  })
+})

@@ -1,0 +1,150 @@
+import type { GatewayConfig } from '@modelgate/core'
+import { requestTo, upstreamOf } from '../base/gateways.ts'
+import { type Format, formats, simpleRequest } from '../base/recorded-traffic.ts'
+import { type Behaviour, dice, pass, quiet, type World, world } from './router.ts'
+import { bodyOf, completion, eventsOf, failing, forever, refused, type Step, silent, wait } from './router-upstreams.ts'
+
+type Deed = 'ok' | 'slow' | '400' | '500' | 'refused' | 'silent' | 'cut' | 'idle' | 'event'
+export interface Scenario {
+  /** What the upstream does at the first attempt, the second, …; the last stays. */
+  readonly deeds: readonly Deed[]
+  /** `m`: two targets; `h`: the same with hedging; `o`: one. */
+  readonly route: 'm' | 'h' | 'o'
+  readonly stream?: true
+  /** Milliseconds after which the client leaves, or once it has read something. */
+  readonly leaves?: number | 'reading'
+  readonly outcome: 'finished' | 'failed' | 'aborted'
+  readonly attempts: number
+}
+
+const scenarios: Readonly<Record<string, Scenario>> = {
+  ok: { deeds: ['ok'], route: 'm', outcome: 'finished', attempts: 1 },
+  'ok, streamed': { deeds: ['ok'], route: 'm', stream: true, outcome: 'finished', attempts: 1 },
+  retry: { deeds: ['500', 'ok'], route: 'm', outcome: 'finished', attempts: 2 },
+  'retry, streamed': { deeds: ['refused', 'ok'], route: 'o', stream: true, outcome: 'finished', attempts: 2 },
+  fallback: { deeds: ['silent', 'ok'], route: 'm', outcome: 'finished', attempts: 2 },
+  error: { deeds: ['400'], route: 'm', outcome: 'failed', attempts: 1 },
+  outage: { deeds: ['500'], route: 'm', outcome: 'failed', attempts: 3 },
+  timeout: { deeds: ['silent'], route: 'o', outcome: 'failed', attempts: 1 },
+  'left before the answer': { deeds: ['slow'], route: 'm', leaves: 60, outcome: 'aborted', attempts: 1 },
+  'left during a stream': {
+    deeds: ['slow'],
+    route: 'm',
+    stream: true,
+    leaves: 'reading',
+    outcome: 'aborted',
+    attempts: 1,
+  },
+  'left both of a race': { deeds: ['silent'], route: 'h', leaves: 180, outcome: 'aborted', attempts: 2 },
+  cut: { deeds: ['cut'], route: 'm', stream: true, outcome: 'failed', attempts: 1 },
+  idle: { deeds: ['idle'], route: 'm', stream: true, outcome: 'failed', attempts: 1 },
+  'error event': { deeds: ['event'], route: 'm', stream: true, outcome: 'failed', attempts: 1 },
+  'hedge won': { deeds: ['slow', 'ok'], route: 'h', outcome: 'finished', attempts: 2 },
+  'hedge won, streamed': { deeds: ['silent', 'ok'], route: 'h', stream: true, outcome: 'finished', attempts: 2 },
+}
+export const exitNames = Object.keys(scenarios)
+
+export interface Exits {
+  readonly world: World<'a' | 'b'>
+  /** What is expected of each call, by its model's name. */
+  readonly expected: ReadonlyMap<string, Scenario>
+  /** The provider's own books: what it answered to the end. */
+  readonly served: { readonly answers: number; readonly input: number; readonly output: number }
+}
+
+/**
+ * Calls that end in every way there is, at random, 250 at a time, by a clock that does not run. Some formats each.
+ *
+ * @param credentials the calls take them in turn
+ */
+export async function randomExits(
+  total: number,
+  {
+    config = {},
+    credentials = [],
+  }: { config?: Partial<GatewayConfig<'a' | 'b'>>; credentials?: readonly string[] } = {},
+): Promise<Exits> {
+  const random = dice(25)
+  const begun = new Map<string, number>()
+  const served = { answers: 0, input: 0, output: 0 }
+
+  const provider: Behaviour = async (call) => {
+    const model = String(call.body.model)
+    const scenario = scenarios[model.split('/')[1] ?? ''] as Scenario
+    const nth = begun.get(model) ?? 0
+    begun.set(model, nth + 1)
+    const deed = scenario.deeds[Math.min(nth, scenario.deeds.length - 1)]
+    if (deed === '400' || deed === '500') return failing(Number(deed))(call)
+    if (deed === 'refused') return refused(call)
+    if (deed === 'silent') return silent(call)
+    const input = 1 + Math.floor(random() * 1000)
+    const output = 1 + Math.floor(random() * 1000)
+    const charge = (): void => {
+      served.answers++
+      served.input += input
+      served.output += output
+    }
+    if (call.body.stream !== true) {
+      if (deed === 'slow') await wait(300, call.signal)
+      return new Response(bodyOf([completion('hello', input, output)], call.signal, charge), {
+        headers: { 'content-type': 'application/json' },
+      })
+    }
+    const events: Step[] = eventsOf(['one ', 'two ', 'three'], input, output)
+    if (deed === 'slow') events.splice(3, 0, 160)
+    if (deed === 'cut') events.splice(3, events.length, 'reset')
+    if (deed === 'idle') events.splice(3, 0, forever)
+    if (deed === 'event')
+      events.splice(3, events.length, 'data: {"error":{"message":"Boom","type":"server_error"}}\n\n')
+    return new Response(bodyOf(events, call.signal, charge), { headers: { 'content-type': 'text/event-stream' } })
+  }
+
+  const w = world(
+    { a: provider, b: provider },
+    {
+      upstreams: { a: upstreamOf('chat', 'http://a.test'), b: upstreamOf('chat', 'http://b.test') },
+      models: { 'm/*': ['a', 'b'], 'h/*': { targets: ['a', 'b'], hedgeMs: 100 }, 'o/*': 'a' },
+      limits: { firstByteMs: 400, idleMs: 200 },
+      retry: { backoffMs: 20, budgetFloor: 1e9 },
+      breaker: false,
+      ...config,
+    },
+  )
+
+  const headersFor = (id: number): Record<string, string> =>
+    credentials.length === 0 ? {} : { authorization: `Bearer ${credentials[id % credentials.length]}` }
+  const call = async (format: Format, name: string, id: number): Promise<void> => {
+    const { route, stream = false, leaves } = scenarios[name] as Scenario
+    const model = `${route}/${name}/${id}`
+    const client = new AbortController()
+    const body = JSON.stringify({ ...simpleRequest(format, stream), ...(format === 'gemini' ? {} : { model }) })
+    const request = new Request(requestTo(format, body, headersFor(id), { model, stream }), { signal: client.signal })
+    if (typeof leaves === 'number') setTimeout(() => client.abort(), leaves)
+    const response = await w.gateway.fetch(request)
+    if (leaves !== 'reading') return void (await response.text().catch(() => ''))
+    const reader = response.body?.getReader()
+    await reader?.read()
+    client.abort()
+    await reader?.cancel().catch(() => {})
+  }
+
+  const expected = new Map<string, Scenario>()
+  for (let id = 0; id < total; ) {
+    const batch: Promise<void>[] = []
+    for (let i = 0; i < 250; i++, id++) {
+      const name = exitNames[Math.floor(random() * exitNames.length)] as string
+      const format = formats[Math.floor(random() * formats.length)] as Format
+      expected.set(`${scenarios[name]?.route}/${name}/${id}`, scenarios[name] as Scenario)
+      batch.push(call(format, name, id))
+    }
+    let done = false
+    const all = Promise.all(batch).finally(() => {
+      done = true
+    })
+    while (!done) await pass(20, 20)
+    await all
+  }
+  await quiet()
+
+  return { world: w, expected, served }
+}

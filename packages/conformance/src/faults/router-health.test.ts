@@ -1,0 +1,322 @@
+import { type HealthState, memoryHealthState, type Rest } from '@modelgate/core'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  type Behaviour,
+  clocked,
+  dice,
+  figure,
+  pass,
+  quiet,
+  stopClock,
+  type Told,
+  upstreamNamed,
+  world,
+} from './router.ts'
+import { after, eventsOf, failing, forever, refused, streaming, well } from './router-upstreams.ts'
+
+beforeEach(stopClock)
+afterEach(() => void vi.useRealTimers())
+
+/** Times between calls, in milliseconds. */
+const gaps = (calls: readonly { at: number }[]): number[] =>
+  calls.slice(1).map(({ at }, index) => at - (calls[index]?.at ?? 0))
+
+describe('the breaker', () => {
+  const dead: readonly [string, Behaviour][] = [
+    ['refuses connections', refused],
+    ['answers 500', failing(500)],
+    ['answers 503', failing(503)],
+    ['answers with a web page', () => new Response('<html></html>', { headers: { 'content-type': 'text/html' } })],
+    ['refuses our key', failing(401)],
+  ]
+  test.each(dead)('an upstream that %s is left alone, looked at, and used again', async (name, bad) => {
+    const w = world({ a: bad, b: well })
+    const ask = async (): Promise<void> => {
+      expect((await clocked(w.chat())).status).toBe(200)
+      await pass(100, 50)
+    }
+    let before = 0
+    while (w.finished.at(-1)?.attempts[0]?.upstream !== 'b') {
+      await ask()
+      before++
+    }
+    const opened = w.to('a').length
+    for (let i = 0; i < 600; i++) await ask()
+    const probes = gaps(w.to('a').slice(opened - 1))
+    w.behave('a', well)
+    const revived = Date.now()
+    const seen = w.calls.length
+    while (w.calls.slice(seen).every(({ upstream }) => upstream === 'b')) await ask()
+    const back = Date.now() - revived
+    for (let i = 0; i < 20; i++) await ask()
+    expect(w.calls.slice(-20).every(({ upstream }) => upstream === 'a')).toBe(true)
+    figure(
+      23,
+      `an upstream that ${name}: skipped after ${opened} calls (${before - 1} of clients), one probe per ${Math.min(...probes)} ms, back after ${back} ms`,
+    )
+    expect(opened).toBeLessThanOrEqual(20)
+    expect(probes.length).toBeGreaterThan(3)
+    expect(Math.min(...probes)).toBeGreaterThanOrEqual(5000)
+    expect(back).toBeLessThanOrEqual(10_000)
+  })
+
+  test('opens for an upstream that fails every other call, too', async () => {
+    const random = dice(23)
+    const w = world({ a: (call) => (random() < 0.7 ? failing(500) : well)(call), b: well }, { retry: { attempts: 2 } })
+    let opened: number | undefined
+    for (let i = 0; i < 60 && opened === undefined; i++) {
+      expect((await clocked(w.chat())).status).toBe(200)
+      if (w.finished.at(-1)?.attempts[0]?.upstream === 'b') opened = w.to('a').length
+    }
+    figure(23, `an upstream that fails 70 % of calls: skipped after ${opened} calls`)
+    expect(opened).toBeLessThanOrEqual(20)
+  })
+
+  test('lets one call through at a time: not a crowd that waits for the same moment', async () => {
+    const w = world({ a: failing(500), b: well })
+    await clocked(Promise.all(Array.from({ length: 10 }, () => w.chat())))
+    const opened = w.to('a').length
+    w.behave('a', after(3000, failing(500)))
+    for (let round = 0; round < 4; round++) {
+      await pass(5100, 1700)
+      const before = w.to('a').length
+      const crowd = await clocked(Promise.all(Array.from({ length: 50 }, () => w.chat())))
+      expect(crowd.every(({ status }) => status === 200)).toBe(true)
+      expect(w.to('a').length - before).toBe(1)
+    }
+    expect(w.to('a').length - opened).toBe(4)
+  })
+
+  test('who waits when it opens, does not call on waking', async () => {
+    const w = world({ a: failing(503, { 'retry-after': '3' }) }, { retry: { budgetFloor: 100 } })
+    const asked: Promise<Told>[] = []
+    for (let i = 0; i < 5; i++) {
+      asked.push(w.chat())
+      await quiet()
+    }
+    expect(w.calls).toHaveLength(5)
+    const answers = await clocked(Promise.all(asked))
+    expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(503))
+    expect(w.calls).toHaveLength(5)
+  })
+
+  test('with nobody else, the client is told how long', async () => {
+    const w = world({ a: failing(500) })
+    while (w.to('a').length < 5) await clocked(w.chat())
+    const before = w.calls.length
+    const answer = await clocked(w.chat())
+    expect([answer.status, w.calls.length - before]).toEqual([503, 0])
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(5)
+  })
+
+  test('a client’s own faults and its leaving do not open it', async () => {
+    const w = world({ a: failing(400), b: well })
+    for (let i = 0; i < 40; i++) await clocked(w.chat())
+    w.behave('a', streaming([...eventsOf(['one']).slice(0, 2), forever]))
+    for (let i = 0; i < 40; i++) {
+      const client = new AbortController()
+      const answer = await w.gateway.fetch(w.request({ stream: true }, {}, client.signal))
+      const reader = answer.body?.getReader()
+      await reader?.read()
+      client.abort()
+      await reader?.cancel().catch(() => {})
+    }
+    expect(w.to('b')).toHaveLength(0)
+    expect(w.to('a')).toHaveLength(80)
+  })
+
+  test('streams that break off in the middle do open it', async () => {
+    const w = world({ a: streaming([...eventsOf(['one']).slice(0, 2), 'reset']), b: well })
+    for (let i = 0; i < 6; i++) await clocked(w.chat({ stream: true }))
+    expect(w.to('a')).toHaveLength(5)
+    expect(w.finished.at(-1)?.attempts).toMatchObject([{ upstream: 'b', reason: 'first' }])
+  })
+
+  test('false: never', async () => {
+    const w = world({ a: failing(500), b: well }, { breaker: false })
+    for (let i = 0; i < 30; i++) await clocked(w.chat())
+    expect(w.to('a').length).toBeGreaterThanOrEqual(30)
+  })
+})
+
+describe('three upstreams under load', () => {
+  test.each([false, true])('one is killed and brought back (streams: %s)', async (stream) => {
+    const random = dice(3)
+    const alive: Behaviour = async (call) => after(20 + random() * 60, well)(call)
+    const targets = (['a', 'b', 'c'] as const).map((upstream) => ({ upstream, weight: 1 }))
+    const w = world({ a: alive, b: alive, c: alive }, { models: { m: { targets } } })
+    const answers: Promise<Told>[] = []
+    const load = async (ms: number): Promise<void> => {
+      for (let at = 0; at < ms; at += 20) {
+        answers.push(w.chat({ stream }))
+        await pass(20)
+      }
+    }
+    await load(3000)
+    const share = w.to('a').length / w.calls.length
+    const killed = Date.now()
+    w.behave('a', refused)
+    await load(20_000)
+    const tries = w.to('a').filter(({ at }) => at >= killed)
+    const skipped = tries.filter(({ at }) => at < killed + 4900).length
+    w.behave('a', alive)
+    const revived = Date.now()
+    await load(10_000)
+    const answersOfA = w.to('a').filter(({ at }) => at >= revived)
+    const back = (answersOfA[1]?.at ?? Number.POSITIVE_INFINITY) - revived
+    const told = await clocked(Promise.all(answers))
+    const failed = told.filter(({ status, text }) => status !== 200 || (stream && !text.includes('[DONE]'))).length
+    figure(
+      23,
+      `three upstreams, ${told.length} ${stream ? 'streams' : 'calls'}, one killed: ${failed} failed, skipped after ${skipped} calls, ${tries.length - skipped} probes in 15 s, back after ${back} ms`,
+    )
+    expect(share).toBeGreaterThan(0.2)
+    expect(failed).toBe(0)
+    expect(skipped).toBeLessThanOrEqual(20)
+    expect(tries.length - skipped).toBeLessThanOrEqual(4)
+    expect(back).toBeLessThanOrEqual(10_000)
+    expect(answersOfA.length).toBeGreaterThan(50)
+  })
+})
+
+describe('key pools', () => {
+  type Key = string | { key: string; weight: number }
+  const pooled = (keys: readonly Key[], behaviour: Behaviour, config: Parameters<typeof world>[1] = {}) =>
+    world({ a: behaviour }, { upstreams: { a: upstreamNamed('a', keys) }, ...config })
+  const keyOf = ({ headers }: { headers: Headers }): string => headers.get('authorization')?.slice(7) ?? ''
+  const counted = (calls: readonly { headers: Headers }[]): Record<string, number> => {
+    const counts: Record<string, number> = {}
+    for (const call of calls) counts[keyOf(call)] = (counts[keyOf(call)] ?? 0) + 1
+    return counts
+  }
+  const forKey =
+    (key: string, bad: Behaviour): Behaviour =>
+    (call) =>
+      (keyOf(call) === key ? bad : well)(call)
+
+  test('are used in turn, by weight', async () => {
+    const w = pooled(['key-one', { key: 'key-two', weight: 3 }], well)
+    for (let i = 0; i < 40; i++) await clocked(w.chat())
+    expect(counted(w.calls)).toEqual({ 'key-one': 10, 'key-two': 30 })
+    // Spread, not in a row: the heavier one never more than three times between two of the other.
+    expect(w.calls.map((call) => (keyOf(call) === 'key-one' ? '1' : '2')).join('')).not.toContain('22222')
+    expect(new Set(w.finished.map(({ attempts }) => attempts[0]?.key))).toEqual(new Set([0, 1]))
+  })
+
+  test('a limited key rests alone, until Retry-After, and the client notices nothing', async () => {
+    const w = pooled(['key-one', 'key-two'], forKey('key-one', failing(429, { 'retry-after': '7' })))
+    for (let i = 0; i < 12; i++) {
+      expect((await clocked(w.chat())).status).toBe(200)
+      await pass(500, 500)
+    }
+    expect(counted(w.calls)).toEqual({ 'key-one': 1, 'key-two': 12 })
+    expect(w.finished.find(({ attempts }) => attempts.length > 1)?.attempts).toMatchObject([
+      { key: 0, reason: 'first', status: 429, error: 'rate_limited' },
+      { key: 1, reason: 'other-key', status: 200 },
+    ])
+    w.behave('a', well)
+    await pass(1000, 500)
+    for (let i = 0; i < 10; i++) await clocked(w.chat())
+    expect(counted(w.calls.slice(-10))).toEqual({ 'key-one': 5, 'key-two': 5 })
+  })
+
+  test.each([401, 403])('a key refused with %d rests, and the client never hears of it', async (status) => {
+    const w = pooled(['key-one', 'key-two'], forKey('key-two', failing(status)))
+    const statuses = new Set<number>()
+    for (let i = 0; i < 50; i++) {
+      statuses.add((await clocked(w.chat())).status)
+      await pass(500, 500)
+    }
+    expect([...statuses]).toEqual([200])
+    expect(counted(w.calls)).toEqual({ 'key-one': 50, 'key-two': 1 })
+    await pass(40_000, 10_000)
+    for (let i = 0; i < 4; i++) await clocked(w.chat())
+    expect(counted(w.calls)['key-two']).toBe(2)
+  })
+
+  test('with every key refused, the client is told 502, not 401, and nothing of the keys', async () => {
+    const w = pooled(['key-one', 'key-two'], failing(401, {}, { message: 'Incorrect API key provided: key-one' }))
+    for (let i = 0; i < 5; i++) {
+      const answer = await clocked(w.chat())
+      expect([502, 503]).toContain(answer.status)
+      expect(answer.text).not.toMatch(/key-one|key-two/)
+    }
+  })
+
+  test('used-up quota is told from a rate limit', async () => {
+    const quota = failing(429, {}, { type: 'insufficient_quota', code: 'insufficient_quota' })
+    for (const [bad, rests] of [
+      [quota, 60_000],
+      [failing(429), 1000],
+    ] as const) {
+      const w = pooled(['key-one', 'key-two'], forKey('key-one', bad))
+      await clocked(w.chat())
+      await clocked(w.chat())
+      const since = Date.now()
+      while (counted(w.calls)['key-one'] === 1) {
+        await pass(500, 500)
+        expect((await clocked(w.chat())).status).toBe(200)
+      }
+      expect(Date.now() - since).toBeGreaterThanOrEqual(rests - 500)
+      expect(Date.now() - since).toBeLessThanOrEqual(rests + 2000)
+    }
+    const dry = await clocked(pooled(['key-one', 'key-two'], quota).chat())
+    expect(dry.status).toBe(429)
+    expect(dry.text).toContain('insufficient_quota')
+    expect(dry.headers.get('x-should-retry')).toBe('false')
+  })
+
+  test('with every key limited: a short rest is waited for, a long one passed on', async () => {
+    for (const [seconds, status] of [
+      [2, 200],
+      [600, 429],
+    ] as const) {
+      const until = Date.now() + seconds * 1000
+      const w = pooled(['key-one', 'key-two'], (call) =>
+        (Date.now() < until ? failing(429, { 'retry-after': String(seconds) }) : well)(call),
+      )
+      const answer = await clocked(w.chat())
+      expect(answer.status).toBe(status)
+      if (status === 429) expect(answer.headers.get('retry-after')).toBe('600')
+      expect(w.calls.length).toBe(status === 200 ? 3 : 2)
+    }
+  })
+})
+
+describe('state that is shared', () => {
+  test('what one gateway found out, another knows', async () => {
+    const rests = new Map<string, Rest>()
+    const health: HealthState = {
+      read: (id) => rests.get(id),
+      write: (id, rest) => void (rest === undefined ? rests.delete(id) : rests.set(id, rest)),
+    }
+    for (const state of [health, memoryHealthState()]) {
+      const one = world({ a: failing(500), b: well }, { health: state })
+      const two = world({ a: well, b: well }, { health: state })
+      for (let i = 0; i < 5; i++) await clocked(one.chat())
+      await clocked(two.chat())
+      expect(two.calls.map(({ upstream }) => upstream)).toEqual(['b'])
+      await pass(5100, 1000)
+      // The probe of one is enough for both.
+      await clocked(two.chat())
+      expect(two.calls.map(({ upstream }) => upstream)).toEqual(['b', 'a'])
+      one.behave('a', well)
+      await clocked(one.chat())
+      expect(one.calls.at(-1)?.upstream).toBe('a')
+    }
+    expect(JSON.stringify([...rests])).not.toContain('key-of')
+  })
+
+  test('a key that rests for one, rests for the other', async () => {
+    const health = memoryHealthState()
+    const upstreams = { a: upstreamNamed('a', ['key-one', 'key-two']) }
+    const bad: Behaviour = (call) =>
+      (call.headers.get('authorization') === 'Bearer key-one' ? failing(429, { 'retry-after': '30' }) : well)(call)
+    const one = world({ a: bad }, { health, upstreams })
+    const two = world({ a: well }, { health, upstreams })
+    for (let i = 0; i < 4; i++) await clocked(one.chat())
+    for (let i = 0; i < 4; i++) await clocked(two.chat())
+    expect(two.calls.map(({ headers }) => headers.get('authorization'))).toEqual(Array(4).fill('Bearer key-two'))
+  })
+})

@@ -1,0 +1,287 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Behaviour, clocked, figure, quiet, stopClock, told, world } from './router.ts'
+import {
+  after,
+  bodyOf,
+  completion,
+  eventsOf,
+  failing,
+  forever,
+  type Step,
+  silent,
+  streaming,
+  well,
+} from './router-upstreams.ts'
+
+beforeEach(stopClock)
+afterEach(() => void vi.useRealTimers())
+
+/** A whole answer in these steps. */
+const json =
+  (...steps: readonly Step[]): Behaviour =>
+  ({ signal }) =>
+    new Response(bodyOf(steps, signal), { headers: { 'content-type': 'application/json' } })
+const half = completion().slice(0, 40)
+const rest = completion().slice(40)
+const events = eventsOf(['one ', 'two ', 'three'])
+
+describe('a limit', () => {
+  const cases: readonly {
+    name: string
+    line: number
+    behaviour: Behaviour
+    limits: object
+    stream: boolean
+    status: number
+    code: string
+    ms: number
+  }[] = [
+    {
+      name: 'no answer',
+      line: 11,
+      behaviour: silent,
+      limits: { firstByteMs: 2000 },
+      stream: false,
+      status: 504,
+      code: 'upstream_timeout',
+      ms: 2000,
+    },
+    {
+      name: 'no answer to a stream',
+      line: 11,
+      behaviour: silent,
+      limits: { firstByteMs: 2000 },
+      stream: true,
+      status: 504,
+      code: 'upstream_timeout',
+      ms: 2000,
+    },
+    {
+      name: 'headers, but no first event',
+      line: 11,
+      behaviour: streaming([forever]),
+      limits: { firstByteMs: 2000 },
+      stream: true,
+      status: 504,
+      code: 'upstream_timeout',
+      ms: 2000,
+    },
+    {
+      name: 'only comments, and no first event',
+      line: 11,
+      behaviour: streaming(Array.from({ length: 100 }, (): Step[] => [': ping\n\n', 100]).flat()),
+      limits: { firstByteMs: 2000 },
+      stream: true,
+      status: 504,
+      code: 'upstream_timeout',
+      ms: 2000,
+    },
+    {
+      name: 'a stall in JSON',
+      line: 12,
+      behaviour: json(half, forever),
+      limits: { idleMs: 1500 },
+      stream: false,
+      status: 502,
+      code: 'upstream_idle_timeout',
+      ms: 1500,
+    },
+    {
+      name: 'a stall in mid-stream',
+      line: 12,
+      behaviour: streaming([...events.slice(0, 3), forever]),
+      limits: { idleMs: 1500 },
+      stream: true,
+      status: 200,
+      code: 'upstream_idle_timeout',
+      ms: 1500,
+    },
+    {
+      name: 'a stream that does not end',
+      line: 12,
+      behaviour: streaming([
+        events[0] ?? '',
+        ...Array.from({ length: 100 }, (): Step[] => [events[1] ?? '', 100]).flat(),
+      ]),
+      limits: { totalMs: 2500 },
+      stream: true,
+      status: 200,
+      code: 'upstream_total_timeout',
+      ms: 2500,
+    },
+    {
+      name: 'a whole answer that takes too long',
+      line: 12,
+      behaviour: after(9000, well),
+      limits: { totalMs: 2500 },
+      stream: false,
+      status: 504,
+      code: 'upstream_total_timeout',
+      ms: 2500,
+    },
+  ]
+
+  test.each(cases)(
+    '$name: told at the limit, with its own code',
+    async ({ name, line, behaviour, limits, stream, status, code, ms }) => {
+      // A target's own limit goes before the gateway's.
+      for (const config of [
+        { limits },
+        {
+          limits: { firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000 },
+          models: { m: { upstream: 'a' as const, limits } },
+        },
+      ]) {
+        const w = world({ a: behaviour }, config)
+        const started = Date.now()
+        const answer = await clocked(w.chat({ stream }))
+        const took = Date.now() - started
+        figure(line, `${name}: ${answer.status} ${code} after ${took} ms of ${ms} ms`)
+        expect(answer.status).toBe(status)
+        expect(answer.text).toContain(code)
+        expect(answer.text).not.toContain('[DONE]')
+        expect(Math.abs(took - ms)).toBeLessThanOrEqual(100)
+        expect(w.calls).toHaveLength(1)
+        expect(w.calls[0]?.signal.aborted).toBe(true)
+        expect(w.finished).toHaveLength(1)
+        expect(w.finished[0]).toMatchObject({ outcome: 'failed', status })
+        await quiet()
+        expect(vi.getTimerCount()).toBe(0)
+      }
+    },
+  )
+
+  test('a connection that does not stand in time has its own code', async () => {
+    const late: Behaviour = () => {
+      throw new TypeError('fetch failed', {
+        cause: Object.assign(new Error('late'), { code: 'UND_ERR_CONNECT_TIMEOUT' }),
+      })
+    }
+    const answer = await clocked(world({ a: late }, { retry: false }).chat())
+    expect(answer.status).toBe(504)
+    expect(answer.text).toContain('upstream_connect_timeout')
+  })
+
+  test('an upstream that keeps talking is not idle, in events as in JSON', async () => {
+    const limits = { idleMs: 500 }
+    const slow = (parts: readonly string[]): Step[] => parts.flatMap((part): Step[] => [300, part])
+    const streamed = world({ a: streaming(slow(events)) }, { limits })
+    expect((await clocked(streamed.chat({ stream: true }))).text).toContain('[DONE]')
+    const whole = world({ a: json(...slow([half, '', ' ', ' ', ' ', rest])) }, { limits })
+    expect((await clocked(whole.chat())).status).toBe(200)
+  })
+
+  test('our own patience is not begun anew with the same target, but the next is asked', async () => {
+    const w = world({ a: silent, b: well }, { limits: { firstByteMs: 1000 } })
+    const answer = await clocked(w.chat())
+    expect(answer.status).toBe(200)
+    expect(w.finished[0]?.attempts).toMatchObject([
+      { upstream: 'a', reason: 'first', error: 'upstream_timeout', latencyMs: 1000 },
+      { upstream: 'b', reason: 'fallback', status: 200 },
+    ])
+  })
+})
+
+describe('hedging', () => {
+  const hedgedM = (hedgeMs: number) => ({ models: { m: { targets: ['a' as const, 'b' as const], hedgeMs } } })
+
+  test.each([false, true])('the second wins, the first is aborted (stream: %s)', async (stream) => {
+    const w = world({ a: after(5000, well), b: after(50, well) }, hedgedM(200))
+    const started = Date.now()
+    const answer = await clocked(w.chat({ stream }))
+    expect(Date.now() - started).toBe(250)
+    expect(answer.status).toBe(200)
+    expect(w.to('a')[0]?.signal.aborted).toBe(true)
+    expect(w.to('b')[0]?.signal.aborted).toBe(false)
+    expect(w.finished).toHaveLength(1)
+    expect(w.finished[0]?.attempts).toMatchObject([
+      { upstream: 'a', reason: 'first', error: 'cancelled' },
+      { upstream: 'b', reason: 'hedge', status: 200 },
+    ])
+    expect(w.finished[0]).toMatchObject({ upstream: 'b', outcome: 'finished' })
+    expect(answer.headers.get('modelgate-upstream')).toBe('b')
+    await quiet()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test.each([false, true])('the first wins after all, the second is aborted (stream: %s)', async (stream) => {
+    const w = world({ a: after(300, well), b: after(5000, well) }, hedgedM(200))
+    const started = Date.now()
+    const answer = await clocked(w.chat({ stream }))
+    expect([answer.status, Date.now() - started]).toEqual([200, 300])
+    expect(w.to('b')[0]?.signal.aborted).toBe(true)
+    expect(w.to('a')[0]?.signal.aborted).toBe(false)
+    expect(w.finished[0]?.attempts).toMatchObject([
+      { upstream: 'a', reason: 'first', status: 200 },
+      { upstream: 'b', reason: 'hedge', error: 'cancelled' },
+    ])
+    expect(answer.headers.get('modelgate-upstream')).toBe('a')
+  })
+
+  test('a first that is fast enough stays alone', async () => {
+    const w = world({ a: after(100, well), b: well }, hedgedM(200))
+    await clocked(w.chat())
+    expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a'])
+  })
+
+  test('one that fails leaves the race to the other', async () => {
+    const w = world({ a: after(300, failing(500)), b: after(400, well) }, hedgedM(200))
+    expect((await clocked(w.chat())).status).toBe(200)
+    expect(w.finished[0]?.attempts).toMatchObject([
+      { upstream: 'a', error: 'upstream_error' },
+      { upstream: 'b', reason: 'hedge', status: 200 },
+    ])
+  })
+
+  test('the request’s own fault ends both', async () => {
+    const w = world({ a: after(300, failing(400)), b: after(400, well) }, hedgedM(200))
+    expect((await clocked(w.chat())).status).toBe(400)
+    expect(w.to('b')[0]?.signal.aborted).toBe(true)
+  })
+
+  test('a fault that only the second one finds is not the call’s', async () => {
+    const w = world({ a: after(600, well), b: failing(400) }, hedgedM(200))
+    expect((await clocked(w.chat())).status).toBe(200)
+    expect(w.finished).toMatchObject([{ upstream: 'a', attempts: [{ status: 200 }, { reason: 'hedge', status: 400 }] }])
+  })
+
+  test('a client that leaves aborts both', async () => {
+    const w = world({ a: silent, b: silent }, hedgedM(200))
+    const client = new AbortController()
+    const answer = w.chat({}, {}, client.signal).catch(() => undefined)
+    await quiet()
+    await vi.advanceTimersByTimeAsync(300)
+    await quiet()
+    expect(w.calls).toHaveLength(2)
+    client.abort()
+    await clocked(answer)
+    expect(w.calls.map(({ signal }) => signal.aborted)).toEqual([true, true])
+    expect(w.finished).toMatchObject([{ outcome: 'aborted', status: 499 }])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('is taken off the retry budget', async () => {
+    const w = world(
+      { a: after(1000, well), b: after(2000, well) },
+      { ...hedgedM(200), retry: { budgetFloor: 2, budgetRatio: 0 } },
+    )
+    await clocked(Promise.all(Array.from({ length: 10 }, () => w.chat())))
+    expect(w.to('a')).toHaveLength(10)
+    expect(w.to('b')).toHaveLength(2)
+  })
+
+  test('one winner of 500 races, and as many aborted as were called for nothing', async () => {
+    let at = 0
+    const racing: Behaviour = (call) => after(((at++ * 37) % 100) * 10 + (call.upstream === 'a' ? 1 : 2), well)(call)
+    const w = world({ a: racing, b: racing }, { ...hedgedM(100), retry: { budgetFloor: 1e6 } })
+    const answers = await clocked(
+      Promise.all(Array.from({ length: 500 }, async () => told(await w.gateway.fetch(w.request())))),
+    )
+    expect(answers.every(({ status }) => status === 200)).toBe(true)
+    const attempts = w.finished.flatMap((event) => event.attempts)
+    expect(w.finished).toHaveLength(500)
+    expect(attempts.filter(({ error }) => error === undefined)).toHaveLength(500)
+    expect(w.calls.filter(({ signal }) => signal.aborted)).toHaveLength(attempts.length - 500)
+    expect(attempts.length).toBeGreaterThan(600)
+  })
+})

@@ -1,0 +1,304 @@
+import { anthropic, type RequestTraits, type RoutePlan } from '@modelgate/core'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Behaviour, clocked, pass, stopClock, upstreamNamed, type World, world } from './router.ts'
+import { after, failing, refused, well } from './router-upstreams.ts'
+
+beforeEach(stopClock)
+afterEach(() => void vi.useRealTimers())
+
+type Three = 'a' | 'b' | 'c'
+const three = { a: well, b: well, c: well }
+const planned = (plan: RoutePlan<Three>, behaviours: Record<Three, Behaviour> = three) =>
+  world(behaviours, { models: { m: plan } })
+const counts = (w: World<Three>): Record<string, number> => ({
+  a: w.to('a').length,
+  b: w.to('b').length,
+  c: w.to('c').length,
+})
+const names = (w: World<Three>): string[] => w.calls.map(({ upstream }) => upstream)
+
+describe('strategies', () => {
+  test('order: the first as long as it answers', async () => {
+    const w = planned({ targets: ['b', 'a', 'c'] })
+    for (let i = 0; i < 20; i++) await clocked(w.chat())
+    expect(counts(w)).toEqual({ a: 0, b: 20, c: 0 })
+  })
+
+  test('weighted: each its share', async () => {
+    const w = planned({
+      targets: [
+        { upstream: 'a', weight: 6 },
+        { upstream: 'b', weight: 3 },
+        { upstream: 'c', weight: 1 },
+      ],
+    })
+    await clocked(Promise.all(Array.from({ length: 2000 }, () => w.chat())))
+    const { a = 0, b = 0, c = 0 } = counts(w)
+    expect(a + b + c).toBe(2000)
+    for (const [got, share] of [
+      [a, 0.6],
+      [b, 0.3],
+      [c, 0.1],
+    ] as const)
+      expect(Math.abs(got / 2000 - share)).toBeLessThan(0.05)
+  })
+
+  test.each([false, true])(
+    'fastest: the one with the shortest time to its first event, also when that changes (stream: %s)',
+    async (stream) => {
+      const w = planned(
+        { targets: ['a', 'b', 'c'], strategy: 'fastest' },
+        { a: after(300, well), b: after(50, well), c: after(200, well) },
+      )
+      const ask = async (times: number): Promise<string[]> => {
+        const before = w.calls.length
+        for (let i = 0; i < times; i++) await clocked(w.chat({ stream }))
+        return names(w).slice(before)
+      }
+      // Each is measured once.
+      expect(new Set(await ask(3))).toEqual(new Set(['a', 'b', 'c']))
+      expect(new Set(await ask(20))).toEqual(new Set(['b']))
+      w.behave('b', after(900, well))
+      const changed = await ask(30)
+      expect(changed.at(-1)).toBe('c')
+      expect(changed.indexOf('c')).toBeLessThan(10)
+      // What was slow once is looked at again.
+      w.behave('a', after(10, well))
+      await pass(61_000, 61_000)
+      await ask(6)
+      expect(new Set(await ask(10))).toEqual(new Set(['a']))
+    },
+  )
+
+  const sticky = (keys: string[]) =>
+    world(three, {
+      upstreams: { a: upstreamNamed('a', keys), b: upstreamNamed('b', keys), c: upstreamNamed('c', keys) },
+      models: { m: { targets: ['a', 'b', 'c'], strategy: 'sticky' } },
+    })
+  const place = ({ upstream, headers }: { upstream: string; headers: Headers }): string =>
+    `${upstream} ${headers.get('authorization')}`
+
+  test.each<[string, (session: number) => [object, Record<string, string>]]>([
+    ['cache key', (session) => [{ prompt_cache_key: `session ${session}` }, {}]],
+    ['session header', (session) => [{}, { 'x-session-id': `session ${session}` }]],
+    [
+      'beginning of the prompt',
+      (session) => [
+        {
+          messages: [
+            { role: 'system', content: `You are assistant ${session}.` },
+            { role: 'user', content: 'hi' },
+            { role: 'assistant', content: 'hello' },
+            { role: 'user', content: String(Math.random()) },
+          ],
+        },
+        {},
+      ],
+    ],
+  ])('sticky: the same %s goes to the same target and key; different ones are spread', async (_name, of) => {
+    const w = sticky(['key-one', 'key-two'])
+    const places = new Map<number, Set<string>>()
+    for (let i = 0; i < 240; i++) {
+      const session = i % 60
+      await clocked(w.chat(...of(session)))
+      const seen = places.get(session) ?? new Set()
+      places.set(session, seen.add(place(w.calls.at(-1) as World<Three>['calls'][number])))
+    }
+    for (const seen of places.values()) expect(seen.size).toBe(1)
+    expect(new Set([...places.values()].map(([only]) => only)).size).toBe(6)
+  })
+
+  test('sticky: another target or key only while the own one rests', async () => {
+    const w = sticky(['key-one', 'key-two'])
+    const ask = async (): Promise<string> => {
+      const { status } = await clocked(w.chat({ prompt_cache_key: 'mine' }))
+      expect(status).toBe(200)
+      return place(w.calls.at(-1) as World<Three>['calls'][number])
+    }
+    const own = await ask()
+    const upstream = own.split(' ')[0] as Three
+    const auth = own.slice(upstream.length + 1)
+    w.behave(upstream, (call) =>
+      (call.headers.get('authorization') === auth ? failing(429, { 'retry-after': '20' }) : well)(call),
+    )
+    const otherKey = await ask()
+    expect(otherKey).toMatch(new RegExp(`^${upstream} `))
+    expect(otherKey).not.toBe(own)
+    expect([await ask(), await ask()]).toEqual([otherKey, otherKey])
+    w.behave(upstream, refused)
+    let elsewhere = await ask()
+    for (let i = 0; i < 6; i++) elsewhere = await ask()
+    expect(elsewhere.split(' ')[0]).not.toBe(upstream)
+    expect(await ask()).toBe(elsewhere)
+    w.behave(upstream, well)
+    await pass(30_000, 5000)
+    expect(await ask()).toBe(own)
+    expect(await ask()).toBe(own)
+  })
+})
+
+describe('plans', () => {
+  test('a lower priority number goes first, the others are there for when it fails', async () => {
+    const w = planned({ targets: [{ upstream: 'a', priority: 2 }, { upstream: 'b' }, { upstream: 'c', priority: 1 }] })
+    await clocked(w.chat())
+    w.behave('b', failing(400 + 3))
+    w.behave('c', failing(401))
+    await clocked(w.chat())
+    expect(names(w)).toEqual(['b', 'b', 'c', 'a'])
+  })
+
+  const image = [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'what is it' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
+      ],
+    },
+  ]
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
+  test.each<[string, object, string]>([
+    ['plain text', {}, 'c'],
+    ['an image', { messages: image }, 'a'],
+    ['tools', { tools }, 'b'],
+    ['both', { messages: image, tools }, 'a'],
+  ])('when: %s', async (_name, extra, expected) => {
+    const w = planned({ targets: [{ upstream: 'a', when: 'images' }, { upstream: 'b', when: ['tools', 'json'] }, 'c'] })
+    await clocked(w.chat(extra))
+    expect(names(w)).toEqual([expected])
+  })
+
+  test('when: a predicate on the request', async () => {
+    const asked: RequestTraits[] = []
+    const long = (request: RequestTraits): boolean => {
+      asked.push(request)
+      return request.bodyChars > 1000 || request.header('x-tier') === 'gold'
+    }
+    const w = planned({ targets: [{ upstream: 'a', when: long }, 'b'] })
+    await clocked(w.chat())
+    await clocked(w.chat({}, { 'x-tier': 'gold' }))
+    await clocked(w.chat({ messages: [{ role: 'user', content: 'long '.repeat(500) }] }))
+    expect(names(w)).toEqual(['b', 'a', 'a'])
+    expect(asked[0]).toMatchObject({
+      model: 'm',
+      operation: 'generate',
+      format: 'chat',
+      stream: false,
+      body: { model: 'm' },
+    })
+  })
+
+  test('when: nobody is meant: 400, and no call', async () => {
+    const w = planned({ targets: [{ upstream: 'a', when: 'audio' }] })
+    const answer = await clocked(w.chat())
+    expect([answer.status, w.calls.length, w.finished.length]).toEqual([400, 0, 1])
+  })
+
+  test('defaults fill in, overrides win and are reported, null takes out', async () => {
+    const w = planned({
+      targets: [
+        {
+          upstream: 'a',
+          model: 'real',
+          defaults: { temperature: 0.2, max_tokens: 100, metadata: { team: 'x', tier: 'y' } },
+          overrides: { service_tier: 'flex', user: null, top_p: 0.5 },
+        },
+      ],
+    })
+    await clocked(
+      w.chat({ temperature: 0.9, top_p: 1, user: 'me', metadata: { team: 'mine' }, future_field: { a: 1 } }),
+    )
+    expect(w.calls[0]?.body).toMatchObject({
+      model: 'real',
+      temperature: 0.9,
+      max_tokens: 100,
+      top_p: 0.5,
+      service_tier: 'flex',
+      metadata: { team: 'mine', tier: 'y' },
+      future_field: { a: 1 },
+      messages: [{ role: 'user', content: 'hi' }],
+    })
+    expect(w.calls[0]?.body).not.toHaveProperty('user')
+    const replaced = w.finished[0]?.losses.map(({ path, severity }) => `${path} ${severity}`) ?? []
+    expect(replaced).toContain('/top_p note')
+    expect(replaced).toContain('/user note')
+    expect(replaced.some((path) => path.startsWith('/temperature'))).toBe(false)
+  })
+
+  test('lossless first, within one priority', async () => {
+    const message: Behaviour = () =>
+      Response.json({
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'm',
+        content: [{ type: 'text', text: 'hello' }],
+        stop_reason: 'end_turn',
+        stop_sequence: null,
+        usage: { input_tokens: 3, output_tokens: 1 },
+      })
+    const upstreams = { a: anthropic({ apiKey: 'key-of-a', baseURL: 'http://a.test' }), b: upstreamNamed('b') }
+    const lossy = { logit_bias: { '50256': -100 }, max_tokens: 10 }
+    const ask = async (plan: RoutePlan<'a' | 'b'>, extra: object): Promise<string | undefined> => {
+      const w = world({ a: message, b: well }, { upstreams, models: { m: plan } })
+      expect((await clocked(w.chat(extra))).status).toBe(200)
+      return w.calls[0]?.upstream
+    }
+    expect(await ask({ targets: ['a', 'b'] }, { max_tokens: 10 })).toBe('a')
+    expect(await ask({ targets: ['a', 'b'] }, lossy)).toBe('b')
+    expect(await ask({ targets: ['a', 'b'], preferLossless: false }, lossy)).toBe('a')
+    expect(await ask({ targets: ['a', { upstream: 'b', priority: 1 }] }, lossy)).toBe('a')
+  })
+
+  test.each([
+    ['exact', 'a exact'],
+    ['exactly', 'b exactly'],
+    ['org/x/y', 'c their-x/y'],
+    ['x-large', 'a big-x'],
+    ['anything.at.all', 'b anything.at.all'],
+    [`${'*'.repeat(200)}`, `b ${'*'.repeat(200)}`],
+  ])('wildcards: %s', async (model, expected) => {
+    const w = world(three, {
+      models: {
+        exact: 'a',
+        '*': 'b',
+        'org/*': { upstream: 'c', model: 'their-*' },
+        '*-large': { upstream: 'a', model: 'big-*' },
+      },
+    })
+    expect((await clocked(w.chat({ model }))).status).toBe(200)
+    expect(`${w.calls[0]?.upstream} ${w.calls[0]?.body.model}`).toBe(expected)
+  })
+})
+
+describe('what is seen from outside', () => {
+  test.each([
+    ['an answer', {}, well, 200],
+    ['a stream', { stream: true }, well, 200],
+    ['an error', {}, failing(400), 400],
+    ['an error after all attempts', {}, failing(500), 502],
+  ] as const)('%s says where the call went', async (_name, extra, behaviour, status) => {
+    const w = world({ a: behaviour }, { models: { m: { upstream: 'a', model: 'real' } } })
+    const { headers, ...answer } = await clocked(w.chat(extra))
+    expect(answer.status).toBe(status)
+    const id = headers.get('modelgate-request-id')
+    expect(id).toMatch(/^req_/)
+    expect(id).toBe(w.finished[0]?.requestId)
+    expect([headers.get('x-request-id'), headers.get('request-id')]).toEqual([id, id])
+    expect(headers.get('modelgate-upstream')).toBe('a')
+    expect(headers.get('modelgate-model')).toBe('real')
+    expect(headers.get('modelgate-attempts')).toBe(String(w.calls.length))
+    expect(w.finished[0]?.attempts).toHaveLength(w.calls.length)
+  })
+
+  test('trace context goes on with every attempt; a state without its parent does not', async () => {
+    const w = world({ a: failing(500), b: well })
+    const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=1,b=2' }
+    await clocked(w.chat({}, trace))
+    expect(w.calls).toHaveLength(3)
+    for (const { headers } of w.calls)
+      expect({ traceparent: headers.get('traceparent'), tracestate: headers.get('tracestate') }).toEqual(trace)
+    await clocked(w.chat({}, { tracestate: 'a=1' }))
+    expect(w.calls.at(-1)?.headers.get('tracestate')).toBeNull()
+  })
+})

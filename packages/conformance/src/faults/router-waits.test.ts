@@ -1,0 +1,212 @@
+import { gemini } from '@modelgate/core'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Behaviour, clocked, figure, pass, stopClock, world } from './router.ts'
+import { failing, inTurn, refused, well } from './router-upstreams.ts'
+
+beforeEach(stopClock)
+afterEach(() => void vi.useRealTimers())
+
+const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1000).toUTCString()
+
+describe('what an upstream asks to wait', () => {
+  const stated: readonly [string, () => Record<string, string>, number][] = [
+    ['Retry-After in seconds', () => ({ 'retry-after': '2' }), 2000],
+    ['Retry-After as a date', () => ({ 'retry-after': inSeconds(3) }), 3000],
+    ['retry-after-ms', () => ({ 'retry-after-ms': '1250' }), 1250],
+    ['retry-after-ms before Retry-After', () => ({ 'retry-after-ms': '400', 'retry-after': '1' }), 400],
+    ['a date that is past', () => ({ 'retry-after': inSeconds(-60) }), 0],
+  ]
+  test.each(stated.flatMap(([name, headers, ms]) => [429, 503].map((status) => ({ name, headers, ms, status }))))(
+    '$name on $status: waited for',
+    async ({ name, headers, ms, status }) => {
+      const w = world({ a: inTurn(failing(status, headers()), well) })
+      const answer = await clocked(w.chat())
+      expect(answer.status).toBe(200)
+      const waited = (w.calls[1]?.at ?? 0) - (w.calls[0]?.at ?? 0)
+      figure(21, `${name} of ${ms} ms on ${status}: waited ${waited} ms`)
+      expect(Math.abs(waited - ms)).toBeLessThanOrEqual(50)
+      expect(w.finished[0]?.attempts[1]?.reason).toBe('retry')
+    },
+  )
+
+  test.each(['soon', '-5', 'NaN', '1e999', ''])('Retry-After: %j is none: the back-off holds', async (value) => {
+    const w = world({ a: inTurn(failing(429, { 'retry-after': value }), well) })
+    expect((await clocked(w.chat())).status).toBe(200)
+    expect((w.calls[1]?.at ?? 0) - (w.calls[0]?.at ?? 0)).toBeLessThanOrEqual(501)
+  })
+
+  test('an hour is not waited for but passed on, and the upstream is left alone', async () => {
+    const w = world({ a: failing(429, { 'retry-after': '3600' }) })
+    const started = Date.now()
+    const answer = await clocked(w.chat())
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '3600'])
+    expect(Date.now() - started).toBeLessThanOrEqual(50)
+    figure(21, `Retry-After of 1 h: passed on after ${Date.now() - started} ms, ${w.calls.length} upstream call`)
+    await pass(60_000, 60_000)
+    const later = await clocked(w.chat())
+    expect([later.status, later.headers.get('retry-after'), w.calls.length]).toEqual([429, '3540', 1])
+  })
+
+  test('a stream’s client is not kept waiting longer than it would wait for a first event', async () => {
+    for (const [stream, status, calls] of [
+      [true, 429, 1],
+      [false, 200, 2],
+    ] as const) {
+      const w = world({ a: inTurn(failing(429, { 'retry-after': '8' }), well) }, { limits: { holdMs: 5000 } })
+      const answer = await clocked(w.chat({ stream }))
+      expect([answer.status, w.calls.length]).toEqual([status, calls])
+      if (status === 429) expect(answer.headers.get('retry-after')).toBe('8')
+    }
+  })
+
+  test('the limit of waiting is the configuration’s', async () => {
+    const w = world({ a: inTurn(failing(429, { 'retry-after': '8' }), well) }, { retry: { maxWaitMs: 7000 } })
+    expect((await clocked(w.chat())).status).toBe(429)
+    expect(w.calls).toHaveLength(1)
+  })
+
+  test('with another target, nobody waits', async () => {
+    const w = world({ a: failing(429, { 'retry-after': '2' }), b: well })
+    const started = Date.now()
+    expect((await clocked(w.chat())).status).toBe(200)
+    expect(Date.now() - started).toBeLessThanOrEqual(50)
+    expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a', 'b'])
+  })
+
+  const google: Behaviour = () =>
+    Response.json(
+      {
+        error: {
+          code: 429,
+          status: 'RESOURCE_EXHAUSTED',
+          message: 'Quota exceeded for requests per minute.',
+          details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '1.500s' }],
+        },
+      },
+      { status: 429 },
+    )
+  const generated: Behaviour = () =>
+    Response.json({
+      candidates: [{ content: { role: 'model', parts: [{ text: 'hello' }] }, finishReason: 'STOP', index: 0 }],
+      usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1, totalTokenCount: 4 },
+    })
+
+  test('Google’s RetryInfo', async () => {
+    const w = world(
+      { g: inTurn(google, generated) },
+      { upstreams: { g: gemini({ apiKey: 'key-of-g', baseURL: 'http://g.test' }) } },
+    )
+    expect((await clocked(w.chat())).status).toBe(200)
+    const waited = (w.calls[1]?.at ?? 0) - (w.calls[0]?.at ?? 0)
+    figure(21, `RetryInfo of 1500 ms: waited ${waited} ms`)
+    expect(Math.abs(waited - 1500)).toBeLessThanOrEqual(50)
+  })
+
+  test('a call that comes meanwhile waits for the end of the rest, and a little of its own', async () => {
+    const w = world({ a: inTurn(failing(429, { 'retry-after': '4' }), well) })
+    const first = w.chat()
+    await pass(1000)
+    const others = Array.from({ length: 20 }, () => w.chat())
+    const all = await clocked(Promise.all([first, ...others]))
+    expect(all.map(({ status }) => status)).toEqual(all.map(() => 200))
+    const since = w.calls.slice(1).map(({ at }) => at - (w.calls[0]?.at ?? 0))
+    expect(Math.min(...since)).toBeGreaterThanOrEqual(4000)
+    expect(Math.max(...since)).toBeLessThanOrEqual(4800)
+    expect(new Set(since).size).toBeGreaterThan(10)
+  })
+})
+
+describe('the back-off', () => {
+  test('spreads those who failed together', async () => {
+    const w = world(
+      { a: inTurn(...Array.from({ length: 20 }, () => failing(503)), well) },
+      { retry: { budgetFloor: 100, backoffMs: 500 }, breaker: false },
+    )
+    const all = await clocked(Promise.all(Array.from({ length: 20 }, () => w.chat())))
+    expect(all.every(({ status }) => status === 200)).toBe(true)
+    const waits = w.finished.map(({ attempts }) => attempts[1]?.waitedMs ?? 0)
+    const spread = (Math.max(...waits) - Math.min(...waits)) / 500
+    figure(21, `20 clients' back-offs spread over ${Math.round(spread * 100)} % of the window`)
+    expect(spread).toBeGreaterThanOrEqual(0.5)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(500)
+  })
+
+  test('is what an upstream that refuses connections costs where there is no other', async () => {
+    const w = world({ a: refused })
+    const started = Date.now()
+    const answer = await clocked(w.chat())
+    figure(
+      13,
+      `a refused connection, with retries: ${answer.status} after ${Date.now() - started} ms of the stopped clock`,
+    )
+    expect(answer.status).toBe(502)
+    const waited = (w.finished[0]?.attempts ?? []).reduce((sum, { waitedMs = 0 }) => sum + waitedMs, 0)
+    expect(Math.abs(Date.now() - started - waited)).toBeLessThan(50)
+    expect(waited).toBeLessThanOrEqual(1500)
+  })
+
+  test('doubles', async () => {
+    const longest = [0, 0, 0]
+    for (let i = 0; i < 60; i++) {
+      const w = world({ a: failing(500) }, { retry: { attempts: 4, backoffMs: 100, maxBackoffMs: 300 } })
+      await clocked(w.chat())
+      for (const [at, { waitedMs = 0 }] of (w.finished[0]?.attempts ?? []).slice(1).entries())
+        longest[at] = Math.max(longest[at] ?? 0, waitedMs)
+    }
+    for (const [at, most] of [100, 200, 300].entries()) {
+      expect(longest[at]).toBeLessThanOrEqual(most)
+      expect(longest[at]).toBeGreaterThan(most * 0.75)
+    }
+  })
+})
+
+describe('the retry budget', () => {
+  test.each([
+    ['with the breaker', undefined],
+    ['without it', false as const],
+  ])('holds in a full outage, %s', async (name, breaker) => {
+    const calls = 200
+    const w = world({ a: failing(503) }, breaker === undefined ? {} : { breaker })
+    const answers: Promise<unknown>[] = []
+    for (let i = 0; i < calls; i++) {
+      answers.push(w.chat())
+      await pass(20)
+    }
+    await clocked(Promise.all(answers))
+    const retries = w.finished.reduce((sum, { attempts }) => sum + Math.max(0, attempts.length - 1), 0)
+    figure(
+      22,
+      `full outage ${name}, ${calls} calls, ${w.calls.length} upstream calls, retries ${(retries / calls) * 100} %`,
+    )
+    expect(retries).toBeLessThanOrEqual(calls * 0.2)
+    // The breaker leaves little to be tried again.
+    if (breaker === false) expect(retries).toBeGreaterThanOrEqual(calls * 0.15)
+  })
+
+  test('of a few calls is three, and clients retry overloads beyond it by themselves', async () => {
+    const w = world({ a: failing(503) }, { breaker: false })
+    const answers = await clocked(Promise.all(Array.from({ length: 5 }, () => w.chat())))
+    expect(w.calls).toHaveLength(8)
+    for (const { headers } of answers) expect(headers.has('x-should-retry')).toBe(false)
+  })
+
+  test('comes back with time', async () => {
+    const w = world({ a: failing(503) }, { breaker: false, retry: { budgetFloor: 1, budgetRatio: 0 } })
+    for (const [seconds, expected] of [
+      [0, 2],
+      [1, 1],
+      [11, 2],
+    ] as const) {
+      await pass(seconds * 1000, 1000)
+      const before = w.calls.length
+      await clocked(w.chat())
+      expect(w.calls.length - before).toBe(expected)
+    }
+  })
+
+  test('is each upstream’s own', async () => {
+    const w = world({ a: failing(503), b: failing(503) }, { breaker: false, retry: { budgetFloor: 0, budgetRatio: 0 } })
+    await clocked(w.chat())
+    expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a', 'b'])
+  })
+})

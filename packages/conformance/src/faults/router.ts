@@ -1,0 +1,172 @@
+import {
+  createGateway,
+  type FinishEvent,
+  type Gateway,
+  type GatewayConfig,
+  memoryResponseStore,
+  type OpenAIOptions,
+  openai,
+  type Upstream,
+} from '@modelgate/core'
+import { loadLazyModules } from '@modelgate/core/test-support'
+import { vi } from 'vitest'
+import { type JsonObject, objectOf, parseJson } from '../base/json.ts'
+
+await loadLazyModules()
+
+/** One call as an upstream got it. */
+export interface UpstreamCall {
+  readonly upstream: string
+  /** 1 for the first call to this upstream. */
+  readonly nth: number
+  /** Milliseconds since 1970, by the clock of the test. */
+  readonly at: number
+  readonly url: string
+  readonly headers: Headers
+  readonly text: string
+  readonly body: JsonObject
+  readonly signal: AbortSignal
+}
+
+export type Behaviour = (call: UpstreamCall) => Response | Promise<Response>
+
+/** What the client got. */
+export interface Told {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly json: JsonObject
+}
+
+export interface World<U extends string> {
+  readonly gateway: Gateway
+  /** In the order in which they came. */
+  readonly calls: readonly UpstreamCall[]
+  to(upstream: U): readonly UpstreamCall[]
+  readonly finished: readonly FinishEvent[]
+  readonly logged: readonly unknown[]
+  /** From now on. */
+  behave(upstream: U, behaviour: Behaviour): void
+  /** A chat call of model `m`, read to its end. */
+  chat(extra?: object, headers?: Record<string, string>, signal?: AbortSignal): Promise<Told>
+  request(extra?: object, headers?: Record<string, string>, signal?: AbortSignal): Request
+}
+
+/** A gateway whose upstreams are functions in the process; by default model `m` has all of them as targets, in order. */
+export function world<U extends string>(
+  behaviours: Readonly<Record<U, Behaviour>>,
+  config: Partial<GatewayConfig<U>> = {},
+): World<U> {
+  const names = Object.keys(behaviours) as U[]
+  const current = new Map<string, Behaviour>(Object.entries(behaviours) as [string, Behaviour][])
+  const counts = new Map<string, number>()
+  const calls: UpstreamCall[] = []
+  const finished: FinishEvent[] = []
+  const logged: unknown[] = []
+  const upstreams = Object.fromEntries(names.map((name) => [name, upstreamNamed(name)])) as Record<U, Upstream>
+  const gateway = createGateway<U>({
+    auth: 'none',
+    upstreams,
+    models: { m: names } as unknown as GatewayConfig<U>['models'],
+    // The default store would log that it ends with the process.
+    responses: { store: memoryResponseStore() },
+    logger: { warn: (...all) => logged.push(all), error: (...all) => logged.push(all) },
+    plugins: [{ name: 'books', onFinish: (event) => void finished.push(event) }],
+    fetch: (async (input: string, init: RequestInit) => {
+      const upstream = new URL(input).hostname.split('.')[0] ?? ''
+      const nth = (counts.get(upstream) ?? 0) + 1
+      counts.set(upstream, nth)
+      const text = typeof init.body === 'string' ? init.body : await new Response(init.body ?? null).text()
+      const call: UpstreamCall = {
+        upstream,
+        nth,
+        at: Date.now(),
+        url: input,
+        headers: new Headers(init.headers),
+        text,
+        body: objectOf(parseJson(text)),
+        signal: init.signal ?? new AbortController().signal,
+      }
+      calls.push(call)
+      const behaviour = current.get(upstream)
+      if (behaviour === undefined) throw new TypeError(`There is no upstream ${upstream} in this world`)
+      return behaviour(call)
+    }) as typeof fetch,
+    ...config,
+  })
+  const request: World<U>['request'] = (extra = {}, headers = {}, signal) =>
+    new Request('http://gateway.test/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...extra }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+  return {
+    gateway,
+    calls,
+    to: (upstream) => calls.filter((call) => call.upstream === upstream),
+    finished,
+    logged,
+    behave: (upstream, behaviour) => void current.set(upstream, behaviour),
+    request,
+    chat: async (extra, headers, signal) => told(await gateway.fetch(request(extra, headers, signal))),
+  }
+}
+
+type ApiKey = NonNullable<OpenAIOptions['apiKey']>
+
+export const upstreamNamed = (name: string, apiKey: ApiKey = `key-of-${name}`) =>
+  openai({ apiKey, baseURL: `http://${name}.test/v1` })
+
+export async function told(response: Response): Promise<Told> {
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, json: objectOf(parseJson(text)) }
+}
+
+/** Clock, timers and `performance` stand still from here on, until they are moved. */
+export const stopClock = (): void => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'], now: 1_800_000_000_000 })
+}
+
+/** Lets everything happen that needs no time. (What calls load when they first need it is imported above: that would take some.) */
+export async function quiet(turns = 8): Promise<void> {
+  for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Moves the clock from timer to timer until the work is done: no time passes that somebody did not wait for. */
+export async function clocked<T>(work: Promise<T>): Promise<T> {
+  let done = false
+  const over = (): void => {
+    done = true
+  }
+  work.then(over, over)
+  await quiet()
+  for (let idle = 0; !done; ) {
+    if (vi.getTimerCount() === 0 && ++idle > 50) throw new Error('Nothing is waited for, and yet the work is not done')
+    await vi.advanceTimersToNextTimerAsync()
+    await quiet()
+  }
+  return work
+}
+
+/** Moves the clock on, in steps, so that what a timer sets off happens at its own time. */
+export async function pass(ms: number, step = 10): Promise<void> {
+  for (let left = ms; left > 0; left -= step) {
+    await vi.advanceTimersByTimeAsync(Math.min(step, left))
+    await quiet(2)
+  }
+}
+
+/** A line for whoever runs the suite: what was promised, as it was measured. */
+export const figure = (line: number, text: string): void => console.info(`reliability ${line}: ${text}`)
+
+/** Same random numbers in every run. */
+export function dice(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}

@@ -1,0 +1,283 @@
+import { GatewayError, type Inbound, openai } from '@modelgate/core'
+import {
+  createMatcher,
+  fillStars,
+  namePattern,
+  nestsDeeper,
+  readCredential,
+  readDisposition,
+  retryAfterMs,
+  routes,
+  scanJson,
+} from '@modelgate/core/test-support'
+import { createTokens, memoryStorage } from '@modelgate/tokens'
+import fc from 'fast-check'
+import { describe, test } from 'vitest'
+import { gatewayTo, upstreamKey } from '../base/gateways.ts'
+import { parseJson } from '../base/json.ts'
+import { bodies } from './bodies.ts'
+import { spoilBytes } from './bytes.ts'
+import { nodeOf, pick, type Step, spoil } from './nodes.ts'
+import { isDialectError } from './oracle.ts'
+import { choice, stepsUpTo } from './recipes.ts'
+import { levelsOf } from './requests.ts'
+import { about, fuzz, fuzzPatience, settled, watchProcess } from './runs.ts'
+
+watchProcess()
+
+const decoder = new TextDecoder()
+/** Any text, mostly of characters that mean something to somebody. */
+const texts = fc.oneof(
+  fc.string({ unit: fc.constantFrom(...'*?[]{}()\\/.,;:="\' %&#@\r\n\t\0-_aZ09é\u{1f600}\ud800'), maxLength: 40 }),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+)
+
+describe('names', () => {
+  /** By a table, as it is written in books: one row for each character of the pattern. */
+  function fits(pattern: string, name: string): boolean {
+    let row = [true, ...Array.from(name.split(''), () => false)]
+    for (const sign of pattern.split('')) {
+      const next = [sign === '*' && (row[0] ?? false)]
+      for (let at = 1; at < row.length; at++)
+        next.push(
+          sign === '*'
+            ? (row[at] ?? false) || (next[at - 1] ?? false)
+            : (row[at - 1] ?? false) && name[at - 1] === sign,
+        )
+      row = next
+    }
+    return row[row.length - 1] ?? false
+  }
+  const few = fc.string({ unit: fc.constantFrom('a', 'b', '*', '-'), maxLength: 14 })
+  const names = fc.string({ unit: fc.constantFrom('a', 'b', '-'), maxLength: 24 })
+
+  test(
+    'with stars match what a matcher without any cleverness matches',
+    () =>
+      fuzz(
+        'names with stars',
+        fc.tuple(few, names, texts, fc.nat(300)),
+        ([pattern, name, text, times]) => {
+          const stars = namePattern(pattern).match(name)
+          if ((stars !== undefined) !== fits(pattern, name)) return `'${pattern}' and '${name}'`
+          if (stars !== undefined && fillStars(pattern, stars) !== name) return `the stars of '${pattern}' in '${name}'`
+          fillStars(text, [name])
+          const begun = performance.now()
+          namePattern(`${pattern.repeat(times)}*`).match(name.repeat(times))
+          const took = performance.now() - begun
+          return took > 100 ? `'${pattern}' ${times} times took ${took} ms` : undefined
+        },
+        4000,
+      ),
+    fuzzPatience,
+  )
+
+  const match = createMatcher(routes)
+  const segments = fc.constantFrom(
+    'v1',
+    'v1beta',
+    'models',
+    'chat',
+    'completions',
+    'messages',
+    'responses',
+    ':',
+    '',
+    '%',
+    '%ff',
+    'a',
+    '..',
+    '__proto__',
+  )
+  const paths = fc
+    .tuple(fc.array(segments, { maxLength: 6 }), texts)
+    .map(([parts, text]) => `/${parts.join('/')}${text}`)
+  test(
+    'of paths never break the table',
+    () =>
+      fuzz(
+        'paths',
+        fc.tuple(fc.constantFrom('GET', 'POST', 'HEAD', 'DELETE', 'get', '', '__proto__'), paths),
+        ([method, path]) => void match(method, path),
+        5000,
+      ),
+    fuzzPatience,
+  )
+})
+
+const inboundOf = (headers: Readonly<Record<string, string>>, query = ''): Inbound => ({
+  method: 'GET',
+  path: '/v1/realtime',
+  query,
+  header: (name) => headers[name],
+  read: async () => new Uint8Array(0),
+  signal: new AbortController().signal,
+})
+
+describe('headers', () => {
+  const names = ['authorization', 'x-api-key', 'x-goog-api-key', 'sec-websocket-protocol']
+  const values = fc
+    .tuple(fc.constantFrom('', 'Bearer ', 'bearer', 'Basic ', 'openai-insecure-api-key.', 'realtime, '), texts)
+    .map((parts) => parts.join(''))
+  test(
+    'are read without a fault',
+    () =>
+      fuzz(
+        'headers',
+        fc.record({
+          headers: fc.dictionary(fc.constantFrom(...names), values),
+          query: texts,
+          route: fc.nat(routes.length - 1),
+          late: texts,
+          part: texts,
+        }),
+        ({ headers, query, route, late, part }) => {
+          const credential = readCredential(inboundOf(headers, query), pick(routes, route))
+          if (credential === '') return 'an empty credential'
+          const wait = retryAfterMs({ header: (name) => (name === 'retry-after' ? late : undefined) })
+          if (wait !== undefined && !(wait >= 0)) return `'${late}' means ${wait} ms`
+          readDisposition(`form-data; name="a"; ${part}`)
+          readDisposition(part)
+          return undefined
+        },
+        4000,
+      ),
+    fuzzPatience,
+  )
+
+  const tokens = createTokens({ storage: memoryStorage() })
+  const issued = tokens.issue({ name: 'fuzz' })
+  test(
+    'let nobody in but who has the whole token',
+    () =>
+      fuzz(
+        'credentials',
+        fc.tuple(stepsUpTo(2), texts, fc.boolean()),
+        async ([bytes, text, own]) => {
+          const { secret } = await issued
+          const credential = own ? decoder.decode(spoilBytes(secret, bytes)) : text
+          try {
+            const identity = await tokens.authenticate(credential, {
+              method: 'GET',
+              path: '/',
+              header: () => undefined,
+            })
+            return (identity !== null) === (credential === secret)
+              ? undefined
+              : `'${credential}' lets in ${JSON.stringify(identity)}`
+          } catch (error) {
+            return error instanceof GatewayError && error.info.kind === 'authentication' && credential !== secret
+              ? undefined
+              : `'${credential}' throws ${String(error)}`
+          }
+        },
+        4000,
+      ),
+    fuzzPatience,
+  )
+})
+
+describe('JSON', () => {
+  const nodes = Object.values(bodies).flat().map(nodeOf)
+  test(
+    'is measured as a parser would',
+    () =>
+      fuzz(
+        'JSON',
+        fc.tuple(choice, stepsUpTo(4), stepsUpTo(1)),
+        ([base, steps, bytes]) => {
+          const text = decoder.decode(spoilBytes(spoil(pick(nodes, base), steps), bytes))
+          const { tooDeep, members } = scanJson(text, 128)
+          const value = parseJson(text)
+          // Of a name given twice, a parser keeps the last one's depth only.
+          if (value !== undefined && levelsOf(value) > 128 && !(tooDeep && nestsDeeper(text, 128)))
+            return about('it nests too deep', text)
+          if (typeof value !== 'object' || value === null || Array.isArray(value) || tooDeep) return undefined
+          const found = members.map(({ key, start, end }) => [key, parseJson(text.slice(start, end))])
+          const same = JSON.stringify(Object.fromEntries(found)) === JSON.stringify(value)
+          return about(same ? undefined : 'members read otherwise', text, JSON.stringify(found))
+        },
+        4000,
+      ),
+    fuzzPatience,
+  )
+})
+
+describe('realtime', () => {
+  const gateway = gatewayTo('chat', { upstream: openai({ apiKey: upstreamKey, baseURL: 'http://upstream.test/v1' }) })
+  const handshake = {
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  }
+  const events = [
+    {
+      type: 'response.done',
+      response: {
+        usage: {
+          input_tokens: 3,
+          output_tokens: 4,
+          input_token_details: { cached_tokens: 1 },
+          output_token_details: { audio_tokens: 2 },
+        },
+      },
+    },
+    { type: 'error', error: { message: `no ${upstreamKey}` } },
+    { type: 'session.created', session: { model: 'a' } },
+  ].map(nodeOf)
+  const recipes = fc.record({
+    headers: fc.dictionary(
+      fc.constantFrom(...Object.keys(handshake), 'sec-websocket-protocol', 'openai-beta', 'authorization'),
+      texts,
+      { maxKeys: 1 },
+    ),
+    query: fc.oneof(
+      fc.constant('model=recorded'),
+      texts.map((text) => `model=${text}`),
+      texts,
+    ),
+    messages: fc.array(fc.tuple(fc.nat(2), stepsUpTo(2), stepsUpTo(1)), { maxLength: 4 }),
+    reason: texts,
+  })
+
+  test(
+    'opens or refuses, and reads whatever comes',
+    () =>
+      fuzz(
+        'realtime',
+        recipes,
+        async ({ headers, query, messages, reason }) => {
+          const dialled: string[] = []
+          const opening = await settled(
+            gateway.realtime(inboundOf({ ...handshake, ...headers }, query), async ({ url }) => {
+              dialled.push(url)
+              return { socket: 'socket' }
+            }),
+          )
+          for (const url of dialled) if (new URL(url).origin !== 'http://upstream.test') return `it dials ${url}`
+          if (!opening.ok) {
+            const { status, body } = opening.reply
+            return status >= 400 && status < 500 && isDialectError('chat', status, String(body))
+              ? undefined
+              : `${status} ${body}`
+          }
+          const { session } = opening
+          for (const [base, steps, bytes] of messages) {
+            const text = decoder.decode(
+              spoilBytes(spoil(events[base] as (typeof events)[number], steps), bytes as readonly Step[]),
+            )
+            const passed = session.readUpstream(text)
+            if (passed.includes(upstreamKey)) return about('a message passes on the key', text, passed)
+            // Parts of the key, and what is left of it, are taken out too.
+            if (passed !== text && !text.includes('key')) return about('a message passes otherwise', text, passed)
+          }
+          if (Buffer.byteLength(session.closeReason(`${reason} ${upstreamKey}`.repeat(9))) > 123)
+            return 'a reason is too long'
+          session.settle({ outcome: 'finished' })
+          return undefined
+        },
+        1500,
+      ),
+    fuzzPatience,
+  )
+})

@@ -1,0 +1,38 @@
+import fc, { type Arbitrary } from 'fast-check'
+import type { Step } from './nodes.ts'
+import type { RequestRecipe } from './requests.ts'
+import type { StreamRecipe } from './streams.ts'
+import type { PlayRecipe } from './upstream.ts'
+
+// Everything that is tried is made of numbers: they are quickly drawn, and easily made smaller when something breaks.
+
+const number = fc.nat(0xffff)
+/** A place in a table: small numbers are no likelier than others. */
+export const choice: Arbitrary<number> = fc.noBias(number)
+/** Changes to make, at most so many. */
+export const stepsUpTo = (most: number): Arbitrary<Step[]> =>
+  fc.noBias(fc.array(fc.tuple(number, number, number), { maxLength: most, size: 'max' }))
+
+/** @param weight how much oftener it is the usual */
+export const rarely = <T>(rare: Arbitrary<T>, usual: T, weight: number): Arbitrary<T> =>
+  fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: rare })
+
+export const requestRecipes: Arbitrary<RequestRecipe> = fc.record({
+  base: choice,
+  steps: stepsUpTo(4),
+  bytes: rarely(stepsUpTo(2), [], 4),
+  // What is wrong with the head ends most calls.
+  head: rarely(stepsUpTo(2), [], 6),
+})
+
+export const streamRecipes: Arbitrary<StreamRecipe> = fc.record({
+  base: choice,
+  events: stepsUpTo(2),
+  within: fc.array(fc.tuple(choice, fc.tuple(choice, choice, choice)), { maxLength: 3, size: 'max' }),
+  bytes: rarely(stepsUpTo(2), [], 3),
+  layout: choice,
+})
+
+/** @param weight how much oftener an answer's head is as it should be */
+export const playRecipes = (weight: number): Arbitrary<PlayRecipe> =>
+  fc.record({ head: rarely(fc.array(choice, { maxLength: 3 }), [], weight), cuts: choice, ending: choice })

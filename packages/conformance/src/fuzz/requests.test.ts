@@ -1,0 +1,161 @@
+import { cohere, createGateway, type FinishEvent, jina, voyage } from '@modelgate/core'
+import { createFakeProvider } from '@modelgate/testing'
+import { beforeAll, expect, test } from 'vitest'
+import { forgetful, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import { isObject, parseJson } from '../base/json.ts'
+import { type Format, formats } from '../base/recorded-traffic.ts'
+import { good } from '../base/streams.ts'
+import { whole } from '../base/upstream-answers.ts'
+import { isDialectError, toldOfInside } from './oracle.ts'
+import { requestRecipes } from './recipes.ts'
+import { type FuzzRequest, isGood, requestBases, requestOf } from './requests.ts'
+import { about, fuzz, fuzzPatience, settled, watchProcess } from './runs.ts'
+import { withWordless } from './wordless.ts'
+
+watchProcess()
+
+const depth = 128
+const decoder = new TextDecoder()
+let finished: FinishEvent[] = []
+/** The bodies that reached an upstream. */
+let sent: string[] = []
+
+const formatOf = (path: string): Format | undefined =>
+  path.endsWith('/chat/completions')
+    ? 'chat'
+    : path.endsWith('/messages')
+      ? 'messages'
+      : /:(streamG|g)enerateContent$/.test(path)
+        ? 'gemini'
+        : path.endsWith('/responses')
+          ? 'responses'
+          : undefined
+const provider = createFakeProvider({ keepRequests: 0 })
+const answers = Object.fromEntries(
+  formats.map((format) => [format, { stream: good[format].join(''), whole: JSON.stringify(whole[format]) }]),
+)
+const media = (mimeType: string): object => ({
+  candidates: [
+    { content: { role: 'model', parts: [{ inlineData: { mimeType, data: 'iVBORw0KGgo=' } }] }, finishReason: 'STOP' },
+  ],
+})
+const hugeVector = /imension\w*"\s*:\s*(\d{5,}|\d[\d.]*[eE])/
+/** An upstream that has a good answer to everything. */
+async function upstream(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const { pathname } = new URL(String(input))
+  const body = typeof init?.body === 'string' ? init.body : decoder.decode(init?.body as Uint8Array)
+  sent.push(body)
+  const format = formatOf(pathname)
+  // The provider that plays would fill its memory with the vector.
+  if (hugeVector.test(body))
+    return Response.json({ error: { message: 'too long', type: 'invalid_request_error' } }, { status: 400 })
+  if (format === undefined) return provider.fetch(input, init)
+  // Pictures and speech are asked for as chat, too.
+  if (body.includes('responseModalities'))
+    return Response.json(body.includes('AUDIO') ? media('audio/L16;rate=24000') : media('image/png'))
+  const asked = parseJson(body)
+  const streams = pathname.includes(':stream') || (isObject(asked) && asked.stream === true)
+  return streams
+    ? new Response(answers[format]?.stream, { headers: { 'content-type': 'text/event-stream' } })
+    : new Response(answers[format]?.whole, { headers: { 'content-type': 'application/json' } })
+}
+
+const others = {
+  cohere: cohere({ apiKey: upstreamKey }),
+  jina: jina({ apiKey: upstreamKey }),
+  voyage: voyage({ apiKey: upstreamKey }),
+}
+const names = [...formats, ...Object.keys(others)]
+const gateway = createGateway<string>({
+  auth: 'none',
+  upstreams: { ...Object.fromEntries(formats.map((format) => [format, upstreamOf(format)])), ...others },
+  models: Object.fromEntries(names.map((name) => [`${name}-model`, name])),
+  plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
+  logger: false,
+  retry: false,
+  breaker: false,
+  health: forgetful,
+  explain: true,
+  limits: { depth },
+  fetch: upstream,
+})
+const bases = requestBases((name) => `${name}-model`, true)
+
+async function ask(request: FuzzRequest): Promise<{ status: number; text: string }> {
+  const { path, query, headers, body } = request
+  const response = await gateway.fetch(
+    new Request(`http://gateway.test${path}${query === '' ? '' : `?${query}`}`, {
+      method: 'POST',
+      headers: { ...headers },
+      body: body as BodyInit,
+    }),
+  )
+  return { status: response.status, text: await response.text() }
+}
+
+function complaint(request: FuzzRequest, { status, text }: { status: number; text: string }): string | undefined {
+  if (status >= 500 && status !== 501) return `status ${status}, and all upstreams are well`
+  const inside = status < 400 ? toldOfInside('', []) : toldOfInside(text, [upstreamKey, 'upstream.test'])
+  if (inside !== undefined) return inside
+  // A path that is none of ours is answered in the words of chat completions.
+  const dialects: readonly Format[] = status === 404 || status === 405 ? [request.dialect, 'chat'] : [request.dialect]
+  if (status >= 400 && !dialects.some((dialect) => isDialectError(dialect, status, text)))
+    return `${status} is not in the dialect of ${request.dialect}`
+  for (const body of sent) if (!isObject(parseJson(body))) return `what went upstream is no JSON object: ${body}`
+  if (!isGood(request.body, depth)) {
+    if (status < 400) return `status ${status} for a body that is none`
+    if (sent.length > 0) return 'a body that is none went upstream'
+  }
+  if (finished.length > 1) return `onFinish told ${finished.length} times`
+  if (sent.length > 0 && finished.length !== 1) return `onFinish told ${finished.length} times`
+  return undefined
+}
+
+beforeAll(async () => {
+  // What is loaded when it is first needed would look like slowness.
+  for (let base = 0; base < bases.length; base++)
+    await settled(ask(requestOf(bases, { base, steps: [], bytes: [], head: [] })))
+}, 60_000)
+
+test(
+  'no request breaks it: each is answered, refused in its own words, and goes upstream as JSON or not at all',
+  () =>
+    fuzz(
+      'requests',
+      requestRecipes,
+      async (recipe) => {
+        const request = requestOf(bases, recipe)
+        finished = []
+        sent = []
+        const answer = await settled(ask(request))
+        const { path, query, headers, upstream: name, body } = request
+        return about(
+          complaint(request, answer),
+          `${path}?${query} for ${name} ${JSON.stringify(headers)}`,
+          decoder.decode(body),
+          `${answer.status} ${answer.text}`,
+        )
+      },
+      3000,
+    ),
+  fuzzPatience,
+)
+
+test('an object that cannot be made a word of breaks nothing, wherever it stands', async () => {
+  const found: string[] = []
+  const seen = new Set<string>()
+  for (let base = 0; base < bases.length; base++) {
+    const request = requestOf(bases, { base, steps: [], bytes: [], head: [] })
+    const what = `${request.path} ${request.upstream} ${decoder.decode(request.body)}`
+    if (seen.has(what)) continue
+    seen.add(what)
+    for (const { body, place } of withWordless(request.body)) {
+      finished = []
+      sent = []
+      const asked = { ...request, body }
+      const wrong = complaint(asked, await settled(ask(asked)))
+      if (wrong !== undefined) found.push(`${request.path} for ${request.upstream}, ${place}: ${wrong}`)
+    }
+  }
+  expect(found).toEqual([])
+}, 240_000)

@@ -1,0 +1,179 @@
+import fc from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import { requestTo, upstreamKey } from '../base/gateways.ts'
+import { type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from '../base/recorded-traffic.ts'
+import { fuzzGateway } from './gateway.ts'
+import { pick } from './nodes.ts'
+import { toldOfInside, wrongStream } from './oracle.ts'
+import { choice, playRecipes, rarely, streamRecipes } from './recipes.ts'
+import { about, fuzz, fuzzPatience, longRun, settled, watchProcess } from './runs.ts'
+import { type StreamRecipe, streamBase, streamBases, streamOf } from './streams.ts'
+import { type Play, type PlayRecipe, playOf, sentBy } from './upstream.ts'
+import { withWordless } from './wordless.ts'
+
+watchProcess()
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** The short run is the same everywhere: recordings are not. */
+const recorded =
+  longRun && haveRecordings
+    ? recordedExchanges('CORE.tsv')
+        .filter(({ stream, answer }) => stream && answer.length < 6000)
+        .map(({ format, answer }) => streamBase(format, answer))
+    : []
+const bases = [...streamBases, ...recorded]
+const under = fuzzGateway()
+
+interface Recipe {
+  readonly stream: StreamRecipe
+  readonly play: PlayRecipe
+  readonly client: number
+  /** Pieces of the answer after which the client leaves; none: it stays. */
+  readonly leaves: number | null
+  /** One dialect's streams can be had as one JSON array. */
+  readonly array: boolean
+}
+
+const recipes: fc.Arbitrary<Recipe> = fc.record({
+  stream: streamRecipes,
+  play: playRecipes(8),
+  client: choice,
+  leaves: rarely(fc.nat(6), null, 8),
+  array: rarely(fc.constant(true), false, 8),
+})
+
+const requests = Object.fromEntries(
+  formats.map((format) => [format, JSON.stringify(simpleRequest(format, true))]),
+) as Record<Format, string>
+
+function requestFor(client: Format, upstream: Format, array: boolean): Request {
+  const body = requests[client].replace('"recorded"', `"${upstream}-model"`)
+  const request = requestTo(client, body, {}, { model: `${upstream}-model`, stream: true })
+  return array ? new Request(request.url.replace('?alt=sse', ''), request) : request
+}
+
+/** The elements of an array as the events they would have been. Not parsed: what is too deep for that passes all the same. */
+function eventsOf(text: string): string | undefined {
+  const trimmed = text.trim()
+  if (!trimmed.startsWith('[') || !trimmed.endsWith(']')) return undefined
+  const elements = trimmed.slice(1, -1).trim()
+  return elements
+    .split(',\r\n')
+    .map((element) => `data: ${element.replaceAll('\n', '\ndata: ')}\n\n`)
+    .join('')
+}
+
+interface Came {
+  readonly status: number
+  readonly bytes: Uint8Array
+  readonly text: string
+}
+
+async function ask(request: Request, leaves: number | null): Promise<Came> {
+  const response = await under.gateway.fetch(request)
+  const { status } = response
+  const parts: Uint8Array[] = []
+  if (leaves === null) parts.push(new Uint8Array(await response.arrayBuffer()))
+  else if (response.body !== null) {
+    const reader = response.body.getReader()
+    for (let read = 0; read < leaves; read++) {
+      const { done, value } = await reader.read()
+      if (done) break
+      parts.push(value)
+    }
+    await reader.cancel()
+  }
+  const bytes = Buffer.concat(parts)
+  return { status, bytes, text: bytes.toString('utf8') }
+}
+
+function judge(client: Format, upstream: Format, play: Play, came: Came, array: boolean): string | undefined {
+  const { status } = play
+  const told = { ...came }
+  if (array && came.status === 200) {
+    const events = eventsOf(came.text)
+    if (events === undefined) return 'the array is not closed'
+    told.text = events
+    told.bytes = Buffer.from(events)
+  }
+  const wrong = wrongStream(client, upstream, sentBy(play), told, status >= 400 && status < 500)
+  return (
+    wrong ??
+    (status === 401 && came.status !== 200 && came.status < 500
+      ? `an upstream's 401 is told as ${came.status}`
+      : undefined)
+  )
+}
+
+function tryStream({ stream, play, client: place, leaves, array: asked }: Recipe): Promise<string | undefined> {
+  const base = pick(bases, stream.base)
+  const client = pick(formats, place)
+  const array = asked && client === 'gemini'
+  return tryPlay(client, base.format, playOf(streamOf(base, stream), play, 'text/event-stream'), leaves, array)
+}
+
+async function tryPlay(
+  client: Format,
+  upstream: Format,
+  play: Play,
+  leaves: number | null,
+  array: boolean,
+): Promise<string | undefined> {
+  under.begin(play)
+  const came = await settled(ask(requestFor(client, upstream, array), leaves))
+  const complaint =
+    (leaves === null ? judge(client, upstream, play, came, array) : undefined) ??
+    toldOfInside(came.text, [upstreamKey, 'upstream.test', '10.0.0.7']) ??
+    under.wrongBooks(true)
+  const { bytes, ...how } = play
+  return about(
+    complaint && `${client} from ${upstream}: ${complaint}`,
+    JSON.stringify(how),
+    decoder.decode(bytes),
+    `${came.status} ${came.text}`,
+  )
+}
+
+/** A stream as it came. */
+const still = { events: [], within: [], bytes: [], layout: 0 }
+const calm = { head: [], cuts: 0, ending: 0 }
+
+beforeAll(async () => {
+  for (let base = 0; base < bases.length; base++)
+    for (let client = 0; client < formats.length; client++)
+      await tryStream({ stream: { ...still, base }, play: calm, client, leaves: null, array: false })
+}, 60_000)
+
+test(
+  'no stream breaks it: each ends in success if the upstream said so, or else in one error',
+  () => fuzz('streams', recipes, tryStream, 1500),
+  fuzzPatience,
+)
+
+/** The stream again and again, with an object that cannot be made a word of in place of one value of one event. */
+function* withWordlessEvents(stream: string): Generator<{ body: Uint8Array; place: string }> {
+  const lines = stream.split('\n')
+  for (const [at, line] of lines.entries()) {
+    const data = line.startsWith('data: {') ? line.slice('data: '.length) : ''
+    if (data === '') continue
+    for (const { body, place } of withWordless(encoder.encode(data))) {
+      const spoilt = [...lines.slice(0, at), `data: ${decoder.decode(body)}`, ...lines.slice(at + 1)].join('\n')
+      yield { body: encoder.encode(spoilt), place: `line ${at}, ${place}` }
+    }
+  }
+}
+
+test('no stream breaks it where an object stands that cannot be made a word of', async () => {
+  const found: string[] = []
+  let nth = 0
+  // Each place for two of the four clients, in turn.
+  for (const base of streamBases)
+    for (const { body, place } of withWordlessEvents(decoder.decode(streamOf(base, { ...still, base: 0 }))))
+      for (const client of [formats[nth % 4] ?? 'chat', formats[(nth++ + 2) % 4] ?? 'chat']) {
+        const wrong = await tryPlay(client, base.format, playOf(body, calm, 'text/event-stream'), null, false)
+        if (wrong !== undefined) found.push(`${place}: ${wrong}`)
+      }
+  expect(found).toEqual([])
+}, 240_000)

@@ -1,0 +1,209 @@
+import {
+  type Codec,
+  codecs,
+  type JsonObject,
+  type ModelEvent,
+  type ModelRequest,
+  type ModelResponse,
+  type SettingsChange,
+  settleChanges,
+  type Tool,
+  type Turn,
+} from '@modelgate/core/test-support'
+import fc from 'fast-check'
+import { afterAll, describe, expect, test } from 'vitest'
+import {
+  createContext,
+  createExchange,
+  fieldAt,
+  fieldsOf,
+  fold,
+  gistOf,
+  requests,
+  responses,
+  run,
+  saidIn,
+  saysNothing,
+  streamOf,
+  whatSays,
+} from './support.ts'
+
+const pairs = codecs.flatMap((client) =>
+  codecs.map((upstream) => ({ client, upstream, name: nameOf(client, upstream) })),
+)
+function nameOf(client: Codec, upstream: Codec): string {
+  return `${client.format}→${upstream.format}`
+}
+const runs = { numRuns: 60, seed: 20261121 }
+const pieces = fc.integer({ min: 1, max: 5 })
+
+/** What a client of one format wrote, as the lane hands it to an encoder. */
+function asked(client: Codec, request: ModelRequest, context = createContext()): ModelRequest {
+  const wire = client.encodeRequest(request, createContext())
+  // A format may have model and stream in its path; whoever reads that puts them in the body.
+  const body: JsonObject = client.modelInPath === undefined ? wire : { ...wire, model: 'demo', stream: request.stream }
+  const decoded = client.decodeRequest(structuredClone(body), context)
+  return { ...decoded, at: { ...client.fieldPointers, ...decoded.at } }
+}
+
+/** What a format must be told and others do unasked: count the tokens of a stream; heed an effort without reasoning aloud. */
+const doneAnyway = ({ reasoning }: ModelRequest, field: string): boolean =>
+  field === 'output.includeUsage' || (field === 'reasoning.adaptive' && reasoning?.adaptive === false)
+
+/** An answer of the upstream on its way to the client, piece by piece. */
+function told(client: Codec, upstream: Codec, events: readonly ReturnType<typeof streamOf>[number][]): ModelEvent[] {
+  const exchange = createExchange()
+  const decoded = run(upstream.decodeStream(exchange), events)
+  return run(client.decodeStream(createExchange()), run(client.encodeStream(exchange), decoded))
+}
+
+describe.each(pairs)('$name', ({ client, upstream }) => {
+  test('what a client says arrives in a body that the upstream takes, or is in the report', () => {
+    fc.assert(
+      fc.property(requests, (request) => {
+        const context = createContext()
+        const decoded = asked(client, request, context)
+        const wire = upstream.encodeRequest(decoded, context)
+        const body: JsonObject = upstream.modelInPath === undefined ? wire : { ...wire, model: 'demo', stream: false }
+        expect(upstream.validateRequest(structuredClone(body))).toEqual(body)
+        const back = upstream.decodeRequest(structuredClone(body), createContext())
+        const reported = context.report.losses.map(({ path }) => path)
+        for (const field of fieldsOf(decoded)) {
+          if (saysNothing(decoded, field) || doneAnyway(decoded, field)) continue
+          const place = decoded.at?.[field] ?? `/${field}`
+          const isAbout = (path: string): boolean => path === place || path.startsWith(`${place}/`)
+          if (reported.some((path) => isAbout(path) && !path.endsWith('/strict'))) continue
+          const value = whatSays(field, fieldAt(decoded, field), reported)
+          expect([field, fieldAt(back, field)]).toMatchObject([field, value])
+        }
+        expect(saidIn(back)).toEqual(saidIn(decoded))
+      }),
+      runs,
+    )
+  })
+
+  test('an answer says the same, whole and streamed', () => {
+    fc.assert(
+      fc.property(responses, pieces, (response, count) => {
+        const exchange = createExchange()
+        const wire = upstream.encodeResponse(response, createExchange())
+        const answer = client.encodeResponse(upstream.decodeResponse(structuredClone(wire), exchange), exchange)
+        const whole: ModelResponse = client.decodeResponse(structuredClone(answer), createExchange())
+        expect(gistOf(whole)).toEqual(gistOf(response))
+        expect(gistOf(fold(told(client, upstream, streamOf(upstream, response, count))))).toEqual(gistOf(response))
+      }),
+      runs,
+    )
+  })
+
+  test('a stream that breaks off is one error to the client, and no ending', () => {
+    fc.assert(
+      fc.property(responses, pieces, fc.nat(), (response, count, at) => {
+        const wire = streamOf(upstream, response, count)
+        const ends = (length: number): boolean =>
+          run(upstream.decodeStream(createExchange()), wire.slice(0, length)).some(
+            ({ type }) => type === 'response-end',
+          )
+        const whole = wire.findIndex((_, length) => ends(length + 1))
+        const events = told(client, upstream, wire.slice(0, at % (whole + 1)))
+        expect(events.filter(({ type }) => type === 'error' || type === 'response-end')).toHaveLength(1)
+        expect(events.at(-1)?.type).toBe('error')
+      }),
+      runs,
+    )
+  })
+})
+
+const effortWords = ['low', 'medium', 'high'] as const
+const toolNames = ['first', 'second', 'third'] as const
+const functionOf = (name: string): Tool => ({ type: 'function', name, schema: { type: 'object', properties: {} } })
+const changing = codecs.filter(({ carries }) => carries.requests['turns.laterEffort'].client)
+
+/** A user's words, each followed by a change or none: an effort, or a tool that comes or goes. */
+const changes = fc.array(
+  fc.oneof(
+    fc.constant(undefined),
+    fc.constantFrom(...effortWords).map((effort): SettingsChange => ({ effort })),
+    fc.constantFrom(...toolNames).map((name): SettingsChange => ({ addedTools: [functionOf(name)] })),
+    fc.constantFrom(...toolNames).map((name): SettingsChange => ({ removedTools: [name] })),
+  ),
+  { minLength: 1, maxLength: 5 },
+)
+
+function changedConversation(list: readonly (SettingsChange | undefined)[]): ModelRequest {
+  const turns = list.flatMap((change, round): Turn[] => [
+    { role: 'user', parts: [{ type: 'text', text: `question ${round}` }] },
+    ...(change === undefined ? [] : [{ role: 'system' as const, parts: [], changes: [change] }]),
+    { role: 'assistant', parts: [{ type: 'text', text: `answer ${round}` }] },
+  ])
+  turns.push({ role: 'user', parts: [{ type: 'text', text: 'the last question' }] })
+  const offered = functionOf('zeroth')
+  const added = toolNames.map((name): Tool => ({ ...functionOf(name), deferred: true }))
+  return { model: 'demo', stream: false, turns, reasoning: { effort: 'high' }, tools: { list: [offered, ...added] } }
+}
+
+/** The effort and the tools that apply at the end. */
+function inForce(list: readonly (SettingsChange | undefined)[]): { effort: unknown; tools: string[] } {
+  const tools = new Set(['zeroth'])
+  let effort: unknown = 'high'
+  for (const change of list) {
+    effort = change?.effort ?? effort
+    for (const tool of change?.addedTools ?? []) if (tool.type !== 'native') tools.add(tool.name)
+    for (const name of change?.removedTools ?? []) tools.delete(name)
+  }
+  return { effort, tools: [...tools].sort() }
+}
+
+const changesIn = ({ turns }: ModelRequest): unknown[] =>
+  turns.flatMap(({ changes: list }) =>
+    (list ?? []).map(({ effort, addedTools, removedTools }) => ({
+      effort,
+      added: addedTools?.map((tool) => (tool.type === 'native' ? '' : tool.name)),
+      removed: removedTools,
+    })),
+  )
+
+describe.each(
+  changing.flatMap((client) => codecs.map((upstream) => ({ client, upstream, name: nameOf(client, upstream) }))),
+)('changes within a conversation, $name', ({ client, upstream }) => {
+  const contextWith = (accepted: readonly ('effort' | 'tools')[]) => ({
+    ...createContext(),
+    target: { model: 'claude-opus-5', quirks: { laterChanges: accepted } },
+  })
+  /** What the client's own format cannot say is no part of its body. */
+  const said = (list: readonly (SettingsChange | undefined)[]) =>
+    client.carries.requests['turns.removedTools'].client ? list : list.filter((one) => one?.removedTools === undefined)
+
+  test.each([{ accepted: [] }, { accepted: ['effort' as const, 'tools' as const] }])(
+    'arrive in place, or as the values at the end and in the report: accepted $accepted',
+    ({ accepted }) => {
+      fc.assert(
+        fc.property(changes, (drawn) => {
+          const list = said(drawn)
+          const wire = client.encodeRequest(
+            { ...changedConversation(list), at: { ...client.fieldPointers } },
+            contextWith(['effort', 'tools']),
+          )
+          const context = contextWith(accepted)
+          const decoded = client.decodeRequest(structuredClone(wire), context)
+          decoded.at = { ...client.fieldPointers, ...decoded.at }
+          const sent = upstream.encodeRequest(decoded, context)
+          const body: JsonObject = upstream.modelInPath === undefined ? sent : { ...sent, model: 'demo', stream: false }
+          expect(upstream.validateRequest(structuredClone(body))).toEqual(body)
+          const back = upstream.decodeRequest(structuredClone(body), createContext())
+          const kept = changesIn(back)
+          // Each change arrives, or is in the report.
+          expect(
+            kept.length + context.report.losses.filter(({ kind }) => kind === 'approximated').length,
+          ).toBeGreaterThanOrEqual(changesIn(decoded).length)
+          const end = settleChanges(back, {}, upstream.format, createContext().report)
+          const names = (end.tools?.list ?? []).flatMap((tool) => (tool.type === 'native' ? [] : [tool.name]))
+          expect({ effort: end.reasoning?.effort, tools: names.sort() }).toEqual(inForce(list))
+        }),
+        runs,
+      )
+    },
+  )
+})
+
+afterAll(() => console.log(`laws: ${pairs.length} pairs: 3 laws of ${runs.numRuns} cases each`))

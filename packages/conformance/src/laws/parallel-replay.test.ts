@@ -1,0 +1,125 @@
+import {
+  codecOf,
+  createSseDecoder,
+  foldEvents,
+  type ModelRequest,
+  type ModelResponse,
+  type Part,
+  type ToolCallPart,
+  type Turn,
+} from '@modelgate/core/test-support'
+import { afterAll, describe, expect, test } from 'vitest'
+import { parsedInput } from '../base/answer.ts'
+import { parseJson } from '../base/json.ts'
+import { type Exchange, haveRecordings, recordedExchanges, whyNoRecordings } from '../base/recorded-traffic.ts'
+import { createTally, useOf } from '../recordings/checks.ts'
+import { decodedRequest, tell } from './parallel-reading.ts'
+import { createExchange, run } from './support.ts'
+
+if (!haveRecordings) console.log(`replay: ${whyNoRecordings}`)
+
+/** The recorded answer in the IR. */
+function decodedAnswer({ format, stream, answer }: Exchange, request: ModelRequest): ModelResponse {
+  const codec = codecOf(format)
+  const exchange = { ...createExchange(), request, target: { model: 'demo', quirks: { doneOptional: true } } }
+  if (!stream) return codec.decodeResponse(parseJson(answer) ?? null, exchange)
+  const decoder = createSseDecoder(1e8)
+  return foldEvents(run(codec.decodeStream(exchange), [...decoder.pushText(answer), ...decoder.end()]))
+}
+
+/** What the model said, as far as a client that sends it back must keep it. */
+const spokenBy = (parts: readonly Part[]): unknown => ({
+  text: parts
+    .filter(({ type }) => type === 'text')
+    .map(tell)
+    .join('')
+    .replaceAll(/\s+/g, ' ')
+    .trim(),
+  calls: parts
+    .filter((part): part is ToolCallPart => part.type === 'tool-call')
+    .map(({ name, input }) => ({ name, input: parsedInput(input) })),
+})
+
+/** Consecutive calls of one conversation: the second sends the first one's answer back. */
+function pairsOf(exchanges: readonly Exchange[]): [Exchange, Exchange][] {
+  const byPath = new Map(exchanges.map((exchange) => [exchange.path, exchange]))
+  return exchanges.flatMap((exchange): [Exchange, Exchange][] => {
+    const [, series, number] = /^(.*)\.(\d\d)\.json$/.exec(exchange.path) ?? []
+    const next = byPath.get(`${series}.${String(Number(number) + 1).padStart(2, '0')}.json`)
+    return next === undefined ? [] : [[exchange, next]]
+  })
+}
+
+const sameTurn = (one: Turn | undefined, other: Turn | undefined): boolean =>
+  one?.role === other?.role && JSON.stringify(one?.parts.map(tell)) === JSON.stringify(other?.parts.map(tell))
+
+/** What the assistant said next; some libraries write a turn for each thing that it said. */
+function repliesAt(at: number, turns: readonly Turn[]): Part[] {
+  const rest = turns.slice(at)
+  const end = rest.findIndex(({ role }) => role !== 'assistant')
+  return (end < 0 ? rest : rest.slice(0, end)).flatMap(({ parts }) => parts)
+}
+
+/** Seals as bytes: some libraries read them as base64, and write the other alphabet of it. */
+const sealsOf = (parts: readonly Part[]): string[] =>
+  parts.flatMap((part) => ('seal' in part && part.seal !== undefined ? [plain(part.seal.data)] : []))
+/** Which part it signs is the codec's own note in front of it; one library puts all signatures on thoughts. */
+const plain = (seal: string): string =>
+  seal
+    .replace(/^@\w+:/, '')
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+
+/** What a library changes in an answer before it sends it back. */
+const changed: readonly { readonly where: RegExp; readonly reason: string }[] = [
+  { where: /^crewai\/anthropic-messages\//, reason: 'the text beside calls is left out' },
+  { where: /(crew_with_tool|test_agents_and_tools)/, reason: 'the agent writes its own observations into the text' },
+  { where: /cross_provider_capability_replay_google/, reason: 'the other provider answered in between' },
+  { where: /tool_search/, reason: 'the tool got a namespace of its name, or what was found stands in between' },
+]
+/** Seals that are not what they were. */
+const cut: readonly RegExp[] = [
+  // The recording cut the answer's, not the request's.
+  /image_generation_with_tool_output/,
+  // An entry of `reasoning_details` is one seal; the library leaves out what it does not know.
+  /chat_with_extended_thinking_openrouter/,
+]
+
+describe.skipIf(!haveRecordings)('an answer that a client sends back', () => {
+  const { counts, count, check, expectNoneWrong } = createTally()
+  afterAll(() => {
+    const told = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
+    console.log(`replay: recorded answers sent back by their clients: ${told.join(' · ')}`)
+  })
+
+  test('decodes to what it was when it was given', async () => {
+    for (const [first, second] of pairsOf(recordedExchanges())) {
+      const asked = decodedRequest(first)
+      if (asked === undefined || useOf(first).kind !== 'answer') continue
+      const at = asked.turns.length
+      const later = decodedRequest(second)?.turns ?? []
+      const replied = repliesAt(at, later)
+      if (replied.length === 0 || !asked.turns.every((turn, index) => sameTurn(turn, later[index]))) continue
+      const answered = decodedAnswer(first, asked).choices[0]?.parts ?? []
+      if (JSON.stringify(spokenBy(replied)) !== JSON.stringify(spokenBy(answered))) {
+        const known = changed.find(({ where }) => where.test(first.path))
+        if (known !== undefined) {
+          count(known.reason)
+          continue
+        }
+      }
+      await check(first.format, first, () => {
+        expect(spokenBy(replied)).toEqual(spokenBy(answered))
+        const seals = sealsOf(answered)
+        for (const seal of cut.some((where) => where.test(first.path)) ? [] : sealsOf(replied)) {
+          expect(seals).toContain(seal)
+          count('of them seals')
+        }
+      })
+    }
+    expectNoneWrong()
+    for (const [format, floor] of Object.entries({ chat: 90, messages: 55, gemini: 100, responses: 55 }))
+      expect(counts[format], format).toBeGreaterThan(floor)
+    expect(counts['of them seals']).toBeGreaterThan(100)
+  })
+})

@@ -1,0 +1,318 @@
+import {
+  createGateway,
+  type Gateway,
+  type GatewayConfig,
+  memoryResponseStore,
+  type ResponseStore,
+} from '@modelgate/core'
+import { upstreamOf } from '../base/gateways.ts'
+import { type Format, formats } from '../base/recorded-traffic.ts'
+import { good } from '../base/streams.ts'
+import { whole } from '../base/upstream-answers.ts'
+import { chatPlaces, listedPrompt, operationPlaces, type PlaceCase } from './reference-bodies.ts'
+
+/** What becomes of a reference: the upstream is sent it, or the caller gets a 400 that names the setting. */
+type Fate = 'sent' | 'refused'
+
+/** Who refers to what, and in which gateway. */
+interface State {
+  readonly name: string
+  readonly config?: Partial<GatewayConfig<string>>
+  /** The identity that received the id in an earlier response. Default: none. */
+  readonly receivedBy?: 'alice' | 'bob' | 'nameless'
+  /** What happens between that response and the request. */
+  forget?(scene: Scene): void
+  /** Who refers to it. Default: alice. */
+  readonly caller?: 'alice' | 'nameless'
+  /** Another way to write the body, as JSON, where the reference stands under this name. */
+  write?(text: string, name: string, id: string): string
+  /** The gateway rejects the caller before it looks for references: an identity needs an id. */
+  readonly unauthenticated?: true
+  /** It is refused, but not for its owner. */
+  readonly malformed?: true
+  /** The configuration accepts the id. */
+  readonly accepted?: true
+  /** The caller owns it, if its kind can be received. */
+  readonly owned?: true
+}
+
+/** A gateway over an upstream that answers every call, with the id in each place where a response can have one. */
+interface Scene {
+  gateway: Gateway
+  readonly clear: () => void
+  readonly pass: (ms: number) => void
+  readonly restart: () => void
+}
+
+const listed = 'listed-id'
+const hour = 3_600_000
+
+/** Large enough to be read in outline. */
+const enlarged = (text: string): string => text.replace(/\}$/, `,"padding":"${'All work and no play. '.repeat(3000)}"}`)
+
+const states: readonly State[] = [
+  { name: 'own', receivedBy: 'alice', owned: true },
+  { name: "another identity's", receivedBy: 'bob' },
+  { name: 'unknown' },
+  { name: 'evicted', receivedBy: 'alice', forget: ({ clear }) => clear() },
+  { name: 'expired', receivedBy: 'alice', forget: ({ pass }) => pass(25 * hour) },
+  { name: 'after a restart', receivedBy: 'alice', forget: ({ restart }) => restart() },
+  { name: 'an identity without id', receivedBy: 'nameless', caller: 'nameless', unauthenticated: true },
+  { name: 'store: false', receivedBy: 'alice', config: { responses: { store: false } } },
+  {
+    name: 'given twice',
+    malformed: true,
+    write: (text, name, id) =>
+      text
+        .replace(`"${name}":"${id}"`, `"${name}":"${id}","${name}":null`)
+        .replace(`["${id}"]`, `["${id}"],"${name}":[]`),
+  },
+  {
+    name: 'its name in escapes',
+    write: (text, name) => text.replace(`"${name}"`, `"\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}"`),
+  },
+  { name: 'in a large body', write: enlarged },
+  {
+    name: 'own, in a large body',
+    receivedBy: 'alice',
+    owned: true,
+    write: enlarged,
+  },
+  {
+    name: 'in a large body, store: false',
+    config: { responses: { store: false }, references: { prompts: [listedPrompt] } },
+    write: enlarged,
+  },
+  { name: "auth: 'none'", receivedBy: 'alice', config: { auth: 'none', responses: {} } },
+  {
+    name: 'on the list',
+    accepted: true,
+    config: {
+      references: {
+        responses: [listed],
+        conversations: [listed],
+        prompts: [listed, listedPrompt],
+        files: [listed],
+        containers: [listed],
+        vectorStores: [listed],
+        caches: [listed],
+      },
+    },
+  },
+]
+
+const paths: Readonly<Record<Format, (model: string, stream: boolean) => string>> = {
+  chat: () => '/v1/chat/completions',
+  messages: () => '/v1/messages',
+  responses: () => '/v1/responses',
+  gemini: (model, stream) => `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+}
+
+/** Answers with the id wherever a response of the format can have the id of a stored object. */
+function answerWith(format: Format, id: string): object {
+  const { [format]: plain } = whole
+  switch (format) {
+    case 'chat':
+      return {
+        ...plain,
+        choices: [{ index: 0, message: { role: 'assistant', content: 'one', audio: { id } }, finish_reason: 'stop' }],
+      }
+    case 'messages':
+      return { ...plain, ...(id !== '' && { id }), container: { id, expires_at: '2027-01-01T00:00:00Z' } }
+    case 'responses':
+      return { ...plain, id, output: [{ id, type: 'code_interpreter_call', container_id: id, code: '', outputs: [] }] }
+    case 'gemini':
+      return plain
+  }
+}
+
+const formatAt = (url: string): Format =>
+  formats.find((format) => url.includes(paths[format]('', false).replace(/.*:/, ':'))) ??
+  (url.includes(':stream') ? 'gemini' : 'chat')
+
+function openScene({ config }: State, calls: string[], answers: { id: string }): Scene {
+  let now = Date.now()
+  let store = new Map<string, ResponseStore>()
+  const current: ResponseStore = {
+    get: (key) => inner().get(key),
+    set: (key, value, ttlMs) => inner().set(key, value, ttlMs),
+    delete: (key) => inner().delete(key),
+  }
+  const inner = (): ResponseStore => {
+    const known = store.get('') ?? memoryResponseStore({ now: () => now })
+    store.set('', known)
+    return known
+  }
+  const open = (): Gateway =>
+    createGateway({
+      auth: (token) => ({ id: token === 'nameless' ? '' : token }),
+      upstreams: Object.fromEntries(formats.map((format) => [format, upstreamOf(format)])),
+      models: Object.fromEntries(formats.map((format) => [`${format}-model`, format])),
+      responses: { store: current },
+      references: { prompts: [listedPrompt] },
+      logger: false,
+      retry: false,
+      breaker: false,
+      fetch: (async (url: string, init: RequestInit) => {
+        const text = typeof init.body === 'string' ? init.body : new TextDecoder().decode(init.body as Uint8Array)
+        calls.push(text)
+        const format = formatAt(url)
+        if (text.includes('"stream":true') || url.includes(':stream'))
+          return new Response(good[format].join(''), { headers: { 'content-type': 'text/event-stream' } })
+        return Response.json(answerWith(format, answers.id))
+      }) as typeof fetch,
+      ...config,
+    })
+  const scene: Scene = {
+    gateway: open(),
+    clear: () => {
+      store = new Map()
+    },
+    pass: (ms) => {
+      now += ms
+    },
+    restart: () => {
+      store = new Map()
+      scene.gateway = open()
+    },
+  }
+  return scene
+}
+
+const send = (gateway: Gateway, path: string, body: object | string, caller: string): Promise<Response> =>
+  gateway.fetch(`http://gateway.test${path}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${caller}`,
+      'anthropic-version': '2023-06-01',
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+
+const leafOf = ({ place }: PlaceCase): string => place.path.replaceAll('[]', '').split('.').at(-1) ?? ''
+
+/** Kinds whose ids a caller can receive in a response of the same format. */
+const canReceive = ({ scheme, place: { kind } }: PlaceCase): boolean =>
+  scheme !== 'gemini' && (kind === 'responses' || kind === 'containers')
+
+function fateOf(state: State, one: PlaceCase): Fate {
+  return state.accepted === true || (state.owned === true && canReceive(one)) ? 'sent' : 'refused'
+}
+
+export interface MatrixResult {
+  readonly asked: number
+  readonly complaints: readonly string[]
+}
+
+/**
+ * Sends each reference of the table, as each format's clients write it, in each state, to an upstream of the client's format and to
+ * one of another: whole and streamed.
+ *
+ * @param short half of the calls: whole and streamed in turn
+ */
+export async function referenceMatrix(short: boolean): Promise<MatrixResult> {
+  const complaints: string[] = []
+  let asked = 0
+  for (const state of states) {
+    const calls: string[] = []
+    const answers = { id: '' }
+    const scene = openScene(state, calls, answers)
+    for (const [index, one] of chatPlaces.entries()) {
+      const { scheme } = one
+      const fate = fateOf(state, one)
+      const other = formats.find((format) => format !== scheme) as Format
+      for (const upstream of [scheme, other]) {
+        // Of what another format can be sent of an accepted reference, the loss report says it: see the tests of the formats.
+        if (upstream !== scheme && fate === 'sent') continue
+        for (const stream of short ? [index % 2 === 0] : [false, true]) {
+          const id = state.accepted === true ? listed : `id-${++asked}-${state.name.length}`
+          if (state.accepted === true) asked++
+          const model = `${upstream}-model`
+          if (state.receivedBy !== undefined) {
+            answers.id = id
+            const { gateway } = scene
+            const plain = { ...one.body(id), ...plainBody(scheme), model: `${scheme}-model` }
+            await (await send(gateway, paths[scheme](`${scheme}-model`, false), plain, state.receivedBy)).text()
+            answers.id = ''
+          }
+          state.forget?.(scene)
+          calls.length = 0
+          const { gateway } = scene
+          const body = { ...one.body(id), ...(scheme === 'gemini' ? {} : { model, stream }) }
+          const written = state.write?.(JSON.stringify(body), leafOf(one), id) ?? JSON.stringify(body)
+          const reply = await send(gateway, paths[scheme](model, stream), written, state.caller ?? 'alice')
+          const text = await reply.text()
+          const wrong = complaintOf(fate, one, id, reply.status, text, calls, state)
+          if (wrong !== undefined)
+            complaints.push(`${scheme} ${one.place.path} to ${upstream}, ${state.name}, stream ${stream}: ${wrong}`)
+        }
+      }
+    }
+  }
+  const operations = await operationsMatrix()
+  return { asked: asked + operations.asked, complaints: [...complaints, ...operations.complaints] }
+}
+
+/** A request without the reference. */
+function plainBody(scheme: Format): object {
+  const body: Record<string, unknown> = {
+    chat: { messages: [{ role: 'user', content: 'hello' }] },
+    messages: { messages: [{ role: 'user', content: 'hello' }], container: undefined, thread: { type: 'create' } },
+    responses: { input: 'hello', tools: undefined },
+    gemini: {},
+  }[scheme]
+  for (const name of ['previous_response_id', 'conversation', 'prompt']) body[name] = undefined
+  return body
+}
+
+function complaintOf(
+  fate: Fate,
+  { place: { kind } }: PlaceCase,
+  id: string,
+  status: number,
+  text: string,
+  calls: readonly string[],
+  { malformed, unauthenticated }: Pick<State, 'malformed' | 'unauthenticated'> = {},
+): string | undefined {
+  if (fate === 'sent')
+    return status === 200 && calls.some((call) => call.includes(id)) ? undefined : `answered ${status}: ${text}`
+  if (calls.length > 0) return `reached the upstream: ${calls[0]?.slice(0, 300)}`
+  if (unauthenticated === true) return status === 500 ? undefined : `answered ${status}`
+  if (status !== 400) return `answered ${status}`
+  return malformed === true || text.includes(`references.${kind}`)
+    ? undefined
+    : `the error does not name the setting: ${text}`
+}
+
+const operationPaths = {
+  'realtime-sessions': (path: string) =>
+    path.startsWith('session') ? '/v1/realtime/client_secrets' : '/v1/realtime/sessions',
+  'image-edits': () => '/v1/images/edits',
+  images: () => '/v1beta/models/gemini-model:predict',
+  embeddings: (path: string) =>
+    `/v1beta/models/gemini-model:${path.startsWith('requests') ? 'batchEmbedContents' : 'embedContent'}`,
+} as const
+
+/** References in bodies of other operations: none of them has an owner. */
+async function operationsMatrix(): Promise<MatrixResult> {
+  const complaints: string[] = []
+  const calls: string[] = []
+  const { gateway } = openScene({ name: '' }, calls, { id: '' })
+  for (const one of operationPlaces) {
+    const { scheme, place } = one
+    const path = operationPaths[scheme as keyof typeof operationPaths](place.path)
+    const body = one.body('gs://bucket/unknown')
+    const model = 'chat-model'
+    const session = { ...(body.session as object), type: 'realtime', model }
+    const reply = await send(
+      gateway,
+      path,
+      path.includes(':') ? body : { ...body, model, ...('session' in body && { session }) },
+      'alice',
+    )
+    const wrong = complaintOf('refused', one, '', reply.status, await reply.text(), calls)
+    if (wrong !== undefined) complaints.push(`${scheme} ${place.path}: ${wrong}`)
+  }
+  return { asked: operationPlaces.length, complaints }
+}

@@ -1,0 +1,60 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import type { Json } from '../../base/json.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
+import { type DriftName, type Probed, probe } from './probe.ts'
+
+// `npm run drift` gives the names of the newest SDKs, and takes what became of them.
+const { DRIFT_NAMES: asked, DRIFT_OUTCOMES: told } = process.env
+
+const lines = (file: URL): string[][] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.split('\t'))
+
+/** Names that came with the SDKs of November 2026. */
+const samples: readonly DriftName[] = lines(new URL('sample-names.tsv', import.meta.url)).map(
+  ([format, side, name = '', place = '', sample = '', bare = '']) => ({
+    format: format as Format,
+    side: side as DriftName['side'],
+    name,
+    place,
+    sample: JSON.parse(sample) as Json,
+    bare: JSON.parse(bare) as Json,
+  }),
+)
+const names = asked === undefined ? samples : (JSON.parse(readFileSync(asked, 'utf8')) as DriftName[])
+
+const listed = new Map<string, string | undefined>(
+  formats.flatMap((format) =>
+    lines(new URL(`../../../../../.ci/drift/names/${format}.tsv`, import.meta.url)).map(
+      ([side, name, outcome]) => [`${format} ${side} ${name}`, outcome] as const,
+    ),
+  ),
+)
+const rising = ['ignored', 'reported', 'translated', 'kept']
+
+it('names of SDKs pass in their own format, and cause no exception in any pair', { timeout: 600_000 }, async () => {
+  const probed: Probed[] = []
+  for (const name of names) probed.push(await probe(name))
+  if (told !== undefined) writeFileSync(told, JSON.stringify(probed.map(({ sample: _, bare: _b, ...rest }) => rest)))
+  const problems = probed.flatMap(({ format, side, name, problems }) =>
+    problems.map((problem) => `${format} ${side} ${name}: ${problem}`),
+  )
+  expect(problems).toEqual([])
+})
+
+it.skipIf(asked !== undefined)(
+  'new names are kept, translated or reported as the list of names says, or better',
+  async () => {
+    for (const sample of samples) {
+      const key = `${sample.format} ${sample.side} ${sample.name}`
+      const { outcome } = await probe(sample)
+      const wanted = listed.get(key) ?? 'a name of the list'
+      expect(rising.indexOf(outcome), `${key}: ${outcome}, listed as ${wanted}`).toBeGreaterThanOrEqual(
+        rising.indexOf(wanted),
+      )
+    }
+  },
+)

@@ -1,0 +1,155 @@
+import { createGateway, type FinishEvent, type Format, type Upstream } from '@modelgate/core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Json, JsonObject } from '../base/json.ts'
+import { bodyWith, deriveList, listFile, type PublishedField, readList } from './published-values.ts'
+import { haveSpecifications, whyNoSpecifications } from './schema.ts'
+
+if (!haveSpecifications) console.log(whyNoSpecifications)
+
+test.skipIf(!haveSpecifications)('the checked-in list is what the published documents say', async () => {
+  await expect(deriveList()).toMatchFileSnapshot(listFile)
+})
+
+const formats = ['chat', 'messages', 'gemini', 'responses'] as const
+
+const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
+const answers: Readonly<Record<Format, JsonObject>> = {
+  chat: {
+    id: 'c',
+    object: 'chat.completion',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  },
+  messages: {
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'text', text: 'Hi' }],
+    stop_reason: 'end_turn',
+    usage,
+  },
+  gemini: { candidates: [{ content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }] },
+  responses: {
+    id: 'r',
+    object: 'response',
+    status: 'completed',
+    output: [
+      { type: 'message', id: 'i', role: 'assistant', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] },
+    ],
+    usage,
+  },
+}
+const paths: Readonly<Record<Format, string>> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  gemini: '/v1beta/models/m:generateContent',
+  responses: '/v1/responses',
+}
+
+const upstreamOf = (format: Format): Upstream => ({
+  baseURL: `http://${format}.test`,
+  formats: { [format]: '/' },
+  headers: {},
+  passHeaders: [],
+  quirks: {},
+})
+
+const all = 'pass' as const
+let sent: string[] = []
+let finished: FinishEvent[] = []
+
+/** A model that upstreams of these formats serve, in this order. */
+function gatewayFor(...served: readonly Format[]) {
+  return createGateway({
+    auth: () => ({ id: 'caller' }),
+    upstreams: Object.fromEntries(served.map((format) => [format, upstreamOf(format)])),
+    models: { '*': served.map((format) => ({ upstream: format })) },
+    references: {
+      responses: all,
+      conversations: all,
+      prompts: all,
+      files: all,
+      containers: all,
+      vectorStores: all,
+      caches: all,
+    },
+    responses: { store: false },
+    logger: false,
+    plugins: [{ name: 'watch', onFinish: (event) => void finished.push(event) }],
+    fetch: (async (url: string | URL, init: RequestInit) => {
+      sent.push(Buffer.from(init.body as string | Uint8Array<ArrayBuffer>).toString())
+      const format = new URL(url).hostname.split('.')[0] as Format
+      return Response.json(answers[format])
+    }) as typeof fetch,
+  })
+}
+
+type Served = ReturnType<typeof gatewayFor>
+
+const send = (gateway: Served, format: Format, body: string): Promise<Response> =>
+  gateway.fetch(`http://gateway.test${paths[format]}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer t', 'anthropic-version': '2023-06-01' },
+    body,
+  })
+
+const invented = 'invented_last_week'
+/** Whether the document counts the values; of one that it does not, any value of the type is as good as the next. */
+const isEnum = ({ values }: PublishedField): boolean =>
+  values.length > 0 && values.every((value) => typeof value === 'string' && value !== 'x')
+
+/** Whatever the documents list, and for each enum a value that they do not list. */
+function* requests(format: Format): Generator<{ readonly at: string; readonly body: string }> {
+  for (const field of readList()) {
+    if (field.format !== format) continue
+    const values: readonly Json[] = isEnum(field) ? [...field.values, invented] : field.values
+    for (const value of values) {
+      const body = JSON.stringify(bodyWith(field, value), null, 1)
+      yield { at: `${field.path} = ${JSON.stringify(value)}`, body }
+    }
+  }
+}
+
+describe.each(formats)('every published value of a %s request', (format) => {
+  const others = formats.filter((other) => other !== format)
+  let own: Served
+  beforeAll(() => {
+    own = gatewayFor(format)
+  })
+
+  test('reaches an upstream of the same format byte for byte, and so does an enum value that no document lists', async () => {
+    const changed: string[] = []
+    let count = 0
+    for (const { at, body } of requests(format)) {
+      sent = []
+      const response = await send(own, format, body)
+      const text = await response.text()
+      count++
+      if (response.status !== 200) changed.push(`${at}: ${response.status} ${text.slice(0, 300)}`)
+      else if (sent.length !== 1 || sent[0] !== body) changed.push(`${at}: ${sent[0]?.slice(0, 300)}`)
+    }
+    expect(changed.slice(0, 20)).toEqual([])
+    expect(count).toBeGreaterThan(200)
+  })
+
+  test.each(others)('is served by the second target where the first, of format %s, cannot take it', async (other) => {
+    const [alone, both] = [gatewayFor(other), gatewayFor(other, format)]
+    const wrong: string[] = []
+    let refused = 0
+    for (const { at, body } of requests(format)) {
+      finished = []
+      const translated = await send(alone, format, body)
+      const text = await translated.text()
+      if (translated.status === 200) continue
+      if (translated.status !== 400) wrong.push(`${at} to ${other}: ${translated.status} ${text.slice(0, 300)}`)
+      refused++
+      const response = await send(both, format, body)
+      await response.text()
+      const { skipped, upstream } = finished.at(-1) ?? {}
+      const named = response.headers.get('modelgate-skipped')?.startsWith(`"${other}";model="m"`)
+      if (response.status !== 200 || upstream !== format || skipped?.[0]?.upstream !== other || named !== true)
+        wrong.push(`${at}: ${response.status}, served by ${upstream}, skipped ${JSON.stringify(skipped)}`)
+    }
+    expect(wrong.slice(0, 20)).toEqual([])
+    expect(refused).toBeGreaterThan(0)
+  })
+})

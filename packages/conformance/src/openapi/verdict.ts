@@ -1,0 +1,111 @@
+import type { Format } from '@modelgate/core'
+import type { JsonObject } from '@modelgate/core/test-support'
+import type { Json } from '../base/json.ts'
+import { arrival, type Carried, isReported, isUntouched, type Meaning } from './judge.ts'
+import type { Probe } from './walk.ts'
+
+/** A field that may neither arrive nor be reported, and why. */
+export interface Exemption {
+  readonly from: Format
+  readonly at: RegExp
+  /** Only this value, or texts that fit. */
+  readonly value?: Json | RegExp
+  /** Only towards these formats; any, where none are named. */
+  readonly to?: readonly Format[]
+  /** Only towards models that take least; any, where it is not said. */
+  readonly humble?: true
+  /** It is reported, but named by the part that it stands under: a loss at this path has to be there. */
+  readonly told?: { readonly path: string; readonly detail: RegExp }
+  readonly why: string
+}
+
+/** From one format to another, through both codecs. */
+export interface Journey {
+  readonly from: Format
+  readonly to: Format
+  readonly humble: boolean
+  readonly meanings: readonly Meaning[]
+  readonly exemptions: readonly Exemption[]
+  /** The entries of the two tables without which something would be lost. */
+  readonly needed: Set<Meaning | Exemption>
+  send(body: JsonObject): Carried
+}
+
+export interface Outcome {
+  readonly kept: number
+  readonly reported: number
+  /** Neither: the document calls the value the default, or the reason stands in the table. */
+  readonly exempt: number
+  /** Neither: each a broken promise, in words. */
+  readonly lost: readonly string[]
+}
+
+/** Sends every probe and says what became of it. */
+export function travel(probes: readonly Probe[], journey: Journey): Outcome {
+  const counts = { kept: 0, reported: 0, exempt: 0 }
+  const lost: string[] = []
+  for (const [path, family] of familiesOf(probes)) {
+    const carried = new Map(family.map((probe) => [probe, journey.send(probe.body)]))
+    const told = new Map<string, Probe>()
+    for (const probe of family) {
+      const verdict = verdictOf(probe, carried, journey)
+      if (verdict === 'lost') lost.push(`${path} = ${JSON.stringify(probe.value)}`)
+      else counts[verdict]++
+      if (verdict !== 'kept' || probe.kind !== 'word' || isSynonym(probe, journey)) continue
+      // Two words that come out as the same body are one word.
+      const body = JSON.stringify(carried.get(probe)?.sent)
+      const twin = told.get(body)
+      if (twin !== undefined)
+        lost.push(`${path} = ${JSON.stringify(probe.value)} comes out as ${JSON.stringify(twin.value)} does`)
+      told.set(body, probe)
+    }
+  }
+  return { ...counts, lost }
+}
+
+function familiesOf(probes: readonly Probe[]): Map<string, Probe[]> {
+  const families = new Map<string, Probe[]>()
+  for (const probe of probes) {
+    const family = families.get(probe.path)
+    if (family === undefined) families.set(probe.path, [probe])
+    else family.push(probe)
+  }
+  return families
+}
+
+function verdictOf(
+  probe: Probe,
+  family: ReadonlyMap<Probe, Carried>,
+  journey: Journey,
+): 'kept' | 'reported' | 'exempt' | 'lost' {
+  const carried = family.get(probe) ?? journey.send(probe.body)
+  const without = journey.send(probe.without)
+  if (isReported(probe, carried, without, journey.send)) return 'reported'
+  if (journey.from === journey.to && isUntouched(probe, carried)) return 'kept'
+  const siblings = [...family].filter(([other]) => other !== probe && other.kind === 'word').map(([, other]) => other)
+  const arrived = arrival(probe, carried, [without, ...siblings], journey.meanings)
+  if (arrived !== undefined && arrived !== 'itself') journey.needed.add(arrived)
+  if (arrived !== undefined) return 'kept'
+  if (probe.standard === true) return 'exempt'
+  const exemption = journey.exemptions.find((one) => covers(one, probe, carried, journey))
+  if (exemption === undefined) return 'lost'
+  journey.needed.add(exemption)
+  return 'exempt'
+}
+
+const isSynonym = (probe: Probe, { meanings }: Journey): boolean =>
+  probe.standard === true || meanings.some(({ at, value }) => at.test(probe.path) && value === probe.value)
+
+function covers(
+  { from, at, value, to, humble, told }: Exemption,
+  probe: Probe,
+  { losses }: Carried,
+  journey: Journey,
+): boolean {
+  if (from !== journey.from || !at.test(probe.path)) return false
+  if (to !== undefined && !to.includes(journey.to)) return false
+  if (humble === true && !journey.humble) return false
+  if (told !== undefined && !losses.some(({ path, detail }) => path === told.path && told.detail.test(detail)))
+    return false
+  return value === undefined || (value instanceof RegExp ? value.test(String(probe.value)) : value === probe.value)
+}

@@ -1,0 +1,374 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { pathOf } from '../base/gateways.ts'
+import { listOf, objectOf, parseJson } from '../base/json.ts'
+import type { RawAnswer } from '../base/raw-http.ts'
+import { type Format, formats } from '../base/recorded-traffic.ts'
+import { hostsNotFound, servers } from '../base/servers.ts'
+import {
+  bearer,
+  bodyOf,
+  callsOf,
+  errorIn,
+  exchangesMade,
+  expectUnknownToken,
+  good,
+  invalid,
+  json,
+  narrowToken,
+  type RouteCall,
+  targetOf,
+  targetsOf,
+  token,
+  useHttpSetting,
+  version,
+} from './http-setting.ts'
+
+for (const server of servers)
+  describe(server.name, () => {
+    const setting = useHttpSetting(server)
+
+    describe('authentication', () => {
+      /** A model list speaks the dialect of who asks: with that dialect's header, without it OpenAI's. */
+      const headersOf = ({ route }: RouteCall): Record<string, string> => ({
+        ...json,
+        ...(route.format === 'messages' ? version : {}),
+      })
+      const every = (): readonly RouteCall[] => callsOf(setting.current.gateway)
+      const asked = (call: RouteCall, headers: Record<string, string>, query = ''): Promise<RawAnswer> =>
+        setting.current.call({
+          method: call.method,
+          path: `${call.path}${query}`,
+          headers,
+          ...(call.body === undefined ? {} : { body: call.body }),
+        })
+
+      test('a missing, unknown or empty token is refused in the dialect of every route, and no upstream is called', async () => {
+        for (const call of every())
+          for (const headers of [
+            {},
+            { authorization: 'Bearer wrong' },
+            { authorization: 'Bearer ' },
+            { 'x-api-key': 'no' },
+          ])
+            expectUnknownToken(
+              call.route.format,
+              await asked(call, { ...headersOf(call), ...headers }),
+              call.route.operation,
+            )
+        expect(setting.current.fake.requests).toHaveLength(0)
+      })
+
+      test('every carrier works on every route', async () => {
+        const chats = new Set(['generate', 'count-tokens', 'list-models', 'get-model'])
+        for (const call of every())
+          for (const headers of [
+            { authorization: `Bearer ${token}` },
+            { authorization: `bearer ${token}` },
+            { 'x-api-key': token },
+            { 'x-goog-api-key': token },
+          ]) {
+            const answer = await asked(call, { ...headersOf(call), ...headers })
+            const what = `${call.method} ${call.path} ${Object.keys(headers)}: ${answer.text.slice(0, 200)}`
+            if (chats.has(call.route.operation)) expect(answer.status, what).toBe(200)
+            // What else is wrong with the call comes after the token.
+            else expect(`${answer.status} ${answer.text}`, what).not.toMatch(/^401|API_KEY_INVALID/)
+          }
+      })
+
+      test('a token in the query is one on the paths of generateContent, and nowhere else', async () => {
+        let taken = 0
+        for (const call of every()) {
+          const answer = await asked(call, { ...json, ...version }, `?key=${token}`)
+          if (call.route.queryKey === true) {
+            expect(call.path).toMatch(/^\/v1\w*\/(publishers\/google\/)?models/)
+            expect(`${answer.status} ${answer.text}`, call.path).not.toMatch(/^401|API_KEY_INVALID/)
+            if (call.route.operation === 'generate') expect(answer.status, call.path).toBe(200)
+            taken++
+            const wrong = await asked(call, json, '?key=wrong')
+            expectUnknownToken('gemini', wrong)
+          } else expectUnknownToken(dialectOf(call, version), answer, call.route.operation)
+        }
+        expect(taken).toBeGreaterThan(8)
+        // The key is the gateway's business: no upstream sees it, nor any other thing in its place.
+        for (const { query, headers } of setting.current.fake.requests) {
+          expect(query).not.toContain('key=')
+          expect(JSON.stringify(headers)).not.toContain(token)
+        }
+      })
+
+      /** The dialect a call is answered in, where a header decides. */
+      const dialectOf = ({ route }: RouteCall, headers: Record<string, string>): Format => {
+        const own = Object.entries(route.formatByHeader ?? {}).find(([name]) => headers[name] !== undefined)
+        return own?.[1] ?? route.format
+      }
+
+      test('a caller sees and reaches only its own models', async () => {
+        const headers = { ...good, authorization: `Bearer ${narrowToken}` }
+        expect((await setting.current.ask('chat', {}, headers)).status).toBe(200)
+        const before = setting.current.fake.requests.length
+        for (const format of formats) {
+          const answer = await setting.current.ask(format, { model: 'messages-model' }, headers)
+          expect(answer.status, format).toBe(404)
+          errorIn(format, answer)
+        }
+        expect(setting.current.fake.requests).toHaveLength(before)
+        const list = await setting.current.call({
+          method: 'GET',
+          path: '/v1/models',
+          headers: { authorization: headers.authorization },
+        })
+        expect(listOf(objectOf(parseJson(list.text)).data).map((model) => objectOf(model).id)).toEqual(['chat-model'])
+        for (const path of ['/v1/models/messages-model', '/v1beta/models/messages-model']) {
+          const hidden = await setting.current.call({
+            method: 'GET',
+            path,
+            headers: { authorization: headers.authorization },
+          })
+          expect(hidden.status).toBe(404)
+        }
+      })
+    })
+
+    describe('paths and methods', () => {
+      test('one /v1 too many or too few, or a slash at the end, finds its way', async () => {
+        for (const format of formats) {
+          const path = pathOf(format, { model: `${format}-model` })
+          // Only the paths of generateContent do without a prefix nowhere: another service's models could stand there.
+          const bare = format === 'gemini' ? [] : [path.slice(3)]
+          for (const variant of [`/v1${path}`, ...bare, `${path}/`, `${path}?beta=true`])
+            expect(
+              (await setting.current.call({ path: variant, headers: good, body: bodyOf(format) })).status,
+              variant,
+            ).toBe(200)
+        }
+        expect((await setting.current.call({ method: 'GET', path: '/v1/v1/models', headers: good })).status).toBe(200)
+      })
+
+      test('a wrong method is 405 with Allow, in the dialect', async () => {
+        for (const format of formats)
+          for (const method of ['GET', 'PUT', 'DELETE'])
+            for (const path of targetsOf(format)) {
+              const answer = await setting.current.call({ method, path, headers: good })
+              expect([answer.status, answer.headers.allow], `${method} ${path}`).toEqual([405, 'POST'])
+              errorIn(format, answer)
+            }
+        expect(
+          (await setting.current.call({ method: 'DELETE', path: '/v1/models', headers: bearer })).headers.allow,
+        ).toContain('GET')
+      })
+
+      test('an unknown path is the host’s, or a JSON 404 where there is none', async () => {
+        for (const path of ['/', '/v1/nothing', '/chat/completions/more', '/v2/messages', '/v1beta/nothing']) {
+          const answer = await setting.current.call({ method: 'GET', path, headers: bearer })
+          expect(answer.status, path).toBe(404)
+          if (server.hosted) expect(answer.text).toBe(hostsNotFound)
+          else errorIn('chat', answer)
+        }
+      })
+
+      if (server.hosted)
+        test('a host keeps its own routes', async () => {
+          for (const path of ['/before', '/after'])
+            expect((await setting.current.call({ method: 'GET', path })).text).toBe(path.slice(1))
+        })
+
+      test('the model list speaks the dialect of who asks', async () => {
+        const list = async (path: string, headers: Record<string, string>): Promise<unknown> =>
+          parseJson((await setting.current.call({ method: 'GET', path, headers })).text)
+        expect(await list('/v1/models', bearer)).toMatchObject({ object: 'list' })
+        expect(await list('/v1/models?limit=1000', { ...bearer, ...version })).toMatchObject({
+          has_more: false,
+          first_id: 'chat-model',
+          last_id: 'responses-alias',
+        })
+        const first = { models: expect.arrayContaining([expect.objectContaining({ name: 'models/chat-model' })]) }
+        expect(await list('/v1/models', { 'x-goog-api-key': token })).toMatchObject(first)
+        expect(await list('/v1beta/models', bearer)).toMatchObject(first)
+      })
+    })
+
+    describe('headers', () => {
+      test('messages insist on a version, under either name, and say which', async () => {
+        for (const [headers, status] of [
+          [{}, 400],
+          [{ 'anthropic-version': 'tomorrow' }, 400],
+          [{ 'anthropic-version': '2023-13-45' }, 400],
+          [{ 'vendor-version': '2023-6-1' }, 400],
+          [{ 'vendor-version': '2023-06-01' }, 200],
+          [{ 'anthropic-version': '2026-10-21' }, 200],
+          [{ 'anthropic-version': '' }, 400],
+          [{ 'anthropic-version': '' }, 400],
+        ] as const) {
+          const answer = await setting.current.post('messages', bodyOf('messages'), { ...json, ...bearer, ...headers })
+          expect(answer.status, JSON.stringify(headers)).toBe(status)
+          if (status === 400)
+            expect(errorIn('messages', answer).message).toContain(Object.keys(headers)[0] ?? 'anthropic-version')
+        }
+      })
+
+      test('a body that is said to be no JSON is 415; nothing said is taken for JSON', async () => {
+        for (const format of formats)
+          for (const path of targetsOf(format)) {
+            const send = (type: string): Promise<RawAnswer> =>
+              setting.current.call({ path, headers: { ...good, 'content-type': type }, body: bodyOf(format) })
+            for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+              const answer = await send(type)
+              expect(answer.status, type).toBe(415)
+              errorIn(format, answer)
+            }
+            expect((await send('application/json; charset=utf-8')).status, path).toBe(200)
+          }
+      })
+
+      test('an id under both names on every answer, and a new one each time', async () => {
+        const seen = new Set<string>()
+        for (const answer of [
+          await setting.current.post('chat', bodyOf('chat')),
+          await setting.current.ask('messages', { stream: true }),
+          await setting.current.ask('gemini', { stream: true }),
+          await setting.current.ask('responses', { stream: true }),
+          await setting.current.post('gemini', '{'),
+          await setting.current.post('chat', '{'),
+          await setting.current.post('messages', bodyOf('messages'), json),
+          await setting.current.call({ method: 'GET', path: '/v1/models', headers: bearer }),
+          await setting.current.call({ method: 'GET', path: '/v1/messages', headers: bearer }),
+        ]) {
+          expect(answer.headers['x-request-id']).toMatch(/^req_\w{10,}$/)
+          expect(answer.headers['request-id']).toBe(answer.headers['x-request-id'])
+          seen.add(answer.headers['x-request-id'] ?? '')
+        }
+        expect(seen.size).toBe(9)
+      })
+
+      test('streams are not to be stored, held back or transformed', async () => {
+        for (const format of formats) {
+          const { headers } = await setting.current.ask(format, { stream: true })
+          expect(headers['content-type']).toMatch(/^text\/event-stream/)
+          expect(headers['cache-control']).toBe('no-cache, no-transform')
+          expect(headers['content-length']).toBeUndefined()
+        }
+      })
+
+      test('nothing of the upstream’s headers goes on', async () => {
+        setting.current.fake.on(
+          {},
+          { headers: { 'openai-organization': 'org-of-the-gateway', 'set-cookie': 'a=b', 'x-secret': '1' } },
+        )
+        for (const format of formats)
+          for (const stream of [false, true]) {
+            const { headers } = await setting.current.ask(format, { stream })
+            for (const name of ['openai-organization', 'set-cookie', 'x-secret', 'anthropic-organization-id'])
+              expect(headers[name], name).toBeUndefined()
+          }
+      })
+    })
+
+    describe('bodies', () => {
+      test('more than the limit is 413, announced or not', async () => {
+        for (const format of formats)
+          for (const path of targetsOf(format))
+            for (const body of [
+              Buffer.from(bodyOf(format, { user: 'x'.repeat(5000) })),
+              [Buffer.alloc(2000, 32), Buffer.alloc(2000, 32), Buffer.alloc(2000, 32)],
+            ]) {
+              const answer = await setting.current.call({ path, headers: good, body }, setting.current.smallPlace)
+              expect(answer.status, path).toBe(413)
+              errorIn(format, answer)
+            }
+        const small = { path: targetOf('chat'), headers: good, body: bodyOf('chat') }
+        expect((await setting.current.call(small, setting.current.smallPlace)).status).toBe(200)
+        expect(setting.current.fake.requests).toHaveLength(1)
+      })
+
+      const nested = (depth: number): string => `{"deep":${'['.repeat(depth)}${']'.repeat(depth)}}`
+      const bad: Readonly<Record<string, string | Uint8Array>> = {
+        'invalid UTF-8': Buffer.concat([Buffer.from('{"model":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]),
+        '200 levels': nested(200),
+        '100,000 levels': nested(100_000),
+        '100,000 levels and no end': '['.repeat(100_000),
+        'half a body': '{"model": "chat-model", "messages": [',
+        'no JSON': 'model=chat-model',
+        'a list': '[]',
+        null: 'null',
+        'a text': '"hello"',
+        nothing: '',
+      }
+      test.each(Object.keys(bad))('%s is 400 in the dialect', async (name) => {
+        for (const format of formats)
+          for (const path of targetsOf(format)) {
+            const answer = await setting.current.call({ path, headers: good, body: bad[name] ?? '' })
+            expect(answer.status, path).toBe(400)
+            expect(errorIn(format, answer).type).toBe(invalid[format])
+          }
+        expect(setting.current.fake.requests).toHaveLength(0)
+      })
+
+      test('a wrong field is 400 that names it', async () => {
+        const foreign = { model: 'messages-model' }
+        for (const [format, more, param] of [
+          ['chat', { temperature: 3 }, 'temperature'],
+          ['chat', { top_p: -1 }, 'top_p'],
+          ['chat', { n: 0 }, 'n'],
+          ['chat', { presence_penalty: 2.1 }, 'presence_penalty'],
+          ['chat', { frequency_penalty: -2.1 }, 'frequency_penalty'],
+          ['chat', { messages: undefined }, 'messages'],
+          ['chat', { model: undefined }, 'model'],
+          ['chat', { messages: [{ role: 'user' }] }, 'messages'],
+          ['chat', { messages: [{ role: 'user', content: 5 }] }, 'messages'],
+          ['messages', { max_tokens: undefined }, 'max_tokens'],
+          ['messages', { max_tokens: 0 }, 'max_tokens'],
+          ['messages', { temperature: 1.01 }, 'temperature'],
+          ['messages', { messages: undefined }, 'messages'],
+          ['messages', { model: undefined }, 'model'],
+          [
+            'messages',
+            {
+              messages: [
+                { role: 'user', content: 'a' },
+                { role: 'user', content: 5 },
+              ],
+            },
+            'messages.1.content',
+          ],
+          ['messages', { model: 'chat-model', thread: { type: 'create' } }, 'thread'],
+          ['gemini', { contents: undefined }, 'contents'],
+          ['responses', { model: undefined }, 'model'],
+          // Beyond the limits of the specification only translations refuse anything.
+          ['gemini', { ...foreign, generationConfig: { temperature: 2.1 } }, 'generation_config.temperature'],
+          ['gemini', { ...foreign, generationConfig: { topP: 1.1 } }, 'generation_config.top_p'],
+          ['gemini', { ...foreign, contents: 5 }, 'contents'],
+          ['gemini', { ...foreign, contents: [{ parts: 5 }] }, 'contents[0].parts'],
+          ['responses', { ...foreign, temperature: 3 }, 'temperature'],
+          ['responses', { ...foreign, top_p: -1 }, 'top_p'],
+          ['responses', { ...foreign, input: 5 }, 'input'],
+          ['responses', { ...foreign, input: [{ role: 'user', content: 5 }] }, 'input.0.content'],
+        ] as const) {
+          const answer = await setting.current.ask(format, more)
+          expect(answer.status, `${format} ${Object.keys(more)}`).toBe(400)
+          const error = errorIn(format, answer)
+          expect(`${String(error.param)} ${error.message}`).toContain(param)
+        }
+        expect(setting.current.fake.requests).toHaveLength(0)
+      })
+
+      test('an unknown model is 404 in every dialect', async () => {
+        for (const [format, word] of [
+          ['chat', 'model_not_found'],
+          ['messages', 'not_found_error'],
+          ['gemini', 'NOT_FOUND'],
+          ['responses', 'model_not_found'],
+        ] as const) {
+          for (const path of targetsOf(format, 'gone')) {
+            const body = bodyOf(format, { model: 'gone' })
+            const answer = await setting.current.call({ path, headers: good, body })
+            const { code, type } = errorIn(format, answer)
+            expect([answer.status, typeof code === 'string' ? code : type], path).toEqual([404, word])
+          }
+        }
+      })
+    })
+
+    setting.searchForSecrets()
+  })
+
+afterAll(() => console.log(`http: ${exchangesMade()} exchanges over ${servers.length} servers`))

@@ -1,0 +1,77 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createRealtimeSession, until } from '@modelgate/testing/test-support'
+import { describe, expect, it } from 'vitest'
+import { type RecordedMessage, readCassette } from '../base/cassette.ts'
+import { isObject, type Json, type JsonObject } from '../base/json.ts'
+import { whyNoRecordings } from '../base/recorded-traffic.ts'
+import { sessionOf, startRealtime } from './realtime-setting.ts'
+
+const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url))
+const folder = join(shared, 'fixtures', 'pydantic-ai', 'realtime-ws')
+/** Sessions over WebSockets with OpenAI's events: OpenAI's own, Azure's, and xAI's. */
+const names = existsSync(folder)
+  ? readdirSync(folder).filter((name) => /openai|azure|xai/.test(name) && !/webrtc|sideband/.test(name))
+  : []
+if (names.length === 0) console.warn(whyNoRecordings)
+
+const cassette = (name: string): readonly RecordedMessage[] => readCassette(readFileSync(join(folder, name), 'utf8'))
+const usageIn = (data: Json): JsonObject[] => {
+  const response = isObject(data) && data.type === 'response.done' ? data.response : undefined
+  return isObject(response) && isObject(response.usage) ? [response.usage] : []
+}
+
+describe.skipIf(names.length === 0)('recorded sessions', () => {
+  it('are many', () => expect(names.length).toBeGreaterThan(10))
+
+  it.each(names)('%s passes both ways, byte for byte and in order, and its usage is counted', async (name) => {
+    const messages = cassette(name)
+    const texts = (direction: string) =>
+      messages.filter((message) => message.direction === direction).map(({ data }) => JSON.stringify(data))
+    const setting = await startRealtime(undefined, { fake: { mute: true } })
+    const client = setting.ws()
+    await client.opened
+    const session = await sessionOf(setting)
+    for (const { direction, data } of messages) {
+      if (direction === 'received') await session.send(JSON.stringify(data))
+      else client.socket.send(JSON.stringify(data))
+    }
+    const received = texts('received')
+    await until(() => client.messages.length === received.length, 'all events')
+    expect(client.messages).toEqual(received)
+    const sent = texts('sent')
+    await until(() => session.received.length === sent.length, 'all events of the client')
+    expect(session.received).toEqual(sent)
+    client.socket.close()
+    await until(() => setting.finished.length === 1, 'the end')
+    const used = messages.flatMap(({ data }) => usageIn(data))
+    const sum = (field: string) => used.reduce((all, usage) => all + Number(usage[field] ?? 0), 0)
+    const counted = setting.finished[0]?.usage
+    expect([counted?.input.total ?? 0, counted?.output.total ?? 0]).toEqual([sum('input_tokens'), sum('output_tokens')])
+  })
+
+  it("the fake's events have the recorded ones' order and fields", () => {
+    const recorded = cassette(names.find((name) => name.endsWith('openai_ws__test_text_in_audio_out_turn.yaml')) ?? '')
+    const machine = createRealtimeSession('gpt-realtime')
+    const faked: Json[] = machine.openingEvents()
+    for (const { direction, data } of recorded)
+      if (direction === 'sent') faked.push(...machine.receive(JSON.stringify(data)))
+    const real = recorded.flatMap(({ direction, data }) => (direction === 'received' ? [data] : []))
+    const types = (events: readonly Json[]) =>
+      events
+        .map((event) => (isObject(event) ? String(event.type) : ''))
+        .filter((type, index, all) => type !== all[index - 1])
+    // What the real one says beside: limits of the account, and the same end in another order.
+    const left = (type: string) => type !== 'rate_limits.updated'
+    expect([...types(faked)].sort()).toEqual([...types(real).filter(left)].sort())
+    const fieldsOf = (events: readonly Json[]) =>
+      Object.fromEntries(
+        events.flatMap((event) => (isObject(event) ? [[String(event.type), Object.keys(event).sort()]] : [])),
+      )
+    const optional = 'obfuscation'
+    for (const [type, fields] of Object.entries(fieldsOf(real)))
+      if (left(type))
+        expect([type, fieldsOf(faked)[type]]).toEqual([type, fields.filter((field) => field !== optional)])
+  })
+})

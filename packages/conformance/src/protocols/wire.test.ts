@@ -1,0 +1,95 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { upstreamKey } from '../base/gateways.ts'
+import { formats } from '../base/recorded-traffic.ts'
+import { servers } from '../base/servers.ts'
+import { oddAnswer, oddRequest, oddStream } from '../base/wire-bytes.ts'
+import { errorIn, exchangesMade, good, targetOf, useHttpSetting } from './http-setting.ts'
+
+for (const server of servers)
+  describe(server.name, () => {
+    const setting = useHttpSetting(server)
+
+    describe('the wire lane', () => {
+      test.each(formats)('%s: bytes go both ways as they are, but for the model’s name', async (format) => {
+        setting.current.fake.on({}, { raw: { body: oddAnswer[format] } })
+        for (const [model, upstream] of [
+          [`${format}-model`, `${format}-model`],
+          [`${format}-alias`, `upstream-${format}-name`],
+        ] as const) {
+          const path = targetOf(format, { model })
+          const answer = await setting.current.call({ path, headers: good, body: oddRequest(format, model) })
+          expect(answer.text).toBe(oddAnswer[format])
+          const arrived = setting.current.fake.requests.at(-1)
+          expect([arrived?.bodyText, arrived?.model]).toEqual([oddRequest(format, upstream), upstream])
+        }
+      })
+
+      test.each(formats)('%s: streams pass as they are', async (format) => {
+        setting.current.fake.on({}, { raw: { body: oddStream[format] } })
+        const options = format === 'chat' ? { stream_options: { include_usage: true } } : {}
+        const answer = await setting.current.ask(format, { stream: true, ...options })
+        expect(answer.text).toBe(oddStream[format])
+      })
+    })
+
+    describe('upstreams that misbehave', () => {
+      const dialects = formats.flatMap((client) => formats.map((upstream) => [client, upstream] as const))
+      test.each(dialects)('%s from %s: what is no answer is 502 in the dialect', async (client, upstream) => {
+        for (const reply of [
+          { fault: { type: 'html' } },
+          { fault: { type: 'empty' } },
+          { raw: { body: 'null' } },
+          { raw: { body: '{"half": ' } },
+          { raw: { body: '[1,2]' } },
+          { raw: { status: 302, headers: { location: 'http://127.0.0.1:1/elsewhere' }, body: '' } },
+          { fault: { type: 'reset' } },
+          { status: 401 },
+          { status: 403 },
+        ] as const)
+          for (const stream of [false, true]) {
+            setting.current.fake.reset()
+            setting.current.fake.on({}, reply)
+            const answer = await setting.current.ask(client, { model: `${upstream}-model`, stream })
+            expect([answer.status, answer.text.slice(0, 300)], JSON.stringify({ reply, stream })).toEqual([
+              502,
+              answer.text.slice(0, 300),
+            ])
+            errorIn(client, answer)
+            // A used connection that breaks before the answer may have been closed long ago: one more try is allowed then.
+            if (!('fault' in reply && reply.fault.type === 'reset'))
+              expect(setting.current.fake.requests, 'a redirect is not followed, a failure not repeated').toHaveLength(
+                1,
+              )
+          }
+      })
+
+      test('an upstream that repeats the key in its errors does not betray it', async () => {
+        for (const [client, upstream] of dialects)
+          for (const reply of [
+            { status: 400, error: { message: `Incorrect API key provided: ${upstreamKey}` } },
+            { status: 401, error: { message: `Incorrect API key provided: ${upstreamKey}` } },
+            {
+              status: 500,
+              error: { message: `At ${setting.current.provider.origin}: ${upstreamKey}`, code: upstreamKey },
+            },
+          ]) {
+            setting.current.fake.on({}, reply)
+            const answer = await setting.current.ask(client, { model: `${upstream}-model` })
+            expect(answer.status).toBeGreaterThanOrEqual(400)
+            expect(answer.text).not.toContain(new URL(setting.current.provider.origin).host)
+          }
+        for (const [client, upstream] of dialects) {
+          setting.current.fake.on(
+            {},
+            { fault: { type: 'error-event', after: 2, message: `failed for ${upstreamKey}` }, text: 'one two three' },
+          )
+          const answer = await setting.current.ask(client, { model: `${upstream}-model`, stream: true })
+          expect(answer.text).toContain('error')
+        }
+      })
+    })
+
+    setting.searchForSecrets()
+  })
+
+afterAll(() => console.log(`wire: ${exchangesMade()} exchanges over ${servers.length} servers`))

@@ -1,0 +1,81 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { requestTo } from '../base/gateways.ts'
+import { listOf, objectOf, parseJson } from '../base/json.ts'
+import { readRecording } from '../base/read-answer.ts'
+import {
+  type Exchange,
+  type Format,
+  formats,
+  haveRecordings,
+  patience,
+  recordedExchanges,
+  simpleRequest,
+} from '../base/recorded-traffic.ts'
+import { serveBytes } from '../base/upstream-fetch.ts'
+import { createTally, expectSame, gatewayFor, useOf } from './checks.ts'
+
+const { counts, count, check, expectNoneWrong } = createTally()
+
+const floors: Readonly<Record<Format, { bodies: number; streams: number }>> = {
+  chat: { bodies: 790, streams: 180 },
+  messages: { bodies: 340, streams: 75 },
+  gemini: { bodies: 515, streams: 80 },
+  responses: { bodies: 400, streams: 85 },
+}
+
+/** What a client of `format` is told where the upstream answers with the recording. */
+async function told(exchange: Exchange, format: Format): Promise<{ status: number; text: string }> {
+  const { stream } = exchange
+  const served = serveBytes(exchange.answer, { stream })
+  const answer = await gatewayFor(exchange, served.fetch).fetch(
+    requestTo(format, JSON.stringify(simpleRequest(format, stream)), {}, { stream }),
+  )
+  return { status: answer.status, text: await answer.text() }
+}
+
+describe.skipIf(!haveRecordings)('every recorded answer', () => {
+  const exchanges = haveRecordings ? recordedExchanges() : []
+  afterAll(() => {
+    const lines = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
+    console.log(`recorded answers: ${exchanges.length} exchanges; ${lines.join(' · ')}`)
+  })
+
+  test(
+    'says the same to clients of all four formats',
+    async () => {
+      for (const exchange of exchanges) {
+        const use = useOf(exchange)
+        if (use.kind === 'excluded') {
+          count(`excluded: ${use.why}`)
+          continue
+        }
+        for (const format of formats) {
+          const own = format === exchange.format
+          if (use.kind === 'broken') {
+            await check(`broken as it must be: ${use.why}`, exchange, async () => {
+              const { status, text } = await told(exchange, format)
+              const read = readRecording({ format, stream: exchange.stream, answer: text })
+              // On the wire lane a JSON object passes as it is, whatever it says.
+              if (!own || exchange.stream) expect([status, read]).toEqual([status, undefined])
+            })
+            continue
+          }
+          await check(`${exchange.format}→${format} ${exchange.stream ? 'streams' : 'bodies'}`, exchange, async () => {
+            const { status, text } = await told(exchange, format)
+            if (own && !exchange.stream) expect(text).toBe(exchange.answer)
+            const read = readRecording({ format, stream: exchange.stream, answer: text }, own)
+            if (read === undefined) throw new Error(`no answer: ${status} ${text.slice(-300)}`)
+            expectSame(read, use.read)
+            if (listOf(objectOf(parseJson(exchange.answer)).choices).length > 1) count('of them with further choices')
+          })
+        }
+      }
+      expectNoneWrong()
+      for (const upstream of formats)
+        for (const client of formats)
+          for (const [what, floor] of Object.entries(floors[upstream]))
+            expect(counts[`${upstream}→${client} ${what}`], `${upstream}→${client} ${what}`).toBeGreaterThan(floor)
+    },
+    patience,
+  )
+})

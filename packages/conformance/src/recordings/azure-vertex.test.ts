@@ -1,0 +1,161 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { gatewayTo, requestTo } from '../base/gateways.ts'
+import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
+import { readRecording } from '../base/read-answer.ts'
+import {
+  type Exchange,
+  formats,
+  haveRecordings,
+  patience,
+  recordedExchanges,
+  simpleRequest,
+} from '../base/recorded-traffic.ts'
+import { serveBytes } from '../base/upstream-fetch.ts'
+import { createTally, expectSame, requestOf, useOf } from './checks.ts'
+import { type CloudCall, callOf, cloudExchanges } from './clouds.ts'
+
+const { counts, count, check, expectNoneWrong } = createTally()
+
+interface Recorded {
+  readonly exchange: Exchange
+  readonly call: CloudCall
+  readonly model: string
+}
+
+/** The good answers of both clouds, each with the upstream that gave it, speaking what it spoke. */
+function recorded(): Recorded[] {
+  const clouds = new Map(cloudExchanges().map((exchange) => [exchange.path, exchange]))
+  return recordedExchanges().flatMap((exchange) => {
+    const cloud = clouds.get(exchange.path)
+    if (cloud === undefined) return []
+    const { format } = exchange
+    const call = callOf(cloud, format === 'chat' || format === 'responses' ? [format] : undefined)
+    return call === undefined ? [] : [{ exchange, call, model: call.model ?? exchange.model ?? 'unknown' }]
+  })
+}
+
+/** Vertex AI wants a role in each content, where the Gemini API does not. */
+const withRoles = (body: JsonObject): JsonObject =>
+  Array.isArray(body.contents)
+    ? {
+        ...body,
+        contents: listOf(body.contents).map((content) =>
+          isObject(content) && typeof content.role !== 'string' ? { ...content, role: 'user' } : content,
+        ),
+      }
+    : body
+
+describe.skipIf(!haveRecordings)('every recorded answer of Azure and Vertex AI', () => {
+  const all = haveRecordings ? recorded() : []
+  afterAll(() => {
+    const lines = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
+    console.log(`Azure and Vertex AI: ${all.length} answers; ${lines.join(' · ')}`)
+  })
+
+  test(
+    'says the same to clients of all four formats',
+    async () => {
+      for (const { exchange, call, model } of all) {
+        const use = useOf(exchange)
+        if (use.kind !== 'answer') {
+          count(`left out: ${use.why}`)
+          continue
+        }
+        const { stream } = exchange
+        for (const format of formats)
+          await check(`${exchange.format} ${stream ? 'streams' : 'bodies'}`, exchange, async () => {
+            const served = serveBytes(exchange.answer, { stream })
+            const gateway = gatewayTo(exchange.format, { upstream: call.upstream, fetch: served.fetch })
+            const body = { ...simpleRequest(format, stream), ...(format === 'gemini' ? {} : { model }) }
+            const reply = await gateway.fetch(requestTo(format, JSON.stringify(body), {}, { model, stream }))
+            const text = await reply.text()
+            const said = readRecording({ format, stream, answer: text })
+            if (said === undefined) throw new Error(`${format} ${reply.status}: ${text.slice(0, 300)}`)
+            expectSame(said, use.read)
+          })
+      }
+      expectNoneWrong()
+      expect(Object.values(counts).reduce((sum, number) => sum + number, 0)).toBeGreaterThanOrEqual(900)
+    },
+    patience,
+  )
+
+  test(
+    'was asked for with the same body',
+    async () => {
+      let asked = 0
+      for (const { exchange, call, model } of all) {
+        const request = requestOf(exchange)
+        if (request === undefined) continue
+        const { format, stream } = exchange
+        const served = serveBytes(exchange.answer, { stream })
+        const gateway = gatewayTo(format, { upstream: call.upstream, fetch: served.fetch })
+        const body = format === 'gemini' ? request : { ...request, model }
+        await check('requests', exchange, async () => {
+          const reply = await gateway.fetch(requestTo(format, JSON.stringify(body), {}, { model, stream }))
+          await reply.text()
+          const sent = objectOf(parseJson(served.received[0] ?? ''))
+          // Streams are metered.
+          const { stream_options, ...rest } = format === 'gemini' ? withRoles(request) : body
+          const { stream_options: _, ...same } = sent
+          expect(same).toEqual(rest)
+        })
+        asked++
+      }
+      expectNoneWrong()
+      expect(asked).toBeGreaterThanOrEqual(240)
+    },
+    patience,
+  )
+})
+
+/** Which status clients see for each error of the recordings: by the end of its path. */
+const errors: Readonly<Record<string, readonly [status: number, words: string]>> = {
+  'azure_grok-4-1-fast-non-reasoning_handles_context_length_exceeded_errors.json': [429, 'have exceeded rate limit'],
+  'azure_grok-4-1-fast-non-reasoning_raises_appropriate_auth_error.json': [502, 'credentials'],
+  'handles_context_length_exceeded_errors.02.json': [400, '1048576'],
+  'unary-failure-iam-permission-denied.json': [502, 'credentials'],
+  'unary-failure-api-key.json': [502, 'credentials'],
+  'unary-failure-quota-exceeded.json': [429, 'Quota exceeded'],
+  'unary-failure-invalid-context-cache-id.json': [400, 'Invalid CachedContent name'],
+  'unary-failure-model-not-found.json': [404, 'test-model-name'],
+  'unary-failure-image-rejected.json': [400, 'invalid argument'],
+  'unary-failure-firebasevertexai-api-not-enabled.json': [502, 'credentials'],
+  'streaming-failure-http-error.json': [400, 'grpcMessage'],
+  'test_generate_content_missing_model.json': [404, 'gemini-does-not-exist'],
+  'test_generate_content_invalid_temperature.json': [400, 'supported range'],
+  'content-url-image-google_vertex.04.json': [400, 'Cannot fetch content'],
+  'unary-failure-generate-images-prompt-blocked.json': [400, 'sensitive words'],
+}
+
+describe.skipIf(!haveRecordings)('every recorded error of Azure and Vertex AI', () => {
+  const failed = cloudExchanges().filter(({ status, url }) => status >= 400 && url.pathname !== '/chat/completions')
+
+  test('is in the table', () => {
+    const known = Object.keys(errors)
+    expect(failed.map(({ path }) => known.find((end) => path.endsWith(end)) ?? path).sort()).toEqual([...known].sort())
+  })
+
+  test.each(failed.map((exchange) => [exchange.path, exchange] as const))(
+    '%s is the same to clients of all four formats',
+    async (path, exchange) => {
+      const [status, words] = Object.entries(errors).find(([end]) => path.endsWith(end))?.[1] ?? [0, '']
+      const gemini = exchange.url.host.endsWith('googleapis.com')
+      const call = callOf(exchange)
+      const upstream = call?.upstream ?? callOf({ ...exchange, url: someGemini })?.upstream
+      if (upstream === undefined) throw new Error('no such upstream')
+      for (const format of formats) {
+        const served = serveBytes(exchange.answer, { stream: false, status: exchange.status })
+        const gateway = gatewayTo('gemini', { upstream, fetch: served.fetch, retry: false })
+        const model = gemini ? 'gemini-x' : 'grok-x'
+        const body = { ...simpleRequest(format, false), ...(format === 'gemini' ? {} : { model }) }
+        const reply = await gateway.fetch(requestTo(format, JSON.stringify(body), {}, { model }))
+        expect([format, reply.status, await reply.text()]).toEqual([format, status, expect.stringContaining(words)])
+      }
+    },
+  )
+})
+
+const someGemini = new URL(
+  'https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/publishers/google/models/gemini-x:generateContent',
+)

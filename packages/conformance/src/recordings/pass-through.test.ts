@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { Answer } from '../base/answer.ts'
+import { fetchOf, requestTo } from '../base/gateways.ts'
+import { type JsonObject, objectOf } from '../base/json.ts'
+import {
+  type Exchange,
+  type Format,
+  formats,
+  fullRun,
+  haveRecordings,
+  patience,
+  recordedExchanges,
+  simpleRequest,
+  whyNoRecordings,
+} from '../base/recorded-traffic.ts'
+import { askAs } from '../base/sdk-clients.ts'
+import { serveBytes } from '../base/upstream-fetch.ts'
+import { createTally, expectSame, gatewayFor, requestOf, useOf } from './checks.ts'
+
+if (!haveRecordings) console.log(`recorded: ${whyNoRecordings}`)
+
+/** An SDK's outcome in a form that can be compared: the answer, or what it threw. */
+const outcome = async (asked: Promise<Answer>): Promise<Answer | { failure: string }> => {
+  try {
+    return await asked
+  } catch (error) {
+    return { failure: error instanceof Error ? `${error.constructor.name}: ${error.message}` : String(error) }
+  }
+}
+
+const { counts, count, check, expectNoneWrong } = createTally()
+
+/** Recordings end where the last event does; servers end it with a blank line, without which some clients never see it. */
+const bytesOf = ({ stream, answer }: Exchange): string => (stream ? `${answer.trimEnd()}\n\n` : answer)
+
+/** What an SDK cannot read, whoever sends it. */
+function unreadable(format: Format, { stream }: Exchange, read: Answer): string | undefined {
+  if (format === 'chat' && stream && read.tools.some(({ input }) => typeof input === 'string'))
+    return 'calls of custom tools in a stream of chat'
+  if (format === 'gemini' && read.refusal !== '') return 'why generateContent refuses'
+  return undefined
+}
+
+/** The recorded call as its SDK makes it; one SDK writes its calls itself, and gets a small one. */
+function ownRequest({ format, stream, model = 'recorded', ...exchange }: Exchange): JsonObject | undefined {
+  const recorded = requestOf({ format, stream, model, ...exchange })
+  if (recorded === undefined || format === 'gemini') return recorded && simpleRequest(format, stream)
+  return { ...recorded, model, stream }
+}
+
+describe.skipIf(!haveRecordings)('every recorded exchange', () => {
+  const exchanges = haveRecordings ? recordedExchanges() : []
+
+  // SDKs warn of models that have been retired since.
+  beforeAll(() => void vi.spyOn(console, 'warn').mockImplementation(() => {}))
+  afterAll(() => {
+    vi.restoreAllMocks()
+    const told = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
+    console.log(`recorded: ${exchanges.length} exchanges with the official SDKs; ${told.join(' · ')}`)
+  })
+
+  test(
+    'passes validation, and the SDK reads on the wire lane what it reads from the provider',
+    async () => {
+      for (const exchange of exchanges) {
+        const { format, stream } = exchange
+        const use = useOf(exchange)
+        const body = ownRequest(exchange)
+        if (body === undefined) {
+          count('without a recorded request')
+          continue
+        }
+        await check(`own request of ${format}`, exchange, async () => {
+          const served = serveBytes(bytesOf(exchange), { stream })
+          const asked = { ...body, stream }
+          const direct = await outcome(askAs(format, { fetch: served.fetch }, asked))
+          const gateway = gatewayFor(exchange, served.fetch)
+          const through = await outcome(askAs(format, { fetch: fetchOf(gateway) }, asked))
+          if (served.received.length !== 2) {
+            const refusal = await gateway.fetch(requestTo(format, JSON.stringify(body)))
+            throw new Error(`refused: ${refusal.status} ${(await refusal.text()).slice(0, 300)}`)
+          }
+          if (use.kind === 'excluded') return
+          if (use.kind === 'broken') {
+            // What is no answer must not become one on its way. A JSON object passes as it is, whatever it says.
+            if (stream) expect(through).toHaveProperty('failure')
+            return
+          }
+          const { usage: shown, ...seen } = through as Answer
+          const { usage: sent, ...expected } = direct as Answer
+          expect(seen).toEqual(expected)
+          // The gateway meters streams of chat; a client that did not ask for the count does not see it.
+          const asksForUsage = format !== 'chat' || objectOf(body.stream_options).include_usage === true
+          if (!stream || asksForUsage || shown !== undefined) expect(shown).toEqual(sent)
+        })
+      }
+      expectNoneWrong()
+      for (const [format, floor] of Object.entries({ chat: 960, messages: 390, gemini: 555, responses: 455 }))
+        expect(counts[`own request of ${format}`], format).toBeGreaterThan(floor)
+    },
+    patience,
+  )
+
+  test(
+    'says the same to the SDKs of all four formats',
+    async () => {
+      const core = new Set(recordedExchanges('CORE.tsv').map(({ path }) => path))
+      for (const [at, exchange] of exchanges.entries()) {
+        const use = useOf(exchange)
+        if (use.kind === 'excluded') continue
+        const { stream } = exchange
+        // Bodies in all pairs are the business of `recorded-answers.test.ts`; streams go through the SDKs' accumulators, all.
+        const clients = stream || fullRun || core.has(exchange.path) ? formats : [formats[at % 4] ?? 'chat']
+        for (const format of clients) {
+          const served = serveBytes(bytesOf(exchange), { stream })
+          const place = { fetch: fetchOf(gatewayFor(exchange, served.fetch)) }
+          const request = simpleRequest(format, stream)
+          if (use.kind === 'broken') {
+            await check(`broken as it must be: ${use.why}`, exchange, async () => {
+              const told = await outcome(askAs(format, place, { ...request, stream }))
+              if (format !== exchange.format || stream) expect(told).toHaveProperty('failure')
+            })
+            continue
+          }
+          const own = format === exchange.format
+          const reason = own ? undefined : unreadable(format, exchange, use.read)
+          if (reason !== undefined) {
+            count(`which the SDK does not read: ${reason}`)
+            continue
+          }
+          await check(`${exchange.format}→${format} ${stream ? 'streams' : 'bodies'}`, exchange, async () => {
+            const told = await outcome(askAs(format, place, { ...request, stream }))
+            if (own) {
+              // On the wire lane a vendor's own dialect stays what it is: the SDK sees what it would see there.
+              expect(told).toEqual(await outcome(askAs(format, { fetch: served.fetch }, { ...request, stream })))
+            } else if ('failure' in told) throw new Error(`the SDK failed with ${told.failure}`)
+            else expectSame(told, use.read)
+          })
+        }
+      }
+      expectNoneWrong()
+      for (const [upstream, floor] of Object.entries({ chat: 180, messages: 75, gemini: 80, responses: 85 }))
+        for (const client of formats)
+          expect(counts[`${upstream}→${client} streams`], `${upstream}→${client}`).toBeGreaterThan(floor)
+    },
+    patience,
+  )
+})

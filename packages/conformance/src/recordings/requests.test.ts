@@ -1,0 +1,200 @@
+import type { FinishEvent, Loss } from '@modelgate/core'
+import { codecOf } from '@modelgate/core/test-support'
+import { createFakeProvider } from '@modelgate/testing'
+import { afterAll, describe, expect, test } from 'vitest'
+import { gatewayTo, requestTo } from '../base/gateways.ts'
+import { isObject, type Json, type JsonObject, objectOf, parseJson } from '../base/json.ts'
+import {
+  clientRequests,
+  type Format,
+  formats,
+  haveRecordings,
+  patience,
+  recordedExchanges,
+  whyNoRecordings,
+} from '../base/recorded-traffic.ts'
+import { createTally, requestOf } from './checks.ts'
+import { unaccounted } from './leaves.ts'
+
+if (!haveRecordings) console.log(`recorded requests: ${whyNoRecordings}`)
+
+const { counts, count, check, expectNoneWrong } = createTally()
+const exchanges = haveRecordings ? [...recordedExchanges(), ...clientRequests()] : []
+const asked = exchanges.flatMap((exchange) => {
+  const body = requestOf(exchange)
+  // The SDK is told that nobody keeps threads here, and sends the whole conversation then: the request after it.
+  return body === undefined || body.thread !== undefined ? [] : [{ exchange, body }]
+})
+
+const floors: Readonly<Record<Format, number>> = { chat: 1010, messages: 450, gemini: 605, responses: 530 }
+
+/** The request as its client sent it, of a model that the gateway calls otherwise. */
+const alias = 'name-for-clients'
+const upstreamName = 'name-of-the-upstream'
+/** One format may name it in the body beside the path, with the collection in front. */
+const withModel = (format: Format, body: JsonObject, model: string): JsonObject =>
+  format !== 'gemini'
+    ? { ...body, model }
+    : typeof body.model === 'string'
+      ? { ...body, model: `models/${model}` }
+      : body
+
+/** Models of the vendors: what a codec knows about them counts. */
+const models: Readonly<Record<Format, string>> = {
+  chat: 'gpt-5.2',
+  messages: 'claude-sonnet-4-5',
+  gemini: 'gemini-3-flash-preview',
+  responses: 'gpt-5.2',
+}
+
+/** JSON as no serialiser of ours writes it. */
+const oddly = (body: JsonObject): string => JSON.stringify(body, null, '\t').replaceAll('/', '\\/')
+
+/** Streams of chat are metered: this is asked for where the client did not. */
+const metered = (format: Format, body: JsonObject): boolean =>
+  format === 'chat' && body.stream === true && objectOf(body.stream_options).include_usage !== true
+const withoutMetering = (text: string): string =>
+  text.replace(/,?\s*"stream_options":\s*(null|\{[^}]*\})/, '').replace(/\s+\}$/, '}')
+
+describe.skipIf(!haveRecordings)('every recorded request', () => {
+  afterAll(() => {
+    const lines = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
+    console.log(`recorded requests: ${exchanges.length} exchanges; ${lines.join(' · ')}`)
+  })
+
+  test(
+    'arrives in its own format byte for byte, but for the model’s name',
+    async () => {
+      for (const { exchange, body } of asked) {
+        const { format, stream } = exchange
+        await check(`${format}, same bytes`, exchange, async () => {
+          const sent: { url: string; text: string }[] = []
+          const gateway = gatewayTo(format, {
+            models: { '*': { upstream: 'up', model: upstreamName } },
+            fetch: async (input, init) => {
+              sent.push({ url: String(input), text: new TextDecoder().decode(await bytesOf(init?.body)) })
+              throw new TypeError('nobody answers here')
+            },
+          })
+          const text = oddly(withModel(format, body, alias))
+          const answer = await gateway.fetch(requestTo(format, text, {}, { model: alias, stream }))
+          const [first] = sent
+          if (first === undefined) throw new Error(`refused: ${answer.status} ${(await answer.text()).slice(0, 300)}`)
+          const expected = oddly(withModel(format, body, upstreamName)).replace(
+            `models\\/${upstreamName}`,
+            `models/${upstreamName}`,
+          )
+          if (metered(format, body)) {
+            count('of them metered')
+            expect(withoutMetering(first.text)).toBe(withoutMetering(expected))
+            expect(objectOf(objectOf(parseJson(first.text)).stream_options).include_usage).toBe(true)
+          } else expect(first.text).toBe(expected)
+          if (format === 'gemini') expect(first.url).toContain(`/${upstreamName}:`)
+        })
+      }
+      expectNoneWrong()
+      for (const [format, floor] of Object.entries(floors))
+        expect(counts[`${format}, same bytes`], format).toBeGreaterThan(floor)
+    },
+    patience,
+  )
+
+  test.each(formats)(
+    'of %s is one that providers of the other formats take, or it is refused here',
+    async (format) => {
+      const fake = createFakeProvider()
+      const finished: FinishEvent[] = []
+      for (const upstream of formats.filter((other) => other !== format)) {
+        const gateway = gatewayTo(upstream, {
+          models: { '*': { upstream: 'up', model: models[upstream] } },
+          fetch: fake.fetch as typeof fetch,
+          plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
+        })
+        for (const { exchange, body } of asked.filter(({ exchange }) => exchange.format === format))
+          await check(`${format}→${upstream}`, exchange, async () => {
+            fake.reset()
+            finished.length = 0
+            const { stream, model = 'recorded' } = exchange
+            const text = JSON.stringify(withModel(format, body, model))
+            const answer = await gateway.fetch(requestTo(format, text, {}, { model, stream }))
+            const told = await answer.text()
+            const { losses = [] } = finished[0] ?? {}
+            expectPlaces(losses, body)
+            const sent = fake.requests[0]
+            if (sent?.status === 200) {
+              expect(answer.status).toBe(200)
+              const value = objectOf(parseJson(sent.bodyText))
+              codecOf(upstream).validateRequest({
+                ...value,
+                ...(upstream === 'gemini' ? { model: models.gemini, stream } : {}),
+              })
+              const missing = unaccounted({ ...body, model: '' }, value, losses, 4)
+              if (missing.length > 0) throw new Error(`neither sent nor reported: ${JSON.stringify(missing)}`)
+              return
+            }
+            if (sent !== undefined && unanswered.test(told)) {
+              count('of them with a call that nobody answered')
+              return
+            }
+            const reason = refusals.map((words) => words.exec(told)?.[0]).find((words) => words !== undefined)
+            if (sent === undefined && answer.status === 400 && reason !== undefined) count(`of them refused: ${reason}`)
+            else throw new Error(`${answer.status} ${told.slice(0, 300)} for ${sent?.bodyText.slice(0, 600)}`)
+          })
+      }
+      expectNoneWrong()
+      for (const upstream of formats.filter((other) => other !== format))
+        expect(counts[`${format}→${upstream}`], `${format}→${upstream}`).toBeGreaterThan(floors[format])
+    },
+    patience,
+  )
+})
+
+/** What one format can say and another cannot at all: such calls are refused before any upstream sees them. */
+const refusals: readonly RegExp[] = [
+  /(messages|responses) gives one answer/,
+  /audio cannot be sent/,
+  /[Vv]ideo cannot be sent/,
+  /Audio by URL cannot be sent/,
+  /A document by its address cannot be sent in a chat message/,
+  /a document of the type [^ ]*officedocument[^ ]* cannot be sent in a messages request/,
+  /file that another provider stores/,
+  /is stored at another provider/,
+  /Previous response with id/,
+  /the compacted part of the conversation can be read by its issuer only/,
+  /an answer in the background needs a server that keeps it/,
+  // a question of nothing but one vendor's own parts
+  /nothing of this message can be carried/,
+]
+
+/** A call without its result, which the older models of one format took. Its newer models refuse it as all others do. */
+const unanswered =
+  /must be followed by tool messages|ids were found without `tool_result` blocks|No tool output found for function call/
+
+/** What is said about a field that the client did not write: a default was made up, or a place had to be filled. */
+const aboutNothing: readonly RegExp[] = [
+  /^the format requires max_tokens: \d+ was made up$/,
+  /^a conversation begins with a user message: '.' is put in front$/,
+]
+
+/** A report that points nowhere helps nobody. */
+function expectPlaces(losses: readonly Loss[], body: JsonObject): void {
+  const astray = losses.filter(
+    ({ path, side, detail }) =>
+      side === undefined && valueAt(body, path) === undefined && !aboutNothing.some((words) => words.test(detail)),
+  )
+  expect(astray).toEqual([])
+}
+
+function valueAt(body: JsonObject, path: string): Json | undefined {
+  let value: Json | undefined = body
+  for (const step of path.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    value = Array.isArray(value) ? value[Number(name)] : isObject(value) ? value[name] : undefined
+  }
+  return value
+}
+
+const bytesOf = async (body: unknown): Promise<Uint8Array> =>
+  typeof body === 'string'
+    ? new TextEncoder().encode(body)
+    : new Uint8Array(await new Response(body as BodyInit).arrayBuffer())

@@ -1,0 +1,6 @@
+import { afterAll } from 'vitest'
+import { anthropicCases } from './anthropic.ts'
+import { runSuite } from './suite.ts'
+
+const told = runSuite('the anthropic SDK', 'messages', anthropicCases)
+afterAll(() => console.log(told()))

@@ -1,0 +1,132 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import type { GoogleGenAI } from '@google/genai'
+import { createGateway, type FinishEvent, type Gateway, type Loss } from '@modelgate/core'
+import { createFakeProvider, type FakeProvider, listen } from '@modelgate/testing'
+import { until } from '@modelgate/testing/test-support'
+import type OpenAI from 'openai'
+import { forgetful, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import type { Format } from '../base/recorded-traffic.ts'
+import { anthropicClient, googleClient, openaiClient } from '../base/sdk-clients.ts'
+import type { ServerKind } from '../base/servers.ts'
+
+/** One thing that an official client must be able to do, whatever serves the gateway and whatever stands behind it. */
+export interface Case {
+  readonly name: string
+  /** Shown on two servers only: it is about the formats, and no server has a hand in it. */
+  readonly rare?: true
+  run(setting: Setting): Promise<void>
+}
+
+export const rarely = (cases: readonly Case[]): readonly Case[] => cases.map((one) => ({ ...one, rare: true }))
+
+export const modelNames = ['demo', 'org/model-2', 'renamed', 'nameless']
+export const clientToken = 'client-token-93b1f2c4'
+
+/** A server with the gateway, behind it a fake provider that speaks one format, in front of it the official clients. */
+export interface Setting {
+  readonly upstream: Format
+  readonly fake: FakeProvider
+  /** The name under which the model `demo` answers. */
+  readonly answeredAs: string
+  readonly origin: string
+  readonly fetch: typeof fetch
+  readonly openai: OpenAI
+  readonly anthropic: Anthropic
+  readonly google: GoogleGenAI
+  /** The same clients with a token nobody knows. */
+  readonly strangers: { readonly openai: OpenAI; readonly anthropic: Anthropic; readonly google: GoogleGenAI }
+  /** What the gateway said of each call when it was over. */
+  readonly finished: FinishEvent[]
+  readonly gateway: Gateway
+  close(): Promise<void>
+}
+
+/**
+ * @param upstreamModel the upstream's name for the models that cases call. Default: their own. The name of a real model makes the
+ * fake provider enforce what that model refuses.
+ */
+export async function createSetting(server: ServerKind, upstream: Format, upstreamModel?: string): Promise<Setting> {
+  const fake = createFakeProvider({ apiKey: upstreamKey, chatReasoning: 'reasoning_content' })
+  const provider = await listen(fake)
+  const finished: FinishEvent[] = []
+  const gateway = createGateway({
+    auth: (token) => (token === clientToken ? { id: 'client' } : null),
+    upstreams: { up: upstreamOf(upstream, provider.origin) },
+    models: {
+      demo: upstreamModel === undefined ? 'up' : { upstream: 'up', model: upstreamModel },
+      'org/model-2': 'up',
+      renamed: { upstream: 'up', model: 'upstream-name' },
+      // Calls of such a model have no ids where its own format leaves them out.
+      nameless: { upstream: 'up', model: 'gemini-2.5-flash' },
+    },
+    plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
+    logger: false,
+    // Each case fails by itself: what is tried after a failure has tests of its own.
+    retry: false,
+    breaker: false,
+    health: forgetful,
+  })
+  const running = await server.start(gateway)
+  const place = { ...running, token: clientToken }
+  const stranger = { ...running, token: 'nobody-knows-this-token' }
+  return {
+    upstream,
+    fake,
+    answeredAs: upstreamModel ?? 'demo',
+    origin: running.origin,
+    fetch: running.fetch ?? fetch,
+    openai: openaiClient(place),
+    anthropic: anthropicClient(place),
+    google: googleClient(place),
+    strangers: {
+      openai: openaiClient(stranger),
+      anthropic: anthropicClient(stranger),
+      google: googleClient(stranger),
+    },
+    finished,
+    gateway,
+    async close() {
+      await running.close()
+      await provider.close()
+      await gateway.close({ graceMs: 0 })
+    },
+  }
+}
+
+/** What a promise is rejected with; fails the test if it is not. */
+export async function rejection(promise: Promise<unknown>): Promise<Error & { [key: string]: unknown }> {
+  try {
+    await promise
+  } catch (error) {
+    return error as Error & { [key: string]: unknown }
+  }
+  throw new Error('the call was expected to fail, and did not')
+}
+
+/** What the gateway reported of the one call that is made meanwhile; notes are left out unless asked for. */
+export async function lossesOf(
+  setting: Setting,
+  call: () => Promise<unknown>,
+  notes = false,
+): Promise<readonly Loss[]> {
+  const known = new Set(setting.finished)
+  const fresh = (): FinishEvent | undefined =>
+    setting.finished.find((event) => !known.has(event) && event.outcome !== 'aborted')
+  await call()
+  await until(() => fresh() !== undefined, 'the call to be settled')
+  return (fresh()?.losses ?? []).filter(({ severity }) => notes || severity !== 'note')
+}
+
+/** A PNG of one red pixel. */
+export const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+export const pixelBytes = 70
+
+export { citySchema } from '../base/city-schema.ts'
+
+/** Only messages have a 529: overloaded is 503 elsewhere. */
+export const overloadedAt = (upstream: Format, text: string): string =>
+  upstream === 'messages' ? text : text.replace('529', '503')
+
+/** Asks the demo model for two calls at once. */
+export const twoCalls = '[[tool:get_weather {"city":"Paris"}]] [[tool:get_time {"city":"Oslo"}]]'
+export const callResults: Readonly<Record<string, string>> = { get_weather: '18 degrees', get_time: 'half past nine' }

@@ -1,0 +1,6 @@
+import { afterAll } from 'vitest'
+import { googleCases } from './gemini.ts'
+import { runSuite } from './suite.ts'
+
+const told = runSuite('the google SDK', 'gemini', googleCases)
+afterAll(() => console.log(told()))

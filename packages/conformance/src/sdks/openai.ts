@@ -1,0 +1,236 @@
+import OpenAI from 'openai'
+import { expect } from 'vitest'
+import { objectOf, textOf } from '../base/json.ts'
+import { abortCases, casesIn, type Failure, failureCases } from './cases.ts'
+import {
+  type Case,
+  callResults,
+  citySchema,
+  modelNames,
+  pixel,
+  pixelBytes,
+  rejection,
+  type Setting,
+  twoCalls,
+} from './context.ts'
+
+type Message = OpenAI.ChatCompletionMessageParam
+
+const say = (text: string): Message[] => [{ role: 'user', content: text }]
+const tool = (name: string): OpenAI.ChatCompletionTool => ({
+  type: 'function',
+  function: { name, description: `Knows ${name}`, parameters: citySchema },
+})
+const tools = [tool('get_weather'), tool('get_time')]
+
+/** Streamed by the helper or whole: the rest of a case is the same. */
+const modes = {
+  whole: ({ openai }: Setting, body: OpenAI.ChatCompletionCreateParamsNonStreaming) =>
+    openai.chat.completions.create(body),
+  streamed: ({ openai }: Setting, body: OpenAI.ChatCompletionCreateParamsNonStreaming) =>
+    openai.chat.completions
+      .stream({ ...body, stream: true, stream_options: { include_usage: true } })
+      .finalChatCompletion(),
+}
+const inBothModes = casesIn(modes)
+
+/** The second turn of a tool loop: the message as the SDK gave it, and the results. */
+const withResults = (first: Message[], message: OpenAI.ChatCompletionMessage): Message[] => [
+  ...first,
+  message,
+  ...(message.tool_calls ?? []).map(
+    (call): Message => ({
+      role: 'tool',
+      tool_call_id: call.id,
+      content: callResults[call.type === 'function' ? call.function.name : ''] ?? 'unknown tool',
+    }),
+  ),
+]
+
+export const openaiFailures: readonly Failure[] = [
+  { name: '429', text: '[[status:429 retry-after:7]]', type: OpenAI.RateLimitError, status: 429 },
+  { name: '500', text: '[[status:500]]', type: OpenAI.InternalServerError, status: 502 },
+  { name: 'overloaded', text: '[[status:529]]', type: OpenAI.InternalServerError, status: 503 },
+]
+
+/** What the OpenAI SDK must be able to do, whatever serves the gateway and whatever stands behind it. */
+export const openaiCases: readonly Case[] = [
+  ...inBothModes('text', async (setting, ask) => {
+    const completion = await ask(setting, { model: 'demo', messages: say('[[say:Hello — wörld 🙂]]') })
+    expect(completion.choices[0]?.message).toMatchObject({ role: 'assistant', content: 'Hello — wörld 🙂' })
+    expect(completion.choices[0]?.finish_reason).toBe('stop')
+    expect(completion.model).toBe(setting.answeredAs)
+    const { prompt_tokens, completion_tokens, total_tokens } = completion.usage as OpenAI.CompletionUsage
+    expect(prompt_tokens).toBeGreaterThan(0)
+    expect(completion_tokens).toBeGreaterThan(0)
+    expect(total_tokens).toBe(prompt_tokens + completion_tokens)
+  }),
+  {
+    name: 'raw stream without usage, since none was asked for',
+    async run({ openai }) {
+      const stream = await openai.chat.completions.create({
+        model: 'demo',
+        messages: say('[[say:one two three]]'),
+        stream: true,
+      })
+      let text = ''
+      let finish: string | null = null
+      for await (const chunk of stream) {
+        expect(chunk.object).toBe('chat.completion.chunk')
+        expect(chunk.usage ?? null).toBeNull()
+        expect(chunk.choices.length).toBeGreaterThan(0)
+        text += chunk.choices[0]?.delta.content ?? ''
+        finish = chunk.choices[0]?.finish_reason ?? finish
+      }
+      expect([text, finish]).toEqual(['one two three', 'stop'])
+    },
+  },
+  {
+    name: 'the renamed model',
+    async run({ openai, fake }) {
+      await openai.chat.completions.create({ model: 'renamed', messages: say('hello') })
+      expect(fake.requests.at(-1)?.model).toBe('upstream-name')
+    },
+  },
+  ...inBothModes('a parallel tool round trip', async (setting, ask) => {
+    const first = say(twoCalls)
+    const { choices } = await ask(setting, { model: 'demo', messages: first, tools })
+    const message = choices[0]?.message as OpenAI.ChatCompletionMessage
+    expect(choices[0]?.finish_reason).toBe('tool_calls')
+    expect(
+      message.tool_calls?.map((call) =>
+        call.type === 'function' ? [call.function.name, JSON.parse(call.function.arguments)] : call,
+      ),
+    ).toEqual([
+      ['get_weather', { city: 'Paris' }],
+      ['get_time', { city: 'Oslo' }],
+    ])
+    const second = await ask(setting, { model: 'demo', messages: withResults(first, message), tools })
+    expect(second.choices[0]?.message.content).toContain('get_weather answered: 18 degrees')
+    expect(second.choices[0]?.message.content).toContain('get_time answered: half past nine')
+  }),
+  {
+    name: 'a tool without arguments',
+    async run({ openai }) {
+      const completion = await openai.chat.completions
+        .stream({
+          model: 'demo',
+          messages: say('[[tool:ping]]'),
+          tools: [{ type: 'function', function: { name: 'ping' } }],
+        })
+        .finalChatCompletion()
+      const call = completion.choices[0]?.message.tool_calls?.[0]
+      expect(call?.type === 'function' && JSON.parse(call.function.arguments)).toEqual({})
+    },
+  },
+  {
+    name: 'an image',
+    async run({ openai }) {
+      const completion = await openai.chat.completions.create({
+        model: 'demo',
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'What is this?' },
+              { type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } },
+            ],
+          },
+        ],
+      })
+      expect(completion.choices[0]?.message.content).toContain(`the image (image/png, ${pixelBytes} bytes)`)
+    },
+  },
+  ...inBothModes('structured output', async (setting, ask) => {
+    const { choices } = await ask(setting, {
+      model: 'demo',
+      messages: say('Where is the tower of Pisa?'),
+      response_format: { type: 'json_schema', json_schema: { name: 'place', schema: citySchema, strict: true } },
+    })
+    expect(JSON.parse(choices[0]?.message.content ?? '')).toEqual({ city: expect.any(String) })
+  }),
+  ...inBothModes('thinking, and its way back in a tool loop', async (setting, ask) => {
+    const first = say('[[tool:get_weather {"city":"Paris"}]] think hard')
+    const body = { model: 'demo', tools, reasoning_effort: 'high' as const, max_completion_tokens: 32_000 }
+    const { choices, usage } = await ask(setting, { ...body, messages: first })
+    const message = choices[0]?.message as OpenAI.ChatCompletionMessage
+    expect(usage?.completion_tokens_details?.reasoning_tokens ?? 0).toBeGreaterThan(0)
+    const second = await ask(setting, { ...body, messages: withResults(first, message) })
+    expect(second.choices[0]?.message.content).toContain('18 degrees')
+  }),
+  {
+    name: 'thinking shown while it streams',
+    async run({ openai, upstream }) {
+      const stream = await openai.chat.completions.create({
+        model: 'demo',
+        messages: say('Is it raining?'),
+        reasoning_effort: 'high',
+        max_completion_tokens: 32_000,
+        stream: true,
+      })
+      let reasoning = ''
+      for await (const chunk of stream) reasoning += textOf(objectOf(chunk.choices[0]?.delta).reasoning_content)
+      // A chat client cannot ask for it, and OpenAI's responses show no thought that nobody asked for.
+      const thought = 'The user says “Is it raining?”. I will answer briefly.'
+      expect(reasoning).toBe(upstream === 'responses' ? '' : thought)
+    },
+  },
+  {
+    name: 'several answers: given or refused, never silently one',
+    async run({ openai, upstream }) {
+      const call = openai.chat.completions.create({ model: 'demo', messages: say('hello'), n: 2 })
+      if (upstream === 'chat' || upstream === 'gemini') expect((await call).choices).toHaveLength(2)
+      else expect(await rejection(call)).toMatchObject({ status: 400, param: 'n' })
+    },
+  },
+  {
+    name: '401 as AuthenticationError, and no upstream call',
+    async run({ strangers, fake }) {
+      const before = fake.requests.length
+      const error = await rejection(strangers.openai.chat.completions.create({ model: 'demo', messages: say('hello') }))
+      expect(error).toBeInstanceOf(OpenAI.AuthenticationError)
+      expect(error).toMatchObject({ status: 401, code: 'invalid_api_key' })
+      expect(fake.requests).toHaveLength(before)
+    },
+  },
+  {
+    name: '404 as NotFoundError',
+    async run({ openai }) {
+      const error = await rejection(openai.chat.completions.create({ model: 'no-such-model', messages: say('hello') }))
+      expect(error).toBeInstanceOf(OpenAI.NotFoundError)
+      expect(error).toMatchObject({ status: 404, code: 'model_not_found' })
+      expect(error.requestID).toMatch(/^req_/)
+    },
+  },
+  {
+    name: '400 as BadRequestError that names the field',
+    async run({ openai }) {
+      const error = await rejection(
+        openai.chat.completions.create({ model: 'demo', messages: say('hello'), temperature: 2.5 }),
+      )
+      expect(error).toBeInstanceOf(OpenAI.BadRequestError)
+      expect(error).toMatchObject({ status: 400, param: 'temperature', type: 'invalid_request_error' })
+    },
+  },
+  ...failureCases(openaiFailures, ({ openai }, text, stream) =>
+    openai.chat.completions.create({ model: 'demo', messages: say(text), stream }),
+  ),
+  ...abortCases(
+    async ({ openai }, text) => {
+      const stream = await openai.chat.completions.create({ model: 'demo', messages: say(text), stream: true })
+      for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
+    },
+    ({ openai }, text, signal) => openai.chat.completions.create({ model: 'demo', messages: say(text) }, { signal }),
+    (error) => expect(error).toBeInstanceOf(OpenAI.APIUserAbortError),
+  ),
+  {
+    name: 'the model list, and one model',
+    async run({ openai }) {
+      const ids: string[] = []
+      for await (const model of openai.models.list()) ids.push(model.id)
+      expect(ids).toEqual(modelNames)
+      expect(await openai.models.retrieve('org/model-2')).toMatchObject({ id: 'org/model-2', object: 'model' })
+      expect(await rejection(openai.models.retrieve('absent'))).toBeInstanceOf(OpenAI.NotFoundError)
+    },
+  },
+]

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+interface Report {
+  readonly target: string
+  readonly held: number
+  readonly short: number
+  readonly rows: readonly { row: number; verdict: string; figure?: string; skipped?: string }[]
+}
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'modelgate-torture-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** The command, as a user gives it. */
+function command(...args: string[]): Promise<{ code: number | null; printed: string }> {
+  const program = fileURLToPath(new URL('../../torture.js', import.meta.url))
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      printed += text
+    })
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, printed })))
+}
+
+async function reportOf(name: string, ...args: string[]): Promise<{ code: number | null; report: Report }> {
+  const file = join(folder, `${name}.json`)
+  const { code, printed } = await command('--short', '--json', file, ...args)
+  const [report] = JSON.parse(readFileSync(file, 'utf8')) as Report[]
+  if (report === undefined) throw new Error(`no report: ${printed}`)
+  return { code, report }
+}
+
+// Rows whose figures are no times: other tests run beside this one. `.ci/run` asks for all of them by itself.
+const timeless = '14,17,19'
+
+describe('the torture kit', () => {
+  test('has a check for each of the 51 promises', async () => {
+    const { code, printed } = await command('--list')
+    expect(code).toBe(0)
+    const numbers = printed
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => Number(line.slice(0, 2)))
+    expect(numbers).toEqual(Array.from({ length: 51 }, (_, at) => at + 1))
+  })
+
+  test('finds that the gateway holds', async () => {
+    const { code, report } = await reportOf('own', '--server', 'node', '--only', timeless)
+    expect(report.rows.filter(({ verdict }) => verdict !== 'held')).toEqual([])
+    expect([code, report.held]).toEqual([0, 3])
+  }, 120_000)
+
+  test('finds that a proxy that only passes on does not', async () => {
+    const { code, report } = await reportOf('bare', '--target', 'bare', '--only', '14,17')
+    expect(report.rows.map(({ verdict }) => verdict)).toEqual(['FELL SHORT', 'FELL SHORT'])
+    // Whoever asks another gateway wants to know, not to fail.
+    expect(code).toBe(0)
+  }, 120_000)
+
+  test.each([
+    [['--target', 'nonsense'], /neither a URL nor one of bare, portkey/],
+    [['--target', 'http://127.0.0.1:1'], /--upstream-port is missing/],
+    [['--server', 'iis'], /none of node, express, fastify, hono/],
+    [['--target', 'http://127.0.0.1:1', '--upstream-port', '1', '--pairs', 'chat'], /no pair such as chat>messages/],
+  ])('%j is refused with what to write instead', async (args, message) => {
+    const { code, printed } = await command(...args)
+    expect(code).toBe(2)
+    expect(printed).toMatch(message)
+  })
+})

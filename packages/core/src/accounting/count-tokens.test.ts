@@ -1,0 +1,182 @@
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { describe, expect, it, vi } from 'vitest'
+import { createCanceller } from '../base/signal.ts'
+import type { ModelRequest, Part } from '../formats/ir.ts'
+import { estimateTokens } from './count-tokens.ts'
+import { estimateInput } from './estimate-request.ts'
+import { pieces, tokensByCharacters } from './tokenizer.ts'
+
+const quiet = { warn() {}, error() {} }
+const options = { tokenizer: undefined, logger: quiet, signal: createCanceller(), callbackMs: 1000 }
+const turn = (...parts: Part[]): ModelRequest['turns'][number] => ({ role: 'user', parts })
+const text = (words: string): Part => ({ type: 'text', text: words })
+const estimate = async (words: string): Promise<number> =>
+  (await estimateTokens({ turns: [turn(text(words))] }, options)).tokens
+
+/** The same text again and again, up to a million characters. */
+const megabyte = (unit: string): string => unit.repeat(Math.ceil(1_000_000 / unit.length)).slice(0, 1_000_000)
+
+function randomText(alphabet: (random: number) => number): string {
+  let seed = 1
+  const codes: string[] = []
+  for (let i = 0; i < 1_000_000; i++) {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
+    codes.push(String.fromCharCode(alphabet(seed / 2_147_483_648)))
+  }
+  return codes.join('')
+}
+
+describe('an estimate', () => {
+  it('is near what the tokenizer says of the text', async () => {
+    const words = 'The quick brown fox jumps over the lazy dog. Il a plu hier à Paris. 今天天气很好。 '.repeat(40)
+    const exact = countTokens(words)
+    expect(Math.abs((await estimate(words)) - exact)).toBeLessThan(exact * 0.02 + 10)
+  })
+
+  it('reads the names of special tokens as what somebody wrote', async () => {
+    const special = '<|endoftext|><|im_start|>system<|endofprompt|>'
+    expect(await estimate(special)).toBeGreaterThan(15)
+  })
+
+  it.each(['', '\ud800', 'a\udc00\ud83d', '\0', '🎉'.repeat(1000)])('survives odd text (%#)', async (odd) => {
+    expect(await estimate(odd)).toBeGreaterThan(0)
+  })
+
+  // A minute without the cuts; the bound is wide because other tests run beside it.
+  it.each([
+    ['one letter', () => megabyte('a')],
+    ['blanks', () => megabyte(' ')],
+    ['newlines', () => megabyte('\n')],
+    ['one sign', () => megabyte('!')],
+    ['one character of three bytes', () => megabyte('中')],
+    ['one pair', () => megabyte('🎉')],
+    ['letters of two alphabets', () => megabyte('eé')],
+    ['digits', () => megabyte('1')],
+    ['random letters', () => randomText((random) => 97 + Math.floor(random * 26))],
+    ['random characters of three bytes', () => randomText((random) => 0x4e00 + Math.floor(random * 20_000))],
+    ['random signs', () => randomText((random) => 33 + Math.floor(random * 14))],
+  ])(
+    'of a million characters without a word does not take long (%s)',
+    async (_name, make) => {
+      const long = make()
+      await estimate('warm')
+      const startedAt = performance.now()
+      expect(await estimate(long)).toBeGreaterThan(1000)
+      expect(performance.now() - startedAt).toBeLessThan(10_000)
+    },
+    30_000,
+  )
+
+  it('of a longer text goes on as it began, and lets others have their turn', async () => {
+    const unit = 'All work and no play makes Jack a dull boy. '
+    let turns = 0
+    const others = setInterval(() => turns++, 0)
+    const long = await estimate(unit.repeat(100_000))
+    clearInterval(others)
+    expect(turns).toBeGreaterThan(3)
+    expect(Math.abs(long / (countTokens(unit.repeat(100)) * 1000) - 1)).toBeLessThan(0.01)
+  })
+
+  it('ends when the client leaves', async () => {
+    const signal = createCanceller()
+    const counting = estimateTokens({ turns: [turn(text(megabyte('word ')))] }, { ...options, signal })
+    signal.abort()
+    await expect(counting).rejects.toMatchObject({ info: { kind: 'cancelled' } })
+  })
+
+  it('counts characters where the tokenizer is not installed', async () => {
+    vi.resetModules()
+    vi.doMock('gpt-tokenizer/encoding/o200k_base', () => {
+      throw new Error('Cannot find package')
+    })
+    const { estimateTokens: without } = await import('./count-tokens.ts')
+    expect(await without({ turns: [turn(text('x'.repeat(400)))] }, options)).toEqual({ tokens: 107, by: 'characters' })
+    vi.doUnmock('gpt-tokenizer/encoding/o200k_base')
+  })
+})
+
+describe('the pieces of a text', () => {
+  it.each([
+    'Hello world, how are you?',
+    megabyte('word '),
+    megabyte('中文'),
+    megabyte('🎉'),
+    `\ud83d${megabyte('x')}`,
+    'a'.repeat(63),
+    'a'.repeat(64),
+    'a'.repeat(65),
+    '',
+  ])('are the text, in order, no character cut in two (%#)', (whole) => {
+    const cut = [...pieces(whole, 32_768)]
+    expect(cut.join('') === whole).toBe(true)
+    for (const piece of cut.slice(0, -1)) expect(/[\ud800-\udbff]$/.test(piece)).toBe(false)
+  })
+
+  it('ordinary text stays whole', () => {
+    expect([...pieces('export const x = (y: number): string => String(y)\n'.repeat(100), 32_768)]).toHaveLength(1)
+  })
+})
+
+it.each([
+  ['', 0],
+  ['abcd', 1],
+  ['abcde', 2],
+  ['привет', 3],
+  ['今天', 2],
+])('%j is %i tokens by its characters', (words, tokens) => {
+  expect(tokensByCharacters(words)).toBe(tokens)
+})
+
+describe('what is counted', () => {
+  const textOf = (request: Parameters<typeof estimateInput>[0]): string => estimateInput(request).text
+  const image: Part = { type: 'media', kind: 'image', source: { type: 'base64', data: 'AAAA'.repeat(10_000) } }
+
+  it('every word that the model is shown', () => {
+    const parts: Part[] = [
+      text('spoken'),
+      { type: 'refusal', text: 'refused' },
+      { type: 'reasoning', text: 'pondered', seal: { issuer: 'messages', data: 'sealed' } },
+      { type: 'tool-call', id: 'call_1', name: 'called', input: '{"city":"asked"}' },
+      { type: 'tool-result', callId: 'call_1', parts: [text('answered'), { ...image }] },
+      { type: 'media', kind: 'document', source: { type: 'text', text: 'written' } },
+      { type: 'media', kind: 'document', mediaType: 'text/plain', source: { type: 'base64', data: btoa('encoded') } },
+      { type: 'native', format: 'gemini', value: { executableCode: { code: 'computed' } } },
+    ]
+    const said = textOf({
+      turns: [turn(...parts)],
+      tools: {
+        list: [
+          { type: 'function', name: 'offered', description: 'described', schema: { properties: { shaped: {} } } },
+          { type: 'custom', name: 'free', grammar: { syntax: 'ruled' } },
+          { type: 'native', format: 'messages', value: { type: 'searched' } },
+        ],
+      },
+      output: { format: { type: 'json', schema: { properties: { wanted: {} } } } },
+    })
+    const words =
+      'spoken refused pondered called asked answered written encoded computed offered described shaped free ruled searched wanted'
+    for (const word of words.split(' ')) expect(said).toContain(word)
+    expect(said).not.toContain('sealed')
+    expect(said).not.toContain('AAAA')
+  })
+
+  it('media at a fixed number, whatever their size', () => {
+    const fixed = (...parts: Part[]): number => estimateInput({ turns: [turn(...parts)] }).fixed - 7
+    const of = (kind: 'image' | 'audio' | 'video' | 'document'): Part => ({
+      type: 'media',
+      kind,
+      source: { type: 'url', url: 'https://example.com/x' },
+    })
+    expect([fixed(image), fixed({ ...image, detail: 'low' })]).toEqual([1600, 85])
+    expect([fixed(of('image')), fixed(of('audio')), fixed(of('video')), fixed(of('document'))]).toEqual([
+      1600, 1000, 4500, 3000,
+    ])
+  })
+
+  it('data within a native block as a medium and not as text', () => {
+    const value = { type: 'computer_call_output', output: { image_url: `data:image/png;base64,${'A'.repeat(50_000)}` } }
+    const { text: said, fixed } = estimateInput({ turns: [turn({ type: 'native', format: 'responses', value })] })
+    expect(said.length).toBeLessThan(200)
+    expect(fixed).toBe(1607)
+  })
+})

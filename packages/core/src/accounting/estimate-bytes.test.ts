@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import { outlineOf } from '../base/json/outline.ts'
+import { estimateBytes } from './estimate-bytes.ts'
+import { estimateBody } from './estimate-json.ts'
+
+const image = 'iVBORw0KGgo/+AAA'.repeat(10_000)
+
+it.each([
+  ['words', 'All work and no play makes a gateway dull. '.repeat(900), false],
+  ['words of another alphabet', 'Съешь ещё этих мягких французских булок. '.repeat(900), false],
+  ['signs', '我能吞下玻璃而不伤身体。'.repeat(3000), false],
+  ['faces', '🙂🙃'.repeat(3000), false],
+  ['words in escapes', 'Съешь ещё этих мягких французских булок. '.repeat(900), true],
+  ['signs in escapes, which look like data', '我能吞下玻璃而不伤身体。'.repeat(3000), true],
+  ['faces in escapes', '🙂🙃'.repeat(3000), true],
+  ['nothing but backslashes', '\\'.repeat(50_000), false],
+  ['what looks like escapes', '\\u4e2d'.repeat(9000), false],
+  ['paths', 'C:\\users\\nobody\\'.repeat(3000), false],
+  ['lines and quotes', 'He said: "No."\n'.repeat(3000), false],
+  ['an image', `data:image/png;base64,${image}`, false],
+  ['bare data', image, false],
+  ['data in lines', image.replaceAll('A', '\n'), false],
+])('%s are about what the value is estimated at', (_name, text, escaped) => {
+  const value = { model: 'm', messages: [{ role: 'user', content: text }] }
+  const json = JSON.stringify(value)
+  const written = escaped
+    ? json.replaceAll(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    : json
+  const bytes = new TextEncoder().encode(written)
+  const estimated = estimateBytes(bytes, outlineOf(bytes, 9, [])?.farTexts ?? []) / estimateBody(value)
+  expect(estimated).toBeGreaterThan(0.75)
+  expect(estimated).toBeLessThan(1.5)
+})

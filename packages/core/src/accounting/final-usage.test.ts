@@ -1,0 +1,229 @@
+import { describe, expect, it, vi } from 'vitest'
+import {
+  asJson,
+  asStream,
+  chunk,
+  completion,
+  generated,
+  message,
+  setUp,
+  sse,
+} from '../gateway/create-gateway.test-support.ts'
+
+const { usage: _, ...uncounted } = completion
+const said = 'word '.repeat(400)
+const request = { messages: [{ role: 'user', content: 'x '.repeat(2000) }] }
+const cutAfter = (parts: readonly string[]) => () => {
+  const bytes = parts.map((part) => new TextEncoder().encode(part))
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const next = bytes.shift()
+      if (next === undefined) controller.error(new Error('reset'))
+      else controller.enqueue(next)
+    },
+  })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}
+const event = (data: { type: string; [key: string]: unknown }) =>
+  `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
+const deltas = Array.from({ length: 100 }, () => chunk({ content: 'four words of text ' }))
+const begun = (usage: object) =>
+  event({ type: 'message_start', message: { ...message, content: [], stop_reason: null, usage } })
+const block = event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } })
+const spoken = Array.from({ length: 100 }, () =>
+  event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'four words of text ' } }),
+)
+
+describe('what a call took', () => {
+  const run = async (
+    answer: () => Response,
+    how: { stream?: boolean; to?: 'a' | 'm'; from?: 'chat' | 'messages' } = {},
+  ) => {
+    const { stream = false, to = 'a', from = 'chat' } = how
+    const { post, finished } = setUp({ [to]: answer }, { retry: false })
+    const body = { model: to === 'a' ? 'real' : 'claude-x', stream, max_tokens: 5000, ...request }
+    const path = from === 'chat' ? '/v1/chat/completions' : '/v1/messages'
+    const response = await post(path, body, from === 'chat' ? {} : { 'anthropic-version': '2023-06-01' })
+    await response.text()
+    await vi.waitFor(() => expect(finished).toHaveLength(1))
+    return finished[0]
+  }
+  it('is reported where the upstream counted it', async () => {
+    const event = await run(() => new Response(JSON.stringify(completion)))
+    expect(event).toMatchObject({ basis: 'reported', usage: { input: { total: 3 }, output: { total: 1 } } })
+  })
+  it('is estimated where an upstream tells no counts', async () => {
+    const silent = {
+      ...uncounted,
+      choices: [{ ...completion.choices[0], message: { role: 'assistant', content: said } }],
+    }
+    const event = await run(() => new Response(JSON.stringify(silent)))
+    expect(event).toMatchObject({ outcome: 'finished', basis: 'estimated', usage: { output: { total: 500 } } })
+    expect(event?.usage?.input.total).toBeGreaterThan(999)
+  })
+  it.each(['chat', 'messages'] as const)('is estimated for a stream of %s that tells no counts', async (from) => {
+    const parts = [sse[0] as string, ...deltas, chunk({}, 'stop'), 'data: [DONE]\n\n']
+    const event = await run(asStream(parts) as () => Response, { stream: true, from })
+    expect(event).toMatchObject({ outcome: 'finished', basis: 'estimated' })
+    // 100 × 19 characters; the sample holds the events at the end, too.
+    expect(event?.usage?.output.total).toBeGreaterThan(300)
+    expect(event?.usage?.output.total).toBeLessThan(520)
+  })
+  it.each(['chat', 'messages'] as const)('is partial for a stream that is cut, to a client of %s', async (from) => {
+    const event = await run(cutAfter([sse[0] as string, ...deltas]), { stream: true, from })
+    expect(event).toMatchObject({ outcome: 'failed', basis: 'partial' })
+    expect(event?.usage?.output.total).toBeGreaterThan(480)
+    expect(event?.usage?.output.total).toBeLessThan(520)
+    expect(event?.usage?.input.total).toBeGreaterThan(999)
+  })
+  it.each(['chat', 'messages'] as const)(
+    'completes what the upstream had counted, for a client of %s',
+    async (from) => {
+      const usage = { input_tokens: 40, cache_read_input_tokens: 2, output_tokens: 1 }
+      const event = await run(cutAfter([begun(usage), block, ...spoken]), { stream: true, to: 'm', from })
+      expect(event).toMatchObject({ basis: 'partial', usage: { input: { total: 42, cacheRead: 2 } } })
+      expect(event?.usage?.output.total).toBeGreaterThan(480)
+      expect(event?.usage?.raw).toBeUndefined()
+    },
+  )
+  it("is the upstream's word once it has told all, also if the client leaves then", async () => {
+    const counted =
+      chunk({}, 'stop') +
+      `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [], usage: completion.usage })}\n\n`
+    const event = await run(cutAfter([...sse.slice(0, 3), counted]), { stream: true })
+    expect(event).toMatchObject({ basis: 'reported', usage: { output: { total: 1 } } })
+  })
+  it.each<[string, number, object]>([
+    ['a refusal', 400, { error: { message: 'no' } }],
+    ['a failure', 500, { error: { message: 'no' } }],
+    ['a limit', 429, { error: { message: 'no' } }],
+  ])('is nothing after %s', async (_, status, body) => {
+    const event = await run(() => new Response(JSON.stringify(body), { status }))
+    expect(event?.basis).toBeUndefined()
+    expect(event?.usage).toBeUndefined()
+  })
+  it('is at least the input where the upstream was left alone with the request', async () => {
+    const event = await run(() => new Response('{"half": '))
+    expect(event).toMatchObject({ status: 502, basis: 'partial', usage: { output: { total: 0 } } })
+    expect(event?.usage?.input.total).toBeGreaterThan(999)
+  })
+  it('holds the searches that were made', async () => {
+    const searched = { ...message, usage: { ...message.usage, server_tool_use: { web_search_requests: 3 } } }
+    const event = await run(asJson(searched) as () => Response, { to: 'm' })
+    expect(event).toMatchObject({ basis: 'reported', units: { searches: 3 } })
+  })
+  it('is never made up for images', async () => {
+    const { post, finished } = setUp({ a: asJson({ created: 1, data: [{ b64_json: 'AAAA' }] }) })
+    await (await post('/v1/images/generations', { model: 'real', prompt: said })).text()
+    expect(finished).toMatchObject([{ outcome: 'finished', units: { images: 1 } }])
+    expect(finished[0]?.usage).toBeUndefined()
+    expect(finished[0]?.basis).toBeUndefined()
+  })
+
+  it('does not take the events that repeat the answer for its average', async () => {
+    const text = 'four words of text '
+    const whole = text.repeat(300)
+    const events = [
+      event({ type: 'response.created', response: { id: 'r', object: 'response', status: 'in_progress', output: [] } }),
+      event({
+        type: 'response.output_item.added',
+        output_index: 0,
+        item: { type: 'message', id: 'm', role: 'assistant', content: [] },
+      }),
+      event({
+        type: 'response.content_part.added',
+        item_id: 'm',
+        output_index: 0,
+        content_index: 0,
+        part: { type: 'output_text', text: '' },
+      }),
+      ...Array.from({ length: 300 }, () =>
+        event({ type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: text }),
+      ),
+      event({ type: 'response.output_text.done', item_id: 'm', output_index: 0, content_index: 0, text: whole }),
+      event({
+        type: 'response.content_part.done',
+        item_id: 'm',
+        output_index: 0,
+        content_index: 0,
+        part: { type: 'output_text', text: whole },
+      }),
+      event({
+        type: 'response.output_item.done',
+        output_index: 0,
+        item: {
+          type: 'message',
+          id: 'm',
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: whole }],
+        },
+      }),
+    ]
+    const { post, finished } = setUp({ a: cutAfter(events) }, { retry: false })
+    await (await post('/v1/responses', { model: 'real', stream: true, input: 'hi' })).text()
+    await vi.waitFor(() => expect(finished).toHaveLength(1))
+    expect(finished[0]).toMatchObject({ basis: 'partial' })
+    expect(finished[0]?.usage?.output.total).toBeGreaterThan(1300)
+    expect(finished[0]?.usage?.output.total).toBeLessThan(1700)
+  })
+  it('is not known yet where the answer is still to come', async () => {
+    const queued = {
+      id: 'resp_1',
+      object: 'response',
+      created_at: 1,
+      status: 'queued',
+      model: 'real',
+      output: [],
+      usage: null,
+    }
+    const { post, finished } = setUp({ a: asJson(queued) })
+    expect((await post('/v1/responses', { model: 'real', background: true, input: said })).status).toBe(200)
+    expect(finished).toMatchObject([{ outcome: 'finished', finish: 'queued' }])
+    expect(finished[0]?.usage).toBeUndefined()
+    expect(finished[0]?.basis).toBeUndefined()
+  })
+  it.each([
+    ['an upstream was left alone with the request', 'cut', true],
+    ['it said no', 'no', undefined],
+  ])('says whether %s', async (_, how, abandoned) => {
+    const answer = () =>
+      how === 'cut' ? new Response('{"half": ') : new Response('{"error":{"message":"no"}}', { status: 500 })
+    const { post, finished } = setUp({ a: answer }, { retry: false })
+    await (await post('/v1/images/generations', { model: 'real', prompt: 'a cat' })).text()
+    expect(finished).toHaveLength(1)
+    expect(finished[0]?.abandoned).toBe(abandoned)
+  })
+  it('counts the searches of responses and of generateContent', async () => {
+    const search = { type: 'web_search_call', id: 'ws', status: 'completed', action: { type: 'search', query: 'x' } }
+    const text = {
+      type: 'message',
+      id: 'm',
+      role: 'assistant',
+      status: 'completed',
+      content: [{ type: 'output_text', text: 'x', annotations: [] }],
+    }
+    const usage = { input_tokens: 3, output_tokens: 1, total_tokens: 4 }
+    const response = {
+      id: 'resp_1',
+      object: 'response',
+      created_at: 1,
+      status: 'completed',
+      model: 'real',
+      output: [search, search, text],
+      usage,
+    }
+    const openai = setUp({ a: asJson(response) })
+    await (await openai.post('/v1/responses', { model: 'real', input: 'hi' })).text()
+    expect(openai.finished).toMatchObject([{ units: { searches: 2 } }])
+    const streamed = setUp({ a: asStream([event({ type: 'response.completed', response })]) })
+    await (await streamed.post('/v1/responses', { model: 'real', stream: true, input: 'hi' })).text()
+    await vi.waitFor(() => expect(streamed.finished).toMatchObject([{ units: { searches: 2 } }]))
+    const candidate = { ...generated.candidates[0], groundingMetadata: { webSearchQueries: ['a', 'b', 'c'] } }
+    const google = setUp({ g: asJson({ ...generated, candidates: [candidate] }) })
+    await (
+      await google.post('/v1beta/models/gemini-x:generateContent', { contents: [{ parts: [{ text: 'hi' }] }] })
+    ).text()
+    expect(google.finished).toMatchObject([{ units: { searches: 3 } }])
+  })
+})

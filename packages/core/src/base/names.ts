@@ -1,0 +1,19 @@
+/** The chat formats that clients speak: chat completions, messages, generateContent (`gemini`) and responses. */
+export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
+
+/** Every format that upstreams speak: those of the clients, and some that no client does. */
+export type UpstreamFormat = Format | 'converse'
+
+/** What an upstream can be asked for beside chat generation. */
+export type OperationName =
+  | 'completions'
+  | 'embeddings'
+  | 'rerank'
+  | 'moderations'
+  | 'images'
+  | 'image-edits'
+  | 'image-variations'
+  | 'transcriptions'
+  | 'translations'
+  | 'speech'
+  | 'realtime-sessions'

@@ -1,0 +1,159 @@
+import type { Counted, Ledger } from '../accounting/call-record.ts'
+import { estimateBody } from '../accounting/estimate-json.ts'
+import { CallbackError, settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { isObject } from '../base/json/object.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
+import { stopReason } from '../base/signal.ts'
+import { isThenable } from '../base/thenable.ts'
+import type { Admission, AdmitCall, ExpectedUse, FinishEvent, Plugin } from '../config/plugin.ts'
+import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
+import { isHeader } from '../http/header.ts'
+import type { ResolvedTarget } from '../routing/router.ts'
+import type { TargetCall } from './call.ts'
+
+type Admitted = Pick<TargetCall, 'shared' | 'inbound' | 'ledger' | 'request' | 'signal'>
+
+/**
+ * Asks the plugins whether a call may go on, one after the other. A promise only where a plugin answers with one. Throws what
+ * a plugin refuses it with; what was admitted before that is settled with the call.
+ */
+export function letIn(call: Admitted, targets: readonly ResolvedTarget[]): void | Promise<void> {
+  const { plugins } = call.shared
+  let asked: AdmitCall | undefined
+  for (let at = 0; at < plugins.length; at++) {
+    const plugin = plugins[at]
+    if (plugin?.admit === undefined) continue
+    asked ??= askedOf(call, targets)
+    const answer: unknown = plugin.admit(asked)
+    if (isThenable(answer)) return goOn(call, asked, answer, at)
+    note(call.ledger, answer, plugin)
+  }
+}
+
+async function goOn(call: Admitted, asked: AdmitCall, first: PromiseLike<unknown>, at: number): Promise<void> {
+  const { shared, ledger, signal } = call
+  const rest = shared.plugins.slice(at)
+  for (const plugin of rest) {
+    const answer: unknown = plugin === rest[0] ? first : plugin.admit?.(asked)
+    note(ledger, isThenable(answer) ? await admissionOf(call, answer, plugin) : answer, plugin)
+  }
+  // Whoever left meanwhile is not called for.
+  if (signal.aborted) throw stopReason(signal)
+}
+
+/** What `admit` resolves to. One that comes too late still holds what it has reserved, so it is settled with the call all the same. */
+async function admissionOf(
+  { shared, ledger, signal }: Admitted,
+  pending: PromiseLike<unknown>,
+  { name }: Plugin,
+): Promise<unknown> {
+  let onLate: (admission: unknown) => void = () => {}
+  const late = new Promise<unknown>((resolve) => {
+    onLate = resolve
+  })
+  try {
+    return await settleWithin(pending, {
+      name: `admit of plugin '${name}'`,
+      ms: shared.limits.callbackMs,
+      signal,
+      onLate,
+    })
+  } catch (error) {
+    if (error instanceof CallbackError || signal.aborted) {
+      const settle = async (event: FinishEvent): Promise<void> => {
+        const admission = await late
+        if (isAdmission(admission)) await admission.settle?.(event)
+      }
+      ledger.admissions ??= []
+      ledger.admissions.push({ settle })
+    }
+    throw error
+  }
+}
+
+/** Puts an admission down for the answer's headers and for `settle`. Throws for what is none: the call is refused. */
+function note(ledger: Ledger, admission: unknown, { name }: Plugin): void {
+  if (admission === undefined || admission === null) return
+  if (!isAdmission(admission))
+    throw new TypeError(
+      `admit of plugin '${name}' returned ${typeNameOf(admission)}: return undefined or an admission such as { settle(event) {} } to let the call in, and throw a GatewayError to refuse it`,
+    )
+  ledger.admissions ??= []
+  const { headers, settle } = admission
+  const bad = headers === undefined ? undefined : Object.entries(headers).find((header) => !isHeader(header))
+  if (bad === undefined) {
+    ledger.admissions.push(admission)
+    return
+  }
+  // The error must not carry it either; what was reserved is given back.
+  if (settle !== undefined) ledger.admissions.push({ settle: (event) => admission.settle?.(event) })
+  throw new TypeError(`admit of plugin '${name}' returned the header '${bad[0].slice(0, 100)}', which cannot be sent`)
+}
+
+const isAdmission = (value: unknown): value is Admission =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function askedOf({ ledger, inbound, request }: Admitted, targets: readonly ResolvedTarget[]): AdmitCall {
+  const { requestId, identity, operation, format, model, stream } = ledger
+  let estimated: ReturnType<AdmitCall['estimate']> | undefined
+  return {
+    requestId,
+    identity,
+    operation,
+    format,
+    model,
+    stream,
+    startedAt: ledger.arrivedAt,
+    ...(ledger.background === true && { background: true as const }),
+    targets: targets.map(({ upstreamName: upstream, model }) => ({ upstream, model })),
+    estimate() {
+      estimated ??= ledger.expected === undefined ? estimate(ledger.counted, request) : ofExpected(ledger.expected)
+      return estimated
+    },
+    header: (name) => inbound.header(name),
+  }
+}
+
+const nothing = { input: 0, output: 0 } as const
+
+const ofExpected = ({ input = 0, output = 0, units, least }: ExpectedUse): ReturnType<AdmitCall['estimate']> => ({
+  input,
+  output,
+  ...(units === undefined ? {} : { units }),
+  least: least ?? {},
+})
+
+function estimate(counted: Counted | undefined, request: RequestBody): ReturnType<AdmitCall['estimate']> {
+  if (counted === undefined) return nothing
+  const { output } = counted
+  const input = request.outline?.tokens ?? estimateBody(request.value)
+  if (output === undefined) return { input, output: 0 }
+  const body = fieldsOf(request)
+  const each = largestAt(body, output.fields)
+  const times = largestAt(body, output.times ?? []) ?? 1
+  return { input, output: each === undefined ? undefined : each * times }
+}
+
+function largestAt(body: JsonObject, paths: readonly string[]): number | undefined {
+  let largest: number | undefined
+  for (const path of paths) {
+    const bound = boundAt(body, path)
+    if (bound === unbounded) return undefined
+    if (bound !== undefined) largest = Math.max(bound, largest ?? bound)
+  }
+  return largest
+}
+
+const unbounded = -1
+
+/**
+ * The bound in a field. `unbounded` for a value that is none: nothing else checks it, some servers generate without a bound for a negative
+ * number, and others read a number in a string.
+ */
+function boundAt(body: JsonObject, path: string): number | undefined {
+  let at: Json | undefined = body
+  for (const name of path.split('.')) at = isObject(at) ? at[name] : undefined
+  if (at === undefined || at === null) return undefined
+  const bound = typeof at === 'string' && /^\d+$/.test(at) ? Number(at) : at
+  return typeof bound === 'number' && bound >= 0 ? bound : unbounded
+}

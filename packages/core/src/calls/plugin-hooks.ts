@@ -1,0 +1,79 @@
+import { observe, observedValue, typeNameOf } from '../base/callbacks.ts'
+import { isThenable } from '../base/thenable.ts'
+import { isHeader } from '../http/header.ts'
+import type { AttemptLog } from './attempt-log.ts'
+import type { TargetCall } from './call.ts'
+
+type Announced = Pick<TargetCall, 'shared' | 'inbound' | 'ledger' | 'request'>
+
+/** Tells the plugins that a call begins. */
+export function announce({ shared, inbound, ledger, request }: Announced): void {
+  ledger.announced = true
+  // Books of a stream are open as long as it runs: they must not hold a body that others let go of.
+  if (request.outline === undefined) ledger.body = request.value
+  else ledger.tokens = request.outline.tokens
+  for (const plugin of shared.plugins) {
+    if (plugin.onRequest === undefined) continue
+    const { requestId, identity, operation, format, model, stream } = ledger
+    observe(
+      shared.logger,
+      'onRequest',
+      () =>
+        plugin.onRequest?.({
+          requestId,
+          identity,
+          operation,
+          format,
+          model,
+          stream,
+          startedAt: ledger.arrivedAt,
+          body: request.value,
+          header: (name) => inbound.header(name),
+        }),
+      plugin,
+    )
+  }
+}
+
+const traceHeaders = ['traceparent', 'tracestate'] as const
+
+/** What a call upstream carries beside the upstream's own headers: the trace that it is part of, as the client or a plugin has it. */
+export function headersFor(
+  { shared, inbound, ledger }: Pick<TargetCall, 'shared' | 'inbound' | 'ledger'>,
+  log: AttemptLog,
+): Readonly<Record<string, string>> | undefined {
+  let headers: Record<string, string> | undefined
+  for (const name of traceHeaders) {
+    const value = inbound.header(name)
+    // Without the parent the state means nothing.
+    if (value === undefined || !isHeader([name, value])) break
+    headers = { ...headers, [name]: value }
+  }
+  for (const plugin of shared.plugins) {
+    if (plugin.onUpstream === undefined) continue
+    const { upstream, model, reason } = log
+    const attempt = ledger.attempts.length
+    const event = { requestId: ledger.requestId, upstream, model, attempt, reason }
+    const added = observedValue(shared.logger, 'onUpstream', () => copyOf(plugin.onUpstream?.(event)), plugin)
+    if (added === undefined) continue
+    // Another parent's state would be beside the point.
+    if (added.traceparent !== undefined && headers?.tracestate !== undefined) {
+      const { tracestate: _other, ...rest } = headers
+      headers = rest
+    }
+    headers = { ...headers, ...added }
+  }
+  return headers
+}
+
+/** Headers that can be sent; throws a TypeError for anything else. A copy: reading them must not fail later. */
+function copyOf(added: unknown): Readonly<Record<string, string>> | undefined {
+  // A promise is for `observedValue` to see.
+  if (added === undefined || added === null || isThenable(added)) return added as undefined
+  if (typeof added !== 'object' || Array.isArray(added))
+    throw new TypeError(`it returned ${typeNameOf(added)}: return headers such as { 'x-trace': '1' }, or undefined`)
+  const headers = { ...added } as Readonly<Record<string, string>>
+  const bad = Object.entries(headers).find((header) => !isHeader(header))
+  if (bad !== undefined) throw new TypeError(`the header '${bad[0].slice(0, 100)}' cannot be sent`)
+  return headers
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { createCanceller } from '../base/signal.ts'
+import { createPump } from './pump.ts'
+import { relayBytes } from './relay-bytes.ts'
+import type { RelayEnd } from './relay-end.ts'
+
+const times = {
+  idleMs: 10_000,
+  startedAt: 0,
+  totalUntil: Number.POSITIVE_INFINITY,
+  clientStallMs: Number.POSITIVE_INFINITY,
+}
+
+/** Relays the chunks under an announced length. */
+async function relayed(length: number | undefined, chunks: readonly string[]) {
+  async function* source(): AsyncGenerator<Uint8Array> {
+    for (const chunk of chunks) yield new TextEncoder().encode(chunk)
+  }
+  const ends: RelayEnd[] = []
+  let text = ''
+  let failure: unknown
+  try {
+    for await (const chunk of relayBytes(createPump(source()), length, times, createCanceller(), (end) =>
+      ends.push(end),
+    ))
+      text += new TextDecoder().decode(chunk)
+  } catch (error) {
+    failure = error
+  }
+  return { text, failure, ends }
+}
+
+describe('bytes whose length was announced', () => {
+  it.each([
+    ['pass when they are as many', 3, ['a', 'bc'], 'abc', undefined],
+    ['pass when nothing was announced', undefined, ['a', 'bcd'], 'abcd', undefined],
+    ['fail before the first byte too many', 3, ['ab', 'cd'], 'ab', 'upstream_bad_response'],
+    ['fail when more come behind them', 3, ['abc', 'd'], 'abc', 'upstream_bad_response'],
+    ['fail when they end too soon', 3, ['ab'], 'ab', 'upstream_truncated'],
+    ['fail when there are none', 3, [], '', 'upstream_truncated'],
+  ] as const)('%s', async (_, length, chunks, passed, kind) => {
+    const { text, failure, ends } = await relayed(length, chunks)
+    expect(text).toBe(passed)
+    if (kind === undefined) expect([failure, ends]).toEqual([undefined, [{ outcome: 'finished' }]])
+    else {
+      expect(failure).toMatchObject({ info: { kind } })
+      expect(ends).toEqual([{ outcome: 'failed', error: failure }])
+    }
+  })
+})

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { GatewayError } from '../base/errors.ts'
+import { createCanceller } from '../base/signal.ts'
+import { asJson, completion, setUp } from '../gateway/create-gateway.test-support.ts'
+import type { Inbound } from '../http/inbound.ts'
+
+describe('a client that leaves before its call is sent', () => {
+  it('is not called for, and has taken nothing', async () => {
+    const told: unknown[] = []
+    const { gateway, seen, finished } = setUp(
+      { a: asJson(completion) },
+      {
+        plugins: [
+          { name: 'test', onFinish: (event) => void told.push(event), onUpstream: () => void told.push('sent') },
+        ],
+      },
+    )
+    const signal = createCanceller()
+    const inbound: Inbound = {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      query: '',
+      header: (name) => ({ authorization: 'Bearer good', 'content-type': 'application/json' })[name as 'authorization'],
+      // Between the body and the call code may be loaded, and an upload be waited for: this stands for either.
+      async read() {
+        signal.abort(new GatewayError('cancelled', 'The client left.'))
+        return new TextEncoder().encode(
+          JSON.stringify({ model: 'real', messages: [{ role: 'user', content: 'word '.repeat(1000) }] }),
+        )
+      },
+      signal,
+    }
+    const reply = await gateway.handle(inbound)
+    expect(reply.status).toBe(499)
+    expect(seen).toHaveLength(0)
+    expect(finished).toHaveLength(0)
+    expect(told).toMatchObject([{ status: 499, outcome: 'aborted', attempts: [] }])
+    expect(told[0]).not.toHaveProperty('usage')
+    expect(told[0]).not.toHaveProperty('abandoned')
+  })
+})

@@ -1,0 +1,57 @@
+import type { ErrorKind } from '../../base/error-kinds.ts'
+import { GatewayError } from '../../base/errors.ts'
+
+/** What the names mean that AWS gives its errors, in answers and in streams. */
+const kinds: Readonly<Record<string, ErrorKind>> = {
+  accessdeniedexception: 'permission',
+  unrecognizedclientexception: 'authentication',
+  invalidsignatureexception: 'authentication',
+  incompletesignatureexception: 'authentication',
+  signaturedoesnotmatch: 'authentication',
+  missingauthenticationtokenexception: 'authentication',
+  expiredtokenexception: 'authentication',
+  throttlingexception: 'rate_limited',
+  toomanyrequestsexception: 'rate_limited',
+  servicequotaexceededexception: 'quota_exceeded',
+  serviceunavailableexception: 'overloaded',
+  modelnotreadyexception: 'overloaded',
+  internalserverexception: 'upstream_error',
+  internalfailure: 'upstream_error',
+  modelerrorexception: 'upstream_error',
+  modelstreamerrorexception: 'upstream_error',
+  modeltimeoutexception: 'upstream_timeout',
+  resourcenotfoundexception: 'model_not_found',
+  conflictexception: 'conflict',
+  validationexception: 'invalid_request',
+}
+
+/**
+ * The kind of an error that AWS names; undefined for a name that is not known here.
+ *
+ * @param name as the wire has it: with the namespace in front of `#`, and an address behind `:`
+ */
+export function kindOfException(name: string, message: string): ErrorKind | undefined {
+  const bare = name.replace(/:.*$/s, '').replace(/^.*#/s, '').trim().toLowerCase()
+  const kind = Object.hasOwn(kinds, bare) ? kinds[bare] : undefined
+  return kind === undefined ? undefined : kindInWords(kind, message)
+}
+
+/** What an error's sentence says more exactly than its name. */
+export function kindInWords(kind: ErrorKind, message: string): ErrorKind {
+  if (kind === 'rate_limited' && /\bper day\b/i.test(message)) return 'quota_exceeded'
+  if (kind !== 'invalid_request') return kind
+  if (/input is too long|too many input tokens|exceeds? .{0,40}context/i.test(message)) return 'context_length_exceeded'
+  if (/model identifier is invalid/i.test(message)) return 'model_not_found'
+  return kind
+}
+
+/** An error that came in a stream, as one to throw. Credentials that ran out are the gateway's own, never the client's. */
+export function streamException(name: string, message: string): GatewayError {
+  const kind = kindOfException(name, message) ?? 'upstream_error'
+  if (kind === 'authentication' || kind === 'permission')
+    return new GatewayError(
+      'upstream_auth',
+      "The upstream refused the gateway's own credentials; this is not about your token.",
+    )
+  return new GatewayError(kind, (message || `The upstream broke off its answer with ${name}.`).slice(0, 2000))
+}

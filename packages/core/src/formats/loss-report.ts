@@ -1,0 +1,149 @@
+import type { Json, JsonObject } from '../base/json/types.ts'
+import type { Loss, Report } from './ir.ts'
+import { type AnswerPointers, answerPath } from './shared/answer-pointers.ts'
+import { type RequestDefaults, standsOnDefault } from './shared/defaults.ts'
+
+/**
+ * Bounds the list for an answer, whose length the upstream decides: a stream may have an unknown field in each of a million events. A
+ * request is bounded by `limits`.
+ */
+const maxAnswerLosses = 10_000
+
+/**
+ * A list to which codecs add what they could not carry. The same loss (all but its severity) is kept once.
+ *
+ * @param body the client's request: a path into a list of it that leads to nothing there is cut to what does stand there
+ * @param defaults of the client's format: a field that stands on its default says what leaving it out says, and is no loss
+ */
+export function createReport(body?: JsonObject, defaults?: RequestDefaults): Report {
+  const losses: Loss[] = []
+  // Most calls lose nothing. Those that lose much (one field in each of 50,000 messages) must not cost the square of it.
+  let known: Set<string> | undefined
+  let inAnswer = 0
+  return {
+    losses,
+    add(given) {
+      const loss =
+        body === undefined || given.side !== undefined ? given : { ...given, path: standing(given.path, body) }
+      if (body !== undefined && defaults !== undefined && loss.side === undefined && loss.severity !== 'fatal')
+        if (standsOnDefault(loss.path, body, defaults)) return
+      const { path, side = '', kind, detail } = loss
+      const key = `${path}\n${side}\n${kind}\n${detail}`
+      known ??= new Set()
+      if (known.has(key)) return
+      if (loss.side === 'answer' && ++inAnswer > maxAnswerLosses) {
+        addUnlisted(losses, loss.severity)
+        return
+      }
+      known.add(key)
+      losses.push(loss)
+    },
+  }
+}
+
+/** Adds one entry for all further losses of a severity in the answer: what refuses losses has to see it. */
+function addUnlisted(losses: Loss[], severity: Loss['severity']): void {
+  const detail = `more than ${maxAnswerLosses} losses: further ones are not listed`
+  // Nothing but such entries is added any more: they are the last.
+  for (const last of losses.slice(-3)) if (last.detail === detail && last.severity === severity) return
+  losses.push({ path: '', kind: 'unsupported', severity, detail, side: 'answer' })
+}
+
+/**
+ * Formats put the same thing at different depths. Fields that are missing altogether keep their name: a default was made up
+ * for one of them.
+ */
+function standing(path: string, body: JsonObject): string {
+  const steps = path.split('/')
+  let value: Json | undefined = body
+  let inList = false
+  for (let at = 1; at < steps.length; at++) {
+    const step = (steps[at] as string).replaceAll('~1', '/').replaceAll('~0', '~')
+    const next: Json | undefined = Array.isArray(value)
+      ? value[Number(step)]
+      : value !== null && typeof value === 'object' && Object.hasOwn(value, step)
+        ? value[step]
+        : undefined
+    if (Array.isArray(value)) inList = true
+    if (next === undefined) return inList ? steps.slice(0, at).join('/') : path
+    value = next
+  }
+  return path
+}
+
+/**
+ * The same list, for what is found while an answer is translated.
+ *
+ * @param pointers where things stand in the upstream's answers; default: paths are taken as they are
+ */
+export const answerSide = (report: Report, pointers?: AnswerPointers): Report => ({
+  losses: report.losses,
+  add: (loss) =>
+    report.add({ ...loss, path: pointers === undefined ? loss.path : answerPath(loss.path, pointers), side: 'answer' }),
+})
+
+const headerBytes = 3072
+
+/**
+ * The `modelgate-loss` header: a structured-field list (RFC 9651) of at most 3 kB, fatal losses and warnings first, then notes. Notes that
+ * differ in their place only are one item with a `count`. What did not fit is counted in a last item, warnings and notes apart:
+ * `"/seed";kind=unsupported;severity=warn, "...";more=12;notes=3`. A path into the upstream's answer is marked `;in=answer`.
+ */
+export function lossHeader(losses: readonly Loss[]): string | undefined {
+  if (losses.length === 0) return undefined
+  const items: string[] = []
+  let size = 0
+  const fits = (item: string): boolean => {
+    size += item.length + 2
+    if (size > headerBytes) return false
+    items.push(item)
+    return true
+  }
+  const list = <T>(all: readonly T[], write: (one: T) => string): readonly T[] => {
+    const left = all.findIndex((one) => !fits(write(one)))
+    return left < 0 ? [] : all.slice(left)
+  }
+  const fatal = losses.filter(({ severity }) => severity === 'fatal')
+  const warnings = losses.filter(({ severity }) => severity === 'warn')
+  const more = list([...fatal, ...warnings], headerItem).length
+  const notes = list(groupNotes(losses), ({ first, count }) =>
+    count === 1 ? headerItem(first) : `${headerItem(first)};count=${count}`,
+  ).reduce((sum, { count }) => sum + count, 0)
+  if (more > 0 || notes > 0) items.push(`"..."${more > 0 ? `;more=${more}` : ''}${notes > 0 ? `;notes=${notes}` : ''}`)
+  return items.join(', ')
+}
+
+const headerItem = ({ path, kind, severity, side }: Loss): string =>
+  `${sfString(path)};kind=${kind};severity=${severity}${side === undefined ? '' : `;in=${side}`}`
+
+/** Notes that differ in their place only: an agent's request has the same hint in every message. */
+function groupNotes(losses: readonly Loss[]): readonly { readonly first: Loss; readonly count: number }[] {
+  const groups = new Map<string, { first: Loss; count: number }>()
+  for (const loss of losses) {
+    if (loss.severity !== 'note') continue
+    const key = `${loss.kind}\n${loss.side ?? ''}\n${loss.detail}`
+    const known = groups.get(key)
+    if (known === undefined) groups.set(key, { first: loss, count: 1 })
+    else known.count++
+  }
+  return [...groups.values()]
+}
+
+/** A structured-field string holds printable ASCII only; anything else is percent-encoded, as in a URI fragment pointer. */
+export function sfString(text: string): string {
+  let out = '"'
+  for (const char of text) {
+    if (char === '"' || char === '\\') out += `\\${char}`
+    else if (char >= ' ' && char <= '~') out += char
+    else out += encodeLoose(char)
+  }
+  return `${out}"`
+}
+
+function encodeLoose(char: string): string {
+  try {
+    return encodeURIComponent(char)
+  } catch {
+    return '%EF%BF%BD' // a lone surrogate
+  }
+}

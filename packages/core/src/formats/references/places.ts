@@ -1,0 +1,204 @@
+import type { JsonObject } from '../../base/json/types.ts'
+import type { Format } from '../../base/names.ts'
+
+/** Kinds of stored state that a request can refer to; the names of the setting `references`. */
+export const referenceKinds = [
+  'responses',
+  'conversations',
+  'prompts',
+  'files',
+  'containers',
+  'vectorStores',
+  'caches',
+  'batches',
+] as const
+/** A kind of stored state that a request can refer to; see `GatewayConfig.references`. */
+export type ReferenceKind = (typeof referenceKinds)[number]
+
+/** A place in a request's body where a reference to stored state can stand. */
+export interface ReferencePlace {
+  readonly kind: ReferenceKind
+  /** Names from the body's root, separated by dots. `[]`: each element of a list. `*`: each member of an object. */
+  readonly path: string
+  /** The code that the format's clients know for an id that is not found. Default: that of the kind, if there is one. */
+  readonly code?: string
+  /** Whether the value refers to stored state at all. Default: each text that is not empty does. */
+  readonly refers?: (value: string, holder: JsonObject) => boolean
+}
+
+/** Bodies that can hold references: those of the chat formats, and of some other operations. */
+export type ReferenceScheme = Format | 'realtime-sessions' | 'image-edits' | 'images' | 'embeddings'
+
+const of = (kind: ReferenceKind, ...paths: readonly string[]): ReferencePlace[] => paths.map((path) => ({ kind, path }))
+
+const googleFiles = 'generativelanguage.googleapis.com'
+
+/**
+ * Whether an address names something that the provider reads with the credentials of the gateway's operator: a file of the Gemini
+ * Files API, an object in Cloud Storage or S3. Anybody can read any other `http` address.
+ */
+export function isStoredUri(uri: string): boolean {
+  // Data may be megabytes long.
+  if (/^\s*data:/i.test(uri)) return false
+  if (!/^\s*https?:/i.test(uri)) return true
+  try {
+    return new URL(uri).hostname.replace(/\.$/, '').endsWith(googleFiles)
+  } catch {
+    return true
+  }
+}
+
+const withStoredUri = (paths: readonly string[]): ReferencePlace[] =>
+  paths.map((path) => ({ kind: 'files', path, refers: isStoredUri }))
+
+/** Anthropic's own skills are there for everybody. */
+const isOwnSkill = (_: string, { type }: JsonObject): boolean => type !== 'anthropic'
+
+/** Items whose content the provider may hold back, and the member that has the content where it was sent along. */
+const contentOf: Readonly<Record<string, string>> = {
+  reasoning: 'encrypted_content',
+  image_generation_call: 'result',
+}
+
+/** An item that stands for a stored one: an `item_reference`, whose type may be null or absent, or nothing but an id. */
+export const isItemReference = ({ type, role, content }: JsonObject): boolean =>
+  type === 'item_reference' || ((type === undefined || type === null) && role === undefined && content === undefined)
+
+/** Members that say nothing of an item's content. */
+const frameMembers: ReadonlySet<string> = new Set(['id', 'type', 'status', 'role'])
+
+/** An item whose content only the provider that made it has. */
+export const lacksContent = (item: JsonObject): boolean => {
+  if (Object.keys(item).every((member) => frameMembers.has(member))) return true
+  const member = typeof item.type === 'string' && Object.hasOwn(contentOf, item.type) ? contentOf[item.type] : undefined
+  if (member === undefined) return false
+  // Reasoning of open models is sent as plain content.
+  const { content } = item
+  if (Array.isArray(content) && content.length > 0) return false
+  return typeof item[member] !== 'string' || item[member] === ''
+}
+
+/** Files and containers of tools, wherever Responses has a list of tools. */
+const responsesTools = (tools: string): ReferencePlace[] => [
+  ...of('vectorStores', `${tools}.vector_store_ids[]`),
+  ...of('containers', `${tools}.container`, `${tools}.environment.container_id`),
+  ...of(
+    'files',
+    `${tools}.container.file_ids[]`,
+    `${tools}.container.skills[].skill_id`,
+    `${tools}.environment.file_ids[]`,
+    `${tools}.environment.skills[].skill_id`,
+    `${tools}.input_image_mask.file_id`,
+  ),
+]
+
+/** Both spellings of a part of generateContent. */
+const geminiPart = (part: string): ReferencePlace[] =>
+  withStoredUri(
+    ['.fileData.fileUri', '.fileData.file_uri', '.file_data.fileUri', '.file_data.file_uri'].map((leaf) => part + leaf),
+  )
+
+/** Both spellings of generateContent. */
+const geminiBody = (root: string): ReferencePlace[] => [
+  ...of('caches', `${root}cachedContent`, `${root}cached_content`),
+  ...[`${root}contents[].parts[]`, `${root}systemInstruction.parts[]`, `${root}system_instruction.parts[]`].flatMap(
+    (part) =>
+      ['', '.functionResponse.parts[]', '.function_response.parts[]'].flatMap((inner) => geminiPart(part + inner)),
+  ),
+  ...of(
+    'vectorStores',
+    ...['.fileSearch', '.file_search'].flatMap((search) =>
+      ['.fileSearchStoreNames[]', '.file_search_store_names[]'].map((leaf) => `${root}tools[]${search}${leaf}`),
+    ),
+    ...['.vertexAiSearch', '.vertex_ai_search'].flatMap((search) =>
+      [
+        '.datastore',
+        '.engine',
+        '.dataStoreSpecs[].dataStore',
+        '.data_store_specs[].data_store',
+        '.dataStoreSpecs[].data_store',
+        '.data_store_specs[].dataStore',
+      ].map((leaf) => `${root}tools[].retrieval${search}${leaf}`),
+    ),
+    // Google calls that address, with a secret that the request names, on behalf of the gateway's operator.
+    ...['.externalApi', '.external_api'].map((api) => `${root}tools[].retrieval${api}.endpoint`),
+    ...['.vertexRagStore', '.vertex_rag_store'].flatMap((store) =>
+      [
+        '.ragCorpora[]',
+        '.rag_corpora[]',
+        '.ragResources[].ragCorpus',
+        '.rag_resources[].rag_corpus',
+        '.ragResources[].rag_corpus',
+        '.rag_resources[].ragCorpus',
+      ].map((leaf) => `${root}tools[].retrieval${store}${leaf}`),
+    ),
+  ),
+]
+
+/** Blocks of Anthropic Messages; documents and tool results hold further ones. */
+const messagesBlock = (block: string): ReferencePlace[] =>
+  of('files', `${block}.file_id`, `${block}.source.file_id`, `${block}.source.content[].source.file_id`)
+
+/**
+ * Every reference to stored state that a request can make. The owner check, the documentation's table and the isolation matrix of
+ * `npm run torture` are made of it.
+ *
+ * `previous_response_id`, and the ids of input items, are looked up where responses are kept (`operations/responses`). All other
+ * references are looked up in the record of what an identity received (`Records.owns`).
+ */
+export const referencePlaces: Readonly<Record<ReferenceScheme, readonly ReferencePlace[]>> = {
+  chat: [
+    ...of('files', 'messages[].content[].file.file_id', 'messages[].content[].file_id'),
+    ...of('responses', 'messages[].audio.id'),
+  ],
+  messages: [
+    { kind: 'responses', path: 'thread.previous_message_id', code: 'thread_not_found' },
+    ...of('containers', 'container', 'container.id'),
+    { kind: 'files', path: 'container.skills[].skill_id', refers: isOwnSkill },
+    ...messagesBlock('messages[].content[]'),
+    ...messagesBlock('messages[].content[].content[]'),
+  ],
+  responses: [
+    ...of('responses', 'previous_response_id'),
+    {
+      kind: 'responses',
+      path: 'input[].id',
+      refers: (_, item) => isItemReference(item) || lacksContent(item),
+    },
+    ...of('conversations', 'conversation', 'conversation.id'),
+    ...of('prompts', 'prompt.id'),
+    ...of('containers', 'input[].container_id', 'input[].environment.container_id'),
+    ...of(
+      'files',
+      'input[].content[].file_id',
+      'input[].output[].file_id',
+      'input[].output.file_id',
+      'prompt.variables.*.file_id',
+    ),
+    ...responsesTools('tools[]'),
+    ...responsesTools('input[].tools[]'),
+  ],
+  gemini: [
+    ...geminiBody(''),
+    // Counting tokens takes a whole request within the request.
+    ...geminiBody('generateContentRequest.'),
+    ...geminiBody('generate_content_request.'),
+  ],
+  'realtime-sessions': of('prompts', 'session.prompt.id', 'prompt.id'),
+  'image-edits': of('files', 'images[].file_id', 'mask.file_id'),
+  images: withStoredUri([
+    'instances[].image.gcsUri',
+    'instances[].referenceImages[].referenceImage.gcsUri',
+    'instances[].mask.image.gcsUri',
+    // Not read but written, with the same credentials.
+    'parameters.storageUri',
+  ]),
+  embeddings: [
+    ...geminiPart('content.parts[]'),
+    ...geminiPart('requests[].content.parts[]'),
+    ...withStoredUri(['instances[].image.gcsUri', 'instances[].video.gcsUri']),
+  ],
+}
+
+/** Further top-level members that an upstream must not read otherwise than the gateway does: what is charged depends on them. */
+export const watchedMembers: { readonly [S in ReferenceScheme]?: readonly string[] } = { responses: ['background'] }

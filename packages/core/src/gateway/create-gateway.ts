@@ -1,0 +1,187 @@
+import { openBooks } from '../accounting/call-record.ts'
+import { observe } from '../base/callbacks.ts'
+import { GatewayError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import { longestMs } from '../base/sleep.ts'
+import { isThenable } from '../base/thenable.ts'
+import { errorReply } from '../calls/reply.ts'
+import { lastWordsMs } from '../calls/timeout-errors.ts'
+import type { GatewayConfig } from '../config/config.ts'
+import type { Explanation } from '../config/explanation.ts'
+import type { Identity } from '../config/identity.ts'
+import type { Plugin } from '../config/plugin.ts'
+import type { Dial, RealtimeOpening, RealtimeSession } from '../config/realtime.ts'
+import { fetchTransport } from '../http/fetch-transport.ts'
+import type { Inbound } from '../http/inbound.ts'
+import { requestOf, toInbound, toResponse } from '../http/web-request.ts'
+import { codecFor } from '../operations/route-codec.ts'
+import { RunningCalls } from './active-calls.ts'
+import type { ExplainOptions, Gateway } from './gateway.ts'
+import { GatewayCall } from './gateway-call.ts'
+import { preload } from './preload.ts'
+import { authenticateCall, beginCall, runCall, transportFor } from './run-call.ts'
+import { createSetup, warnOfMemory } from './snapshot.ts'
+
+/**
+ * Makes a gateway. The configuration is checked here, once; a TypeError says what to write instead.
+ * Translators and the checks of bodies (zod) begin to load in the background; a call that comes before them waits for those it
+ * needs (docs/decisions/0018).
+ *
+ * @example
+ * const gateway = createGateway({
+ *   auth: (token) => (token === process.env.TOKEN ? { id: 'me' } : null),
+ *   upstreams: { openai: openai({ apiKey }), claude: anthropic({ apiKey }) },
+ *   models: { 'gpt-*': 'openai', 'claude-*': 'claude' },
+ * })
+ */
+export function createGateway<const U extends string, I extends Identity = Identity>(
+  options: GatewayConfig<U, I>,
+): Gateway {
+  // Functions of the configuration get the identities that its own `auth` returned.
+  const config = options as GatewayConfig
+  /** What calls that arrive now begin under. */
+  let current = createSetup(config)
+  const webTransport = fetchTransport()
+  const running = new RunningCalls()
+  let closing: Promise<void> | undefined
+
+  let called = false
+  // No async function: it would add a promise to each call.
+  const handle: Gateway['handle'] = (inbound, transport = webTransport) => {
+    called = true
+    const setup = current
+    const requestId = newId('req_')
+    const found = setup.match(inbound.method, inbound.path)
+    const codec = codecFor(found, inbound)
+    if (found !== null && closing === undefined) {
+      const call = beginCall(running, setup, found, codec, requestId, inbound, transportFor(setup, transport))
+      return runCall(call, found)
+    }
+    const error =
+      found === null
+        ? new GatewayError('not_found', `There is no ${inbound.method} ${inbound.path.slice(0, 200)} here.`)
+        : shuttingDown()
+    return Promise.resolve(errorReply(error, codec, requestId))
+  }
+
+  const gateway: Gateway = Object.freeze({
+    match: (method: string, path: string) => current.match(method, path),
+    handle,
+    get routes() {
+      return current.routes
+    },
+    async fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
+      const request = requestOf(input, init)
+      const response = toResponse(await handle(toInbound(request)), request.method, request.signal)
+      // An SDK that calls this in place of `fetch`, and leaves, expects of it what `fetch` does then.
+      if (init?.signal?.aborted) throw init.signal.reason
+      return response
+    },
+    async explain(
+      input: Request | URL | string,
+      init?: RequestInit,
+      options: ExplainOptions = {},
+    ): Promise<Explanation> {
+      const inbound = toInbound(requestOf(input, init))
+      const setup = current
+      const found = setup.match(inbound.method, inbound.path)
+      if (found?.route.operation !== 'generate' || found.allow !== undefined || found.actions !== undefined)
+        throw new GatewayError(
+          'not_found',
+          `${inbound.method} ${inbound.path} is no generation: there is nothing to explain.`,
+        )
+      const codec = codecFor(found, inbound)
+      const ledger = openBooks('', found.route.operation, codec.format)
+      const { signal } = inbound
+      const call = new GatewayCall(
+        setup,
+        found,
+        codec,
+        inbound,
+        ledger,
+        transportFor(setup, webTransport),
+        signal,
+        () => {},
+      )
+      await authenticateCall(call)
+      const request = await call.readBody(codec.validation())
+      const { explain } = await import('../operations/explain.ts')
+      return explain(call, request, options.hideConfigured === true)
+    },
+    async realtime<Socket>(inbound: Inbound, dial: Dial<Socket>): Promise<RealtimeOpening<Socket>> {
+      const setup = current
+      const requestId = newId('req_')
+      const found = setup.match(inbound.method, inbound.path)
+      const codec = codecFor(found, inbound)
+      const refuse = (error: GatewayError) => ({ ok: false, reply: errorReply(error, codec, requestId) }) as const
+      if (found?.route.operation !== 'realtime' || found.allow !== undefined)
+        return refuse(new GatewayError('not_found', 'There is no WebSocket on this path.'))
+      const { openRealtime } = await import('../operations/realtime/realtime.ts')
+      if (closing !== undefined) return refuse(shuttingDown())
+      const call = beginCall(running, setup, found, codec, requestId, inbound, webTransport)
+      const opened: { session?: RealtimeSession<Socket> } = {}
+      const reply = await runCall(call, found, async () => {
+        opened.session = await openRealtime(call, dial)
+        return { status: 101, headers: opened.session.headers, body: null }
+      })
+      return opened.session === undefined ? { ok: false, reply } : { ok: true, session: opened.session }
+    },
+    async upgrade(request: Request): Promise<Response> {
+      const { pathname } = new URL(request.url)
+      const { basePath = '' } = current.config
+      const below = basePath === '' || pathname.startsWith(`${basePath}/`)
+      const { upgradeResponse } = await import('./upgrade-response.ts')
+      return upgradeResponse(below ? pathname.slice(basePath.length) : '')
+    },
+    reconfigure<const V extends string, J extends Identity = Identity>(nextOptions: GatewayConfig<V, J>) {
+      const next = nextOptions as GatewayConfig
+      if (closing !== undefined) throw new Error('reconfigure: the gateway is closed; make another with createGateway')
+      const before = current
+      current = createSetup(next, before)
+      try {
+        start()
+      } catch (cause) {
+        current = before
+        throw cause
+      }
+    },
+    close({ graceMs = 30_000 } = {}) {
+      closing ??= new Promise<void>((resolve) => {
+        if (running.none) return resolve()
+        let timer = setTimeout(
+          () => {
+            running.abortAll(shuttingDown())
+            // Clients that do not even read their error are not waited for. Their streams were told first, so that all are
+            // settled by then.
+            timer = setTimeout(resolve, lastWordsMs)
+          },
+          Math.min(graceMs, longestMs),
+        )
+        running.onIdle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      return closing
+    },
+    [Symbol.asyncDispose]: () => gateway.close(),
+  })
+  const started = new WeakSet<Plugin>()
+  const start = (): void => {
+    const setup = current
+    warnOfMemory(setup)
+    // What the one before has loaded is there already.
+    if (!called) preload(setup.config.upstreams, () => called || current !== setup)
+    for (const plugin of setup.shared.plugins) {
+      if (started.has(plugin)) continue
+      const result: unknown = plugin.onStart?.(gateway)
+      // It has returned, so that the gateway starts; what an async one fails with later can only be logged.
+      if (isThenable(result)) observe(setup.shared.logger, 'onStart', () => result, plugin)
+      started.add(plugin)
+    }
+  }
+  start()
+  return gateway
+}
+
+const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gateway is shutting down; try again.')

@@ -1,0 +1,82 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, it } from 'vitest'
+import { createCanceller } from '../base/signal.ts'
+import type { Inbound } from '../http/inbound.ts'
+import type { Transport } from '../http/transport.ts'
+import { anthropic } from '../upstreams/anthropic.ts'
+import { openai } from '../upstreams/openai.ts'
+import { chunk } from './create-gateway.test-support.ts'
+import { createGateway } from './create-gateway.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+const gateway = createGateway({
+  auth: 'none',
+  upstreams: { a: openai({ apiKey: 'k' }), m: anthropic({ apiKey: 'k' }) },
+  models: { same: { upstream: 'a', model: 'real' }, other: { upstream: 'm', model: 'claude-x' } },
+  logger: false,
+})
+const encoder = new TextEncoder()
+const first = {
+  same: chunk({ role: 'assistant', content: 'hel' }),
+  other:
+    'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}\n\n' +
+    'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n',
+} as const
+
+/** A call whose answer says one event and then nothing; with what it was made of in weak hands only. */
+async function begin(model: keyof typeof first) {
+  const body = encoder.encode(
+    JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'x'.repeat(100_000) }] }),
+  )
+  const bytes = new WeakRef(body)
+  let sent: WeakRef<object> | undefined
+  let held: Uint8Array | undefined = body
+  const signal = createCanceller()
+  const inbound: Inbound = {
+    method: 'POST',
+    path: '/v1/chat/completions',
+    query: '',
+    header: (name) => (name === 'content-type' ? 'application/json' : undefined),
+    async read() {
+      const given = held as Uint8Array
+      held = undefined
+      return given
+    },
+    signal,
+  }
+  const transport: Transport = async (request) => {
+    sent = new WeakRef(request)
+    return {
+      status: 200,
+      header: (name) => (name === 'content-type' ? 'text/event-stream' : undefined),
+      bytes: () => Promise.reject(new Error('This answer is a stream.')),
+      async *stream() {
+        yield encoder.encode(first[model])
+        await new Promise(() => {})
+      },
+      discard() {},
+    }
+  }
+  const reply = await gateway.handle(inbound, transport)
+  const events = (reply.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+  expect((await events.next()).done).toBe(false)
+  return { bytes, sent: sent as WeakRef<object> | undefined, events, signal }
+}
+
+describe('while a stream runs', () => {
+  it.each(['same', 'other'] as const)("its request is not kept in memory: the %s format's upstream", async (model) => {
+    const running = await begin(model)
+    // What was just awaited may be held by the queue for a few turns more.
+    const left = (): boolean => running.bytes.deref() !== undefined || running.sent?.deref() !== undefined
+    for (let turns = 0; turns < 50 && left(); turns++) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      collect()
+    }
+    expect(left()).toBe(false)
+    running.signal.abort()
+    await running.events.return?.()
+  })
+})

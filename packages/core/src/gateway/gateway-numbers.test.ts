@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../base/bytes.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import type { Format, UpstreamFormat } from '../base/names.ts'
+import type { Loss } from '../formats/ir.ts'
+import { anthropic } from '../upstreams/anthropic.ts'
+import { eventFrame } from '../upstreams/aws/frames.test-support.ts'
+import { bedrock } from '../upstreams/bedrock.ts'
+import { gemini } from '../upstreams/gemini.ts'
+import { openai } from '../upstreams/openai.ts'
+import { type Answer, setUp } from './create-gateway.test-support.ts'
+import {
+  answers,
+  fillIn,
+  placeFor,
+  pointersIn,
+  pointersOf,
+  put,
+  readNumbers,
+  requests,
+  type StreamEvent,
+  streams,
+  withNumbers,
+} from './numbers.test-support.ts'
+
+const clients: readonly Format[] = ['chat', 'messages', 'gemini', 'responses']
+const upstreamFormats: readonly UpstreamFormat[] = ['chat', 'messages', 'gemini', 'responses', 'converse']
+const pairs = clients.flatMap((client) =>
+  upstreamFormats.filter((upstream) => upstream !== client).map((upstream) => [client, upstream] as const),
+)
+
+const apiKey = 'upstream-key'
+const upstreams = {
+  chat: openai({ apiKey, baseURL: 'http://u', formats: ['chat'] }),
+  messages: anthropic({ apiKey, baseURL: 'http://u' }),
+  gemini: gemini({ apiKey, baseURL: 'http://u' }),
+  responses: openai({ apiKey, baseURL: 'http://u', formats: ['responses'] }),
+  converse: bedrock({ apiKey, region: 'us-east-1', baseURL: 'http://u' }),
+}
+const paths: { readonly [F in Format]: (stream: boolean) => string } = {
+  chat: () => '/v1/chat/completions',
+  messages: () => '/v1/messages',
+  gemini: (stream) => `/v1beta/models/m:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+  responses: () => '/v1/responses',
+}
+
+/** Each of these is odd, and beyond what doubles tell apart. */
+const bigInteger = (index: number): string => String(1_234_567_890_123_456_001n + 2n * BigInt(index))
+/** The double that is nearest to them. */
+const rounded = '1234567890123456000'
+
+async function call(client: Format, upstream: UpstreamFormat, body: string, answer: Answer, stream = false) {
+  const { post, seen, finished } = setUp(
+    { u: answer },
+    { upstreams, models: { '*': upstream }, retry: false, onLoss: 'warn' },
+  )
+  const response = await post(paths[client](stream), body, { 'anthropic-version': '2023-06-01' })
+  const text = await response.text()
+  return { status: response.status, text, sent: seen[0]?.body ?? '', losses: finished[0]?.losses ?? [], finished }
+}
+const asked = (client: Format, stream: boolean): string => {
+  const least = { messages: [{ role: 'user', content: 'Hello.' }] }
+  const bodies = {
+    chat: { model: 'm', ...least },
+    messages: { model: 'm', max_tokens: 100, ...least },
+    gemini: { contents: [{ role: 'user', parts: [{ text: 'Hello.' }] }] },
+    responses: { model: 'm', input: 'Hello.' },
+  }
+  return JSON.stringify({ ...bodies[client], ...(stream && client !== 'gemini' ? { stream } : {}) })
+}
+
+const whole =
+  (text: string): Answer =>
+  () =>
+    new Response(text, { headers: { 'content-type': 'application/json' } })
+/** Where calls have their arguments in a stream, and log probabilities. */
+const streamedValues = /^(?:arguments|args|partial|whole|input|logprob)\b/
+const asEvents =
+  (upstream: UpstreamFormat, events: readonly StreamEvent[]): Answer =>
+  () => {
+    const { numbers } = withNumbers(events, bigInteger)
+    const written = events.map(({ event, data }) => ({ event, text: fillIn(data, numbers) }))
+    if (upstream === 'converse') {
+      const frames = written.map(({ event = '', text }) => eventFrame(event, JSON.parse(text)))
+      return new Response(concatBytes(frames).slice(), {
+        headers: { 'content-type': 'application/vnd.amazon.eventstream' },
+      })
+    }
+    const blocks = written.map(
+      ({ event, text }) => `${event === undefined ? '' : `event: ${event}\n`}data: ${text}\n\n`,
+    )
+    const end = upstream === 'chat' ? 'data: [DONE]\n\n' : ''
+    return new Response(blocks.join('') + end, { headers: { 'content-type': 'text/event-stream' } })
+  }
+
+/** What became of numbers: neither kept nor reported, or changed. */
+function lost(body: JsonObject, numbers: ReadonlyMap<string, string>, out: string, losses: readonly Loss[]): string[] {
+  const silent = [...numbers].filter(([name, number]) => {
+    if (out.includes(number)) return false
+    const at = pointersOf(body, placeFor(name))
+    return !losses.some(({ path }) => at.some((pointer) => pointer.startsWith(path)))
+  })
+  return [...silent.map(([name]) => name), ...(out.includes(rounded) ? ['rounded'] : [])]
+}
+
+describe.each(pairs)('between a client of %s and an upstream of %s', (client, upstream) => {
+  it('every number that a request says without a meaning for the gateway arrives as it is, or is reported', async () => {
+    const { text, numbers } = withNumbers(requests[client], bigInteger)
+    const { sent, losses } = await call(client, upstream, text, whole('{}'))
+    expect(numbers.size).toBeGreaterThan(40)
+    expect(lost(requests[client], numbers, sent, losses)).toEqual([])
+  })
+
+  it.each(pointersIn(readNumbers[client]).map((pointer) => [`/${pointer.join('/')}`, pointer] as const))(
+    'a number that no field can mean at %s is refused or reported',
+    async (_name, pointer) => {
+      const body = put(readNumbers[client], pointer, placeFor('n')) as JsonObject
+      const { text, numbers } = withNumbers(body, bigInteger)
+      const { status, sent, losses } = await call(client, upstream, text, whole('{}'))
+      if (status !== 400) expect(lost(body, numbers, sent, losses)).toEqual([])
+    },
+  )
+
+  it('every number that an answer says without a meaning for the gateway arrives as it is, or is reported', async () => {
+    const { text, numbers } = withNumbers(answers[upstream], bigInteger)
+    const { status, text: told, losses } = await call(client, upstream, asked(client, false), whole(text))
+    expect(status).toBe(200)
+    expect(numbers.size).toBeGreaterThan(10)
+    expect(lost(answers[upstream], numbers, told, losses)).toEqual([])
+  })
+
+  it('every number in the arguments of a streamed call arrives as it is', async () => {
+    const { numbers } = withNumbers(streams[upstream], bigInteger)
+    const answer = asEvents(upstream, streams[upstream])
+    const { status, text: told } = await call(client, upstream, asked(client, true), answer, true)
+    expect(status).toBe(200)
+    // Messages have no log probabilities.
+    const kept = [...numbers].filter(
+      ([name]) => streamedValues.test(name) && !(client === 'messages' && name === 'logprob'),
+    )
+    expect(kept.length).toBeGreaterThan(3)
+    expect(kept.filter(([, number]) => !told.includes(number))).toEqual([])
+    expect(told).not.toContain(rounded)
+  })
+})
+
+describe.each(clients)('a client of %s and an upstream of the same format', (format) => {
+  it('have every number as it was written, even where the body has to be written anew', async () => {
+    const { text, numbers } = withNumbers(requests[format], bigInteger)
+    for (const body of [text, text.replace('Hello.', 'mgs1.gemini.c2VhbA==')]) {
+      const { sent, losses } = await call(format, format, body, whole(withNumbers(answers[format], bigInteger).text))
+      expect(lost(requests[format], numbers, sent, losses)).toEqual([])
+    }
+  })
+})
+
+describe('numbers that are not integers', () => {
+  const decimals = [
+    ['0.1000000000000000055511151231257827', '0.1000000000000000055511151231257827'],
+    ['12345678.123456789012', '12345678.123456789012'],
+    ['1e400', '1e400'],
+    ['-1E-400', '-1E-400'],
+    ['-0', '0'],
+    ['1.0', '1'],
+    ['1E5', '100000'],
+    ['0.1', '0.1'],
+  ] as const
+
+  it.each(decimals)('%s in the arguments of a call arrives as %s', async (number, written) => {
+    const body = withNumbers(
+      {
+        ...answers.messages,
+        content: [{ type: 'tool_use', id: 'toolu_1', name: 'find', input: { a: placeFor('n') } }],
+      },
+      () => number,
+    ).text
+    const { text } = await call('chat', 'messages', asked('chat', false), whole(body))
+    expect(JSON.parse(text).choices[0].message.tool_calls[0].function.arguments).toBe(`{"a":${written}}`)
+    const asked2 = withNumbers(
+      {
+        model: 'm',
+        messages: [
+          { role: 'user', content: 'Hello.' },
+          {
+            role: 'assistant',
+            tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'find', arguments: `{"a":"#n#"}` } }],
+          },
+          { role: 'tool', tool_call_id: 'call_1', content: 'Found.' },
+        ],
+      },
+      () => number,
+    ).text
+    const { sent } = await call('chat', 'messages', asked2, whole('{}'))
+    expect(sent).toContain(`"input":{"a":${written}}`)
+  })
+
+  it('are the nearest double in a field that the format defines as a number', async () => {
+    const body = asked('chat', false).replace('{', '{"temperature":0.69999999999999995559,')
+    const { sent, losses } = await call('chat', 'gemini', body, whole('{}'))
+    expect(JSON.parse(sent).generationConfig.temperature).toBe(0.7)
+    expect(losses).toEqual([])
+  })
+
+  it('reach plugins as doubles, whole and streamed', async () => {
+    const usage = '"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":1,"x":1234567890123456789}'
+    const text = `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}],${usage}}`
+    const wholeAnswer = await call('chat', 'gemini', asked('chat', false), () => new Response(text))
+    const headers = { 'content-type': 'text/event-stream' }
+    const events = () => new Response(`data: ${text}\n\n`, { headers })
+    const streamed = await call('chat', 'gemini', asked('chat', true), events, true)
+    for (const { finished } of [wholeAnswer, streamed])
+      expect(finished[0]?.usage?.raw?.value.x).toBe(Number('1234567890123456789'))
+  })
+})

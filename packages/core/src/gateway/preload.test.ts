@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { codecLoaders } from '../formats/load-codec.ts'
+import { wireCodecOf } from '../formats/wire-codecs.ts'
+import { translator } from '../lanes/choose.ts'
+import { anthropic } from '../upstreams/anthropic.ts'
+import { voyage } from '../upstreams/voyage.ts'
+import { loadInTurn, preload, preloadedParts } from './preload.ts'
+
+describe('the modules that are preloaded', () => {
+  const parts = preloadedParts({ claude: anthropic({ apiKey: 'k' }) })
+
+  it('are those that calls can need, beginning with the formats that upstreams speak', () => {
+    const messages = wireCodecOf('messages')
+    const chat = wireCodecOf('chat')
+    const inOrder = [messages.validation, chat.validation, translator, codecLoaders.messages, codecLoaders.chat]
+    expect(parts.filter((part) => (inOrder as unknown[]).includes(part))).toEqual(inOrder)
+  })
+
+  it('are each loaded once', () => {
+    expect(new Set(parts).size).toBe(parts.length)
+  })
+
+  it('are none if no upstream serves chat', () => {
+    expect(preloadedParts({ vectors: voyage({ apiKey: 'k' }) })).toEqual([])
+  })
+
+  it('can all be loaded', async () => {
+    for (const part of parts) await part()
+  })
+})
+
+describe('preloading', () => {
+  /** Loaders that record their numbers. */
+  function recorded(count: number) {
+    const loaded: number[] = []
+    const loaders = Array.from({ length: count }, (_, at) => async () => void loaded.push(at))
+    return { loaded, loaders }
+  }
+
+  it('loads one module after another', async () => {
+    const { loaded, loaders } = recorded(3)
+    await loadInTurn(loaders, () => false)
+    expect(loaded).toEqual([0, 1, 2])
+  })
+
+  it('stops at the first call', async () => {
+    const { loaded, loaders } = recorded(3)
+    await loadInTurn(loaders, () => loaded.length === 2)
+    expect(loaded).toEqual([0, 1])
+  })
+
+  it('stops at a module that cannot be loaded', async () => {
+    const { loaded, loaders } = recorded(1)
+    const missing = () => Promise.reject(new Error('no such file'))
+    await expect(loadInTurn([...loaders, missing, ...loaders], () => false)).rejects.toThrow('no such file')
+    expect(loaded).toEqual([0])
+  })
+
+  it('leaves no unhandled rejection', async () => {
+    const fail = () => {
+      throw new Error('no such file')
+    }
+    preload({ claude: anthropic({ apiKey: 'k' }) }, fail)
+    // Vitest fails on a rejection that nobody handles.
+    await new Promise((resolve) => setTimeout(resolve))
+  })
+})

@@ -1,0 +1,42 @@
+import type { UpstreamFormat } from '../base/names.ts'
+import type { GatewayConfig } from '../config/config.ts'
+import { codecLoaders } from '../formats/load-codec.ts'
+import { clientFormats, wireCodecOf } from '../formats/wire-codecs.ts'
+import { translator } from '../lanes/choose.ts'
+import { outliner } from './read-body.ts'
+
+/**
+ * Loads what calls can need, in the background. Loads one module after another, the likeliest first, and stops at the first
+ * call: a call loads what it needs itself, and should not share the processor with modules that may never be needed.
+ *
+ * @param isCalled whether a call has arrived
+ */
+export function preload(upstreams: GatewayConfig['upstreams'], isCalled: () => boolean): void {
+  // A call that needs a module which cannot be loaded reports it.
+  loadInTurn(preloadedParts(upstreams), isCalled).catch(() => {})
+}
+
+/** Runs loaders one after another until a call arrives or a loader fails. */
+export async function loadInTurn(loaders: readonly (() => unknown)[], isCalled: () => boolean): Promise<void> {
+  for (const load of loaders) {
+    if (isCalled()) return
+    await load()
+  }
+}
+
+/** The loaders of all modules that calls can need, the likeliest first: formats that upstreams speak before the other ones. */
+export function preloadedParts(upstreams: GatewayConfig['upstreams']): (() => unknown)[] {
+  const spoken = new Set(Object.values(upstreams).flatMap(({ formats }) => Object.keys(formats) as UpstreamFormat[]))
+  if (spoken.size === 0) return []
+  const clients = [...clientFormats].sort((a, b) => Number(spoken.has(b)) - Number(spoken.has(a)))
+  const edits = Object.values(upstreams).flatMap(({ quirks }) =>
+    clients.map((format) => () => wireCodecOf(format).wireReady?.({ model: '', quirks })),
+  )
+  return [
+    ...clients.map((format) => wireCodecOf(format).validation),
+    ...edits,
+    translator,
+    ...new Set([...spoken, ...clients].map((format) => codecLoaders[format])),
+    outliner,
+  ]
+}

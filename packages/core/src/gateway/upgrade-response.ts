@@ -1,0 +1,20 @@
+import { json } from '../calls/reply.ts'
+import { wireCodecOf } from '../formats/wire-codecs.ts'
+import { normalizePath, plainFormat, upgrades } from '../operations/routes.ts'
+
+/** What a WebSocket upgrade is told. 426 makes clients fall back to POST at once instead of trying again and again. */
+const answers = {
+  fallback: { status: 426, message: 'This path is not served over WebSocket: send the request by POST.' },
+  unavailable: { status: 501, message: 'WebSocket is not available here: this server does not hold sockets.' },
+  unknown: { status: 404, message: 'There is no WebSocket on this path.' },
+} as const
+
+/** The answer to an upgrade on a path below the mount, where there is nobody to hold the sockets. */
+export function upgradeResponse(path: string): Response {
+  const { status, message } = answers[upgrades[normalizePath(path)] ?? 'unknown']
+  const { body } = wireCodecOf(plainFormat).encodeError({ kind: 'not_found', status, message }, '')
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': json, ...(status === 426 ? { upgrade: 'HTTP/1.1' } : {}) },
+  })
+}

@@ -1,0 +1,143 @@
+import { concatBytes } from '../base/bytes.ts'
+import { GatewayError } from '../base/errors.ts'
+import type { Signal } from '../base/signal.ts'
+import { cutByHost, hostLimitError } from './host-limits.ts'
+import type { CutBody, Inbound, Reply } from './inbound.ts'
+
+/** What of a RequestInit makes another request of one. */
+const changing = ['method', 'headers', 'body', 'signal'] as const
+
+/**
+ * The request that `fetch` would make of its arguments. Hosts that serve `gateway.fetch` itself hand it things of their own as the
+ * second one (Bun's server, Deno's info, a Worker's bindings): those change nothing.
+ */
+export function requestOf(input: Request | URL | string, init?: RequestInit): Request {
+  if (typeof input === 'string' || input instanceof URL) return new Request(input, init)
+  return changing.some((key) => init?.[key] !== undefined) ? new Request(input, init) : input
+}
+
+/** A WHATWG Request as the gateway's own currency. Nothing is copied until it is asked for. */
+export function toInbound(request: Request): Inbound {
+  const { method, url, headers, signal } = request
+  // `new URL` would normalise the path and cost more than the two cuts.
+  const slash = url.indexOf('/', url.indexOf('//') + 2)
+  const hash = url.indexOf('#')
+  const target = slash < 0 ? '/' : url.slice(slash, hash < 0 ? undefined : hash)
+  const mark = target.indexOf('?')
+  return {
+    method,
+    path: mark < 0 ? target : target.slice(0, mark),
+    query: mark < 0 ? '' : target.slice(mark + 1),
+    header: (name) => headers.get(name) ?? undefined,
+    read: async (limit) => {
+      const chunks: Uint8Array[] = []
+      for await (const chunk of streamBody(request, limit)) chunks.push(chunk)
+      return concatBytes(chunks)
+    },
+    stream: (limit) => streamBody(request, limit),
+    signal,
+  }
+}
+
+/** A body that brings fewer bytes in this time is given up, as by the adapters for Node. */
+const paceBytes = 1024
+const paceMs = 25_000
+
+async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint8Array, undefined> {
+  const tooLarge = (): GatewayError =>
+    new GatewayError('request_too_large', `The request body is larger than the limit of ${limit} bytes.`)
+  const announced = Number(request.headers.get('content-length') ?? 0)
+  if (announced > limit) throw tooLarge()
+  if ((request.headers.get('content-encoding') ?? 'identity') !== 'identity')
+    throw new GatewayError(
+      'unsupported_media_type',
+      'Compressed request bodies are not read here: send the body as it is.',
+    )
+  if (request.body === null) return
+  const reader = request.body.getReader()
+  let size = 0
+  let last = new Uint8Array(0)
+  let whole = false
+  let isReading = false
+  let isSlow = false
+  let before = 0
+  const pace = setInterval(() => {
+    // A consumer that takes its time does not make the client slow.
+    if (isReading && size - before < paceBytes) {
+      isSlow = true
+      reader.cancel().catch(() => {})
+    }
+    before = size
+  }, paceMs)
+  const { signal } = request
+  // A body made of a stream knows nothing of its request's signal; a read that waits must end with it.
+  const leave = (): void => void reader.cancel(signal.reason).catch(() => {})
+  if (signal.aborted) leave()
+  else signal.addEventListener('abort', leave)
+  try {
+    for (;;) {
+      isReading = true
+      const { done, value } = await reader.read()
+      isReading = false
+      if (signal.aborted) throw signal.reason
+      if (isSlow) throw new GatewayError('timeout', 'The request body came too slowly and was given up.')
+      if (done) {
+        whole = true
+        // A server ends no body before its announced length; what stands between the server and the gateway does. A body that an app wrote
+        // anew under the headers of the old one is whole.
+        if (size < announced && !mayBeWhole(last)) throw cutByHost(size, announced)
+        break
+      }
+      size += value.length
+      if (size > limit) throw tooLarge()
+      if (value.length > 0) last = value
+      yield value
+    }
+  } catch (cause) {
+    if (cause instanceof GatewayError) throw cause
+    throw hostLimitError(cause) ?? new GatewayError('cancelled', 'The request body broke off.', { cause })
+  } finally {
+    clearInterval(pace)
+    signal.removeEventListener('abort', leave)
+    if (!whole) reader.cancel().catch(() => {})
+  }
+}
+
+/** Whether a body may end with these bytes: as JSON objects (`}`) and uploads (`--`) do. */
+function mayBeWhole(bytes: Uint8Array): boolean {
+  let end = bytes.length
+  while (end > 0 && (bytes[end - 1] as number) <= 32) end--
+  return bytes[end - 1] === 125 || (bytes[end - 1] === 45 && bytes[end - 2] === 45)
+}
+
+/**
+ * A reply as a WHATWG Response. Streams are pulled one chunk at a time: the client's pace is the upstream's. A stream that
+ * `signal` cuts short fails with its reason, as one of `fetch` does: a clean end would look like a whole answer. So does one that
+ * the gateway cuts because nobody reads it, at once.
+ */
+export function toResponse(reply: Reply, method: string, signal?: Signal): Response {
+  const { status, headers, body } = reply
+  const init = { status, headers }
+  if (body === null || method === 'HEAD') return new Response(null, init)
+  if (typeof body === 'string' || body instanceof Uint8Array) return new Response(body as BodyInit, init)
+  const source: AsyncIterable<Uint8Array> & Partial<CutBody> = body
+  const iterator = source[Symbol.asyncIterator]()
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        if ('onCut' in source) source.onCut = (error) => controller.error(error)
+      },
+      async pull(controller) {
+        const { done, value } = await iterator.next()
+        if (done !== true) controller.enqueue(value)
+        else if (signal?.aborted) controller.error(signal.reason)
+        else controller.close()
+      },
+      async cancel() {
+        await iterator.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(stream, init)
+}

@@ -1,0 +1,192 @@
+import type { Counted } from '../../accounting/call-record.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Prepared, Shared } from '../../calls/call.ts'
+import { callHeaders } from '../../calls/reply.ts'
+import { type Answered, tryTargets } from '../../calls/try-targets.ts'
+import type { Dial, RealtimeSession } from '../../config/realtime.ts'
+import { createReport } from '../../formats/loss-report.ts'
+import type { RequestBody } from '../../formats/request-body.ts'
+import { wireCodecOf } from '../../formats/wire-codecs.ts'
+import type { Inbound } from '../../http/inbound.ts'
+import type { Transport, TransportResponse } from '../../http/transport.ts'
+import type { ResolvedTarget } from '../../routing/router.ts'
+import { callUrl } from '../../upstreams/call-url.ts'
+import { mayHoldError } from '../../upstreams/redaction/answer-members.ts'
+import { redactorOf } from '../../upstreams/redaction/redactor.ts'
+import { ownHeaders } from '../../upstreams/request-headers.ts'
+import type { Upstream } from '../../upstreams/upstream.ts'
+import type { RoutedCall } from '../handler.ts'
+import { betaHeader, checkHandshake, chooseProtocol, readQuery } from './handshake.ts'
+import { clientMessageCheck } from './messages.ts'
+import { realtimePlaces } from './places.ts'
+import { addUsage, usageOfResponse } from './usage.ts'
+
+/** A WebSocket opens soon or not at all, since no response is computed first. Lower limits of the configuration apply. */
+const openMs = 30_000
+/** A close frame holds 125 bytes, two of which are the code. */
+const reasonBytes = 123
+
+/**
+ * Opens a session at the first of the model's targets whose upstream accepts it. The client is to be accepted only then, so that it is
+ * told of every failure by HTTP. Rejects with a GatewayError; the session ends the call.
+ */
+export async function openRealtime<Socket>(call: RoutedCall, dial: Dial<Socket>): Promise<RealtimeSession<Socket>> {
+  const { inbound, ledger, signal } = call
+  ledger.stream = true
+  ledger.lane = 'wire'
+  checkHandshake(inbound)
+  const protocol = chooseProtocol(inbound)
+  const { model, queryFor } = readQuery(inbound)
+  ledger.model = model
+  ledger.counted = speech
+  const shared = boundedShared(call.shared)
+  const sockets: Socket[] = []
+  const transport = dialTransport(dial, sessionLimits(shared).messageBytes, sockets)
+  const target = { shared, inbound, ledger, request: noBody, modelPlaces: realtimePlaces, transport, signal }
+  const prepare = (target: ResolvedTarget): Prepared => preparedUpgrade(call, target, queryFor(target.model))
+  // A session that fails to open is cheap to ask for again: the client is not kept waiting for a retry of the gateway.
+  const opened = await tryTargets(target, prepare, { again: false, waits: false, hedges: false })
+  return sessionOf(call, opened, sockets[0] as Socket, protocol)
+}
+
+/** With the time limit of opening a session in place of that for a response. */
+function boundedShared(shared: Shared): Shared {
+  const { limits } = shared
+  return { ...shared, limits: { ...limits, firstByteMs: Math.min(limits.firstByteMs, openMs) } }
+}
+
+/** Calls upstream by dialling. A socket that opens is added to `sockets`. */
+function dialTransport<Socket>(dial: Dial<Socket>, messageBytes: number, sockets: Socket[]): Transport {
+  const transport = async ({ url, headers, signal }: Parameters<Transport>[0]): Promise<TransportResponse> => {
+    const dialled = await dial({ url, headers, messageBytes, signal })
+    if ('refusal' in dialled) return dialled.refusal
+    sockets.push(dialled.socket)
+    return switchingProtocols
+  }
+  // Adapters give a dial up when its signal is aborted. A second race against the signal would lose sockets.
+  return Object.assign(transport, { settlesOnAbort: true as const })
+}
+
+const switchingProtocols: TransportResponse = {
+  status: 101,
+  header: () => undefined,
+  bytes: async () => new Uint8Array(),
+  async *stream() {},
+  discard() {},
+}
+
+function preparedUpgrade(
+  { inbound, ledger }: RoutedCall,
+  { upstream, model }: ResolvedTarget,
+  query: string,
+): Prepared {
+  if (upstream.realtime === undefined)
+    throw new GatewayError(
+      'invalid_request',
+      `The model '${ledger.model.slice(0, 100)}' does not do this (${ledger.operation}): its upstream offers no such endpoint.`,
+      { param: 'model' },
+    )
+  const base = callUrl(upstream, upstream.realtime, undefined, model)
+  return {
+    lane: { kind: 'wire', body: '', report: createReport(), answer: noResponse, openStream: noResponse },
+    url: `${base}${base.includes('?') ? '&' : '?'}${query}`,
+    codec: wireCodecOf(ledger.format),
+    asIs: true,
+    upgrade: { headers: (key) => headersOf(upstream, key, inbound) },
+  }
+}
+
+const noResponse = (): never => {
+  throw new GatewayError('internal', 'A WebSocket has no response to read.')
+}
+
+/** The output of a session has no upper bound. */
+const speech: Counted = { output: { fields: [] } }
+
+/** The URL alone asks for a session. */
+const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }
+
+function headersOf(upstream: Upstream, key: number | undefined, inbound: Inbound): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const name of upstream.passHeaders) {
+    const value = inbound.header(name)
+    if (value !== undefined) headers[name] = value
+  }
+  const beta = betaHeader(inbound)
+  if (beta !== undefined) headers['openai-beta'] = beta
+  return { ...headers, ...ownHeaders(upstream, key) }
+}
+
+const sessionLimits = ({ limits }: Shared) => ({
+  idleMs: limits.realtimeIdleMs,
+  clientStallMs: limits.clientStallMs,
+  heartbeatMs: limits.heartbeatMs,
+  messageBytes: limits.realtimeMessageBytes,
+})
+
+function sessionOf<Socket>(
+  { shared, ledger, signal, end }: RoutedCall,
+  { target: { upstream }, ticket }: Answered<Prepared>,
+  socket: Socket,
+  protocol: string | undefined,
+): RealtimeSession<Socket> {
+  const checkClient = clientMessageCheck(shared.router, ledger.identity)
+  const redactor = redactorOf(upstream)
+  return {
+    upstream: socket,
+    protocol,
+    signal,
+    headers: callHeaders(ledger),
+    ...sessionLimits(shared),
+    passesUnread: (message) => message.length >= longDelta && isDelta(message),
+    readUpstream(text) {
+      const suspected = mayHoldError(text) || redactor.suspects(text)
+      if (!suspected && text.startsWith('{') && !text.includes('"response.done"')) return text
+      const event = parse(text)
+      // Clients of the protocol read no such message.
+      if (!isObject(event)) return redactor.text(text)
+      const usage = event.type === 'response.done' ? usageOfResponse(event) : undefined
+      if (usage !== undefined) ledger.usage = addUsage(ledger.usage, usage)
+      return suspected ? redactor.json(text, isFailure(event) ? 'error' : 'plain') : text
+    },
+    ...(checkClient === undefined ? {} : { checkClient }),
+    begun() {
+      ledger.firstEventAt ??= performance.now()
+    },
+    closeReason: (reason) => cut(redactor.text(reason), reasonBytes),
+    settle({ outcome, error }) {
+      // A session that was open has shown that its upstream is there, however it ended.
+      ticket.over(undefined)
+      end({ status: 101, outcome, error })
+    },
+  }
+}
+
+/** A delta from this length on, in bytes, is sound: decoding it would cost more than passing it on. */
+const longDelta = 2048
+const decoder = new TextDecoder()
+
+/** Whether a message is a piece of content, by its type, which stands at its beginning. */
+const isDelta = (message: Uint8Array): boolean =>
+  /"type"\s*:\s*"[\w.]+\.delta"/.test(decoder.decode(message.subarray(0, 256)))
+
+/** `error`, and what failed of an answer, a transcription or a list of tools. */
+const isFailure = ({ type }: JsonObject): boolean => typeof type === 'string' && /^error$|\.failed$/.test(type)
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+const encoder = new TextEncoder()
+
+/** The longest beginning of a text that has at most so many bytes, without half a character at its end. */
+function cut(text: string, bytes: number): string {
+  const { read } = encoder.encodeInto(text, new Uint8Array(bytes))
+  return text.slice(0, read)
+}

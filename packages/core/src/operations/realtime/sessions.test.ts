@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest'
+import type { FinishEvent } from '../../config/plugin.ts'
+import { createGateway } from '../../gateway/create-gateway.ts'
+import { openai } from '../../upstreams/openai.ts'
+import { openaiCompatible } from '../../upstreams/openai-compatible.ts'
+
+function setUp() {
+  const sent: { url: string; body: string }[] = []
+  const finished: FinishEvent[] = []
+  const answer = '{ "value":"ek_1",  "expires_at": 12345678901234567890 }'
+  const gateway = createGateway({
+    auth: 'none',
+    upstreams: {
+      up: openai({ apiKey: 'sk-canary-1', baseURL: 'http://up/v1' }),
+      none: openaiCompatible({ baseURL: 'http://x/v1' }),
+    },
+    models: { alias: { upstream: 'up', model: 'real' }, none: 'none' },
+    plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
+    logger: false,
+    fetch: async (input, init) => {
+      sent.push({ url: String(input), body: await new Response(init?.body ?? null).text() })
+      return new Response(answer, { headers: { 'content-type': 'application/json' } })
+    },
+  })
+  const post = (path: string, body: string) =>
+    gateway.fetch(`http://gw${path}`, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+  return { post, sent, finished, answer }
+}
+
+it.each([
+  [
+    '/v1/realtime/client_secrets',
+    '{ "expires_after":{"seconds": 600},"session":{"type":"realtime","model":"alias","audio":{}} }',
+    '{ "expires_after":{"seconds": 600},"session":{"type":"realtime","model":"real","audio":{}} }',
+  ],
+  [
+    '/v1/realtime/client_secrets',
+    '{"session":{"model":"secret","model":"alias"},"session":{"model":"alias"},"model":"other"}',
+    '{"session":{"model":"real"},"session":{"model":"real"},"model":"real"}',
+  ],
+  ['/v1/realtime/sessions', '{ "voice":"alloy","model":"alias" }', '{ "voice":"alloy","model":"real" }'],
+])(
+  '%s is passed on with the model renamed wherever it stands, and its answer as it came',
+  async (path, body, written) => {
+    const { post, sent, finished, answer } = setUp()
+    const reply = await post(path, body)
+    expect([reply.status, await reply.text()]).toEqual([200, answer])
+    expect(sent).toEqual([{ url: `http://up${path}`, body: written }])
+    expect(finished).toMatchObject([
+      { operation: 'realtime-sessions', model: 'alias', upstreamModel: 'real', lane: 'wire' },
+    ])
+  },
+)
+
+it.each([
+  ['/v1/realtime/client_secrets', '{}', 400, 'session'],
+  ['/v1/realtime/client_secrets', '{"session":{"type":"realtime"}}', 400, 'session.model'],
+  ['/v1/realtime/client_secrets', '{"session":{"model":7}}', 400, 'session.model'],
+  ['/v1/realtime/client_secrets', '{"model":"alias","session":"x"}', 400, 'session'],
+  ['/v1/realtime/client_secrets', '{"session":{"model":"nothing"}}', 404, 'model'],
+  ['/v1/realtime/client_secrets', '{"session":{"model":"none"}}', 400, 'model'],
+  ['/v1/realtime/sessions', '{"voice":"alloy"}', 400, 'model'],
+])('%s with %s is refused, and nobody is called', async (path, body, status, param) => {
+  const { post, sent } = setUp()
+  const reply = await post(path, body)
+  expect([reply.status, await reply.json()]).toMatchObject([status, { error: { param } }])
+  expect(sent).toEqual([])
+})

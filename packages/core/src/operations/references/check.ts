@@ -1,0 +1,41 @@
+import { inBatches } from '../../base/batches.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isAccepted, type ReferencePolicy } from '../../config/references.ts'
+import type { Reference } from '../../formats/references/find.ts'
+import { unknownReference } from '../../formats/references/unknown-reference.ts'
+import type { Records } from '../responses/records.ts'
+
+/** References that one request may make. Each is a call to the store. */
+export const mostReferences = 1000
+
+/** @throws GatewayError `invalid_request` for more references than a request may make */
+export function checkNumber(ids: number, param: string, most = mostReferences): void {
+  if (ids > most)
+    throw new GatewayError(
+      'invalid_request',
+      `${param}: the request refers to ${ids} stored objects or named items; at most ${most} are accepted.`,
+      { param },
+    )
+}
+
+/** @throws GatewayError `invalid_request` for the first reference that is neither accepted by the configuration nor the caller's own */
+export async function checkOwners(
+  references: readonly Reference[],
+  policy: ReferencePolicy,
+  records: Records,
+): Promise<void> {
+  const asked = new Map<string, Reference>()
+  for (const reference of references) {
+    const { kind, id } = reference
+    if (!isAccepted(policy, kind, id)) asked.set(`${kind}:${id}`, reference)
+  }
+  const all = [...asked.values()]
+  checkNumber(all.length, all[0]?.at ?? '')
+  await inBatches(all, async ({ kind, id, at, place }) => {
+    if (!(await records.owns(kind, id))) throw unknownReference(kind, id, at, '', records.keeps, place.code)
+  })
+}
+
+/** The references that are looked up where responses are kept, not here. */
+export const isResponseReference = ({ place }: Reference): boolean =>
+  place.path === 'previous_response_id' || place.path === 'input[].id'

@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest'
+import { GatewayError } from '../base/errors.ts'
+import { createCanceller } from '../base/signal.ts'
+import { createGateway } from '../gateway/create-gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Inbound } from '../http/inbound.ts'
+import { authenticate, readCredential } from '../operations/authenticate.ts'
+import { createMatcher, type Route, routes } from '../operations/routes.ts'
+import { openai } from '../upstreams/openai.ts'
+import { createRouter } from './router.ts'
+
+const match = createMatcher(routes)
+const chat = '/v1/chat/completions'
+
+describe('routes', () => {
+  it.each([
+    ['POST', chat, chat],
+    ['POST', '/chat/completions', chat],
+    ['POST', `/v1${chat}`, chat],
+    ['POST', `${chat}/`, chat],
+    ['POST', '/v1/messages', '/v1/messages'],
+    ['POST', '/messages', '/v1/messages'],
+    ['POST', '/v1/v1/messages', '/v1/messages'],
+    ['GET', '/v1/models', '/v1/models'],
+    ['HEAD', '/v1/models', '/v1/models'],
+    ['GET', '/v1/v1/models', '/v1/models'],
+    ['GET', '/v1/models/a/b', '/v1/models/{model}'],
+    ['POST', '/v1/responses', '/v1/responses'],
+    ['POST', '/responses', '/v1/responses'],
+    ['POST', '/v1beta/models/a/b:c:generateContent', '/v1beta/models/{model}:generateContent'],
+    ['POST', '/v1/v1beta/models/a:streamGenerateContent', '/v1beta/models/{model}:streamGenerateContent'],
+    ['POST', '/v1/models/a:countTokens', '/v1/models/{model}:countTokens'],
+    ['GET', '/v1beta/models/a/b', '/v1beta/models/{model}'],
+  ])('%s %s is %s', (method, path, expected) => {
+    const found = match(method, path)
+    expect(found?.route.path).toBe(expected)
+    expect(found?.allow).toBeUndefined()
+  })
+
+  it.each([
+    ['GET', '/'],
+    ['GET', '/messages'],
+    ['GET', '/chat/completions'],
+    ['POST', '/models'],
+    ['POST', '/v1/chat'],
+    ['POST', '/v1/v1/v1/messages'],
+    ['GET', '/v1/modelsx'],
+    ['POST', '/V1/messages'],
+  ])('%s %s is the host’s', (method, path) => {
+    expect(match(method, path)).toBeNull()
+  })
+
+  it('a known path with a wrong method says what is allowed', () => {
+    expect(match('GET', chat)?.allow).toBe('POST')
+    expect(match('DELETE', '/v1/models')?.allow).toBe('GET')
+  })
+
+  it('a model name in the path keeps its slashes and escapes', () => {
+    expect(match('GET', '/v1/models/org%2Fm%20x/y')?.params).toEqual({ model: 'org/m x/y' })
+    expect(match('GET', '/v1/models/%zz')?.params).toEqual({ model: '%zz' })
+    expect(match('POST', '/v1beta/models/org%2Fm/x:7b:generateContent')?.params).toEqual({ model: 'org/m/x:7b' })
+  })
+})
+
+const inbound = (headers: Record<string, string>, query = ''): Inbound => ({
+  method: 'POST',
+  path: chat,
+  query,
+  header: (name) => headers[name],
+  read: async () => new Uint8Array(),
+  signal: new AbortController().signal,
+})
+const plain = routes[0] as Route
+
+describe('auth', () => {
+  it.each<[string, Record<string, string>, string | undefined]>([
+    ['a bearer token', { authorization: 'Bearer t1' }, 't1'],
+    ['bearer in any case', { authorization: 'bearer  t1 ' }, 't1'],
+    ['x-api-key', { 'x-api-key': 't2' }, 't2'],
+    ['x-goog-api-key', { 'x-goog-api-key': 't3' }, 't3'],
+    ['the bearer before the others', { authorization: 'Bearer t1', 'x-api-key': 't2' }, 't1'],
+    ['another scheme', { authorization: 'Basic abc' }, undefined],
+    ['an empty bearer', { authorization: 'Bearer ' }, undefined],
+    ['nothing', {}, undefined],
+  ])('reads %s', (_, headers, expected) => {
+    expect(readCredential(inbound(headers), plain)).toBe(expected)
+  })
+
+  it('reads the query only where the route says so', () => {
+    expect(readCredential(inbound({}, 'key=t4'), plain)).toBeUndefined()
+    expect(readCredential(inbound({}, 'a=b&key=t4'), { ...plain, queryKey: true })).toBe('t4')
+  })
+
+  const kindOf = (promise: Promise<unknown>) =>
+    promise.then(
+      () => 'none',
+      (error: GatewayError) => error.info.kind,
+    )
+
+  it.each<[string, Parameters<typeof authenticate>[0], Record<string, string>, string]>([
+    ['a missing credential', () => ({ id: 'a' }), {}, 'authentication'],
+    ['an unknown credential', () => null, { 'x-api-key': 'x' }, 'authentication'],
+    [
+      'an auth function that throws',
+      () => {
+        throw new Error('db at 10.0.0.1 down')
+      },
+      { 'x-api-key': 'x' },
+      'internal',
+    ],
+    [
+      'a GatewayError of the auth function',
+      () => {
+        throw new GatewayError('overloaded', 'later')
+      },
+      { 'x-api-key': 'x' },
+      'overloaded',
+    ],
+    ['a good one', async () => ({ id: 'a' }), { 'x-api-key': 'x' }, 'none'],
+    ["the word 'none'", 'none', { 'content-type': 'application/json' }, 'none'],
+  ])('%s', async (_, auth, headers, kind) => {
+    expect(await kindOf((async () => authenticate(auth, inbound(headers), plain, 1000, createCanceller()))())).toBe(
+      kind,
+    )
+  })
+})
+
+describe('router', () => {
+  const up = openai({ apiKey: 'k' })
+  const router = createRouter({
+    upstreams: { a: up, b: up },
+    models: {
+      'gpt-5': 'a',
+      'gpt-*': 'b',
+      'gpt-5-*': { upstream: 'a' },
+      fast: { upstream: 'b', model: 'real' },
+      'my/*': { upstream: 'b', model: 'their-*' },
+      smart: ['a', { upstream: 'b', model: 'other' }],
+    },
+  })
+  const plan = (model: string) =>
+    router.plan(model, null).targets.map((target) => `${target.upstreamName}:${target.model}`)
+
+  it.each([
+    ['gpt-5', ['a:gpt-5']],
+    ['gpt-4', ['b:gpt-4']],
+    ['gpt-5-mini', ['a:gpt-5-mini']],
+    ['fast', ['b:real']],
+    ['my/x', ['b:their-x']],
+    ['smart', ['a:smart', 'b:other']],
+  ])('%s goes to %s', (model, expected) => expect(plan(model)).toEqual(expected))
+
+  it.each(['unknown', 'GPT-5', '', '__proto__', 'constructor'])('%j is an unknown model', (model) => {
+    expect(() => plan(model)).toThrow(/does not exist/)
+  })
+
+  it('a caller sees and uses only the models allowed', () => {
+    const identity = { id: 'x', models: ['fast', 'gpt-*'] }
+    expect(router.list(identity)).toEqual(['gpt-5', 'fast'])
+    expect(router.has('gpt-4', identity)).toBe(true)
+    expect(router.has('smart', identity)).toBe(false)
+    expect(() => router.plan('smart', identity)).toThrow(/do not have access/)
+  })
+
+  it('stars in a client’s model name are plain characters', () => {
+    expect(router.has('*', null)).toBe(false)
+    expect(plan(`gpt-${'*'.repeat(200)}`)).toEqual([`b:gpt-${'*'.repeat(200)}`])
+  })
+})
+
+describe('listed models', () => {
+  const base = {
+    auth: 'none',
+    upstreams: { up: openai({ apiKey: 'k' }) },
+    models: { exact: 'up', 'gpt-*': 'up' },
+  } as const
+  const listOf = async (gateway: Gateway, path: string): Promise<unknown> =>
+    (await gateway.fetch(new Request(`http://gateway.test${path}`))).json()
+
+  it('shows names behind wildcard routes that the configuration lists, in every format', async () => {
+    const gateway = createGateway({ ...base, listedModels: ['gpt-5', 'exact', 'gpt-5-mini'] })
+    expect(await listOf(gateway, '/v1/models')).toMatchObject({
+      data: [{ id: 'exact' }, { id: 'gpt-5' }, { id: 'gpt-5-mini' }],
+    })
+    expect(await listOf(gateway, '/v1beta/models')).toMatchObject({
+      models: [{ name: 'models/exact' }, { name: 'models/gpt-5' }, { name: 'models/gpt-5-mini' }],
+    })
+    await gateway.close()
+  })
+
+  it('shows a caller only the listed names that it may use', () => {
+    const router = createRouter({ ...base, listedModels: ['gpt-5', 'gpt-5-mini'] })
+    expect(router.list({ id: 'a', models: ['gpt-5'] })).toEqual(['gpt-5'])
+  })
+
+  it.each([
+    ['other', "listedModels holds 'other', which no route of models matches"],
+    ['gpt-*', 'listedModels holds "gpt-*": write the name of a model, without a star'],
+  ])('rejects %s', (name, message) => expect(() => createGateway({ ...base, listedModels: [name] })).toThrow(message))
+})

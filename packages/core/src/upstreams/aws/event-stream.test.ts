@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { concatBytes } from '../../base/bytes.ts'
+import { crc32 } from './crc32.ts'
+import { createFrameDecoder, type EventFrame } from './event-stream.ts'
+import { eventFrame, frame, textHeader } from './frames.test-support.ts'
+
+const hex = (text: string): Uint8Array => Uint8Array.from(text.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
+const wide = 1_000_000
+
+/** A decoder that gives out all that is whole with each piece. */
+function decoderOf(maxBytes: number) {
+  const decoder = createFrameDecoder(maxBytes)
+  return {
+    push(bytes: Uint8Array): EventFrame[] {
+      decoder.push(bytes)
+      const frames: EventFrame[] = []
+      for (let next = decoder.next(); next !== undefined; next = decoder.next()) frames.push(next)
+      return frames
+    },
+    held: () => decoder.held,
+  }
+}
+
+it('sums as zip does', () => {
+  // The check value of CRC-32/ISO-HDLC.
+  expect(crc32(utf8('123456789'))).toBe(0xcbf43926)
+  expect(crc32(new Uint8Array())).toBe(0)
+})
+
+describe('frames', () => {
+  it('are read as AWS’s own test vectors have them', () => {
+    const { push } = decoderOf(wide)
+    expect(push(hex('000000100000000005c248eb7d98c8ff'))).toEqual([{ headers: {}, payload: new Uint8Array() }])
+    // {'foo':'bar'} without headers.
+    expect(push(hex('0000001d00000000fd528c5a7b27666f6f273a27626172277dc3653936'))).toEqual([
+      { headers: {}, payload: utf8("{'foo':'bar'}") },
+    ])
+  })
+
+  it('come out the same at any split of the bytes', () => {
+    const frames = [
+      eventFrame('messageStart', { role: 'assistant' }),
+      frame([], ''),
+      eventFrame('contentBlockDelta', { delta: { text: 'ä🙂' } }),
+    ]
+    const all = concatBytes(frames)
+    const read = (size: number): string[] => {
+      const decoder = decoderOf(wide)
+      const out: string[] = []
+      for (let at = 0; at < all.length; at += size)
+        for (const { headers, payload } of decoder.push(all.subarray(at, at + size)))
+          out.push(`${headers[':event-type']} ${new TextDecoder().decode(payload)}`)
+      expect(decoder.held()).toBe(0)
+      return out
+    }
+    const whole = read(all.length)
+    expect(whole).toEqual([
+      'messageStart {"role":"assistant"}',
+      'undefined ',
+      'contentBlockDelta {"delta":{"text":"ä🙂"}}',
+    ])
+    for (let size = 1; size < 60; size++) expect(read(size)).toEqual(whole)
+  })
+
+  it('keep their texts among headers of every type', () => {
+    const sizes: readonly (readonly [type: number, bytes: number])[] = [
+      [0, 0],
+      [1, 0],
+      [2, 1],
+      [3, 2],
+      [4, 4],
+      [5, 8],
+      [8, 8],
+      [9, 16],
+    ]
+    const others = sizes.map(([type, bytes]) => ({ name: `h${type}`, type, value: new Uint8Array(bytes).fill(7) }))
+    const blob = { name: 'blob', type: 6, value: Uint8Array.of(0, 3, 1, 2, 3) }
+    const bytes = frame([...others, blob, textHeader(':event-type', 'chunk'), textHeader('ü', 'ß')], 'x')
+    expect(decoderOf(wide).push(bytes)[0]?.headers).toEqual({ ':event-type': 'chunk', ü: 'ß' })
+  })
+
+  it('are refused if a single bit of them is wrong, wherever it stands', () => {
+    const good = eventFrame('chunk', { a: 1 })
+    for (let at = 0; at < good.length; at++) {
+      const bad = good.slice()
+      bad[at] = (bad[at] as number) ^ 0x10
+      const decoder = decoderOf(wide)
+      expect(() => decoder.push(bad), `byte ${at}`).toThrow(
+        expect.objectContaining({ info: expect.objectContaining({ kind: 'upstream_bad_response' }) }),
+      )
+    }
+  })
+
+  it('that are cut anywhere are held, and nothing is made of them', () => {
+    const good = eventFrame('chunk', { a: 1 })
+    for (let length = 1; length < good.length; length++) {
+      const decoder = decoderOf(wide)
+      expect(decoder.push(good.subarray(0, length))).toEqual([])
+      expect(decoder.held()).toBe(length)
+    }
+  })
+
+  it.each([
+    ['an unknown type', { name: 'h', type: 10, value: new Uint8Array() }],
+    ['a value that runs over the end', { name: 'h', type: 7, value: Uint8Array.of(0, 9, 65) }],
+    ['half a length', { name: 'h', type: 7, value: Uint8Array.of(0) }],
+    ['a missing number', { name: 'h', type: 5, value: Uint8Array.of(1) }],
+  ])('with headers of %s are refused', (_, header) => {
+    expect(() => decoderOf(wide).push(frame([header], ''))).toThrow(/cannot be read/)
+  })
+
+  it('are not waited for when they are too large', () => {
+    const large = frame([], 'x'.repeat(1000))
+    expect(() => decoderOf(500).push(large.subarray(0, 12))).toThrow(/too large/)
+  })
+
+  it('before a broken one are whole', () => {
+    const decoder = createFrameDecoder(wide)
+    decoder.push(concatBytes([eventFrame('chunk', {}), new Uint8Array(12).fill(1)]))
+    expect(decoder.next()?.headers[':event-type']).toBe('chunk')
+    expect(() => decoder.next()).toThrow(/cannot be read/)
+  })
+
+  it('of many small pieces cost no more than their bytes', () => {
+    const large = frame([], new Uint8Array(2_000_000))
+    const decoder = decoderOf(4_000_000)
+    const began = performance.now()
+    let frames = 0
+    for (let at = 0; at < large.length; at += 100) frames += decoder.push(large.subarray(at, at + 100)).length
+    expect(frames).toBe(1)
+    // Joining what is held with each piece would copy 20 GB.
+    expect(performance.now() - began).toBeLessThan(2000)
+  })
+})

@@ -1,0 +1,62 @@
+import { toBase64 } from '../../base/base64.ts'
+import { concatBytes } from '../../base/bytes.ts'
+
+const encoder = new TextEncoder()
+
+/** Bit by bit, as the polynomial is written down: not the code that is tested. */
+function sum(bytes: Uint8Array): number {
+  let crc = 0xffffffff
+  for (const byte of bytes)
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (((crc ^ (byte >>> bit)) & 1) * 0xedb88320)
+  return (crc ^ 0xffffffff) >>> 0
+}
+
+const number = (value: number, bytes: 1 | 2 | 4): Uint8Array =>
+  Uint8Array.from({ length: bytes }, (_, at) => (value >>> (8 * (bytes - 1 - at))) & 0xff)
+
+/** A header of any type, by its name and the bytes of its value as they stand on the wire. */
+export interface RawHeader {
+  readonly name: string
+  readonly type: number
+  readonly value: Uint8Array
+}
+
+export const textHeader = (name: string, value: string): RawHeader => {
+  const bytes = encoder.encode(value)
+  return { name, type: 7, value: concatBytes([number(bytes.length, 2), bytes]) }
+}
+
+/** One frame as AWS writes it. */
+export function frame(headers: readonly RawHeader[], payload: string | Uint8Array): Uint8Array {
+  const head = concatBytes(
+    headers.flatMap(({ name, type, value }) => {
+      const bytes = encoder.encode(name)
+      return [number(bytes.length, 1), bytes, number(type, 1), value]
+    }),
+  )
+  const body = typeof payload === 'string' ? encoder.encode(payload) : payload
+  const prelude = concatBytes([number(16 + head.length + body.length, 4), number(head.length, 4)])
+  const before = concatBytes([prelude, number(sum(prelude), 4), head, body])
+  return concatBytes([before, number(sum(before), 4)])
+}
+
+const of = (kind: 'event' | 'exception', type: string, payload: unknown): Uint8Array =>
+  frame(
+    [
+      textHeader(`:${kind}-type`, type),
+      textHeader(':content-type', 'application/json'),
+      textHeader(':message-type', kind),
+    ],
+    JSON.stringify(payload),
+  )
+
+export const eventFrame = (type: string, payload: unknown): Uint8Array => of('event', type, payload)
+export const exceptionFrame = (type: string, payload: unknown): Uint8Array => of('exception', type, payload)
+
+/** What InvokeModel makes of one event of the model. */
+export const chunkFrame = (event: unknown): Uint8Array =>
+  eventFrame('chunk', { bytes: toBase64(encoder.encode(JSON.stringify(event))), p: 'abcdef' })
+
+export async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
