@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { isolatedTests } from './.ci/isolated-tests.ts'
 import { consoleAssetsForVite } from './packages/console/build/plugins.mjs'
 
 /** Packages are tested from their sources: this condition in their `exports` names `src/index.ts`. */
@@ -11,26 +12,41 @@ const shared = {
   ssr: { resolve: { conditions, externalConditions: conditions } },
 }
 
+/** Files share a few processes and the modules in them: loading the sources took 307 s with a process for each file, 110 s now. */
+const withoutIsolation = { isolate: false, setupFiles: ['./.ci/shared-worker.ts'] }
+
 export default defineConfig({
   test: {
-    // Vitest leaves one processor free for itself, and would have one worker where there are two; most tests here wait for sockets.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than processors: many tests wait for sockets, processes, browsers and Redis.
+    maxWorkers: availableParallelism() + 1,
     reporters: ['default', './.ci/count-reporter.mjs'],
     projects: [
       {
         ...shared,
         test: {
+          ...withoutIsolation,
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts'],
-          exclude: ['packages/conformance/**'],
+          exclude: ['packages/conformance/**', ...isolatedTests],
           testTimeout: 20_000,
         },
       },
       {
         ...shared,
         test: {
+          ...withoutIsolation,
           name: 'conformance',
           include: ['packages/conformance/src/**/*.test.ts'],
+          exclude: [...isolatedTests],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          name: 'isolated',
+          include: [...isolatedTests],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -41,6 +57,8 @@ export default defineConfig({
           // The repository itself: its build, its lint rules, its documents.
           name: 'repository',
           include: ['.ci/**/*.test.ts'],
+          // Installs all packages from their tarballs four times: `npm run test:installed`, and a step of its own in `.ci/run`.
+          exclude: ['.ci/installed.test.ts'],
           globalSetup: ['.ci/build-first.mjs'],
           testTimeout: 60_000,
           hookTimeout: 120_000,

@@ -48,7 +48,7 @@ function asTheFakeDoes(request) {
 
 /** Hosts of the catalog's providers, of the build as well. Required, so that `homeEnv` needs no promise. */
 function catalogHosts() {
-  /** @type {typeof import('../../packages/core/src/upstreams/catalog.ts')} */
+  /** @type {typeof import('@modelgate/core/catalog')} */
   const { createExample, providerCatalog } = createRequire(import.meta.url)('../../packages/core/dist/catalog.cjs')
   return Object.values(providerCatalog)
     .map((entry) => new URL(createExample(entry).baseURL))

@@ -1,4 +1,5 @@
 // Node 20 runs no TypeScript, so that a kit is bundled before it runs; the packages it asks are taken as they were built.
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -13,6 +14,9 @@ const testSupport = {
       path: fileURLToPath(new URL(`../${path.split('/')[1]}/test-support/index.ts`, import.meta.url)),
       sideEffects: false,
     }))
+    // Only core has these: its internals, once bundled, would not find them from here.
+    const { resolve } = createRequire(new URL('../core/package.json', import.meta.url))
+    onResolve({ filter: /^(eventsource-parser|multipasta|zod)$/ }, ({ path }) => ({ path: resolve(path) }))
   },
 }
 

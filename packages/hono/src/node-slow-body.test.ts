@@ -1,3 +1,4 @@
+// Isolated: fakes setInterval, which the sweep of other connections in this process uses.
 import { getRequestListener } from '@hono/node-server'
 import type { GatewayError, Inbound } from '@modelgate/core'
 import { createFakeGateway, dial, serve, sleep } from '@modelgate/node/test-support'

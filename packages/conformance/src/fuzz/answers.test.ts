@@ -219,18 +219,20 @@ beforeAll(async () => {
 describe('no answer breaks it', () => {
   test(
     'of generation: it is carried over, or told as an error',
-    () => fuzz('answers', recipes, tryAnswer, 3000),
+    () => fuzz('answers', recipes, tryAnswer, 1500),
     fuzzPatience,
   )
   test('where an object stands that cannot be made a word of', async () => {
     const found: string[] = []
+    let nth = 0
+    // Each place for two of the four clients, in turn.
     for (const { format, body } of bases.slice(0, bases.length - recorded.length))
       for (const { body: spoilt, place } of withWordless(encoder.encode(spoil(body, []))))
-        for (const client of formats) {
+        for (const client of [formats[nth % 4] ?? 'chat', formats[(nth++ + 2) % 4] ?? 'chat']) {
           const wrong = await tryPlay(client, format, playOf(spoilt, none.play, 'application/json'))
           if (wrong !== undefined) found.push(`${place}: ${wrong}`)
         }
     expect(found).toEqual([])
   }, 240_000)
-  test('of other operations', () => fuzz('answers of operations', recipes, tryOperation, 2000), fuzzPatience)
+  test('of other operations', () => fuzz('answers of operations', recipes, tryOperation, 1000), fuzzPatience)
 })

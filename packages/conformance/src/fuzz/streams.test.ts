@@ -148,7 +148,7 @@ beforeAll(async () => {
 
 test(
   'no stream breaks it: each ends in success if the upstream said so, or else in one error',
-  () => fuzz('streams', recipes, tryStream, 3000),
+  () => fuzz('streams', recipes, tryStream, 1500),
   fuzzPatience,
 )
 
@@ -167,9 +167,11 @@ function* withWordlessEvents(stream: string): Generator<{ body: Uint8Array; plac
 
 test('no stream breaks it where an object stands that cannot be made a word of', async () => {
   const found: string[] = []
+  let nth = 0
+  // Each place for two of the four clients, in turn.
   for (const base of streamBases)
     for (const { body, place } of withWordlessEvents(decoder.decode(streamOf(base, { ...still, base: 0 }))))
-      for (const client of formats) {
+      for (const client of [formats[nth % 4] ?? 'chat', formats[(nth++ + 2) % 4] ?? 'chat']) {
         const wrong = await tryPlay(client, base.format, playOf(body, calm, 'text/event-stream'), null, false)
         if (wrong !== undefined) found.push(`${place}: ${wrong}`)
       }

@@ -27,7 +27,10 @@ const upstream: Server = createServer((socket) => {
 // @hono/node-server prints the error of a body that breaks off.
 beforeAll(() => void vi.spyOn(console, 'error').mockImplementation(() => {}))
 beforeAll(() => new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve)))
-afterAll(() => void upstream.close())
+afterAll(() => {
+  upstream.close()
+  vi.restoreAllMocks()
+})
 
 const listening = servers.filter(({ name }) => name !== 'in process')
 const transports = { 'the adapter’s transport': {}, 'globalThis.fetch': { fetch: globalThis.fetch } }

@@ -28,7 +28,7 @@ if (!haveRecordings) console.log(`streams: ${whyNoRecordings}`)
 
 const utf8 = new TextEncoder()
 const counts = { oneByte: 0, twoParts: 0, lineEnds: 0, eventCuts: 0, byteCuts: 0, thrown: 0 }
-const smallBytes = 1500
+const smallBytes = 800
 
 /** Streams that are one whole answer with its own terminal event: what has another ending is `recorded.test.ts`' business. */
 const streams = (index: 'INDEX.tsv' | 'CORE.tsv'): Exchange[] =>
@@ -105,7 +105,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
           await same('byte by byte', bytes, 1)
           counts.oneByte++
           const every = core.has(exchange.path) && bytes.length <= smallBytes && (fullRun || client === formats[at % 4])
-          const splits = every ? bytes.length - 1 : core.has(exchange.path) && fullRun ? 60 : 8
+          const splits = every ? bytes.length - 1 : fullRun ? (core.has(exchange.path) ? 60 : 8) : 3
           for (let at = 0; at < splits; at++) {
             const position = every ? at + 1 : 1 + pick(bytes.length - 1)
             await same(`split at ${position}`, bytes, [position])
@@ -126,13 +126,16 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
         const client = others[at % others.length] ?? exchange.format
         const lines = exchange.answer.replaceAll('\r\n', '\n')
         const whole = await through(exchange, client, utf8.encode(lines))
-        for (const [what, variant] of Object.entries({
+        const variants = {
           CRLF: lines.replaceAll('\n', '\r\n'),
           CR: lines.replaceAll('\n', '\r'),
           BOM: `\uFEFF${lines}`,
           comments: lines.replaceAll('\n\n', '\n\n: keep-alive\n\n'),
           'ids and retries': lines.replaceAll('\n\n', '\nid: 7\nretry: 100\n\n'),
-        })) {
+        }
+        for (const [nth, [what, variant]] of Object.entries(variants).entries()) {
+          // Core streams in all variants; each of the others in two, so that every variant has hundreds of streams.
+          if (!fullRun && !core.has(exchange.path) && nth !== at % 5 && nth !== (at + 2) % 5) continue
           for (const cuts of core.has(exchange.path) ? [variant.length * 4, 1] : [variant.length * 4]) {
             const answer = await through(exchange, client, utf8.encode(variant), cuts)
             if (answer.text !== whole.text) expect(answer.text, `${exchange.path}, ${what}`).toBe(whole.text)
@@ -182,8 +185,10 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
       for (const exchange of small) {
         const bytes = utf8.encode(exchange.answer)
         const last = terminalAt(bytes, exchange.format)
-        for (const client of formats)
+        for (const [place, client] of formats.entries())
           for (let end = 0; end <= last; end++) {
+            // Every byte for two of the four clients.
+            if (!fullRun && (end + place) % 2 === 1) continue
             await expectOnlyError(exchange, client, bytes.subarray(0, end))
             counts.byteCuts++
           }

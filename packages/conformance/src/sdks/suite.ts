@@ -9,18 +9,26 @@ import { thinkingCases } from './thinking.ts'
 /** OpenAI's current models: one of each way to refuse. */
 const currentModels = ['gpt-6-astra', 'gpt-6-sol', 'gpt-5.6-terra', 'gpt-5.4', 'gpt-5.2-codex', 'o3']
 
-/** Cases independent of the server run over a socket and without one. */
-const rareOn = new Set(['node:http', 'in process'])
 const all = [...servers, ...parsingServers]
+/** On these each case runs with upstreams of every format: over a socket and without one. */
+const withEveryUpstream = new Set(['node:http', 'in process'])
 
 /**
- * One official client on every server, with upstreams of every format behind it: its own cases, and the conversations that
- * all clients hold. A file for each client, so that they run side by side. Returns what can be said when all is done.
+ * The cases for a server and an upstream. No server reads what depends on the upstream's format, so the other servers run each
+ * case with one upstream, which rotates with the case. Rare cases do not depend on the server at all.
+ */
+const casesOn = (cases: readonly Case[], server: number, upstream: number): readonly Case[] =>
+  withEveryUpstream.has(all[server]?.name ?? '')
+    ? cases
+    : cases.filter(({ rare }, at) => rare !== true && (at + server) % upstreams.length === upstream)
+
+/**
+ * One official client on every server: its own cases, and the conversations that all clients hold. A file for each client, so that they run side by side. Returns what can be said when all is done.
  */
 export function runSuite(name: string, client: Format, own: readonly Case[]): () => string {
   const cases = [...own, ...thinkingCases(client), ...endingCases(client), ...mediaCases(client)]
   let passed = 0
-  for (const server of all)
+  for (const [serverAt, server] of all.entries())
     describe.each(upstreams)(`${name} on ${server.name}, upstream %s`, (upstream) => {
       let setting: Setting
       beforeAll(async () => {
@@ -30,7 +38,7 @@ export function runSuite(name: string, client: Format, own: readonly Case[]): ()
       // State left at the upstream would confuse the next case.
       afterEach(() => setting.fake.reset())
 
-      test.each(cases.filter(({ rare }) => rare !== true || rareOn.has(server.name)))('$name', async ({ run }) => {
+      test.each(casesOn(cases, serverAt, upstreams.indexOf(upstream)))('$name', async ({ run }) => {
         await run(setting)
         passed++
       })

@@ -27,6 +27,7 @@ and prints a figure for each.
 
   --short           fewer of the same (what CI runs)
   --only 4,7        only these rows
+  --per-server      only the rows in which the server has a part
   --json FILE       all figures, for machines
   --list            the rows and their promises
 
@@ -44,6 +45,7 @@ const { values } = parseArgs({
     pid: { type: 'string' },
     short: { type: 'boolean' },
     only: { type: 'string' },
+    'per-server': { type: 'boolean' },
     json: { type: 'string' },
     list: { type: 'boolean' },
     help: { type: 'boolean' },
@@ -109,7 +111,9 @@ function readTargets(): Record<string, (upstreamOrigin: string) => Promise<Targe
 }
 
 const wanted = values.only?.split(',').map(Number)
-const chosen = checks.filter(({ row }) => wanted?.includes(row) ?? true)
+const chosen = checks.filter(
+  ({ row, perServer }) => (wanted?.includes(row) ?? true) && (values['per-server'] !== true || perServer === true),
+)
 
 async function main(): Promise<number> {
   if (values.help === true) {

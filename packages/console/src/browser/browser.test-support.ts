@@ -87,7 +87,8 @@ export async function open(url: string, options: BrowserContextOptions = {}): Pr
       tellWrong(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`)
     })
   })
-  await page.goto(url, { waitUntil: 'networkidle' })
+  // By then the page's modules have run.
+  await page.goto(url, { waitUntil: 'load' })
   return { page, wrongs, close: () => context.close() }
 }
 

@@ -113,7 +113,7 @@ describe.skipIf(withoutBrowser)('markdown in a browser', () => {
         last = performance.now()
       }, 5)
       show({ part: 'markdown', text, streaming: false })
-      await new Promise((resolve) => setTimeout(resolve, 3000))
+      await new Promise((resolve) => setTimeout(resolve, 1000))
       clearInterval(timer)
       return Math.round(longest)
     }, text)
@@ -129,7 +129,7 @@ describe.skipIf(withoutBrowser)('markdown in a browser', () => {
       const { show } = window as unknown as { show(wanted: object): void }
       const start = Math.round(text.length * 0.9)
       show({ part: 'markdown', text: text.slice(0, start), streaming: true })
-      await new Promise((resolve) => setTimeout(resolve, 6000))
+      await new Promise((resolve) => setTimeout(resolve, 3000))
       let longest = 0
       let last = performance.now()
       for (let end = start; end < text.length; end += 4000) {

@@ -1,3 +1,4 @@
+// Isolated: fakes setInterval, which the sweep of other connections in this process uses.
 import { until } from '@modelgate/testing/test-support'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { nodeListener } from '../server/listener.ts'

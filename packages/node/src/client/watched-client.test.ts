@@ -1,3 +1,4 @@
+// Isolated: fakes setInterval, which the sweep of other connections in this process uses.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { WatchedClient } from './watched-client.ts'
 

@@ -1,3 +1,4 @@
+// Isolated: moves performance.now, by which the module measures how long it has had the thread.
 import { expect, test, vi } from 'vitest'
 import { waitForTurn } from './work-queue.ts'
 

@@ -14,14 +14,15 @@ import { openDatabase } from './sqlite.ts'
 import type { Storage } from './storage.ts'
 import { StorageAwayError } from './storage.ts'
 
-const rounds = 100
+// Each round starts two processes, a third of a second each.
+const rounds = process.env.MODELGATE_FULL === undefined ? 25 : 100
 const roles = ['gateway', 'command'] as const satisfies readonly Role[]
 
 let place: string
 beforeAll(async () => {
   place = mkdtempSync(join(tmpdir(), 'modelgate-kill-'))
   const here = fileURLToPath(new URL('.', import.meta.url))
-  // The child is started 200 times: as plain JavaScript, beside which the library is found.
+  // The child is started many times: as plain JavaScript, beside which the library is found.
   await build({
     entry: { child: join(here, 'kill-child.test-support.ts') },
     outDir: place,
@@ -81,10 +82,10 @@ test(`kill -9 in ${rounds * roles.length} processes while they write: nothing ac
     if (n % 25 === 24) await checkDigests(storage, truth, truth.records.keys())
     await storage.close()
   }
-  expect(kills).toBe(200)
+  expect(kills).toBe(rounds * roles.length)
   // The test tests something: many were killed in the middle of a change, and much was done.
   expect(interrupted).toBeGreaterThan(rounds / 4)
-  expect(truth.records.size).toBeGreaterThan(rounds)
+  expect(truth.records.size).toBeGreaterThan(rounds / 2)
   expect(truth.flushed).toBeGreaterThan(rounds)
 }, 180_000)
 

@@ -130,7 +130,6 @@ export const fuzz: Check = {
   group: 'Limits and bad input',
   title: 'Fuzz',
   promise: '10⁶ mutated requests + 10⁶ mutated upstream streams: 0 crashes, 0 hangs > 1 s, 0 × 500',
-  perServer: true,
   async run(setting) {
     const { target, upstream, count } = setting
     const agent = new Agent({ keepAlive: true, maxSockets: width })

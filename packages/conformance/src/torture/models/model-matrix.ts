@@ -41,6 +41,7 @@ async function run(setting: Setting): Promise<Outcome> {
     const { secret } = await target.own.issue({ name: 'limited', models: listedModels })
     const faults: string[] = []
     let count = 0
+    let nth = 0
     for (const surface of surfaces) {
       if (setting.short && !inShort(surface)) continue
       const ask = (one: Pick<ModelCase, 'surface' | 'headers' | 'body'>) => observe(setting, target, secret, one)
@@ -48,6 +49,8 @@ async function run(setting: Setting): Promise<Outcome> {
       const large = !setting.short && surface.lane === 'wire' && surface.parts === undefined
       for (const one of [...casesOf(surface), ...(large ? casesOf(surface, { large }) : [])]) {
         if (setting.short && surface.lane !== 'wire' && !isMain(one)) continue
+        // All of them are asked in the process, by `model-names.test.ts`.
+        if (setting.short && surface.lane === 'wire' && nth++ % 3 !== 0) continue
         count++
         const fault = faultOf(one, await ask(one), control)
         if (fault !== undefined) faults.push(`${one.name}: ${fault}`)

@@ -58,7 +58,6 @@ export const leavingInBackoff: Check = {
   group: 'Retries and fallback',
   title: 'Client leaves during back-off',
   promise: '0 further upstream calls of 1,000',
-  perServer: true,
   async run(setting) {
     const fresh = await setting.fresh({ retry: { budgetFloor: 1_000_000, backoffMs, maxBackoffMs: backoffMs } })
     const target = fresh ?? setting.target

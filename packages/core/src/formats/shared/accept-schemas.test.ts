@@ -1,3 +1,4 @@
+// Isolated: names each schema after the format that uses it first.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isObject } from '../../base/json/object.ts'
