@@ -1,4 +1,4 @@
-export type { Allowance, Left } from './base/allowance.ts'
+export type { Allowance, QuotaState } from './base/allowance.ts'
 export type { ErrorKind } from './base/error-kinds.ts'
 export type { ErrorInfo } from './base/errors.ts'
 export { type ErrorDetails, GatewayError, type RetryHints } from './base/errors.ts'
@@ -23,7 +23,7 @@ export type {
   TargetLimits,
 } from './config/config.ts'
 export type { ExplainedRequest, ExplainedTarget, Explanation } from './config/explanation.ts'
-export type { HealthState, Rest, RestReason } from './config/health-state.ts'
+export type { Cooldown, CooldownReason, HealthState } from './config/health-state.ts'
 export type { Identity, OnLoss } from './config/identity.ts'
 export type { FetchedMedia, MediaPolicy } from './config/media-policy.ts'
 export type {
@@ -42,11 +42,17 @@ export type {
   UpstreamEvent,
   UsageBasis,
 } from './config/plugin.ts'
-export type { Dial, DialRequest, RealtimeEnding, RealtimeOpening, RealtimeSession } from './config/realtime.ts'
+export type {
+  RealtimeEnding,
+  RealtimeOpening,
+  RealtimeSession,
+  RealtimeTransport,
+  RealtimeTransportRequest,
+} from './config/realtime.ts'
 export type { ReferenceRule, ReferencesConfig } from './config/references.ts'
 export type { ResponseStore } from './config/response-store.ts'
 export type { Tokenizer } from './config/tokenizer.ts'
-export type { Effort, Loss, Units, Usage } from './formats/ir.ts'
+export type { BillableUnits, Effort, Loss, Usage } from './formats/ir.ts'
 export type { FormatRule, ModelRule, ModelSetting } from './formats/model-rule.ts'
 export type { Quirks } from './formats/quirks.ts'
 export type { ReferenceKind } from './formats/references/places.ts'
@@ -57,9 +63,9 @@ export type { Spool } from './http/spool.ts'
 export type { Transport, TransportRequest, TransportResponse } from './http/transport.ts'
 export { toInbound, toResponse } from './http/web-request.ts'
 export { type MemoryStoreOptions, memoryResponseStore } from './operations/responses/memory-store.ts'
-export type { Match, Operation, RequiredHeader, Route } from './operations/routes.ts'
+export type { Operation, RequiredHeader, Route, RouteMatch } from './operations/routes.ts'
 export { memoryHealthState } from './routing/health/memory-state.ts'
-export { isNamed as namesModel } from './routing/model-patterns.ts'
+export { matchesModel } from './routing/model-patterns.ts'
 export type { AccessToken, TokenSource } from './upstreams/access-token.ts'
 export { anthropic } from './upstreams/anthropic.ts'
 export type { AwsCredentialSource, AwsCredentials } from './upstreams/aws/sign.ts'

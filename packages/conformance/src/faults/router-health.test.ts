@@ -1,4 +1,4 @@
-import { type HealthState, memoryHealthState, type Rest } from '@modelgate/core'
+import { type Cooldown, type HealthState, memoryHealthState } from '@modelgate/core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   type Behaviour,
@@ -286,7 +286,7 @@ describe('key pools', () => {
 
 describe('state that is shared', () => {
   test('what one gateway found out, another knows', async () => {
-    const rests = new Map<string, Rest>()
+    const rests = new Map<string, Cooldown>()
     const health: HealthState = {
       read: (id) => rests.get(id),
       write: (id, rest) => void (rest === undefined ? rests.delete(id) : rests.set(id, rest)),

@@ -159,15 +159,17 @@ const answers: Readonly<Record<string, (argument: never) => unknown>> = {
     return traces.everything()
   },
   routes: () =>
-    gateway.routes.map(({ method, path, operation, format, bare = false, queryKey = false, protocolKey = false }) => ({
-      method,
-      path,
-      operation,
-      format,
-      bare,
-      queryKey,
-      protocolKey,
-    })),
+    gateway.routes.map(
+      ({ method, path, operation, format, unversionedAlias: bare = false, queryKey = false, protocolKey = false }) => ({
+        method,
+        path,
+        operation,
+        format,
+        bare,
+        queryKey,
+        protocolKey,
+      }),
+    ),
 }
 
 process.on('message', async (message: { id: number; ask: string; argument?: unknown }) => {

@@ -2,19 +2,19 @@ import type { JsonObject } from '../base/json/types.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
 import type { Identity } from '../config/identity.ts'
 import type { Admission, Attempt, EstimatedBy, ExpectedUse, FinishEvent, SkippedTarget } from '../config/plugin.ts'
-import type { OutputBound, Says } from '../formats/codec.ts'
-import type { Loss, Units, Usage } from '../formats/ir.ts'
+import type { OutputBound, TextFields } from '../formats/codec.ts'
+import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
 
 /** How an operation is counted in tokens. */
 export interface Counted {
   /** It has text written. Absent: input alone. */
   readonly output?: OutputBound
   /** Where its answers say something, if not where those of the client's format do. */
-  readonly says?: Says
+  readonly textFields?: TextFields
 }
 
 /** What is known of a call while it runs; `settle` turns it into the one FinishEvent. */
-export interface Ledger {
+export interface CallRecord {
   readonly requestId: string
   operation: string
   readonly format: Format
@@ -31,7 +31,7 @@ export interface Ledger {
   lane?: 'wire' | 'translate' | undefined
   losses: readonly Loss[]
   usage?: Usage | undefined
-  units?: Units | undefined
+  units?: BillableUnits | undefined
   estimate?: EstimatedBy | undefined
   firstEventAt?: number | undefined
   readonly attempts: Attempt[]
@@ -61,7 +61,7 @@ export interface Ledger {
 }
 
 /** The books of a call that has just come. All that may be written in them stands there from the beginning: one shape for all calls. */
-export const openBooks = (requestId: string, operation: string, format: Format): Ledger => ({
+export const createCallRecord = (requestId: string, operation: string, format: Format): CallRecord => ({
   requestId,
   operation,
   format,

@@ -1,13 +1,13 @@
 import { isObject } from '../base/json/object.ts'
 import { nestsDeeper } from '../base/json/scan.ts'
 import type { Json } from '../base/json/types.ts'
-import type { Says } from '../formats/codec.ts'
+import type { TextFields } from '../formats/codec.ts'
 import { type Run, sampled } from '../http/sse/alike.ts'
 import { createSseDecoder, decodeBlock } from '../http/sse/decode.ts'
 import { tokensByCharacters } from './estimate-text.ts'
 
 /** What an answer has said so far, for answers that end before anybody has counted them. */
-export interface Said {
+export interface OutputEstimator {
   /** Sees the data of one event. */
   add(data: string): void
   /** Sees events that nobody decoded. */
@@ -22,10 +22,11 @@ export interface Said {
  * Reading every event of every stream would cost more than passing it on, and only a stream that breaks off is asked: of the
  * last few events that say something the mean is taken to hold for all.
  */
-export const createSaid = (says: Says | undefined): Said => (says === undefined ? silent : new Sample(says))
+export const createOutputEstimator = (says: TextFields | undefined): OutputEstimator =>
+  says === undefined ? silent : new Sample(says)
 
-class Sample implements Said {
-  readonly #says: Says
+class Sample implements OutputEstimator {
+  readonly #says: TextFields
   /** The data of an event, or how many of the bytes held it takes. */
   readonly #events: (string | number)[] = []
   #count = 0
@@ -34,7 +35,7 @@ class Sample implements Said {
   #held: Uint8Array | undefined
   #end = 0
 
-  constructor(says: Says) {
+  constructor(says: TextFields) {
     this.#says = says
   }
 
@@ -120,7 +121,7 @@ const leastHeld = 1024
 
 const nothing: readonly number[] = []
 
-const silent: Said = { add() {}, addRun() {}, last: () => '', tokens: () => 0 }
+const silent: OutputEstimator = { add() {}, addRun() {}, last: () => '', tokens: () => 0 }
 
 /** More levels take longer to read than the estimate is worth, and in the end all there is room for. */
 const mostLevels = 1000
@@ -128,25 +129,25 @@ const mostLevels = 1000
 function wordsIn(data: string, keys: readonly string[]): number {
   if (nestsDeeper(data, mostLevels)) return 0
   try {
-    return saidIn(JSON.parse(data) as Json, keys)
+    return estimateOutputTokens(JSON.parse(data) as Json, keys)
   } catch {
     return 0
   }
 }
 
 /** About how many tokens an answer or an event says: its texts under these keys, however deep. Without a call's frame. */
-export function saidIn(value: Json, keys: readonly string[]): number {
+export function estimateOutputTokens(value: Json, keys: readonly string[]): number {
   // The most of any answer are values that hold nothing.
   if (typeof value !== 'object' || value === null) return 0
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + saidIn(item, keys), 0)
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + estimateOutputTokens(item, keys), 0)
   let sum = 0
   // Names alone: pairs of all that an event holds would be most of what its stream allocates.
   for (const key of Object.keys(value)) {
     const inner = value[key] as Json
-    if (!keys.includes(key)) sum += saidIn(inner, keys)
+    if (!keys.includes(key)) sum += estimateOutputTokens(inner, keys)
     else if (typeof inner === 'string') sum += tokensByCharacters(inner)
-    else if (Array.isArray(inner)) sum += saidIn(inner, keys)
-    else if (isObject(inner)) sum += saidIn(inner, keys) || tokensByCharacters(JSON.stringify(inner))
+    else if (Array.isArray(inner)) sum += estimateOutputTokens(inner, keys)
+    else if (isObject(inner)) sum += estimateOutputTokens(inner, keys) || tokensByCharacters(JSON.stringify(inner))
   }
   return sum
 }

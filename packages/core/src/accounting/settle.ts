@@ -3,42 +3,42 @@ import { put } from '../base/json/object.ts'
 import { isThenable } from '../base/thenable.ts'
 import type { Logger } from '../config/config.ts'
 import type { Cost, FinishEvent, Plugin } from '../config/plugin.ts'
-import type { Ending, Ledger } from './call-record.ts'
-import { isAbandoned, takenBy, unitsOf } from './final-usage.ts'
+import type { CallRecord, Ending } from './call-record.ts'
+import { finalUsage, isAbandoned, unitsOf } from './final-usage.ts'
 
 /** Tells every plugin, once for a call: first those that let it in, then all. An exception is logged, never thrown. */
-export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[], logger: Logger): void {
-  if (ledger.settled === true) return
-  ledger.settled = true
+export function settle(record: CallRecord, ending: Ending, plugins: readonly Plugin[], logger: Logger): void {
+  if (record.settled === true) return
+  record.settled = true
   // Field by field: a rest pattern and spreads cost as much here as validating the request.
   const event: { -readonly [K in keyof FinishEvent]: FinishEvent[K] } = {
-    requestId: ledger.requestId,
-    identity: ledger.identity,
-    operation: ledger.operation,
-    format: ledger.format,
-    model: ledger.model,
-    stream: ledger.stream,
+    requestId: record.requestId,
+    identity: record.identity,
+    operation: record.operation,
+    format: record.format,
+    model: record.model,
+    stream: record.stream,
     status: ending.status,
     outcome: ending.outcome,
-    losses: ledger.losses,
-    attempts: ledger.attempts,
-    startedAt: ledger.arrivedAt,
-    durationMs: performance.now() - ledger.startedAt,
+    losses: record.losses,
+    attempts: record.attempts,
+    startedAt: record.arrivedAt,
+    durationMs: performance.now() - record.startedAt,
   }
-  put(event, 'upstream', ledger.upstream)
-  put(event, 'upstreamModel', ledger.upstreamModel)
-  put(event, 'upstreamFormat', ledger.upstreamFormat)
-  put(event, 'lane', ledger.lane)
-  put(event, 'skipped', ledger.skipped)
-  put(event, 'finish', ledger.finish)
-  const taken = takenBy(ledger, ending.outcome)
+  put(event, 'upstream', record.upstream)
+  put(event, 'upstreamModel', record.upstreamModel)
+  put(event, 'upstreamFormat', record.upstreamFormat)
+  put(event, 'lane', record.lane)
+  put(event, 'skipped', record.skipped)
+  put(event, 'finish', record.finish)
+  const taken = finalUsage(record, ending.outcome)
   put(event, 'usage', taken?.usage)
   put(event, 'basis', taken?.basis)
-  put(event, 'units', unitsOf(ledger))
-  put(event, 'estimate', ledger.estimate)
-  if (isAbandoned(ledger)) event.abandoned = true
+  put(event, 'units', unitsOf(record))
+  put(event, 'estimate', record.estimate)
+  if (isAbandoned(record)) event.abandoned = true
   put(event, 'error', ending.error)
-  if (ledger.firstEventAt !== undefined) event.firstEventMs = ledger.firstEventAt - ledger.startedAt
+  if (record.firstEventAt !== undefined) event.firstEventMs = record.firstEventAt - record.startedAt
   for (const plugin of plugins) {
     if (plugin.costOf === undefined) continue
     const cost = observedValue(logger, 'costOf', () => checkedCost(plugin.costOf?.(event)), plugin)
@@ -46,8 +46,8 @@ export function settle(ledger: Ledger, ending: Ending, plugins: readonly Plugin[
     event.cost = cost
     break
   }
-  if (ledger.admissions !== undefined)
-    for (const admission of ledger.admissions)
+  if (record.admissions !== undefined)
+    for (const admission of record.admissions)
       if (admission.settle !== undefined) observe(logger, 'settling a call', () => admission.settle?.(event))
   for (const plugin of plugins)
     if (plugin.onFinish !== undefined) observe(logger, 'onFinish', () => plugin.onFinish?.(event), plugin)

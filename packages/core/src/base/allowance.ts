@@ -1,5 +1,5 @@
 /** How much of something a caller has left. */
-export interface Left {
+export interface QuotaState {
   readonly limit: number
   readonly remaining: number
   /** Milliseconds until all of `limit` is there again. */
@@ -8,9 +8,9 @@ export interface Left {
 
 /** What a caller has left before it is limited. Told in the client's own headers for that. */
 export interface Allowance {
-  readonly requests?: Left
+  readonly requests?: QuotaState
   /** Input and output together. */
-  readonly tokens?: Left
-  readonly inputTokens?: Left
-  readonly outputTokens?: Left
+  readonly tokens?: QuotaState
+  readonly inputTokens?: QuotaState
+  readonly outputTokens?: QuotaState
 }

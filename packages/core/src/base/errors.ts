@@ -36,7 +36,7 @@ export interface RetryHints {
   /** Milliseconds to wait. */
   readonly waitMs?: number
   /** It says that trying again is of no use. */
-  readonly hopeless?: boolean
+  readonly neverRetry?: boolean
   /** The status it said it with. */
   readonly status?: number
   /** It is a limit of our own that was hit: no fault of the upstream's. */

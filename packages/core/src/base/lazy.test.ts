@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest'
-import { lazily } from './lazy.ts'
+import { lazy } from './lazy.ts'
 
-describe('what is loaded lazily', () => {
+describe('lazy', () => {
   it('is a promise until it is there, one for all who ask', async () => {
     const load = vi.fn(async () => 'value')
-    const get = lazily(load)
+    const get = lazy(load)
     expect(load).not.toHaveBeenCalled()
     const first = get()
     expect(first).toBeInstanceOf(Promise)
@@ -16,14 +16,14 @@ describe('what is loaded lazily', () => {
 
   it('may be undefined, and is not loaded again for that', async () => {
     const load = vi.fn(async () => undefined)
-    const get = lazily(load)
+    const get = lazy(load)
     await get()
     expect([get(), load.mock.calls.length]).toEqual([undefined, 1])
   })
 
   it('is tried anew after a failure, which only those are told who wait', async () => {
     let fails = true
-    const get = lazily(async () => {
+    const get = lazy(async () => {
       if (fails) throw new Error('no such file')
       return 'value'
     })

@@ -4,7 +4,7 @@
  *
  * @param load a dynamic `import()` of a literal path, so that every bundler finds it
  */
-export function lazily<T>(load: () => Promise<T>): () => T | Promise<T> {
+export function lazy<T>(load: () => Promise<T>): () => T | Promise<T> {
   let loaded: { readonly value: T } | undefined
   let loading: Promise<T> | undefined
   return () => {

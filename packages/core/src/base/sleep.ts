@@ -13,7 +13,7 @@ export function sleep(ms: number, signal: Signal): Promise<void> {
         signal.removeEventListener('abort', leave)
         resolve()
       },
-      Math.min(Math.ceil(ms), longestMs),
+      Math.min(Math.ceil(ms), maxTimerMs),
     )
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave)
@@ -21,4 +21,4 @@ export function sleep(ms: number, signal: Signal): Promise<void> {
 }
 
 /** Timers take no more; beyond it they fire at once. Nearly 25 days: as good as never. */
-export const longestMs = 2 ** 31 - 1
+export const maxTimerMs = 2 ** 31 - 1

@@ -1,4 +1,4 @@
-import type { Counted, Ledger } from '../accounting/call-record.ts'
+import type { CallRecord, Counted } from '../accounting/call-record.ts'
 import { estimateBody } from '../accounting/estimate-json.ts'
 import { CallbackError, settleWithin, typeNameOf } from '../base/callbacks.ts'
 import { isObject } from '../base/json/object.ts'
@@ -11,13 +11,13 @@ import { isHeader } from '../http/header.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import type { TargetCall } from './call.ts'
 
-type Admitted = Pick<TargetCall, 'shared' | 'inbound' | 'ledger' | 'request' | 'signal'>
+type Admitted = Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'request' | 'signal'>
 
 /**
  * Asks the plugins whether a call may go on, one after the other. A promise only where a plugin answers with one. Throws what
  * a plugin refuses it with; what was admitted before that is settled with the call.
  */
-export function letIn(call: Admitted, targets: readonly ResolvedTarget[]): void | Promise<void> {
+export function admitCall(call: Admitted, targets: readonly ResolvedTarget[]): void | Promise<void> {
   const { plugins } = call.shared
   let asked: AdmitCall | undefined
   for (let at = 0; at < plugins.length; at++) {
@@ -25,17 +25,22 @@ export function letIn(call: Admitted, targets: readonly ResolvedTarget[]): void 
     if (plugin?.admit === undefined) continue
     asked ??= askedOf(call, targets)
     const answer: unknown = plugin.admit(asked)
-    if (isThenable(answer)) return goOn(call, asked, answer, at)
-    note(call.ledger, answer, plugin)
+    if (isThenable(answer)) return admitRemaining(call, asked, answer, at)
+    note(call.record, answer, plugin)
   }
 }
 
-async function goOn(call: Admitted, asked: AdmitCall, first: PromiseLike<unknown>, at: number): Promise<void> {
-  const { shared, ledger, signal } = call
+async function admitRemaining(
+  call: Admitted,
+  asked: AdmitCall,
+  first: PromiseLike<unknown>,
+  at: number,
+): Promise<void> {
+  const { shared, record, signal } = call
   const rest = shared.plugins.slice(at)
   for (const plugin of rest) {
     const answer: unknown = plugin === rest[0] ? first : plugin.admit?.(asked)
-    note(ledger, isThenable(answer) ? await admissionOf(call, answer, plugin) : answer, plugin)
+    note(record, isThenable(answer) ? await admissionOf(call, answer, plugin) : answer, plugin)
   }
   // Whoever left meanwhile is not called for.
   if (signal.aborted) throw stopReason(signal)
@@ -43,7 +48,7 @@ async function goOn(call: Admitted, asked: AdmitCall, first: PromiseLike<unknown
 
 /** What `admit` resolves to. One that comes too late still holds what it has reserved, so it is settled with the call all the same. */
 async function admissionOf(
-  { shared, ledger, signal }: Admitted,
+  { shared, record, signal }: Admitted,
   pending: PromiseLike<unknown>,
   { name }: Plugin,
 ): Promise<unknown> {
@@ -64,37 +69,37 @@ async function admissionOf(
         const admission = await late
         if (isAdmission(admission)) await admission.settle?.(event)
       }
-      ledger.admissions ??= []
-      ledger.admissions.push({ settle })
+      record.admissions ??= []
+      record.admissions.push({ settle })
     }
     throw error
   }
 }
 
 /** Puts an admission down for the answer's headers and for `settle`. Throws for what is none: the call is refused. */
-function note(ledger: Ledger, admission: unknown, { name }: Plugin): void {
+function note(record: CallRecord, admission: unknown, { name }: Plugin): void {
   if (admission === undefined || admission === null) return
   if (!isAdmission(admission))
     throw new TypeError(
       `admit of plugin '${name}' returned ${typeNameOf(admission)}: return undefined or an admission such as { settle(event) {} } to let the call in, and throw a GatewayError to refuse it`,
     )
-  ledger.admissions ??= []
+  record.admissions ??= []
   const { headers, settle } = admission
   const bad = headers === undefined ? undefined : Object.entries(headers).find((header) => !isHeader(header))
   if (bad === undefined) {
-    ledger.admissions.push(admission)
+    record.admissions.push(admission)
     return
   }
   // The error must not carry it either; what was reserved is given back.
-  if (settle !== undefined) ledger.admissions.push({ settle: (event) => admission.settle?.(event) })
+  if (settle !== undefined) record.admissions.push({ settle: (event) => admission.settle?.(event) })
   throw new TypeError(`admit of plugin '${name}' returned the header '${bad[0].slice(0, 100)}', which cannot be sent`)
 }
 
 const isAdmission = (value: unknown): value is Admission =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function askedOf({ ledger, inbound, request }: Admitted, targets: readonly ResolvedTarget[]): AdmitCall {
-  const { requestId, identity, operation, format, model, stream } = ledger
+function askedOf({ record, inbound, request }: Admitted, targets: readonly ResolvedTarget[]): AdmitCall {
+  const { requestId, identity, operation, format, model, stream } = record
   let estimated: ReturnType<AdmitCall['estimate']> | undefined
   return {
     requestId,
@@ -103,11 +108,11 @@ function askedOf({ ledger, inbound, request }: Admitted, targets: readonly Resol
     format,
     model,
     stream,
-    startedAt: ledger.arrivedAt,
-    ...(ledger.background === true && { background: true as const }),
+    startedAt: record.arrivedAt,
+    ...(record.background === true && { background: true as const }),
     targets: targets.map(({ upstreamName: upstream, model }) => ({ upstream, model })),
     estimate() {
-      estimated ??= ledger.expected === undefined ? estimate(ledger.counted, request) : ofExpected(ledger.expected)
+      estimated ??= record.expected === undefined ? estimate(record.counted, request) : ofExpected(record.expected)
       return estimated
     },
     header: (name) => inbound.header(name),

@@ -2,7 +2,7 @@ import { monotonicNow } from '../base/clock.ts'
 import { GatewayError } from '../base/errors.ts'
 import { put } from '../base/json/object.ts'
 import { createCanceller, type Signal, stopReason } from '../base/signal.ts'
-import { longestMs } from '../base/sleep.ts'
+import { maxTimerMs } from '../base/sleep.ts'
 import { inUtf8, streamInUtf8 } from '../http/charset.ts'
 import type { Inbound } from '../http/inbound.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../http/transport.ts'
@@ -12,7 +12,7 @@ import type { Ticket } from '../routing/health/standing.ts'
 import { retryScope } from '../routing/retry-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { redact } from '../upstreams/redact.ts'
-import { authorized, headersTo, withFlags } from '../upstreams/request-headers.ts'
+import { headersTo, withCredentials, withFlags } from '../upstreams/request-headers.ts'
 import {
   readErrorUnder200,
   readUpstreamError,
@@ -24,9 +24,9 @@ import type { AttemptLog } from './attempt-log.ts'
 import type { AttemptFailure, AttemptResult, StreamTimes } from './attempt-result.ts'
 import type { Prepared } from './call.ts'
 import { createPump, type Pump } from './pump.ts'
-import { prime } from './relay-stream.ts'
-import { begunBody, bodyHeaders, contentTypeOf, isJson, laterStream, lengthOf, once } from './response-body.ts'
-import { fellSilent, noAnswer, tookTooLong, truncated } from './timeout-errors.ts'
+import { awaitFirstEvent } from './relay-stream.ts'
+import { awaitFirstChunk, bodyHeaders, contentTypeOf, isJson, lazyStream, lengthOf, once } from './response-body.ts'
+import { firstByteTimeout, idleTimeout, totalTimeout, truncated } from './timeout-errors.ts'
 
 /** What an attempt is made of. */
 export interface AttemptOptions {
@@ -62,7 +62,7 @@ export interface AttemptLimits {
 }
 
 /** How the failure of an attempt is told, by what it was doing. */
-type Doing = (cause: unknown) => GatewayError
+type FailureMapper = (cause: unknown) => GatewayError
 
 /**
  * One call to one target: send, wait (bounded) for an answer or a stream's first real event, classify. An object rather than
@@ -83,14 +83,14 @@ export class Attempt {
   #begun = false
   /** Which limit was hit. */
   #expired: GatewayError | undefined
-  #doing: Doing = unreachable
+  #doing: FailureMapper = unreachable
   /** Why it was stopped from outside. */
   #stopped: Pick<Signal, 'reason'> | undefined
 
   constructor(options: AttemptOptions) {
     this.#options = options
     const { limits, signal, stream } = options
-    this.#totalUntil = limits.totalMs < longestMs ? this.#startedAt + limits.totalMs : Number.POSITIVE_INFINITY
+    this.#totalUntil = limits.totalMs < maxTimerMs ? this.#startedAt + limits.totalMs : Number.POSITIVE_INFINITY
     this.#deadline = this.#startedAt + limits.firstByteMs
     // Whole answers: once they have begun, the limit for silence may be the shorter one.
     const soonest = stream ? limits.firstByteMs : Math.min(limits.firstByteMs, limits.idleMs)
@@ -115,7 +115,7 @@ export class Attempt {
       if (passes !== undefined && !isJson(response)) return await this.#passBytes(response, passes)
       const bytes = inUtf8(await response.bytes(limits.answerBytes, () => this.#heard()), response)
       clearTimeout(this.#timer)
-      this.#doing = asItIs
+      this.#doing = keepFailure
       const answer = this.#inClientsSight(() => prepared.lane.answer(bytes))
       this.#answered()
       return { kind: 'whole', answer }
@@ -149,7 +149,11 @@ export class Attempt {
       return
     }
     this.#expired =
-      now >= this.#totalUntil ? tookTooLong(limits.totalMs) : this.#begun ? fellSilent() : noAnswer(limits.firstByteMs)
+      now >= this.#totalUntil
+        ? totalTimeout(limits.totalMs)
+        : this.#begun
+          ? idleTimeout()
+          : firstByteTimeout(limits.firstByteMs)
     this.#canceller.abort()
   }
 
@@ -175,7 +179,7 @@ export class Attempt {
   }
 
   async #passBytes(response: TransportResponse, passes: NonNullable<Lane['passes']>): Promise<AttemptResult> {
-    const pump = createPump(await begunBody(response, passes))
+    const pump = createPump(await awaitFirstChunk(response, passes))
     clearTimeout(this.#timer)
     this.#answered()
     const length = lengthOf(response)
@@ -190,15 +194,15 @@ export class Attempt {
 
   async #openStream(): Promise<AttemptResult> {
     const { prepared, holdMs, target } = this.#options
-    const pump: Pump = createPump(laterStream(() => this.#firstOfStream(pump)))
+    const pump: Pump = createPump(lazyStream(() => this.#firstOfStream(pump)))
     const stream = prepared.lane.openStream()
     try {
-      await prime(pump, stream, holdMs)
+      await awaitFirstEvent(pump, stream, holdMs)
     } catch (cause) {
       pump.close()
       const { error } = stream.state
       // An error response that was being read keeps its own status, also when reading it took too long.
-      if (this.#doing !== asItIs) this.#doing = cutOff
+      if (this.#doing !== keepFailure) this.#doing = interruptedResponse
       // That the answer stopped is the reader's word: before the first event the cause knows better.
       const unsaid = error === undefined || error.kind === 'upstream_truncated'
       throw unsaid ? cause : toClientError(error, error.status, target.upstream)
@@ -234,7 +238,7 @@ export class Attempt {
       if (wasResent(cause)) this.#options.log.resent = true
       throw this.#reason(cause)
     }
-    this.#doing = cutOff
+    this.#doing = interruptedResponse
     const refused = this.#receive(response)
     if (refused !== undefined) throw await refused
     pump.delimited = response.delimited === true
@@ -269,7 +273,7 @@ export class Attempt {
     if (!resend) request.resend = false
     if (upstream.authorize === undefined) return transport(request)
     const call = { method, url, headers, body }
-    return authorized(upstream, call, signal).then((headers) => transport({ ...request, headers }))
+    return withCredentials(upstream, call, signal).then((headers) => transport({ ...request, headers }))
   }
 
   /** An answer has begun. Why it is none, where it says so. */
@@ -281,7 +285,7 @@ export class Attempt {
     // Into traces and ledgers nothing goes that an upstream could hide there.
     if (id !== undefined) log.upstreamRequestId = redact(id, target.upstream)
     if (response.status >= 200 && response.status < 300) return undefined
-    this.#doing = asItIs
+    this.#doing = keepFailure
     return readUpstreamError(response, prepared.codec, target.upstream)
   }
 
@@ -330,7 +334,7 @@ export class Attempt {
   /** A failure's true reason: whoever stopped it, the clock, or what it was doing. */
   #reason(cause: unknown): GatewayError {
     if (this.#stopped !== undefined) return stopReason(this.#stopped)
-    return this.#doing === asItIs ? asItIs(cause) : (this.#expired ?? this.#doing(cause))
+    return this.#doing === keepFailure ? keepFailure(cause) : (this.#expired ?? this.#doing(cause))
   }
 
   #failure(cause: unknown): AttemptFailure {
@@ -347,7 +351,7 @@ export class Attempt {
     ticket.over(error, hints?.waitMs)
     // The same target is not called again after a time limit of the gateway's own, if the upstream says that a retry is useless, or
     // if it has no such endpoint.
-    const noMore = reason === this.#expired || hints?.hopeless === true || hasNoEndpoint(log.status)
+    const noMore = reason === this.#expired || hints?.neverRetry === true || hasNoEndpoint(log.status)
     const retry = retryScope(error)
     return { error, retry: noMore && retry === 'same-target' ? 'other-target' : retry }
   }
@@ -369,10 +373,10 @@ const hasNoEndpoint = (status = 0): boolean =>
   (status >= 300 && status < 400) || status === 404 || status === 405 || status === 415 || status === 501
 
 /** It had the answer, or the upstream's own words for there being none: the clock has no say any more. */
-const asItIs: Doing = (cause) => cutOff(cause)
+const keepFailure: FailureMapper = (cause) => interruptedResponse(cause)
 
 /** What is no error of ours breaks the answer off. */
-const cutOff = (cause: unknown): GatewayError =>
+const interruptedResponse = (cause: unknown): GatewayError =>
   cause instanceof GatewayError
     ? cause
     : (unreadableResponse(cause) ??

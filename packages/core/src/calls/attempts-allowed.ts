@@ -1,4 +1,4 @@
-import type { Ledger } from '../accounting/call-record.ts'
+import type { CallRecord } from '../accounting/call-record.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Inbound } from '../http/inbound.ts'
@@ -17,7 +17,7 @@ export class AttemptsAllowed {
   /** Calls left for the client's retries: an overloaded target is not called again for this request when no more than these remain. */
   readonly reserved: number
   readonly #memory: OverloadMemory
-  readonly #ledger: Pick<Ledger, 'identity' | 'model' | 'attempts'>
+  readonly #record: Pick<CallRecord, 'identity' | 'model' | 'attempts'>
   readonly #retry: number
   readonly #isCounted: boolean
   /** Upstream calls of the SDK call's earlier requests. */
@@ -26,22 +26,22 @@ export class AttemptsAllowed {
   constructor(
     attempts: number,
     inbound: Pick<Inbound, 'header'>,
-    ledger: Pick<Ledger, 'identity' | 'model' | 'attempts'>,
+    record: Pick<CallRecord, 'identity' | 'model' | 'attempts'>,
     memory: OverloadMemory,
   ) {
     this.#memory = memory
-    this.#ledger = ledger
+    this.#record = record
     const counted = inbound.header('x-stainless-retry-count')
     this.#isCounted = counted !== undefined
     const retry = counted === undefined ? 0 : Number(counted)
     this.#retry = Number.isSafeInteger(retry) && retry > 0 ? retry : 0
-    const recent = memory.find(ledger.identity?.id ?? '', ledger.model)
+    const recent = memory.find(record.identity?.id ?? '', record.model)
     if (this.#retry === 0) {
       this.#before = 0
       this.most = attempts
       // A client that was told of an overload a moment ago retries by itself. Only fallbacks are left to the gateway then. Not where
       // callers cannot be told apart: one of them would take the retries of all others away.
-      const isClientRetry = ledger.identity !== null && recent?.recovered === false
+      const isClientRetry = record.identity !== null && recent?.recovered === false
       this.reserved = isClientRetry ? Number.POSITIVE_INFINITY : counted === undefined ? 0 : 1
       return
     }
@@ -55,7 +55,7 @@ export class AttemptsAllowed {
   /** The response to a request that may make no upstream call; undefined where it may. */
   refusal(): GatewayError | undefined {
     if (this.most > 0) return undefined
-    const { identity, model } = this.#ledger
+    const { identity, model } = this.#record
     const kind = this.#memory.find(identity?.id ?? '', model)?.kind ?? 'overloaded'
     const name = model.length > 100 ? `${model.slice(0, 100)}…` : model
     return new GatewayError(
@@ -66,7 +66,7 @@ export class AttemptsAllowed {
 
   /** Records how the request ended. */
   end(error?: GatewayError): void {
-    const { identity, model, attempts } = this.#ledger
+    const { identity, model, attempts } = this.#record
     const id = identity?.id ?? ''
     if (this.most === 0) return
     if (error === undefined) {
@@ -83,7 +83,7 @@ export class AttemptsAllowed {
 }
 
 /** Upstream calls, with those that the transport sent twice. */
-export const callsOf = (attempts: Ledger['attempts']): number => {
+export const callsOf = (attempts: CallRecord['attempts']): number => {
   let calls = attempts.length
   for (const { resent } of attempts) if (resent === true) calls++
   return calls

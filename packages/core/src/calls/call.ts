@@ -12,19 +12,19 @@ import type { Lane } from '../lanes/lane.ts'
 import type { Health } from '../routing/health/health.ts'
 import type { OverloadMemory } from '../routing/health/overload-memory.ts'
 import type { NamingCall } from '../routing/named-models.ts'
-import type { Asked } from '../routing/request-traits.ts'
+import type { RoutingInput } from '../routing/request-traits.ts'
 import type { ResolvedTarget, Router } from '../routing/router.ts'
 import type { Hosting } from '../upstreams/upstream.ts'
 
 /** A call whose targets are selected: to be called, or only to be explained. */
-export interface SelectingCall extends Omit<Asked, 'codec'>, NamingCall {
+export interface SelectingCall extends Omit<RoutingInput, 'codec'>, NamingCall {
   /** The client's format, for chat generation. */
   readonly codec?: WireCodec | undefined
-  readonly shared: Pick<Shared, 'router' | 'logger'>
+  readonly shared: Pick<GatewayContext, 'router' | 'logger'>
 }
 
 /** What one gateway's calls share. */
-export interface Shared {
+export interface GatewayContext {
   readonly router: Router
   readonly health: Health
   readonly overloads: OverloadMemory
@@ -44,7 +44,7 @@ export interface Shared {
 
 /** One call to a model, whatever the operation. */
 export interface TargetCall extends SelectingCall {
-  readonly shared: Shared
+  readonly shared: GatewayContext
   readonly transport: Transport
   readonly signal: Signal
 }

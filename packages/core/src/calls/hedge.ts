@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts'
-import { longestMs } from '../base/sleep.ts'
+import { maxTimerMs } from '../base/sleep.ts'
 import type { Ticket } from '../routing/health/standing.ts'
 import type { Attempt } from './attempt.ts'
 import type { AttemptLog } from './attempt-log.ts'
@@ -8,7 +8,7 @@ import type { Prepared } from './call.ts'
 import type { Step } from './candidate.ts'
 
 /** An attempt on its way. */
-export interface Launched<P extends Prepared> {
+export interface RunningAttempt<P extends Prepared> {
   readonly step: Step<P>
   readonly attempt: Attempt
   readonly done: Promise<AttemptResult | AttemptFailure>
@@ -18,12 +18,12 @@ export interface Launched<P extends Prepared> {
 
 /** What came of one attempt, or of two side by side. */
 interface Outcome<P extends Prepared> {
-  readonly answered?: { readonly launched: Launched<P>; readonly result: AttemptResult }
+  readonly answered?: { readonly launched: RunningAttempt<P>; readonly result: AttemptResult }
   /** Without an answer there is at least one; a hedge's stands before the other. */
   readonly failed: readonly { readonly step: Step<P>; readonly failure: AttemptFailure }[]
 }
 
-async function alone<P extends Prepared>(launched: Launched<P>): Promise<Outcome<P>> {
+async function alone<P extends Prepared>(launched: RunningAttempt<P>): Promise<Outcome<P>> {
   const result = await launched.done
   return 'error' in result
     ? { failed: [{ step: launched.step, failure: result }] }
@@ -32,13 +32,13 @@ async function alone<P extends Prepared>(launched: Launched<P>): Promise<Outcome
 
 /** A second attempt beside the first, where that has not answered after a while. The first to answer wins. */
 export async function hedged<P extends Prepared>(
-  first: Launched<P>,
+  first: RunningAttempt<P>,
   hedgeMs: number,
-  another: () => Promise<Launched<P> | undefined>,
+  another: () => Promise<RunningAttempt<P> | undefined>,
 ): Promise<Outcome<P>> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const slow = new Promise<'slow'>((resolve) => {
-    timer = setTimeout(() => resolve('slow'), Math.min(hedgeMs, longestMs))
+    timer = setTimeout(() => resolve('slow'), Math.min(hedgeMs, maxTimerMs))
   })
   const early = await Promise.race([first.done, slow])
   clearTimeout(timer)
@@ -67,7 +67,7 @@ export async function hedged<P extends Prepared>(
 }
 
 /** Its answer, should one come at the same moment, is nobody's. */
-function giveUp<P extends Prepared>({ attempt, log, done, ticket }: Launched<P>): void {
+function giveUp<P extends Prepared>({ attempt, log, done, ticket }: RunningAttempt<P>): void {
   log.error ??= 'cancelled'
   const reason = new GatewayError('cancelled', 'Another target was faster.')
   attempt.cancel(reason)

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { Plugin, RequestEvent, UpstreamEvent } from '../config/plugin.ts'
 import type { AttemptLog } from './attempt-log.ts'
 import type { TargetCall } from './call.ts'
-import { announce, headersFor } from './plugin-hooks.ts'
+import { notifyRequest, traceHeaders } from './plugin-hooks.ts'
 
 const log: AttemptLog = { upstream: 'up', model: 'real', reason: 'fallback', startedMs: 3 }
 const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
@@ -10,7 +10,7 @@ const other = '00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01'
 
 function call(plugins: readonly Plugin[], headers: Record<string, string> = {}) {
   const logger = { warn: vi.fn(), error: vi.fn() }
-  const given: Parameters<typeof announce>[0] & Parameters<typeof headersFor>[0] = {
+  const given: Parameters<typeof notifyRequest>[0] & Parameters<typeof traceHeaders>[0] = {
     // Of what all calls share, observers are told by these two alone.
     shared: { plugins, logger } as unknown as TargetCall['shared'],
     inbound: {
@@ -21,7 +21,7 @@ function call(plugins: readonly Plugin[], headers: Record<string, string> = {}) 
       read: async () => new Uint8Array(),
       signal: new AbortController().signal,
     },
-    ledger: {
+    record: {
       requestId: 'req_1',
       operation: 'generate',
       format: 'chat',
@@ -45,7 +45,7 @@ describe('plugins are told that a call begins', () => {
   it('with the request as the client wrote it', () => {
     const seen: RequestEvent[] = []
     const { given } = call([{ name: 'one', onRequest: (event) => void seen.push(event) }], { 'user-agent': 'x' })
-    announce(given)
+    notifyRequest(given)
     const [{ header, ...event } = {} as RequestEvent] = seen
     expect(seen.length).toBe(1)
     expect(event).toEqual({
@@ -68,7 +68,7 @@ describe('plugins are told that a call begins', () => {
       { name: 'two' },
       { name: 'three', onRequest: last },
     ])
-    announce(given)
+    notifyRequest(given)
     expect(last).toHaveBeenCalledOnce()
     expect(logger.error.mock.calls).toEqual([["modelgate: onRequest of plugin 'one' failed", new Error('boom')]])
   })
@@ -86,8 +86,8 @@ describe('plugins are told that a call begins', () => {
     }
     const counter = new Counter()
     const { given } = call([counter])
-    announce(given)
-    headersFor(given, log)
+    notifyRequest(given)
+    traceHeaders(given, log)
     expect(counter.count).toBe(2)
   })
 })
@@ -130,13 +130,13 @@ describe('a call upstream', () => {
       name: `p${at}`,
       ...(onUpstream === undefined ? {} : { onUpstream }),
     }))
-    expect(headersFor(call(plugins, client).given, log)).toEqual(headers)
+    expect(traceHeaders(call(plugins, client).given, log)).toEqual(headers)
   })
 
   it('is told to plugins before it is made', () => {
     const seen: UpstreamEvent[] = []
     const { given } = call([{ name: 'one', onUpstream: (event) => void seen.push(event) }])
-    headersFor(given, log)
+    traceHeaders(given, log)
     expect(seen).toEqual([{ requestId: 'req_1', upstream: 'up', model: 'real', attempt: 2, reason: 'fallback' }])
   })
 
@@ -148,7 +148,7 @@ describe('a call upstream', () => {
       ],
       trace,
     )
-    expect(headersFor(given, log)).toEqual({ ...trace, 'x-a': '1' })
+    expect(traceHeaders(given, log)).toEqual({ ...trace, 'x-a': '1' })
     expect(logger.error.mock.calls).toEqual([["modelgate: onUpstream of plugin 'one' failed", new Error('boom')]])
   })
 })

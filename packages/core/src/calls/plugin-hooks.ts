@@ -4,17 +4,17 @@ import { isHeader } from '../http/header.ts'
 import type { AttemptLog } from './attempt-log.ts'
 import type { TargetCall } from './call.ts'
 
-type Announced = Pick<TargetCall, 'shared' | 'inbound' | 'ledger' | 'request'>
+type StartedCall = Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'request'>
 
 /** Tells the plugins that a call begins. */
-export function announce({ shared, inbound, ledger, request }: Announced): void {
-  ledger.announced = true
+export function notifyRequest({ shared, inbound, record, request }: StartedCall): void {
+  record.announced = true
   // Books of a stream are open as long as it runs: they must not hold a body that others let go of.
-  if (request.outline === undefined) ledger.body = request.value
-  else ledger.tokens = request.outline.tokens
+  if (request.outline === undefined) record.body = request.value
+  else record.tokens = request.outline.tokens
   for (const plugin of shared.plugins) {
     if (plugin.onRequest === undefined) continue
-    const { requestId, identity, operation, format, model, stream } = ledger
+    const { requestId, identity, operation, format, model, stream } = record
     observe(
       shared.logger,
       'onRequest',
@@ -26,7 +26,7 @@ export function announce({ shared, inbound, ledger, request }: Announced): void 
           format,
           model,
           stream,
-          startedAt: ledger.arrivedAt,
+          startedAt: record.arrivedAt,
           body: request.value,
           header: (name) => inbound.header(name),
         }),
@@ -35,15 +35,15 @@ export function announce({ shared, inbound, ledger, request }: Announced): void 
   }
 }
 
-const traceHeaders = ['traceparent', 'tracestate'] as const
+const traceHeaderNames = ['traceparent', 'tracestate'] as const
 
 /** What a call upstream carries beside the upstream's own headers: the trace that it is part of, as the client or a plugin has it. */
-export function headersFor(
-  { shared, inbound, ledger }: Pick<TargetCall, 'shared' | 'inbound' | 'ledger'>,
+export function traceHeaders(
+  { shared, inbound, record }: Pick<TargetCall, 'shared' | 'inbound' | 'record'>,
   log: AttemptLog,
 ): Readonly<Record<string, string>> | undefined {
   let headers: Record<string, string> | undefined
-  for (const name of traceHeaders) {
+  for (const name of traceHeaderNames) {
     const value = inbound.header(name)
     // Without the parent the state means nothing.
     if (value === undefined || !isHeader([name, value])) break
@@ -52,8 +52,8 @@ export function headersFor(
   for (const plugin of shared.plugins) {
     if (plugin.onUpstream === undefined) continue
     const { upstream, model, reason } = log
-    const attempt = ledger.attempts.length
-    const event = { requestId: ledger.requestId, upstream, model, attempt, reason }
+    const attempt = record.attempts.length
+    const event = { requestId: record.requestId, upstream, model, attempt, reason }
     const added = observedValue(shared.logger, 'onUpstream', () => copyOf(plugin.onUpstream?.(event)), plugin)
     if (added === undefined) continue
     // Another parent's state would be beside the point.

@@ -8,7 +8,7 @@ import type { ResolvedTarget } from '../routing/router.ts'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'
 import type { Prepare, Prepared, TargetCall } from './call.ts'
 import type { Candidate } from './candidate.ts'
-import { createPreparer, dressed } from './prepare-target.ts'
+import { createPreparer, withTargetOverrides } from './prepare-target.ts'
 
 const target = (more: Partial<ResolvedTarget> = {}): ResolvedTarget => ({
   id: 'up/real',
@@ -39,7 +39,7 @@ function call(asked?: string): TargetCall {
     read: async () => new Uint8Array(),
     signal: new AbortController().signal,
   }
-  const ledger: TargetCall['ledger'] = {
+  const record: TargetCall['record'] = {
     requestId: 'r',
     operation: 'generate',
     format: 'chat',
@@ -52,7 +52,7 @@ function call(asked?: string): TargetCall {
     attempts: [],
   }
   // Of what all calls share, a preparer asks for the policy alone.
-  return { inbound, ledger, shared: { onLoss: 'warn' } } as unknown as TargetCall
+  return { inbound, record, shared: { onLoss: 'warn' } } as unknown as TargetCall
 }
 const candidate = (of = target()): Candidate<Prepared> => ({
   target: of,
@@ -75,7 +75,7 @@ describe('a target’s wishes for the body', () => {
 
   it('are carried out, and what is replaced is noted by its pointer', () => {
     const made = prepared('{"temperature":1,"a/b~c":1}')
-    const { lane } = dressed(target(wishes), made, call())
+    const { lane } = withTargetOverrides(target(wishes), made, call())
     expect(lane.body).toBe('{"seed":1,"temperature":0,"a/b~c":2}')
     expect(lane.report.losses).toEqual(
       [
@@ -93,18 +93,18 @@ describe('a target’s wishes for the body', () => {
   it.each([
     ['an upload', prepared((async function* () {})())],
     ['a request that asks for no answer', prepared('{"temperature":1}', [], { asIs: true })],
-  ])('are not meant for %s', (_, made) => expect(dressed(target(wishes), made, call())).toBe(made))
+  ])('are not meant for %s', (_, made) => expect(withTargetOverrides(target(wishes), made, call())).toBe(made))
 
   it('leave what is prepared alone where there are none', () => {
     const made = prepared()
-    expect(dressed(target(), made, call())).toBe(made)
+    expect(withTargetOverrides(target(), made, call())).toBe(made)
   })
 
   it('are there before the host’s edit, which is told model and stream', () => {
     const hosting: Prepared['hosting'] = {
       edit: ({ body, model, stream }) => ({ set: { seen: { ...body, model, stream } } }),
     }
-    const { lane } = dressed(target({ defaults: { seed: 1 } }), prepared('{}', [], { hosting }), call())
+    const { lane } = withTargetOverrides(target({ defaults: { seed: 1 } }), prepared('{}', [], { hosting }), call())
     expect(JSON.parse(lane.body as string)).toEqual({ seed: 1, seen: { seed: 1, model: 'real', stream: true } })
   })
 })
@@ -144,7 +144,7 @@ describe('a preparer', () => {
         ? expect.objectContaining({ kind: 'invalid_request', param: 'seed', code: 'unsupported_parameter' })
         : undefined,
     )
-    expect(asking.ledger.losses).toEqual(out ? [loss(severity)] : [])
+    expect(asking.record.losses).toEqual(out ? [loss(severity)] : [])
   })
 
   it('goes by the target’s own policy before the gateway’s', async () => {

@@ -13,7 +13,7 @@ export interface Preparer<P extends Prepared> {
 }
 
 export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Prepare<P>): Preparer<P> {
-  const { shared, inbound, ledger } = call
+  const { shared, inbound, record } = call
   const asked = askedPolicy(inbound)
   const skip = (candidate: Candidate<P>, error: GatewayError): undefined => {
     const { upstreamName: upstream, model } = candidate.target
@@ -22,17 +22,17 @@ export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Pr
     candidate.out = true
     // An upstream without the endpoint is none of the operation's targets.
     if (error.info.kind === 'not_implemented') return undefined
-    ledger.skipped ??= []
-    ledger.skipped.push({ upstream, model, reason, ...(param === undefined ? {} : { param }) })
+    record.skipped ??= []
+    record.skipped.push({ upstream, model, reason, ...(param === undefined ? {} : { param }) })
     return undefined
   }
   const give = (candidate: Candidate<P>, made: P): P | undefined => {
-    const prepared = dressed(candidate.target, made, call)
+    const prepared = withTargetOverrides(candidate.target, made, call)
     const { losses } = prepared.lane.report
     const refused = refusal(losses, candidate.policy)
     if (refused !== undefined) {
       // The books tell what would have been lost, if nobody takes the call.
-      if (ledger.attempts.length === 0) ledger.losses = losses
+      if (record.attempts.length === 0) record.losses = losses
       return skip(candidate, refused)
     }
     candidate.prepared = prepared
@@ -40,12 +40,12 @@ export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Pr
     return prepared
   }
   // A request that cannot be written for this target; another target's may.
-  const giveUp = (candidate: Candidate<P>, error: unknown): undefined => skip(candidate, untranslatable(error))
+  const giveUp = (candidate: Candidate<P>, error: unknown): undefined => skip(candidate, toEncodeError(error))
   const preparer: Preparer<P> = (candidate) => {
     if (candidate.prepared !== undefined) return candidate.prepared
     const { target } = candidate
     try {
-      candidate.policy = policyFor(asked, target.onLoss ?? shared.onLoss, ledger.identity)
+      candidate.policy = policyFor(asked, target.onLoss ?? shared.onLoss, record.identity)
       const made = prepare(target, candidate.policy)
       // Not awaited needlessly: most bodies are in memory already.
       if (!(made instanceof Promise)) return give(candidate, made)
@@ -61,10 +61,10 @@ export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Pr
 }
 
 /** With what the target's configuration and its host want of the body. Uploads go as they are. */
-export function dressed<P extends Prepared>(
+export function withTargetOverrides<P extends Prepared>(
   target: ResolvedTarget,
   prepared: P,
-  { inbound, ledger }: Pick<TargetCall, 'inbound' | 'ledger'>,
+  { inbound, record }: Pick<TargetCall, 'inbound' | 'record'>,
 ): P {
   const { lane, hosting, asIs } = prepared
   const { body, report } = lane
@@ -72,7 +72,7 @@ export function dressed<P extends Prepared>(
   if (asIs === true || !(typeof body === 'string' || body instanceof Uint8Array)) return prepared
   const own = dress(body, target, hosting, {
     model: target.model,
-    stream: ledger.stream,
+    stream: record.stream,
     header: (name) => inbound.header(name),
     replaced: (field) =>
       report.add({
@@ -86,7 +86,7 @@ export function dressed<P extends Prepared>(
 }
 
 /** A codec's own failure is nobody's business but ours. */
-export const untranslatable = (error: unknown): GatewayError =>
+export const toEncodeError = (error: unknown): GatewayError =>
   error instanceof GatewayError
     ? error
     : new GatewayError('internal', 'The request could not be translated.', { cause: error })

@@ -4,7 +4,7 @@ import type { Signal } from '../base/signal.ts'
 import type { CutBody } from '../http/inbound.ts'
 import type { Pump } from './pump.ts'
 import type { RelayEnd } from './relay-end.ts'
-import { clientStalled, fellSilent, tookTooLong, truncated } from './timeout-errors.ts'
+import { clientStalled, idleTimeout, totalTimeout, truncated } from './timeout-errors.ts'
 import { UnreadTimer } from './unread-timer.ts'
 
 export interface BytesTimes {
@@ -59,7 +59,7 @@ export function relayBytes(
     finish({ outcome, error })
     body.onCut?.(error)
   }
-  const late = (): GatewayError => tookTooLong(totalUntil - startedAt)
+  const late = (): GatewayError => totalTimeout(totalUntil - startedAt)
   const unread = new UnreadTimer(
     {
       onTotal() {
@@ -81,7 +81,7 @@ export function relayBytes(
       if (over) return ended()
       const now = monotonicNow()
       if (now >= totalUntil && item !== 'end') throw late()
-      if (item === 'tick') throw fellSilent()
+      if (item === 'tick') throw idleTimeout()
       if (item !== 'end') {
         left -= item.length
         if (left < 0) throw tooLong()

@@ -4,8 +4,8 @@ import { GatewayError } from '../base/errors.ts'
 import type { AnswerStream, StreamState } from '../lanes/lane.ts'
 import { createPump } from './pump.ts'
 import type { RelayEnd } from './relay-end.ts'
-import { prime, relay } from './relay-stream.ts'
-import { lastWordsMs } from './timeout-errors.ts'
+import { awaitFirstEvent, relay } from './relay-stream.ts'
+import { finalErrorGraceMs } from './timeout-errors.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (chunk: Uint8Array | undefined) => (chunk === undefined ? '' : new TextDecoder().decode(chunk))
@@ -179,7 +179,7 @@ describe('relay', () => {
     const controller = new AbortController()
     const stream = toyStream()
     const pump = createPump(script(['.!']))
-    await prime(pump, stream, 100)
+    await awaitFirstEvent(pump, stream, 100)
     const out = relay(pump, stream, { heartbeatMs: 1e6, idleMs: 1e6 }, controller.signal, (end) => ends.push(end))
     controller.abort(new GatewayError('overloaded', 'stopping'))
     let got = ''
@@ -201,7 +201,7 @@ describe('relay', () => {
     )[Symbol.asyncIterator]()
     await out.next()
     controller.abort(new GatewayError('overloaded', 'stopping'))
-    await vi.advanceTimersByTimeAsync(lastWordsMs)
+    await vi.advanceTimersByTimeAsync(finalErrorGraceMs)
     expect(ends).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'overloaded' } } }])
     expect(text((await out.next()).value)).toBe('<overloaded>')
     expect((await out.next()).done).toBe(true)
@@ -364,7 +364,7 @@ describe('an upstream that sends nothing but comments behind its first event', (
 describe('prime', () => {
   const primed = async (steps: readonly Step[], holdMs = 500) => {
     const stream = toyStream()
-    const done = prime(createPump(script(steps)), stream, holdMs).then(
+    const done = awaitFirstEvent(createPump(script(steps)), stream, holdMs).then(
       () => ({ stream, error: undefined }),
       (error: unknown) => ({ stream, error }),
     )

@@ -7,7 +7,14 @@ import { holdsCommentsOnly } from '../http/sse/comments.ts'
 import type { AnswerStream } from '../lanes/lane.ts'
 import type { Pump, Pumped, PumpWaiter } from './pump.ts'
 import type { RelayEnd } from './relay-end.ts'
-import { clientStalled, fellSilent, lastWordsMs, noAnswer, tookTooLong, truncated } from './timeout-errors.ts'
+import {
+  clientStalled,
+  finalErrorGraceMs,
+  firstByteTimeout,
+  idleTimeout,
+  totalTimeout,
+  truncated,
+} from './timeout-errors.ts'
 import { UnreadTimer } from './unread-timer.ts'
 
 export interface RelayTimes {
@@ -44,7 +51,7 @@ const infoOf = (error: unknown): ErrorInfo =>
  * Waits for a stream's first real event, so that an upstream's failure can still become a status, for at most `holdMs`:
  * clients give up on silent headers. Throws what went wrong before the first event.
  */
-export async function prime(pump: Pump, stream: AnswerStream, holdMs: number): Promise<void> {
+export async function awaitFirstEvent(pump: Pump, stream: AnswerStream, holdMs: number): Promise<void> {
   const until = monotonicNow() + holdMs
   while (!stream.state.started && !stream.state.ended) {
     const left = until - monotonicNow()
@@ -134,7 +141,7 @@ export function relay(
     // A client that does not read even this much is not waited for; should it read later, the words are still there.
     lastWords = setTimeout(
       () => closeBooks(stopped === undefined ? endSoFar() : { outcome: 'failed', error: stopped }),
-      lastWordsMs,
+      finalErrorGraceMs,
     )
     // What has come to its end already needs no other one.
     if (!stream.state.ended && stream.state.error === undefined) {
@@ -152,7 +159,7 @@ export function relay(
             onTotal() {
               if (over || stopped !== undefined) return
               // Kept for the client, should it read again.
-              stopped = tookTooLong(limitOf(totalUntil))
+              stopped = totalTimeout(limitOf(totalUntil))
               closeBooks({ outcome: 'failed', error: stopped })
             },
             onStalled() {
@@ -194,9 +201,9 @@ export function relay(
   }
   /** The limits' own answer to silence: undefined while there is time left. */
   const silence = (): IteratorResult<Uint8Array> | undefined => {
-    if (now >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), undefined)
+    if (now >= totalUntil) return fail(totalTimeout(limitOf(totalUntil)), undefined)
     if (waiting ? now >= firstUntil : now - lastIn >= times.idleMs)
-      return fail(waiting ? noAnswer(limitOf(firstUntil)) : fellSilent(), undefined)
+      return fail(waiting ? firstByteTimeout(limitOf(firstUntil)) : idleTimeout(), undefined)
     if (now - lastOut < times.heartbeatMs) return undefined
     lastOut = now
     return { done: false, value: stream.heartbeat() }
@@ -210,7 +217,7 @@ export function relay(
     }
     if (!holdsCommentsOnly(item)) lastIn = now
     // An upstream that never falls silent may still take too long.
-    if (now >= totalUntil) return fail(tookTooLong(limitOf(totalUntil)), stream.take())
+    if (now >= totalUntil) return fail(totalTimeout(limitOf(totalUntil)), stream.take())
     stream.push(item)
     if (waiting && stream.state.started) {
       waiting = false

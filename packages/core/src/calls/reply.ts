@@ -1,4 +1,4 @@
-import type { Ledger } from '../accounting/call-record.ts'
+import type { CallRecord } from '../accounting/call-record.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import type { GatewayError } from '../base/errors.ts'
 import { stringifyExact } from '../base/json/exact-number.ts'
@@ -26,11 +26,11 @@ export const notCached = { 'cache-control': 'no-store' } as const
  * The same with where the call went: names as the configuration has them, and how many calls upstream it took; and what those
  * that let it in want told.
  */
-export function callHeaders(ledger: Ledger): Record<string, string> {
-  const { requestId, upstream, upstreamModel, attempts, admissions, skipped } = ledger
+export function callHeaders(record: CallRecord): Record<string, string> {
+  const { requestId, upstream, upstreamModel, attempts, admissions, skipped } = record
   if (upstream === undefined || upstreamModel === undefined || admissions !== undefined || skipped !== undefined) {
     const headers = idHeaders(requestId)
-    if (admissions !== undefined) Object.assign(headers, admissionHeaders(ledger))
+    if (admissions !== undefined) Object.assign(headers, admissionHeaders(record))
     if (upstream !== undefined) headers['modelgate-upstream'] = headerText(upstream)
     if (upstreamModel !== undefined) headers['modelgate-model'] = headerText(upstreamModel)
     headers['modelgate-attempts'] = String(attempts.length)
@@ -61,7 +61,7 @@ function skippedHeader(skipped: readonly SkippedTarget[]): string {
 }
 
 /** What those that let a call in want told, in the words of the client's format. */
-export function admissionHeaders({ admissions = [], format }: Ledger): Record<string, string> {
+export function admissionHeaders({ admissions = [], format }: CallRecord): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { allowance, headers: own } of admissions) {
     if (allowance !== undefined) Object.assign(headers, wireCodecOf(format).encodeAllowance(allowance, Date.now()))
@@ -77,7 +77,7 @@ const headerText = (text: string): string =>
 export const json = 'application/json; charset=utf-8'
 
 /** A JSON response that no upstream took part in. */
-export const jsonReply = ({ requestId }: Pick<Ledger, 'requestId'>, body: JsonObject): Reply => ({
+export const jsonReply = ({ requestId }: Pick<CallRecord, 'requestId'>, body: JsonObject): Reply => ({
   status: 200,
   headers: { 'content-type': json, ...notCached, ...idHeaders(requestId) },
   body: JSON.stringify(body),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { fetchTransport } from '../http/fetch-transport.ts'
 import type { TransportResponse } from '../http/transport.ts'
-import { begunBody, bodyHeaders, isJson, lengthOf } from './response-body.ts'
+import { awaitFirstChunk, bodyHeaders, isJson, lengthOf } from './response-body.ts'
 
 const answering = (headers: Readonly<Record<string, string>>): TransportResponse => ({
   status: 200,
@@ -64,7 +64,7 @@ describe('the content type of bytes that pass as they are', () => {
 
   it('is compared without regard to case', async () => {
     expect(isJson(answering({ 'content-type': 'Application/JSON' }))).toBe(true)
-    await expect(begunBody(answering({ 'content-type': 'TEXT/HTML' }), 'any')).rejects.toMatchObject({
+    await expect(awaitFirstChunk(answering({ 'content-type': 'TEXT/HTML' }), 'any')).rejects.toMatchObject({
       info: { kind: 'upstream_bad_response' },
     })
   })

@@ -40,7 +40,7 @@ export function lengthOf(response: TransportResponse): number | undefined {
 }
 
 /** The body once its first bytes are there: until then a failure can still become a status. */
-export async function begunBody(
+export async function awaitFirstChunk(
   response: TransportResponse,
   passes: NonNullable<Lane['passes']>,
 ): Promise<AsyncIterable<Uint8Array>> {
@@ -73,11 +73,11 @@ export async function begunBody(
  * A stream whose answer has not begun: opened by the first pull, so that the wait for the upstream's headers is bounded
  * like the wait for its first event.
  */
-export const laterStream = (open: () => Promise<AsyncIterable<Uint8Array>>): AsyncIterable<Uint8Array> =>
-  new LaterStream(open)
+export const lazyStream = (open: () => Promise<AsyncIterable<Uint8Array>>): AsyncIterable<Uint8Array> =>
+  new LazyStream(open)
 
 /** It is iterated once. */
-class LaterStream implements AsyncIterableIterator<Uint8Array> {
+class LazyStream implements AsyncIterableIterator<Uint8Array> {
   // Forgotten once it has been called: it holds the request, and a stream may run for long.
   #open: (() => Promise<AsyncIterable<Uint8Array>>) | undefined
   #opened: AsyncIterator<Uint8Array> | undefined

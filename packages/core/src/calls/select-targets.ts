@@ -3,8 +3,8 @@ import { fieldsOf } from '../formats/request-body.ts'
 import { affinityFor, continuesState, strategyFor } from '../routing/affinity.ts'
 import type { Latencies } from '../routing/health/latency.ts'
 import { checkNamedModels } from '../routing/named-models.ts'
-import { arrange } from '../routing/order-targets.ts'
-import { isMeant, traitsOf } from '../routing/request-traits.ts'
+import { orderByStrategy } from '../routing/order-targets.ts'
+import { matchesWhen, traitsOf } from '../routing/request-traits.ts'
 import type { Plan, ResolvedTarget } from '../routing/router.ts'
 import type { SelectingCall } from './call.ts'
 
@@ -19,19 +19,19 @@ export interface TargetSelection {
 
 /** The plan for a call's model. Throws a GatewayError if its caller may not use the model, or another one that the request names. */
 export function planFor(call: SelectingCall): Plan {
-  const { shared, ledger } = call
-  const plan = shared.router.plan(ledger.model, ledger.identity)
-  checkNamedModels(call, shared.router, ledger.identity)
+  const { shared, record } = call
+  const plan = shared.router.plan(record.model, record.identity)
+  checkNamedModels(call, shared.router, record.identity)
   return plan
 }
 
 /** @param codec of a chat request, for the features that a target's `when` may ask for. Needed where the plan is conditional */
 export function selectTargets(call: SelectingCall, plan: Plan, codec: Codec | undefined): TargetSelection {
-  const { request, ledger, inbound } = call
+  const { request, record, inbound } = call
   const fields = fieldsOf(request)
   const continues = continuesState(call.codec, fields)
   const strategy = strategyFor(plan.strategy, continues)
-  const affinity = affinityFor(call.codec, strategy, continues, fields, ledger.identity, inbound)
+  const affinity = affinityFor(call.codec, strategy, continues, fields, record.identity, inbound)
   const targets = plan.conditional ? targetsMeantFor(call, codec, plan.targets) : plan.targets
   return { targets, strategy, affinity }
 }
@@ -41,17 +41,17 @@ export const orderTargets = (
   { targets, strategy, affinity }: TargetSelection,
   latencies: Pick<Latencies, 'expect' | 'look'>,
   stream: boolean,
-): readonly (readonly ResolvedTarget[])[] => arrange(targets, strategy, { latencies, stream, affinity })
+): readonly (readonly ResolvedTarget[])[] => orderByStrategy(targets, strategy, { latencies, stream, affinity })
 
 function targetsMeantFor(
-  { request, inbound, ledger, shared }: SelectingCall,
+  { request, inbound, record, shared }: SelectingCall,
   codec: Codec | undefined,
   targets: readonly ResolvedTarget[],
 ): readonly ResolvedTarget[] {
   let traits: ReturnType<typeof traitsOf> | undefined
   const traitsOfCall = (): ReturnType<typeof traitsOf> => {
-    traits ??= traitsOf({ codec, request, inbound, ledger })
+    traits ??= traitsOf({ codec, request, inbound, record })
     return traits
   }
-  return targets.filter((target) => isMeant(target, traitsOfCall, shared.logger))
+  return targets.filter((target) => matchesWhen(target, traitsOfCall, shared.logger))
 }

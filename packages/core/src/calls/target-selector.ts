@@ -31,7 +31,7 @@ const callable = ['ready', 'doubtful'] as const
  * One call's way among its plan's targets: whom to call first, and whom after a failure. Answers are promises only where a
  * request takes its time to be made ready (an upload, code that is loaded).
  */
-export class Search<P extends Prepared> {
+export class TargetSelector<P extends Prepared> {
   /** One hold for all targets: the client's patience does not begin anew with each. */
   readonly holdUntil: number
   readonly #call: TargetCall
@@ -54,13 +54,13 @@ export class Search<P extends Prepared> {
     this.#groups = groups
     this.#prepare = createPreparer(call, prepare)
     this.#options = options
-    this.#allowed = new AttemptsAllowed(plan.retry.attempts, call.inbound, call.ledger, call.shared.overloads)
+    this.#allowed = new AttemptsAllowed(plan.retry.attempts, call.inbound, call.record, call.shared.overloads)
     this.holdUntil = monotonicNow() + call.shared.limits.holdMs
   }
 
   /** Calls upstream that may still be made. */
   left(): number {
-    return this.#allowed.most - callsOf(this.#call.ledger.attempts)
+    return this.#allowed.most - callsOf(this.#call.record.attempts)
   }
 
   /** The call's first attempt. Where nobody is to be called just now, a short wait may help. */
@@ -75,7 +75,7 @@ export class Search<P extends Prepared> {
   /** Whom to call in place of one that turned out to be failing before it was called. */
   async instead(): Promise<Step<P> | undefined> {
     const other = await this.fresh()
-    const reason = this.#call.ledger.attempts.length === 0 ? 'first' : 'fallback'
+    const reason = this.#call.record.attempts.length === 0 ? 'first' : 'fallback'
     return other === undefined ? undefined : this.step(other, reason)
   }
 
@@ -88,7 +88,7 @@ export class Search<P extends Prepared> {
 
   /** Ends the search with the error for the client. */
   failure(): GatewayError {
-    const error = this.#failure ?? this.#nobodyToCall()
+    const error = this.#failure ?? this.#noTargetError()
     if (this.#failure !== undefined) this.#allowed.end(error)
     return error
   }
@@ -123,7 +123,7 @@ export class Search<P extends Prepared> {
   }
 
   #standing(target: ResolvedTarget): Standing {
-    return this.#call.shared.health.standing(target, this.#call.ledger.identity)
+    return this.#call.shared.health.standing(target, this.#call.record.identity)
   }
 
   #all(): readonly Candidate<P>[] {
@@ -153,16 +153,16 @@ export class Search<P extends Prepared> {
   }
 
   #mayWait(ms: number): boolean {
-    return ms <= this.#plan.retry.maxWaitMs && (!this.#call.ledger.stream || monotonicNow() + ms < this.holdUntil)
+    return ms <= this.#plan.retry.maxWaitMs && (!this.#call.record.stream || monotonicNow() + ms < this.holdUntil)
   }
 
   async #next(candidate: Candidate<P>, { error, retry: scope }: AttemptFailure): Promise<Step<P> | undefined> {
-    const { shared, ledger, signal } = this.#call
+    const { shared, record, signal } = this.#call
     const { health } = shared
     const { retry } = this.#plan
     if (signal.aborted) return undefined
     if (this.left() <= 0) {
-      ledger.spent = true
+      record.spent = true
       return undefined
     }
     const { target } = candidate
@@ -179,7 +179,7 @@ export class Search<P extends Prepared> {
     // After an overload the client retries by itself: its retry needs a call, too.
     const reserved = errorKinds[error.info.kind].isOverload === true ? this.#allowed.reserved : 0
     const worthIt = (): boolean =>
-      isCallable(this.#standing(target)) && health.takeRetry(target, retry, ledger.identity)
+      isCallable(this.#standing(target)) && health.takeRetry(target, retry, record.identity)
     // Every target that is still fresh gets its chance before the attempts are used up.
     if (
       !candidate.out &&
@@ -197,17 +197,17 @@ export class Search<P extends Prepared> {
       const standing = this.#standing(tried.target)
       const waitMs = Math.max(0, tried.readyAt - monotonicNow(), standing.waitMs)
       if (standing.state === 'failing' || !this.#mayWait(waitMs)) continue
-      if (health.takeRetry(tried.target, retry, ledger.identity)) return this.step(tried, 'retry', waitMs)
-      ledger.spent = true
+      if (health.takeRetry(tried.target, retry, record.identity)) return this.step(tried, 'retry', waitMs)
+      record.spent = true
     }
     return undefined
   }
 
   /** Why no attempt was made at all. */
-  #nobodyToCall(): GatewayError {
-    const { ledger } = this.#call
+  #noTargetError(): GatewayError {
+    const { record } = this.#call
     const all = this.#all()
-    const model = ledger.model.length > 100 ? `${ledger.model.slice(0, 100)}…` : ledger.model
+    const model = record.model.length > 100 ? `${record.model.slice(0, 100)}…` : record.model
     if (all.length === 0)
       return new GatewayError(
         'invalid_request',
@@ -217,7 +217,7 @@ export class Search<P extends Prepared> {
         },
       )
     const standings = all.filter(({ out }) => !out).map(({ target }) => this.#standing(target))
-    if (standings.length > 0) return resting(ledger.model, standings)
+    if (standings.length > 0) return resting(record.model, standings)
     return this.#prepare.failure ?? new GatewayError('model_not_found', `The model '${model}' has no upstream.`)
   }
 }

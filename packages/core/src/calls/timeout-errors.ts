@@ -6,14 +6,14 @@ import { unreadableResponse } from '../http/transport-failure.ts'
 const within = (ms: number | undefined): string => (ms === undefined ? 'in time' : `within ${ms / 1000} s`)
 
 /** @param ms the limit, where it is known */
-export const noAnswer = (ms?: number): GatewayError =>
+export const firstByteTimeout = (ms?: number): GatewayError =>
   new GatewayError('upstream_timeout', `The upstream did not begin to answer ${within(ms)}.`)
 
-export const fellSilent = (): GatewayError =>
+export const idleTimeout = (): GatewayError =>
   new GatewayError('upstream_idle_timeout', 'The upstream fell silent in the middle of the answer.')
 
 /** @param ms the limit, where it is known */
-export const tookTooLong = (ms?: number): GatewayError =>
+export const totalTimeout = (ms?: number): GatewayError =>
   new GatewayError('upstream_total_timeout', `The upstream did not finish its answer ${within(ms)}.`)
 
 /** For the call record and plugins: the client itself is not there to read it. @param ms the limit */
@@ -25,7 +25,7 @@ export const clientStalled = (ms: number): GatewayError =>
   )
 
 /** How long a gateway that stops waits for clients to take their last error. */
-export const lastWordsMs = 1000
+export const finalErrorGraceMs = 1000
 
 /** The upstream's bytes ended before its answer did. A GatewayError is passed on as it is. */
 export const truncated = (cause?: unknown): GatewayError =>

@@ -1,22 +1,22 @@
-import type { Ledger } from '../accounting/call-record.ts'
+import type { CallRecord } from '../accounting/call-record.ts'
 import { monotonicNow } from '../base/clock.ts'
 import { stopReason } from '../base/signal.ts'
-import { longestMs, sleep } from '../base/sleep.ts'
+import { maxTimerMs, sleep } from '../base/sleep.ts'
 import type { Limits, TargetLimits } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { wholeOf } from '../formats/load-codec.ts'
 import type { Ticket } from '../routing/health/standing.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { letIn } from './admission.ts'
+import { admitCall } from './admission.ts'
 import { Attempt, type AttemptLimits } from './attempt.ts'
 import type { AttemptLog } from './attempt-log.ts'
 import type { AttemptFailure, AttemptResult } from './attempt-result.ts'
 import type { Prepare, Prepared, TargetCall } from './call.ts'
 import type { Candidate, Step } from './candidate.ts'
-import { hedged, type Launched } from './hedge.ts'
-import { announce, headersFor } from './plugin-hooks.ts'
+import { hedged, type RunningAttempt } from './hedge.ts'
+import { notifyRequest, traceHeaders } from './plugin-hooks.ts'
 import { orderTargets, planFor, selectTargets, type TargetSelection } from './select-targets.ts'
-import { Search, type SearchOptions } from './target-selector.ts'
+import { type SearchOptions, TargetSelector } from './target-selector.ts'
 
 /** What answered, and under which policy for losses. */
 export interface Answered<P extends Prepared> {
@@ -39,11 +39,11 @@ export async function tryTargets<P extends Prepared>(
   prepare: Prepare<P>,
   options: SearchOptions = {},
 ): Promise<Answered<P>> {
-  const { shared, ledger, signal } = call
+  const { shared, record, signal } = call
   const { health } = shared
-  announce(call)
+  notifyRequest(call)
   const plan = planFor(call)
-  const admitted = letIn(call, plan.targets)
+  const admitted = admitCall(call, plan.targets)
   // Not awaited needlessly: counting in this process is done at once.
   if (admitted !== undefined) await admitted
   // A target's `when` is told at once what the request uses.
@@ -51,7 +51,7 @@ export async function tryTargets<P extends Prepared>(
   const selection = selectTargets(call, plan, whole instanceof Promise ? await whole : whole)
   const { affinity } = selection
   const groups = candidatesOf<P>(call, selection)
-  const search = new Search(call, plan, groups, prepare, options)
+  const search = new TargetSelector(call, plan, groups, prepare, options)
   const hedgeMs = options.hedges === false ? undefined : plan.hedgeMs
   const first = search.first()
   // Not awaited needlessly: most requests are made ready at once.
@@ -60,7 +60,7 @@ export async function tryTargets<P extends Prepared>(
     if (current.waitMs > 0) await sleep(current.waitMs, signal)
     // While it slept, or others were chosen for beside it, somebody may have found out that the target is gone.
     if (current.reason !== 'first' || current.waitMs > 0)
-      if (health.standing(current.candidate.target, ledger.identity).state === 'failing') {
+      if (health.standing(current.candidate.target, record.identity).state === 'failing') {
         current = await search.instead()
         continue
       }
@@ -83,7 +83,7 @@ export async function tryTargets<P extends Prepared>(
       if (
         other === undefined ||
         started.attempt.settled ||
-        !health.takeRetry(other.target, plan.retry, ledger.identity)
+        !health.takeRetry(other.target, plan.retry, record.identity)
       )
         return undefined
       return launch(call, search.step(other, 'hedge'), affinity, search)
@@ -92,7 +92,7 @@ export async function tryTargets<P extends Prepared>(
     if (answered !== undefined) {
       const { launched, result } = answered
       search.answered()
-      enterBooks(ledger, launched.step.candidate.target, launched.step.prepared)
+      recordTarget(record, launched.step.candidate.target, launched.step.prepared)
       return answeredBy(launched, result)
     }
     current = undefined
@@ -106,13 +106,13 @@ export async function tryTargets<P extends Prepared>(
 
 /** The selected targets in the order in which they are tried. */
 function candidatesOf<P extends Prepared>(
-  { shared, ledger }: TargetCall,
+  { shared, record }: TargetCall,
   selection: TargetSelection,
 ): readonly (readonly Candidate<P>[])[] {
   const { targets } = selection
   const [sole] = targets
   if (sole !== undefined && targets.length === 1) return [[candidateOf(sole)]]
-  return orderTargets(selection, shared.health.latencies, ledger.stream).map((group) =>
+  return orderTargets(selection, shared.health.latencies, record.stream).map((group) =>
     group.map((target) => candidateOf<P>(target)),
   )
 }
@@ -131,31 +131,31 @@ function launch<P extends Prepared>(
   call: TargetCall,
   step: Step<P>,
   affinity: string | undefined,
-  search: Search<P>,
-): Launched<P> {
-  const { shared, ledger, inbound, transport, signal } = call
+  search: TargetSelector<P>,
+): RunningAttempt<P> {
+  const { shared, record, inbound, transport, signal } = call
   const { candidate, prepared, reason, waitMs } = step
   const { target } = candidate
-  const ticket = shared.health.enter(target, affinity, ledger.identity)
+  const ticket = shared.health.enter(target, affinity, record.identity)
   const log: AttemptLog = {
     upstream: target.upstreamName,
     model: target.model,
     reason,
-    startedMs: performance.now() - ledger.startedAt,
+    startedMs: performance.now() - record.startedAt,
   }
   if (ticket.key !== undefined) log.key = ticket.key
   if (waitMs > 0) log.waitedMs = waitMs
   candidate.calls++
-  ledger.attempts.push(log)
+  record.attempts.push(log)
   // The first one to be called stands for the call until another answers.
-  if (reason !== 'hedge') enterBooks(ledger, target, prepared)
+  if (reason !== 'hedge') recordTarget(record, target, prepared)
   const attempt = new Attempt({
     target,
     prepared,
-    stream: ledger.stream,
+    stream: record.stream,
     key: ticket.key,
     inbound,
-    extraHeaders: headersFor(call, log),
+    extraHeaders: traceHeaders(call, log),
     transport,
     signal,
     limits: limitsFor(target, shared.limits),
@@ -168,31 +168,31 @@ function launch<P extends Prepared>(
   return { step, attempt, done: attempt.run(), ticket, log }
 }
 
-function answeredBy<P extends Prepared>({ step, ticket, log }: Launched<P>, result: AttemptResult): Answered<P> {
+function answeredBy<P extends Prepared>({ step, ticket, log }: RunningAttempt<P>, result: AttemptResult): Answered<P> {
   const { prepared, candidate } = step
   return { prepared, policy: candidate.policy, result, ticket, log, target: candidate.target }
 }
 
 /** Also where another target saves the call: somebody has to mend it. */
 function warnOfRefusal<P extends Prepared>(
-  { shared, ledger }: TargetCall,
+  { shared, record }: TargetCall,
   { candidate }: Step<P>,
   { error }: AttemptFailure,
 ): void {
   if (error.info.kind !== 'upstream_auth') return
   const { upstreamName } = candidate.target
   shared.logger.warn(
-    `modelgate: upstream '${upstreamName}' refused the configured credentials (request ${ledger.requestId})`,
+    `modelgate: upstream '${upstreamName}' refused the configured credentials (request ${record.requestId})`,
     error.cause,
   )
 }
 
-function enterBooks(ledger: Ledger, target: ResolvedTarget, { lane }: Prepared): void {
-  ledger.upstream = target.upstreamName
-  ledger.upstreamModel = target.model
-  if (lane.upstreamFormat !== undefined) ledger.upstreamFormat = lane.upstreamFormat
-  ledger.lane = lane.kind
-  ledger.losses = lane.report.losses
+function recordTarget(record: CallRecord, target: ResolvedTarget, { lane }: Prepared): void {
+  record.upstream = target.upstreamName
+  record.upstreamModel = target.model
+  if (lane.upstreamFormat !== undefined) record.upstreamFormat = lane.upstreamFormat
+  record.lane = lane.kind
+  record.losses = lane.report.losses
 }
 
 /** The gateway's, for targets without limits of their own. */
@@ -211,10 +211,10 @@ function limitsFor({ limits: own }: ResolvedTarget, limits: Required<Limits>): A
 function limitsOf(own: TargetLimits, limits: Required<Limits>): AttemptLimits {
   const { connectMs } = own
   return {
-    connectMs: connectMs === undefined ? undefined : Math.min(connectMs, longestMs),
-    firstByteMs: Math.min(own.firstByteMs ?? limits.firstByteMs, longestMs),
-    idleMs: Math.min(own.idleMs ?? limits.idleMs, longestMs),
-    totalMs: Math.min(own.totalMs ?? limits.totalMs, longestMs),
+    connectMs: connectMs === undefined ? undefined : Math.min(connectMs, maxTimerMs),
+    firstByteMs: Math.min(own.firstByteMs ?? limits.firstByteMs, maxTimerMs),
+    idleMs: Math.min(own.idleMs ?? limits.idleMs, maxTimerMs),
+    totalMs: Math.min(own.totalMs ?? limits.totalMs, maxTimerMs),
     answerBytes: limits.answerBytes,
   }
 }

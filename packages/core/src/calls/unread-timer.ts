@@ -1,5 +1,5 @@
 import { monotonicNow } from '../base/clock.ts'
-import { longestMs } from '../base/sleep.ts'
+import { maxTimerMs } from '../base/sleep.ts'
 
 /** Handlers for time limits that end while no reader pulls a body. */
 export interface UnreadBody {
@@ -51,7 +51,7 @@ export class UnreadTimer {
   #arm(now: number): void {
     const left = Math.min((this.#since ?? now) + this.#stallMs, this.#totalUntil) - now
     if (left === Number.POSITIVE_INFINITY) return
-    this.#timer = setTimeout(ring, Math.min(Math.max(0, Math.ceil(left)), longestMs), this)
+    this.#timer = setTimeout(ring, Math.min(Math.max(0, Math.ceil(left)), maxTimerMs), this)
     unref(this.#timer)
   }
 

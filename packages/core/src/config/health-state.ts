@@ -1,22 +1,22 @@
 /** Why a target or a key is left alone. */
-export type RestReason = 'failing' | 'rate_limited' | 'quota_exceeded' | 'refused'
+export type CooldownReason = 'failing' | 'rate_limited' | 'quota_exceeded' | 'refused'
 
 /** A target or a key that is left alone for a while. */
-export interface Rest {
+export interface Cooldown {
   /** Until when, in milliseconds since 1970. */
   readonly until: number
-  readonly reason: RestReason
+  readonly reason: CooldownReason
 }
 
 /**
  * Where it stands which targets and keys rest: all that the processes of one service need to know of each other's upstreams.
  * It is asked on the way of each call and must answer at once: an implementation for several processes answers from a copy of its own
- * and hears of changes in the background. Where it throws, or returns a promise or anything else that is no Rest, that is logged once a
+ * and hears of changes in the background. Where it throws, or returns a promise or any value that is not a Cooldown, that is logged once a
  * minute and the target is taken to be ready. Ids are names from the configuration (`upstream/model`,
  * `upstream#2`); they hold no secrets.
  */
 export interface HealthState {
-  read(id: string): Rest | undefined
+  read(id: string): Cooldown | undefined
   /** `undefined`: it rests no longer. */
-  write(id: string, rest: Rest | undefined): void
+  write(id: string, rest: Cooldown | undefined): void
 }

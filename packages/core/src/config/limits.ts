@@ -1,4 +1,4 @@
-import { longestMs } from '../base/sleep.ts'
+import { maxTimerMs } from '../base/sleep.ts'
 import type { Limits } from './config.ts'
 
 export const defaultLimits: Required<Limits> = {
@@ -24,7 +24,7 @@ export function limitsOf(limits: Limits = {}): Required<Limits> {
   const all = { ...defaultLimits }
   for (const name of Object.keys(defaultLimits) as (keyof Limits)[]) {
     const value = limits[name]
-    if (value !== undefined) all[name] = name.endsWith('Ms') ? Math.min(value, longestMs) : value
+    if (value !== undefined) all[name] = name.endsWith('Ms') ? Math.min(value, maxTimerMs) : value
   }
   return all
 }

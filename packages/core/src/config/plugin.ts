@@ -2,7 +2,7 @@ import type { Allowance } from '../base/allowance.ts'
 import type { ErrorKind } from '../base/error-kinds.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
-import type { Loss, Units, Usage } from '../formats/ir.ts'
+import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Explanation } from './explanation.ts'
 import type { Identity } from './identity.ts'
@@ -15,13 +15,13 @@ export type EstimatedBy = 'o200k_base' | 'characters' | 'custom'
  * rank. Tokens are given too, for models that bill the operation by tokens. All values are upper bounds or best guesses.
  */
 export interface ExpectedUse {
-  readonly units?: Units
+  readonly units?: BillableUnits
   /** Input tokens. Default: 0. */
   readonly input?: number
   /** Output tokens. Default: 0. */
   readonly output?: number
   /** The same as a lower bound: a budget without room for this much refuses the call. Default: the values above. */
-  readonly least?: { readonly units?: Units; readonly input?: number; readonly output?: number }
+  readonly least?: { readonly units?: BillableUnits; readonly input?: number; readonly output?: number }
 }
 
 /** Where the counts of a call's usage come from; see `FinishEvent`. */
@@ -62,7 +62,7 @@ export interface FinishEvent<I extends Identity = Identity> {
    */
   readonly basis?: UsageBasis
   /** What is not counted in tokens. */
-  readonly units?: Units
+  readonly units?: BillableUnits
   /**
    * No answer came, but an upstream had the request and was left alone with it (the client left, a time limit, a broken answer): it may
    * have worked, and may bill it.
@@ -181,7 +181,7 @@ export interface AdmitCall<I extends Identity = Identity> {
   estimate(): {
     readonly input: number
     readonly output: number | undefined
-    readonly units?: Units
+    readonly units?: BillableUnits
     readonly least?: NonNullable<ExpectedUse['least']>
   }
   /** A header of the client, by lower-case name. */

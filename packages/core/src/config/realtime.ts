@@ -4,7 +4,7 @@ import type { TransportResponse } from '../http/transport.ts'
 import type { FinishEvent } from './plugin.ts'
 
 /** One WebSocket to an upstream, as the gateway asks for it. */
-export interface DialRequest {
+export interface RealtimeTransportRequest {
   /** `http:` or `https:`; the scheme of WebSockets follows from it. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -18,8 +18,8 @@ export interface DialRequest {
  * Opens a WebSocket: the open socket (paused: what comes before the client is there must wait), or the plain HTTP answer
  * that came in its place. Rejects if no answer could be had. Redirects are not followed.
  */
-export type Dial<Socket> = (
-  request: DialRequest,
+export type RealtimeTransport<Socket> = (
+  request: RealtimeTransportRequest,
 ) => Promise<{ readonly socket: Socket } | { readonly refusal: TransportResponse }>
 
 /** How a session ended. */

@@ -5,7 +5,7 @@ import type { Format, UpstreamFormat } from '../base/names.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 import type { Carries, IsShown } from './carries.ts'
 import type { CountCodec } from './count-codec.ts'
-import type { Effort, Loss, ModelEvent, ModelRequest, ModelResponse, Report, Units, Usage } from './ir.ts'
+import type { BillableUnits, Effort, Loss, ModelEvent, ModelRequest, ModelResponse, Report, Usage } from './ir.ts'
 import type { ModelRule } from './model-rule.ts'
 import type { Quirks } from './quirks.ts'
 import type { Received } from './references/received.ts'
@@ -65,7 +65,7 @@ export interface ClientQuirks {
 }
 
 /** Where what a model says stands: keys, at any depth, of texts, reasoning, the arguments of calls. */
-export interface Says {
+export interface TextFields {
   /** In a whole answer. */
   readonly answer: readonly string[]
   /** In a stream's events. */
@@ -101,7 +101,7 @@ export interface StreamEncoder extends Machine<ModelEvent, SseEvent> {
 /** What the wire lane learns of a whole answer. */
 export interface ResponseTap {
   usage?: Usage
-  units?: Units
+  units?: BillableUnits
   finish?: string
   /** Ids of stored objects that the upstream made for this call, for later requests to refer to. */
   received?: readonly Received[]
@@ -143,7 +143,7 @@ export interface StreamTap {
   /** An error has been told whose terminal event is still to come. Until then `push` says of each event whether it is that. */
   readonly failing?: boolean
   readonly usage: Usage | undefined
-  readonly units?: Units | undefined
+  readonly units?: BillableUnits | undefined
   /** The format's finish word, where one came. */
   readonly finish: string | undefined
   /** See ResponseTap. */
@@ -204,11 +204,11 @@ export interface UpstreamWireCodec {
    */
   readonly modelInPath?: { readonly whole: string; readonly stream: string }
   /** Where this format holds what the model says, for estimates of answers that nobody has counted. */
-  readonly says: Says
+  readonly textFields: TextFields
   /** Finish words of answers that are still to come: what they will take is not known yet. */
   readonly pending?: readonly string[]
   /** What a usage object of this format counts beside tokens. */
-  unitsIn?(usage: JsonObject): Units | undefined
+  unitsIn?(usage: JsonObject): BillableUnits | undefined
 }
 
 /** What every call needs of the format that its client speaks: all of the wire lane, and errors. */

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../base/json/types.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 
 /** What a call is billed by, where that is not tokens. */
-export interface Units {
+export interface BillableUnits {
   /** Images made. */
   readonly images?: number
   /** Seconds of audio read. */

@@ -1,4 +1,4 @@
-import { lazily } from '../base/lazy.ts'
+import { lazy } from '../base/lazy.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
 import type { Codec, UpstreamCodec, WireCodec } from './codec.ts'
 
@@ -8,11 +8,11 @@ type Loader<F extends UpstreamFormat> = F extends Format
 
 /** Loads the whole codec of each format on first use; returns it without a promise once it has been loaded. */
 export const codecLoaders: { readonly [F in UpstreamFormat]: Loader<F> } = {
-  chat: lazily(() => import('./chat/codec.ts').then(({ chatCodec }) => chatCodec)),
-  messages: lazily(() => import('./messages/codec.ts').then(({ messagesCodec }) => messagesCodec)),
-  gemini: lazily(() => import('./gemini/codec.ts').then(({ geminiCodec }) => geminiCodec)),
-  responses: lazily(() => import('./responses/codec.ts').then(({ responsesCodec }) => responsesCodec)),
-  converse: lazily(() => import('./converse/codec.ts').then(({ converseCodec }) => converseCodec)),
+  chat: lazy(() => import('./chat/codec.ts').then(({ chatCodec }) => chatCodec)),
+  messages: lazy(() => import('./messages/codec.ts').then(({ messagesCodec }) => messagesCodec)),
+  gemini: lazy(() => import('./gemini/codec.ts').then(({ geminiCodec }) => geminiCodec)),
+  responses: lazy(() => import('./responses/codec.ts').then(({ responsesCodec }) => responsesCodec)),
+  converse: lazy(() => import('./converse/codec.ts').then(({ converseCodec }) => converseCodec)),
 }
 
 export function loadCodec(format: Format): Codec | Promise<Codec>

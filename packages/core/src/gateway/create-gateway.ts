@@ -1,26 +1,26 @@
-import { openBooks } from '../accounting/call-record.ts'
+import { createCallRecord } from '../accounting/call-record.ts'
 import { observe } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
-import { longestMs } from '../base/sleep.ts'
+import { maxTimerMs } from '../base/sleep.ts'
 import { isThenable } from '../base/thenable.ts'
 import { errorReply } from '../calls/reply.ts'
-import { lastWordsMs } from '../calls/timeout-errors.ts'
+import { finalErrorGraceMs } from '../calls/timeout-errors.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { Explanation } from '../config/explanation.ts'
 import type { Identity } from '../config/identity.ts'
 import type { Plugin } from '../config/plugin.ts'
-import type { Dial, RealtimeOpening, RealtimeSession } from '../config/realtime.ts'
+import type { RealtimeOpening, RealtimeSession, RealtimeTransport } from '../config/realtime.ts'
 import { fetchTransport } from '../http/fetch-transport.ts'
 import type { Inbound } from '../http/inbound.ts'
 import { requestOf, toInbound, toResponse } from '../http/web-request.ts'
 import { codecFor } from '../operations/route-codec.ts'
-import { RunningCalls } from './active-calls.ts'
+import { ActiveCalls } from './active-calls.ts'
 import type { ExplainOptions, Gateway } from './gateway.ts'
 import { GatewayCall } from './gateway-call.ts'
 import { preload } from './preload.ts'
 import { authenticateCall, beginCall, runCall, transportFor } from './run-call.ts'
-import { createSetup, warnOfMemory } from './snapshot.ts'
+import { createSnapshot, warnOfMemory } from './snapshot.ts'
 
 /**
  * Makes a gateway. The configuration is checked here, once; a TypeError says what to write instead.
@@ -40,9 +40,9 @@ export function createGateway<const U extends string, I extends Identity = Ident
   // Functions of the configuration get the identities that its own `auth` returned.
   const config = options as GatewayConfig
   /** What calls that arrive now begin under. */
-  let current = createSetup(config)
+  let current = createSnapshot(config)
   const webTransport = fetchTransport()
-  const running = new RunningCalls()
+  const running = new ActiveCalls()
   let closing: Promise<void> | undefined
 
   let called = false
@@ -91,14 +91,14 @@ export function createGateway<const U extends string, I extends Identity = Ident
           `${inbound.method} ${inbound.path} is no generation: there is nothing to explain.`,
         )
       const codec = codecFor(found, inbound)
-      const ledger = openBooks('', found.route.operation, codec.format)
+      const record = createCallRecord('', found.route.operation, codec.format)
       const { signal } = inbound
       const call = new GatewayCall(
         setup,
         found,
         codec,
         inbound,
-        ledger,
+        record,
         transportFor(setup, webTransport),
         signal,
         () => {},
@@ -108,7 +108,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
       const { explain } = await import('../operations/explain.ts')
       return explain(call, request, options.hideConfigured === true)
     },
-    async realtime<Socket>(inbound: Inbound, dial: Dial<Socket>): Promise<RealtimeOpening<Socket>> {
+    async realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>> {
       const setup = current
       const requestId = newId('req_')
       const found = setup.match(inbound.method, inbound.path)
@@ -137,7 +137,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
       const next = nextOptions as GatewayConfig
       if (closing !== undefined) throw new Error('reconfigure: the gateway is closed; make another with createGateway')
       const before = current
-      current = createSetup(next, before)
+      current = createSnapshot(next, before)
       try {
         start()
       } catch (cause) {
@@ -153,9 +153,9 @@ export function createGateway<const U extends string, I extends Identity = Ident
             running.abortAll(shuttingDown())
             // Clients that do not even read their error are not waited for. Their streams were told first, so that all are
             // settled by then.
-            timer = setTimeout(resolve, lastWordsMs)
+            timer = setTimeout(resolve, finalErrorGraceMs)
           },
-          Math.min(graceMs, longestMs),
+          Math.min(graceMs, maxTimerMs),
         )
         running.onIdle = () => {
           clearTimeout(timer)

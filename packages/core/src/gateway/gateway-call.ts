@@ -1,6 +1,6 @@
-import type { Ending, Ledger } from '../accounting/call-record.ts'
+import type { CallRecord, Ending } from '../accounting/call-record.ts'
 import type { Signal } from '../base/signal.ts'
-import type { Shared } from '../calls/call.ts'
+import type { GatewayContext } from '../calls/call.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { wireCodecOf } from '../formats/wire-codecs.ts'
@@ -8,29 +8,29 @@ import type { Inbound } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
 import type { RoutedCall } from '../operations/handler.ts'
 import { schemeOf } from '../operations/references/notice.ts'
-import type { Match, Route } from '../operations/routes.ts'
-import { checkRequiredHeader, readRequest } from './read-body.ts'
-import type { Setup } from './snapshot.ts'
+import type { Route, RouteMatch } from '../operations/routes.ts'
+import { checkRequiredHeader, readJsonBody } from './read-body.ts'
+import type { ConfigSnapshot } from './snapshot.ts'
 
 /** A call as its operation's handler gets it. A class, because methods on a prototype cost a call nothing. */
 export class GatewayCall implements RoutedCall {
-  readonly setup: Setup
-  readonly shared: Shared
+  readonly setup: ConfigSnapshot
+  readonly shared: GatewayContext
   readonly route: Route
-  readonly params: Match['params']
+  readonly params: RouteMatch['params']
   readonly codec: WireCodec
   readonly inbound: Inbound
-  readonly ledger: Ledger
+  readonly record: CallRecord
   readonly transport: Transport
   readonly signal: Signal
   readonly end: (ending: Ending) => void
 
   constructor(
-    setup: Setup,
-    { route, params }: Match,
+    setup: ConfigSnapshot,
+    { route, params }: RouteMatch,
     codec: WireCodec,
     inbound: Inbound,
-    ledger: Ledger,
+    record: CallRecord,
     transport: Transport,
     signal: Signal,
     end: (ending: Ending) => void,
@@ -41,7 +41,7 @@ export class GatewayCall implements RoutedCall {
     this.params = params
     this.codec = codec
     this.inbound = inbound
-    this.ledger = ledger
+    this.record = record
     this.transport = transport
     this.signal = signal
     this.end = end
@@ -53,6 +53,6 @@ export class GatewayCall implements RoutedCall {
     const { model } = params
     const { modelPrefix } = wireCodecOf(route.format)
     const fromPath = model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix }
-    return readRequest(inbound, validate, shared.limits, fromPath, passes, schemeOf(route))
+    return readJsonBody(inbound, validate, shared.limits, fromPath, passes, schemeOf(route))
   }
 }

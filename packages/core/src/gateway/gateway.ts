@@ -1,10 +1,10 @@
 import type { GatewayConfig } from '../config/config.ts'
 import type { Explanation } from '../config/explanation.ts'
 import type { Identity } from '../config/identity.ts'
-import type { Dial, RealtimeOpening } from '../config/realtime.ts'
+import type { RealtimeOpening, RealtimeTransport } from '../config/realtime.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
-import type { Match, Route } from '../operations/routes.ts'
+import type { Route, RouteMatch } from '../operations/routes.ts'
 
 /** What `gateway.explain` shows. */
 export interface ExplainOptions {
@@ -24,7 +24,7 @@ export interface Gateway {
    */
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>
   /** Whether the gateway answers this method and path; null: the host goes on. A known path with a wrong method matches and is answered 405. */
-  match(method: string, path: string): Match | null
+  match(method: string, path: string): RouteMatch | null
   /**
    * Answers a WebSocket upgrade with a plain response, where there is nobody to hold the sockets: 426 where the same path
    * takes POST, 501 on realtime, 404 elsewhere. With sockets, see `realtime`.
@@ -40,7 +40,7 @@ export interface Gateway {
    * For adapters: opens a realtime session for an upgrade request on a path that `match` says is `realtime`. The upstream is
    * dialled first, with `dial`; the client is to be accepted only after. Never rejects: what is wrong is a reply to send.
    */
-  realtime<Socket>(inbound: Inbound, dial: Dial<Socket>): Promise<RealtimeOpening<Socket>>
+  realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>>
   /** Every method and path answered, for printing: those of the configuration in force. */
   readonly routes: readonly Route[]
   /**

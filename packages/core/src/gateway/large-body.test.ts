@@ -17,14 +17,14 @@ import {
   readClientRequests,
   readRecorded,
 } from '../formats/shared/recorded.test-support.ts'
-import { outlinedBody } from './large-body.ts'
+import { lazyBody } from './large-body.ts'
 
 const encoder = new TextEncoder()
 const prose = 'All work and no play makes a gateway dull. '.repeat(5)
 
 type Check = Pick<Codec, 'validateRequest'>
 const outlined = (body: Json | string, { validateRequest }: Check): RequestBody | undefined =>
-  outlinedBody(encoder.encode(typeof body === 'string' ? body : JSON.stringify(body)), {
+  lazyBody(encoder.encode(typeof body === 'string' ? body : JSON.stringify(body)), {
     maxDepth: 128,
     maxValues: 10_000,
     complete: (value) => value,
@@ -166,8 +166,8 @@ describe('no outline', () => {
       passes,
     }
     for (const body of [conversation(prose), { messages: conversation(prose).messages as Json, model: 'n' }])
-      expect(outlinedBody(encoder.encode(JSON.stringify(body)), { ...reading, model: undefined })).toBeUndefined()
-    expect(outlinedBody(encoder.encode('{}'), { ...reading, model: 'path' })).toBeUndefined()
+      expect(lazyBody(encoder.encode(JSON.stringify(body)), { ...reading, model: undefined })).toBeUndefined()
+    expect(lazyBody(encoder.encode('{}'), { ...reading, model: 'path' })).toBeUndefined()
     expect(asked).toEqual(['m', 'n', 'path'])
   })
 })
@@ -196,7 +196,7 @@ it('more values and names than may be are refused at once, wherever they stand',
   const body = (values: number): Uint8Array =>
     encoder.encode(`{"model":"m","messages":[${'{},'.repeat(values)}"${prose}"],"broken":`)
   const read = (bytes: Uint8Array) =>
-    outlinedBody(bytes, {
+    lazyBody(bytes, {
       maxDepth: 9,
       maxValues: 1000,
       complete: (value) => value,

@@ -33,7 +33,7 @@ interface Reading {
  * Checks a large body by its outline: no text as long as the body is made, and no value as large. Undefined where that does not
  * suffice or does not pay, which says nothing against the body: it has to be read whole. Throws GatewayError for too many values.
  */
-export function outlinedBody(bytes: Uint8Array, reading: Reading): RequestBody | undefined {
+export function lazyBody(bytes: Uint8Array, reading: Reading): RequestBody | undefined {
   const model = reading.model ?? modelIn(bytes)
   if (model !== undefined && !reading.passes(model)) return undefined
   const outline = outlineOf(bytes, reading.maxDepth, seals, reading.maxValues)
@@ -47,7 +47,7 @@ export function outlinedBody(bytes: Uint8Array, reading: Reading): RequestBody |
   try {
     const value = judgeOutline(() => reading.validate(reading.complete(JSON.parse(outline.text) as Json)))
     if (scheme !== undefined && refers(scheme, outline.text, value)) return undefined
-    return new OutlinedBody(bytes, outline, value, reading)
+    return new LazyBody(bytes, outline, value, reading)
   } catch {
     return undefined
   }
@@ -70,7 +70,7 @@ function modelIn(bytes: Uint8Array): string | undefined {
   return undefined
 }
 
-class OutlinedBody implements RequestBody {
+class LazyBody implements RequestBody {
   readonly bytes: Uint8Array
   readonly outline: RequestOutline
   readonly modelPrefix: string | undefined

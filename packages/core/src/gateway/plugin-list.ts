@@ -1,9 +1,9 @@
 import type { Authenticate, GatewayConfig } from '../config/config.ts'
 import type { Plugin } from '../config/plugin.ts'
-import { plainFormat, type Route } from '../operations/routes.ts'
+import { defaultErrorFormat, type Route } from '../operations/routes.ts'
 
 /** A gateway's plugins: what belongs to `auth` first, none twice. Throws a TypeError for what is none. */
-export function pluginsOf({ auth, plugins = [] }: Pick<GatewayConfig, 'auth' | 'plugins'>): readonly Plugin[] {
+export function resolvePlugins({ auth, plugins = [] }: Pick<GatewayConfig, 'auth' | 'plugins'>): readonly Plugin[] {
   const own = (auth as Authenticate).plugin
   const all = [...new Set(own === undefined ? plugins : [own, ...plugins])]
   for (const plugin of all) {
@@ -19,10 +19,11 @@ export function pluginsOf({ auth, plugins = [] }: Pick<GatewayConfig, 'auth' | '
 }
 
 /** The plugins' own endpoints, as lines of the table. Their errors are told in the words that most clients read. */
-export const routesOf = (plugins: readonly Plugin[]): readonly Route[] =>
+export const pluginRoutes = (plugins: readonly Plugin[]): readonly Route[] =>
   plugins.flatMap(({ routes = [] }) =>
     routes.map(
-      ({ method, path, handle }) => ({ method, path, handle, operation: 'plugin', format: plainFormat }) as const,
+      ({ method, path, handle }) =>
+        ({ method, path, handle, operation: 'plugin', format: defaultErrorFormat }) as const,
     ),
   )
 

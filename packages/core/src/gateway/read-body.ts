@@ -3,7 +3,7 @@ import { isObject } from '../base/json/object.ts'
 import { type Member, nestsDeeper, scanJson } from '../base/json/scan.ts'
 import { tooManyValues } from '../base/json/too-many-values.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
-import { lazily } from '../base/lazy.ts'
+import { lazy } from '../base/lazy.ts'
 import type { Codec } from '../formats/codec.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -30,7 +30,7 @@ const largeBytes = 32_768
 const hugeBytes = 1 << 20
 
 /** What reads large bodies. */
-export const outliner = lazily(() => import('./large-body.ts').then(({ outlinedBody }) => outlinedBody))
+export const outliner = lazy(() => import('./large-body.ts').then(({ lazyBody }) => lazyBody))
 
 /**
  * Reads and checks a JSON body: content type (415), size (413), UTF-8, nesting and syntax (400), then the format's own
@@ -41,7 +41,7 @@ export const outliner = lazily(() => import('./large-body.ts').then(({ outlinedB
  *   who asks for all of it. Absent: somebody will
  * @param scheme how the body refers to stored state. A body that does is read whole
  */
-export async function readRequest(
+export async function readJsonBody(
   inbound: Inbound,
   validation: Codec['validateRequest'] | Promise<Codec['validateRequest']>,
   limits: { bodyBytes: number; depth: number; values: number },
@@ -102,10 +102,10 @@ export async function readRequest(
   const value = validate(complete(body))
   // A byte order mark is gone from the text; sending the bytes on would bring it back.
   const sent = bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes
-  return new WholeBody(sent, text, value, modelPrefix, scan?.members)
+  return new ParsedBody(sent, text, value, modelPrefix, scan?.members)
 }
 
-class WholeBody implements RequestBody {
+class ParsedBody implements RequestBody {
   readonly bytes: Uint8Array
   readonly text: string
   readonly value: JsonObject

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { createCanceller } from '../base/signal.ts'
 import type { GatewayConfig } from '../config/config.ts'
-import type { Dial } from '../config/realtime.ts'
+import type { RealtimeTransport } from '../config/realtime.ts'
 import { toInbound } from '../http/web-request.ts'
 import { memoryResponseStore } from '../operations/responses/memory-store.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
@@ -101,7 +101,7 @@ describe('another configuration', () => {
     const dial = (async ({ url }: { url: string }) => {
       dialled.push(url)
       return { ok: false, status: 500, headers: {}, body: new Uint8Array() }
-    }) as unknown as Dial<object>
+    }) as unknown as RealtimeTransport<object>
     const handshake: Record<string, string> = {
       upgrade: 'websocket',
       'sec-websocket-version': '13',

@@ -1,4 +1,4 @@
-import { type Ending, openBooks } from '../accounting/call-record.ts'
+import { createCallRecord, type Ending } from '../accounting/call-record.ts'
 import { settle } from '../accounting/settle.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { GatewayError } from '../base/errors.ts'
@@ -10,35 +10,35 @@ import type { Transport } from '../http/transport.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import { handlerOf } from '../operations/dispatch.ts'
 import type { Handler, RoutedCall } from '../operations/handler.ts'
-import type { Match } from '../operations/routes.ts'
-import type { RunningCalls } from './active-calls.ts'
+import type { RouteMatch } from '../operations/routes.ts'
+import type { ActiveCalls } from './active-calls.ts'
 import { GatewayCall } from './gateway-call.ts'
-import type { Setup } from './snapshot.ts'
+import type { ConfigSnapshot } from './snapshot.ts'
 
 // The pipeline of every call, realtime sessions included: authenticate → read → plan → attempt… → relay → settle. The handler of the
 // operation does what lies between authentication and settlement.
 
 /** Begins a call that matched a route. It is running until its `end`. */
 export function beginCall(
-  running: RunningCalls,
-  setup: Setup,
-  found: Match,
+  running: ActiveCalls,
+  setup: ConfigSnapshot,
+  found: RouteMatch,
   codec: WireCodec,
   requestId: string,
   inbound: Inbound,
   transport: Transport,
 ): GatewayCall {
   const { plugins, logger, limits } = setup.shared
-  const ledger = openBooks(requestId, found.route.operation, codec.format)
+  const record = createCallRecord(requestId, found.route.operation, codec.format)
   const entry = running.enter(inbound)
   inbound.watchClient?.(limits.clientStallMs, entry)
   // The only place that settles a call. It holds neither the request nor the call: a stream keeps it until its last byte.
   const end = (ending: Ending): void => {
     running.leave(entry)
     // Calls that concern no model and that no plugin was notified of are not settled.
-    if (ledger.model !== '' || ledger.announced === true) settle(ledger, ending, plugins, logger)
+    if (record.model !== '' || record.announced === true) settle(record, ending, plugins, logger)
   }
-  return new GatewayCall(setup, found, codec, inbound, ledger, transport, entry.signal, end)
+  return new GatewayCall(setup, found, codec, inbound, record, transport, entry.signal, end)
 }
 
 /**
@@ -47,7 +47,7 @@ export function beginCall(
  *
  * @param handler in place of the operation's own
  */
-export async function runCall(call: GatewayCall, found: Match, handler?: Handler): Promise<Reply> {
+export async function runCall(call: GatewayCall, found: RouteMatch, handler?: Handler): Promise<Reply> {
   try {
     checkMatch(found, call.inbound)
     const { operation, handle } = call.route
@@ -67,7 +67,7 @@ export async function runCall(call: GatewayCall, found: Match, handler?: Handler
 
 const goesOn = (reply: Reply): boolean => isStream(reply) || reply.status === 101
 
-function checkMatch({ allow, actions }: Match, { method, path }: Inbound): void {
+function checkMatch({ allow, actions }: RouteMatch, { method, path }: Inbound): void {
   if (actions !== undefined)
     throw new GatewayError(
       'not_found',
@@ -85,37 +85,37 @@ export function authenticateCall({
   shared,
   route,
   inbound,
-  ledger,
+  record,
   signal,
 }: RoutedCall): undefined | Promise<void> {
   const identity = authenticate(setup.config.auth, inbound, route, shared.limits.callbackMs, signal)
   if (identity instanceof Promise)
     return identity.then((resolved) => {
-      ledger.identity = resolved
+      record.identity = resolved
     })
-  ledger.identity = identity
+  record.identity = identity
   return undefined
 }
 
 /** Ends a call that failed. */
-function failedReply({ shared, codec, ledger, end }: GatewayCall, cause: unknown): Reply {
+function failedReply({ shared, codec, record, end }: GatewayCall, cause: unknown): Reply {
   const error =
     cause instanceof GatewayError
       ? cause
       : new GatewayError('internal', 'The gateway failed to handle the request.', { cause })
   const { kind } = error.info
-  if (kind === 'internal') shared.logger.error(`modelgate: request ${ledger.requestId} failed`, error.cause ?? error)
-  const reply = errorReply(error, codec, ledger.requestId)
-  if (ledger.upstream !== undefined) Object.assign(reply.headers, callHeaders(ledger))
-  else if (ledger.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(ledger))
+  if (kind === 'internal') shared.logger.error(`modelgate: request ${record.requestId} failed`, error.cause ?? error)
+  const reply = errorReply(error, codec, record.requestId)
+  if (record.upstream !== undefined) Object.assign(reply.headers, callHeaders(record))
+  else if (record.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(record))
   // The gateway has already retried: tell SDKs not to. Retries of an overload are bounded in another way (see AttemptsAllowed).
-  const [first, ...others] = ledger.attempts
-  if ((ledger.spent === true || others.length > 0 || first?.resent === true) && errorKinds[kind].isOverload !== true)
+  const [first, ...others] = record.attempts
+  if ((record.spent === true || others.length > 0 || first?.resent === true) && errorKinds[kind].isOverload !== true)
     reply.headers['x-should-retry'] = 'false'
   end({ status: reply.status, outcome: kind === 'cancelled' ? 'aborted' : 'failed', error })
   return reply
 }
 
 /** The transport of a call to upstreams: the configuration's, or the adapter's. */
-export const transportFor = ({ transport }: Setup, ofAdapter: Transport): Transport =>
+export const transportFor = ({ transport }: ConfigSnapshot, ofAdapter: Transport): Transport =>
   transport ?? boundedTransport(ofAdapter)

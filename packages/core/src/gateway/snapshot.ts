@@ -1,4 +1,4 @@
-import type { Shared } from '../calls/call.ts'
+import type { GatewayContext } from '../calls/call.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
 import { limitsOf } from '../config/limits.ts'
@@ -14,15 +14,15 @@ import { noticesReferences, schemeOf } from '../operations/references/notice.ts'
 import { guardedStore } from '../operations/responses/guarded-store.ts'
 import { loadResponseStore } from '../operations/responses/load.ts'
 import { memoryResponseStore } from '../operations/responses/memory-store.ts'
-import { createMatcher, type Match, type Route, routes } from '../operations/routes.ts'
+import { createMatcher, type Route, type RouteMatch, routes } from '../operations/routes.ts'
 import { createHealth, stillThere } from '../routing/health/health.ts'
 import { createOverloadMemory } from '../routing/health/overload-memory.ts'
 import { createRouter } from '../routing/router.ts'
-import { pluginsOf, routesOf } from './plugin-list.ts'
+import { pluginRoutes, resolvePlugins } from './plugin-list.ts'
 import { checkConfig, loggerOf } from './validate-config.ts'
 
 /** Everything that is made of one configuration. It is exchanged whole: a call ends under the one it began with. */
-export interface Setup extends HandlerConfig {
+export interface ConfigSnapshot extends HandlerConfig {
   readonly routes: readonly Route[]
   /** Kept for the configurations that follow, as long as they bring none of their own. */
   readonly ownStore: ResponseStore
@@ -30,31 +30,31 @@ export interface Setup extends HandlerConfig {
   readonly keepsInMemory: boolean
   /** In place of the adapter's. */
   readonly transport: Transport | undefined
-  match(method: string, path: string): Match | null
+  match(method: string, path: string): RouteMatch | null
 }
 
 /**
  * @param before what is replaced: what it knows that is still good is taken over, and it stays as it was for its own calls
  * @throws TypeError for a configuration that cannot be, with what to write instead
  */
-export function createSetup(config: GatewayConfig, before?: Setup): Setup {
+export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): ConfigSnapshot {
   checkConfig(config)
   const { basePath = '', responses = {} } = config
   const limits = limitsOf(config.limits)
   const logger = loggerOf(config.logger)
   const ownStore = before?.ownStore ?? memoryResponseStore()
-  const { ttlMs = keptMs } = responses
+  const { ttlMs = defaultTtlMs } = responses
   // Callers without authentication keep nothing, unless the host says where.
   const defaultStore = config.auth === 'none' ? false : ownStore
   const store = responses.store ? guardedStore(responses.store, limits.callbackMs) : (responses.store ?? defaultStore)
-  const recordsOf: Setup['recordsOf'] = async (identity) =>
+  const recordsOf: ConfigSnapshot['recordsOf'] = async (identity) =>
     (await loadResponseStore()).createRecords(
       store === false || isNameless(identity) ? undefined : store,
       ttlMs,
       identity,
     )
   const references = referencePolicy(config.references)
-  const shared: Shared = {
+  const shared: GatewayContext = {
     router: createRouter(config),
     health: createHealth(
       config.breaker,
@@ -64,7 +64,7 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
     ),
     overloads: before?.shared.overloads ?? createOverloadMemory(),
     onLoss: config.onLoss ?? 'warn',
-    plugins: pluginsOf(config),
+    plugins: resolvePlugins(config),
     limits,
     logger,
     openSpool: config.spool,
@@ -74,7 +74,7 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
   }
   const checkNoticed = async (scheme: ReferenceScheme, request: RequestBody, identity: Identity | null) =>
     (await loadResponseStore()).checkReferences(scheme, request, await recordsOf(identity), references)
-  const table = Object.freeze([...routes, ...routesOf(shared.plugins)])
+  const table = Object.freeze([...routes, ...pluginRoutes(shared.plugins)])
   const matchPath = createMatcher(table)
   return {
     config,
@@ -97,7 +97,7 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
       return checkNoticed(scheme, request, identity)
     },
     async resolveReferences(route, request, identity) {
-      if (route.refers !== true) {
+      if (route.usesStoredResponses !== true) {
         await this.checkReferences(route, request, identity)
         return request
       }
@@ -112,7 +112,7 @@ export function createSetup(config: GatewayConfig, before?: Setup): Setup {
 const warned = new WeakSet<object>()
 
 /** Warns, once for each logger, that the default store of responses is no lasting one. */
-export function warnOfMemory({ keepsInMemory, config, shared }: Setup): void {
+export function warnOfMemory({ keepsInMemory, config, shared }: ConfigSnapshot): void {
   const { logger = console } = config
   if (!keepsInMemory || logger === false || warned.has(logger)) return
   warned.add(logger)
@@ -121,7 +121,7 @@ export function warnOfMemory({ keepsInMemory, config, shared }: Setup): void {
   )
 }
 
-const keptMs = 24 * 60 * 60 * 1000
+const defaultTtlMs = 24 * 60 * 60 * 1000
 
 function configuredTransport({ fetch, transport }: GatewayConfig): Transport | undefined {
   if (transport !== undefined) return boundedTransport(transport)

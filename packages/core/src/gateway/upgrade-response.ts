@@ -1,6 +1,6 @@
 import { json } from '../calls/reply.ts'
 import { wireCodecOf } from '../formats/wire-codecs.ts'
-import { normalizePath, plainFormat, upgrades } from '../operations/routes.ts'
+import { defaultErrorFormat, normalizePath, upgrades } from '../operations/routes.ts'
 
 /** What a WebSocket upgrade is told. 426 makes clients fall back to POST at once instead of trying again and again. */
 const answers = {
@@ -12,7 +12,7 @@ const answers = {
 /** The answer to an upgrade on a path below the mount, where there is nobody to hold the sockets. */
 export function upgradeResponse(path: string): Response {
   const { status, message } = answers[upgrades[normalizePath(path)] ?? 'unknown']
-  const { body } = wireCodecOf(plainFormat).encodeError({ kind: 'not_found', status, message }, '')
+  const { body } = wireCodecOf(defaultErrorFormat).encodeError({ kind: 'not_found', status, message }, '')
   return new Response(JSON.stringify(body), {
     status,
     headers: { 'content-type': json, ...(status === 426 ? { upgrade: 'HTTP/1.1' } : {}) },

@@ -6,7 +6,7 @@ import { mostMediaBytes } from '../config/media-policy.ts'
 import { referencePolicy } from '../config/references.ts'
 import { hasCodec } from '../formats/wire-codecs.ts'
 import { routes } from '../operations/routes.ts'
-import { isNamed } from '../routing/model-patterns.ts'
+import { matchesModel } from '../routing/model-patterns.ts'
 import { type ReportProblem, reportAllProblems } from './config-problems.ts'
 import { checkBreaker, checkModels, checkPolicy, checkRetry } from './validate-models.ts'
 
@@ -71,7 +71,7 @@ function checkListedModels({ listedModels, models }: GatewayConfig, report: Repo
   for (const name of listedModels as readonly unknown[])
     if (typeof name !== 'string' || name === '' || name.includes('*'))
       report(`listedModels holds ${JSON.stringify(name)}: write the name of a model, without a star`)
-    else if (!isNamed(name, Object.keys(models ?? {})))
+    else if (!matchesModel(name, Object.keys(models ?? {})))
       report(`listedModels holds '${name}', which no route of models matches: add a route for it, or leave it out`)
 }
 

@@ -109,7 +109,7 @@ function checkTarget(
     const wish = target[field]
     if (wish !== undefined && (typeof wish !== 'object' || wish === null || Array.isArray(wish)))
       report(`${where}.${field} is no object: write fields of the body, as in { temperature: 0.2 }`)
-    else if (wish !== undefined) checkWish(wish, `${where}.${field}`, report)
+    else if (wish !== undefined) checkOverrides(wish, `${where}.${field}`, report)
   }
   known(limits ?? {}, limitFields, `${where}.limits`, report)
   for (const field of limitFields) positive(limits?.[field], `${where}.limits.${field}`, report)
@@ -119,13 +119,13 @@ function checkTarget(
 }
 
 /** What a body must not be made to say behind the gateway's back. */
-const notToWish: Readonly<Record<string, string>> = {
+const reservedFields: Readonly<Record<string, string>> = {
   model: "write the model's name as the target's model",
   stream: 'whether an answer is streamed is for the client to say',
 }
 
-function checkWish(wish: JsonObject, where: string, report: ReportProblem): void {
-  for (const [name, why] of Object.entries(notToWish))
+function checkOverrides(wish: JsonObject, where: string, report: ReportProblem): void {
+  for (const [name, why] of Object.entries(reservedFields))
     if (Object.hasOwn(wish, name)) report(`${where} holds '${name}': ${why}`)
   try {
     JSON.stringify(wish)

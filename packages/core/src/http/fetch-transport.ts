@@ -94,7 +94,7 @@ function toTransportResponse(response: Response): TransportResponse {
         size += chunk.length
         if (size > limit)
           throw new GatewayError('upstream_bad_response', `The upstream's answer is larger than ${limit} bytes.`, {
-            hints: { hopeless: true, ours: true },
+            hints: { neverRetry: true, ours: true },
           })
         chunks.push(chunk)
       }

@@ -1,4 +1,4 @@
-import { lazily } from '../base/lazy.ts'
+import { lazy } from '../base/lazy.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { TargetTraits } from '../formats/codec.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
@@ -38,4 +38,4 @@ function translated(choice: LaneChoice, formats: readonly UpstreamFormat[]): Lan
 }
 
 /** What translates; loaded by the first call that is translated. */
-export const translator = lazily(() => import('./least-loss.ts').then(({ leastLoss }) => leastLoss))
+export const translator = lazy(() => import('./least-loss.ts').then(({ leastLoss }) => leastLoss))

@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '../base/errors.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { RequestFlags } from '../formats/codec.ts'
-import type { Report, Units, Usage } from '../formats/ir.ts'
+import type { BillableUnits, Report, Usage } from '../formats/ir.ts'
 import type { Received } from '../formats/references/received.ts'
 
 /** What one attempt sends and how it reads what comes back: untouched bytes, or a translation. */
@@ -40,7 +40,7 @@ export interface WholeAnswer {
   /** Default: JSON. */
   readonly contentType?: string
   readonly usage?: Usage
-  readonly units?: Units
+  readonly units?: BillableUnits
   readonly finish?: string
   /** See ResponseTap. */
   readonly received?: readonly Received[]
@@ -55,7 +55,7 @@ export interface StreamState {
   /** The upstream's own error event; it has been passed on. */
   readonly error: ErrorInfo | undefined
   readonly usage: Usage | undefined
-  readonly units?: Units | undefined
+  readonly units?: BillableUnits | undefined
   readonly finish: string | undefined
   /** See ResponseTap. */
   readonly received?: readonly Received[] | undefined

@@ -120,7 +120,7 @@ function open({ format, edited, seen }: Way) {
     tap: counting,
     maxEventChars: 1_000_000,
     redactor,
-    says: codec.says,
+    textFields: codec.textFields,
     erase: erased ? erase : undefined,
   })
   return { stream, pushed: () => pushed }

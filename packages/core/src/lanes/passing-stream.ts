@@ -1,7 +1,7 @@
-import { createSaid, type Said } from '../accounting/output-estimate.ts'
+import { createOutputEstimator, type OutputEstimator } from '../accounting/output-estimate.ts'
 import { concatBytes } from '../base/bytes.ts'
 import type { ErrorInfo } from '../base/errors.ts'
-import type { Says, StreamTap } from '../formats/codec.ts'
+import type { StreamTap, TextFields } from '../formats/codec.ts'
 import { type Mould, type Moulding, mouldOf, runAlike } from '../http/sse/alike.ts'
 import { blockEnd, createBlockCutter, splitBlocks } from '../http/sse/blocks.ts'
 import { createSseDecoder, decodeBlock, type SseDecoder, tooLarge } from '../http/sse/decode.ts'
@@ -15,7 +15,7 @@ export interface PassingOptions {
   readonly tap: StreamTap
   readonly maxEventChars: number
   readonly redactor: Redactor
-  readonly says?: Says | undefined
+  readonly textFields?: TextFields | undefined
   /** See WireEdit. */
   readonly erase?: string | undefined
 }
@@ -55,7 +55,7 @@ export const passingStream = (options: PassingOptions): AnswerStream => new Pass
 class PassingStream implements AnswerStream {
   readonly state: StreamTap
   readonly #options: PassingOptions
-  readonly #said: Said
+  readonly #said: OutputEstimator
   readonly said: () => number
   readonly #cutter = createBlockCutter()
   readonly #moulds: Moulds | undefined
@@ -70,10 +70,10 @@ class PassingStream implements AnswerStream {
   #from = 0
 
   constructor(options: PassingOptions) {
-    const { tap, says } = options
+    const { tap, textFields } = options
     this.state = tap
     this.#options = options
-    this.#said = createSaid(says)
+    this.#said = createOutputEstimator(textFields)
     this.said = this.#said.tokens
     if (tap.varying !== undefined) this.#moulds = new Moulds(options, tap.varying, this.#said)
   }
@@ -314,18 +314,18 @@ const patience = 16
 /** The last two moulds of a stream: reasoning and words, one choice and another. */
 class Moulds {
   readonly #tap: StreamTap
-  readonly #said: Said
+  readonly #said: OutputEstimator
   readonly #moulding: Moulding
   readonly #last: () => string
   #newest: Mould | undefined
   #other: Mould | undefined
   #unused = 0
 
-  constructor({ tap, says, erase }: PassingOptions, varying: ReadonlySet<string>, said: Said) {
+  constructor({ tap, textFields, erase }: PassingOptions, varying: ReadonlySet<string>, said: OutputEstimator) {
     this.#tap = tap
     this.#said = said
     this.#last = said.last
-    this.#moulding = { varying, mark: says?.mark, erase }
+    this.#moulding = { varying, mark: textFields?.mark, erase }
   }
 
   /** Passes what is in the mould of an event seen before. @returns where the first event that is not begins */

@@ -1,4 +1,4 @@
-import { createSaid } from '../accounting/output-estimate.ts'
+import { createOutputEstimator } from '../accounting/output-estimate.ts'
 import { type ErrorInfo, GatewayError } from '../base/errors.ts'
 import { plainNumbers, stringifyExact } from '../base/json/exact-number.ts'
 import { nestsDeeper } from '../base/json/scan.ts'
@@ -124,7 +124,7 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
   const { client, upstream, maxEventChars, maxDepth, clean, redactor } = translation
   const exchange = openExchange(translation, request, report)
   const decoder = createSseDecoder(maxEventChars)
-  const said = createSaid(upstream.says)
+  const said = createOutputEstimator(upstream.textFields)
   const decode = upstream.decodeStream(exchange)
   const encode = client.encodeStream(exchange)
   /** The newest usage: Gemini reports it in every event, and it is read once. */

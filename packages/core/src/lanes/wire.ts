@@ -60,7 +60,7 @@ export function wireLane(
         }),
         maxEventChars,
         redactor,
-        says: codec.says,
+        textFields: codec.textFields,
         erase: edit?.erase,
       }),
   }

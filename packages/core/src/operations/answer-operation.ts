@@ -21,13 +21,13 @@ type UnreadCall = Omit<AnswerCall, 'jsonArray' | 'request' | 'codec' | 'modelPla
 
 /** The handler of every operation in `modelOperations`. */
 export const handleModelOperation: Handler = async (call) => {
-  const { setup, shared, route, inbound, ledger, transport, signal, end } = call
+  const { setup, shared, route, inbound, record, transport, signal, end } = call
   // A request for an explanation must not become a call that is billed.
   if (asksToExplain(inbound))
     throw new GatewayError('invalid_request', 'modelgate=explain: only chat generation can be explained.')
   const early = route.byInstance === undefined ? undefined : await call.readBody(anyBody)
   const asked = early === undefined ? route : routeFor(route, early.value)
-  ledger.operation = asked.operation
+  record.operation = asked.operation
   // `handlers` maps no other operation to this handler.
   const loading = modelOperations[asked.operation as OperationName]()
   const operation = loading instanceof Promise ? await loading : loading
@@ -35,12 +35,12 @@ export const handleModelOperation: Handler = async (call) => {
     const reading = early === undefined ? call.readBody(validate) : checkEarly(early, validate)
     if (schemeOf(asked) === undefined) return reading
     return reading.then(async (request) => {
-      await setup.checkReferences(asked, request, ledger.identity)
+      await setup.checkReferences(asked, request, record.identity)
       return request
     })
   }
   // Without the codec: a chat codec would read affinity and traits out of bodies that are not chat requests.
-  const unread = { shared, inbound, ledger, transport, signal, end }
+  const unread = { shared, inbound, record, transport, signal, end }
   return await answerOperation(unread, operation, asked.dialect, readJson)
 }
 
@@ -101,15 +101,15 @@ function answer(
   form?: Form,
 ): Promise<Reply> {
   const { value } = request
-  const { shared, inbound, ledger, transport, signal, end } = call
-  ledger.model = String(value.model ?? dialect.defaultModel)
-  ledger.stream = dialect.streams?.(value) ?? (value.stream === true && dialect.tapStream !== undefined)
+  const { shared, inbound, record, transport, signal, end } = call
+  record.model = String(value.model ?? dialect.defaultModel)
+  record.stream = dialect.streams?.(value) ?? (value.stream === true && dialect.tapStream !== undefined)
   const modelPlaces = placesOf(operation.name, dialect.name)
   // Field by field: a spread followed by six more fields took 5 µs.
   const context: OperationCall = {
     shared,
     inbound,
-    ledger,
+    record,
     transport,
     signal,
     end,

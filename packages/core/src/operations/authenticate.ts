@@ -59,12 +59,12 @@ export function authenticate(
   let found: unknown
   try {
     found = auth(credential, request)
-    if (!isThenable(found)) return checked(found)
+    if (!isThenable(found)) return assertIdentity(found)
   } catch (cause) {
     throw failed(cause)
   }
   return settleWithin(found, { name: 'auth', ms: callbackMs, signal })
-    .then(checked)
+    .then(assertIdentity)
     .catch((cause: unknown) => {
       throw failed(cause)
     })
@@ -75,7 +75,7 @@ function failed(cause: unknown): GatewayError {
   return new GatewayError('internal', 'The token could not be checked; try again later.', { cause })
 }
 
-function checked(identity: unknown): Identity {
+function assertIdentity(identity: unknown): Identity {
   // Falsy, not only null: a function that compares tokens answers false, which must let nobody in.
   if (!identity)
     throw new GatewayError('authentication', 'Incorrect API key provided: the token is unknown, expired or revoked.')

@@ -2,7 +2,7 @@ import { estimateHeader, estimateTokens } from '../accounting/count-tokens.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Prepared } from '../calls/call.ts'
 import { callHeaders, json } from '../calls/reply.ts'
-import { type AnswerCall, sendAnswer } from '../calls/send-response.ts'
+import { type AnswerCall, toReply } from '../calls/send-response.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import type { Attempt } from '../config/plugin.ts'
 import type { Tokenizer } from '../config/tokenizer.ts'
@@ -19,15 +19,15 @@ export interface CountCall extends AnswerCall, CountRequest {
 }
 
 export const handleCountTokens: Handler = async (call) => {
-  const { setup, shared, route, inbound, ledger, transport, signal, end } = call
+  const { setup, shared, route, inbound, record, transport, signal, end } = call
   const codec = await wholeOf(call.codec)
   const { count, modelPlaces } = codec
   if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
   const received = await call.readBody(count.checkRequest)
-  ledger.model = String(received.value.model)
-  const request = await setup.resolveReferences(route, received, ledger.identity)
+  record.model = String(received.value.model)
+  const request = await setup.resolveReferences(route, received, record.identity)
   const { tokenizer } = setup.config
-  const target = { shared, inbound, codec, request, modelPlaces, ledger, transport, signal, end }
+  const target = { shared, inbound, codec, request, modelPlaces, record, transport, signal, end }
   return countTokens({ ...target, count, tokenizer, jsonArray: false })
 }
 
@@ -39,7 +39,7 @@ export const handleCountTokens: Handler = async (call) => {
  * shown a text that it would not get to answer.
  */
 export async function countTokens(call: CountCall): Promise<Reply> {
-  const { attempts } = call.ledger
+  const { attempts } = call.record
   let countless = false
   try {
     const given = (ready: Prepared | undefined): Prepared => {
@@ -52,7 +52,7 @@ export async function countTokens(call: CountCall): Promise<Reply> {
       const ready = countless ? undefined : prepareCount(call, target)
       return ready instanceof Promise ? ready.then(given) : given(ready)
     }
-    return sendAnswer(call, await tryTargets(call, prepare, { preferLossless: false, again: false }))
+    return toReply(call, await tryTargets(call, prepare, { preferLossless: false, again: false }))
   } catch (error) {
     if (countless || doesNotCount(attempts.at(-1))) return await estimated(call)
     throw error
@@ -66,7 +66,7 @@ const doesNotCount = (last: Attempt | undefined): boolean =>
   unknownEndpoint.includes(last?.status) && last?.error !== undefined && last.error !== 'model_not_found'
 
 async function estimated(call: CountCall): Promise<Reply> {
-  const { shared, ledger, count, signal, tokenizer, inbound } = call
+  const { shared, record, count, signal, tokenizer, inbound } = call
   const { body, input, report } = decodeInput(call)
   const refused = refusal(report.losses, 'ignore')
   if (refused !== undefined) throw refused
@@ -86,13 +86,13 @@ async function estimated(call: CountCall): Promise<Reply> {
     signal,
     callbackMs: limits.callbackMs,
   })
-  ledger.estimate = estimate.by
-  ledger.losses = report.losses
+  record.estimate = estimate.by
+  record.losses = report.losses
   return {
     status: 200,
     headers: {
       'content-type': json,
-      ...callHeaders(ledger),
+      ...callHeaders(record),
       'modelgate-estimate': estimateHeader(estimate),
     },
     body: JSON.stringify(count.write({ tokens: estimate.tokens })),

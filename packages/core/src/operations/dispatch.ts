@@ -1,24 +1,24 @@
-import { lazily } from '../base/lazy.ts'
+import { lazy } from '../base/lazy.ts'
 import { handleGenerate } from './handle-generate.ts'
 import type { Handler } from './handler.ts'
 import type { Operation } from './routes.ts'
 
-const modelOperation = lazily(() => import('./answer-operation.ts').then((found) => found.handleModelOperation))
-const storedResponse = lazily(() => import('./stored-responses.ts').then((found) => found.handleStoredResponse))
+const modelOperation = lazy(() => import('./answer-operation.ts').then((found) => found.handleModelOperation))
+const storedResponse = lazy(() => import('./stored-responses.ts').then((found) => found.handleStoredResponse))
 
 /** The handler of every operation. Only generation is part of the entry; the first call of another one loads its handler. */
 const handlers: { readonly [O in Operation]: () => Handler | Promise<Handler> } = {
   generate: () => handleGenerate,
-  'count-tokens': lazily(() => import('./count-tokens.ts').then((found) => found.handleCountTokens)),
-  'list-models': lazily(() => import('./models.ts').then((found) => found.handleListModels)),
-  'get-model': lazily(() => import('./models.ts').then((found) => found.handleGetModel)),
+  'count-tokens': lazy(() => import('./count-tokens.ts').then((found) => found.handleCountTokens)),
+  'list-models': lazy(() => import('./models.ts').then((found) => found.handleListModels)),
+  'get-model': lazy(() => import('./models.ts').then((found) => found.handleGetModel)),
   'get-response': storedResponse,
   'delete-response': storedResponse,
   'list-input-items': storedResponse,
   'cancel-response': storedResponse,
   // A plain request: upgrades do not come here (see `Gateway.realtime`).
-  realtime: lazily(() => import('./realtime/handshake.ts').then((found) => found.handleWithoutUpgrade)),
-  plugin: lazily(() => import('./plugin-reply.ts').then((found) => found.handlePluginRoute)),
+  realtime: lazy(() => import('./realtime/handshake.ts').then((found) => found.handleWithoutUpgrade)),
+  plugin: lazy(() => import('./plugin-reply.ts').then((found) => found.handlePluginRoute)),
   completions: modelOperation,
   embeddings: modelOperation,
   rerank: modelOperation,

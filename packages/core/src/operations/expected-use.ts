@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { ExpectedUse } from '../config/plugin.ts'
-import type { Units } from '../formats/ir.ts'
+import type { BillableUnits } from '../formats/ir.ts'
 
 /** Speech output: 25 audio tokens per second (Gemini TTS) at about 14 characters per second, rounded up. */
 const audioTokensPerCharacter = 2
@@ -43,7 +43,7 @@ export function expectedImages(asked: JsonObject): ExpectedUse {
   }
 }
 
-export const expectedImageCount = (units: Units): ExpectedUse => ({
+export const expectedImageCount = (units: BillableUnits): ExpectedUse => ({
   units,
   output: (units.images ?? 0) * imageTokens.high,
   least: { units, output: (units.images ?? 0) * leastImageTokens },

@@ -16,9 +16,9 @@ export const asksToExplain = ({ query }: Inbound): boolean =>
  * GatewayError `permission` for identities that the option `explain` does not allow.
  */
 export async function explainOverHttp(call: RoutedCall, request: RequestBody): Promise<Explanation> {
-  const { setup, ledger } = call
-  ledger.model = ''
-  if (!(await mayExplain(setup.config.explain, ledger.identity, call)))
+  const { setup, record } = call
+  record.model = ''
+  if (!(await mayExplain(setup.config.explain, record.identity, call)))
     throw new GatewayError('permission', 'modelgate=explain: this gateway does not explain calls to this token.')
   const { explain } = await import('./explain.ts')
   return explain(call, request, true)

@@ -1,9 +1,9 @@
-import { openBooks } from '../accounting/call-record.ts'
+import { createCallRecord } from '../accounting/call-record.ts'
 import { type ErrorInfo, GatewayError } from '../base/errors.ts'
 import { isObject } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
-import type { Prepare, Prepared, SelectingCall, Shared } from '../calls/call.ts'
-import { dressed, untranslatable } from '../calls/prepare-target.ts'
+import type { GatewayContext, Prepare, Prepared, SelectingCall } from '../calls/call.ts'
+import { toEncodeError, withTargetOverrides } from '../calls/prepare-target.ts'
 import { orderTargets, planFor, selectTargets } from '../calls/select-targets.ts'
 import type { ExplainedTarget, Explanation } from '../config/explanation.ts'
 import type { OnLoss } from '../config/identity.ts'
@@ -21,7 +21,7 @@ import type { RoutedCall } from './handler.ts'
 /** A chat request to explain, with a call record of its own that is never settled. */
 interface ExplainedCall extends SelectingCall {
   readonly codec: WireCodec
-  readonly shared: Shared
+  readonly shared: GatewayContext
 }
 
 /**
@@ -31,17 +31,17 @@ interface ExplainedCall extends SelectingCall {
  * @param hidesConfigured replaces the values that the configuration puts into a body (`defaults`, `overrides`): they are the operator's
  */
 export async function explain(
-  { setup, shared, route, codec, inbound, ledger: { requestId, identity } }: RoutedCall,
+  { setup, shared, route, codec, inbound, record: { requestId, identity } }: RoutedCall,
   received: RequestBody,
   hidesConfigured: boolean,
 ): Promise<Explanation> {
   const { model, stream } = fieldsOf(received)
-  const ledger = openBooks(requestId, route.operation, codec.format)
-  ledger.identity = identity
-  ledger.model = String(model)
-  ledger.stream = stream === true
+  const record = createCallRecord(requestId, route.operation, codec.format)
+  record.identity = identity
+  record.model = String(model)
+  record.stream = stream === true
   const request = await setup.resolveReferences(route, received, identity)
-  const call: ExplainedCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, ledger }
+  const call: ExplainedCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, record }
   const asked = askedPolicy(inbound)
   const plan = planFor(call)
   const selection = selectTargets(call, plan, await wholeOf(codec))
@@ -49,7 +49,7 @@ export async function explain(
   const prepare = preparerOf(call)
   const explained: ExplainedTarget[] = []
   // Nothing is called, so that no target is due to be measured again.
-  for (const group of orderTargets(selection, { expect: latencies.look, look: latencies.look }, ledger.stream)) {
+  for (const group of orderTargets(selection, { expect: latencies.look, look: latencies.look }, record.stream)) {
     const all: ExplainedTarget[] = []
     for (const target of group) {
       const onLoss = policyFor(asked, target.onLoss ?? shared.onLoss, identity)
@@ -66,7 +66,7 @@ export async function explain(
       losses: [],
       refused: shown(notMeant().info),
     }))
-  return { format: codec.format, model: ledger.model, stream: ledger.stream, plan: [...explained, ...others] }
+  return { format: codec.format, model: record.model, stream: record.stream, plan: [...explained, ...others] }
 }
 
 const isWhole = ({ losses, refused }: ExplainedTarget): boolean =>
@@ -82,13 +82,13 @@ async function explainTarget(
   prepare: Prepare<PreparedGeneration>,
   hidesConfigured: boolean,
 ): Promise<ExplainedTarget> {
-  const { shared, inbound, ledger } = call
+  const { shared, inbound, record } = call
   const { upstream, upstreamName, model } = target
-  const { state } = shared.health.standing(target, ledger.identity)
+  const { state } = shared.health.standing(target, record.identity)
   const known = { upstream: upstreamName, model, onLoss, ...(state === 'ready' ? {} : { resting: state }) }
   try {
     const prepared = await prepare(target, onLoss)
-    const { lane, url } = dressed(target, prepared, call)
+    const { lane, url } = withTargetOverrides(target, prepared, call)
     const body = JSON.parse(redactorOf(upstream).json(textOf(lane.body))) as Json
     const { losses } = lane.report
     const refused = refusal(losses, onLoss)
@@ -101,7 +101,7 @@ async function explainTarget(
         path: redact(url.slice(upstream.baseURL.length), upstream),
         headers: maskHeaders(
           withFlags(
-            headersTo(upstream, undefined, ledger.stream, (name) => inbound.header(name)),
+            headersTo(upstream, undefined, record.stream, (name) => inbound.header(name)),
             lane.flags,
           ),
           upstream,
@@ -112,7 +112,7 @@ async function explainTarget(
       ...(refused === undefined ? {} : { refused: shown(refused.info) }),
     }
   } catch (error) {
-    return { ...known, losses: [], refused: shown(untranslatable(error).info) }
+    return { ...known, losses: [], refused: shown(toEncodeError(error).info) }
   }
 }
 

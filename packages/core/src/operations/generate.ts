@@ -1,6 +1,6 @@
 import { GatewayError } from '../base/errors.ts'
 import type { Prepare, Prepared } from '../calls/call.ts'
-import { type AnswerCall, sendAnswer } from '../calls/send-response.ts'
+import { type AnswerCall, toReply } from '../calls/send-response.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import { mostMediaBytes } from '../config/media-policy.ts'
 import type { WireCodec } from '../formats/codec.ts'
@@ -38,7 +38,7 @@ export function generate(call: GenerateCall): Promise<Reply> {
     logger,
     limits,
   }
-  return tryTargets(call, preparerOf(call, media)).then((answered) => sendAnswer(call, answered))
+  return tryTargets(call, preparerOf(call, media)).then((answered) => toReply(call, answered))
 }
 
 /** A chat request as its targets are sent it. */
@@ -53,7 +53,7 @@ export function preparerOf(
   call: Omit<GenerateCall, 'transport' | 'signal' | 'end' | 'jsonArray'>,
   media?: LaneChoice['media'],
 ): Prepare<PreparedGeneration> {
-  const { shared, inbound, ledger, request, codec, kept, onlyUpstream, unknown, notOwned } = call
+  const { shared, inbound, record, request, codec, kept, onlyUpstream, unknown, notOwned } = call
   const { limits, references } = shared
   const client = codec.clientQuirks?.((name) => inbound.header(name))
   return (target, policy) => {
@@ -63,8 +63,8 @@ export function preparerOf(
     const tellLosses = policy !== 'ignore'
     const lane = chooseLane({ codec, request, client, target, limits, tellLosses, kept, media, references })
     return lane instanceof Promise
-      ? lane.then((loaded) => generation(loaded, target, ledger.stream))
-      : generation(lane, target, ledger.stream)
+      ? lane.then((loaded) => generation(loaded, target, record.stream))
+      : generation(lane, target, record.stream)
   }
 }
 

@@ -12,23 +12,23 @@ import type { Route } from './routes.ts'
 
 /** Chat generation in any format. */
 export const handleGenerate: Handler = async (call) => {
-  const { setup, shared, route, codec, inbound, ledger, transport, signal, end } = call
-  const request = await call.readBody(codec.validation(), likelyPasses(setup, route, ledger))
+  const { setup, shared, route, codec, inbound, record, transport, signal, end } = call
+  const request = await call.readBody(codec.validation(), likelyPasses(setup, route, record))
   const fields = fieldsOf(request)
-  ledger.model = String(fields.model)
-  ledger.stream = fields.stream === true
-  ledger.counted = { output: codec.outputBound }
-  if (isBackground(codec, fields)) ledger.background = true
-  if (asksToExplain(inbound)) return jsonReply(ledger, (await explainOverHttp(call, request)) as unknown as JsonObject)
-  const jsonArray = ledger.stream && wantsArray(route, inbound)
+  record.model = String(fields.model)
+  record.stream = fields.stream === true
+  record.counted = { output: codec.outputBound }
+  if (isBackground(codec, fields)) record.background = true
+  if (asksToExplain(inbound)) return jsonReply(record, (await explainOverHttp(call, request)) as unknown as JsonObject)
+  const jsonArray = record.stream && wantsArray(route, inbound)
   const { modelPlaces } = codec
-  const generation = { shared, inbound, codec, request, modelPlaces, ledger, transport, signal, end, jsonArray }
+  const generation = { shared, inbound, codec, request, modelPlaces, record, transport, signal, end, jsonArray }
   // Awaited here: a promise returned from an async function costs three turns of the microtask queue.
-  if (route.refers === true && (setup.keepsResponses || request.outline === undefined)) {
+  if (route.usesStoredResponses === true && (setup.keepsResponses || request.outline === undefined)) {
     const { generateKept } = await loadResponseStore()
-    return await generateKept(generation, await setup.recordsOf(ledger.identity))
+    return await generateKept(generation, await setup.recordsOf(record.identity))
   }
-  const checking = setup.checkReferences(route, request, ledger.identity)
+  const checking = setup.checkReferences(route, request, record.identity)
   if (checking !== undefined) await checking
   return await generate(generation)
 }

@@ -1,6 +1,6 @@
-import type { Ending, Ledger } from '../accounting/call-record.ts'
+import type { CallRecord, Ending } from '../accounting/call-record.ts'
 import type { Signal } from '../base/signal.ts'
-import type { Shared } from '../calls/call.ts'
+import type { GatewayContext } from '../calls/call.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
 import type { Codec, WireCodec } from '../formats/codec.ts'
@@ -13,7 +13,7 @@ import type { Route } from './routes.ts'
 /** The part of a configuration that handlers work with. A call keeps the one it began with. */
 export interface HandlerConfig {
   readonly config: GatewayConfig
-  readonly shared: Shared
+  readonly shared: GatewayContext
   /** Responses are stored for later calls. */
   readonly keepsResponses: boolean
   recordsOf(identity: Identity | null): Promise<Records>
@@ -29,14 +29,14 @@ export interface HandlerConfig {
 /** A call that matched a route. Its caller is authenticated, its body has not been read. */
 export interface RoutedCall {
   readonly setup: HandlerConfig
-  readonly shared: Shared
+  readonly shared: GatewayContext
   readonly route: Route
   /** Values of the names in the route's path. */
   readonly params: Readonly<Record<string, string>>
   /** The codec of the response, errors included. */
   readonly codec: WireCodec
   readonly inbound: Inbound
-  readonly ledger: Ledger
+  readonly record: CallRecord
   readonly transport: Transport
   readonly signal: Signal
   /**

@@ -1,4 +1,4 @@
-import type { Ledger } from '../accounting/call-record.ts'
+import type { CallRecord } from '../accounting/call-record.ts'
 import { speaks } from '../upstreams/formats-for.ts'
 import type { HandlerConfig } from './handler.ts'
 import type { Route } from './routes.ts'
@@ -9,10 +9,11 @@ import type { Route } from './routes.ts'
  */
 export function likelyPasses(
   { shared: { plugins, router }, keepsResponses }: HandlerConfig,
-  { refers, format }: Route,
-  { identity }: Ledger,
+  { usesStoredResponses, format }: Route,
+  { identity }: CallRecord,
 ): ((model: string) => boolean) | undefined {
-  if ((refers === true && keepsResponses) || plugins.some(({ onRequest }) => onRequest !== undefined)) return undefined
+  if ((usesStoredResponses === true && keepsResponses) || plugins.some(({ onRequest }) => onRequest !== undefined))
+    return undefined
   return (name) =>
     router.has(name, identity) &&
     router.plan(name, identity).targets.some(({ upstream, model }) => speaks(upstream, format, model))

@@ -1,4 +1,4 @@
-import { lazily } from '../base/lazy.ts'
+import { lazy } from '../base/lazy.ts'
 import type { OperationName } from '../base/names.ts'
 import type { Operation } from './operation.ts'
 
@@ -13,15 +13,15 @@ const images = () => import('./images/index.ts')
  * is added here, to `OperationName`, to `handlers` (dispatch.ts) and to the routes; the compiler reports what is missing.
  */
 export const modelOperations: { readonly [O in OperationName]: () => AnyOperation | Promise<AnyOperation> } = {
-  completions: lazily(() => import('./completions/index.ts').then(({ completions }) => completions)),
-  embeddings: lazily(() => import('./embeddings/index.ts').then(({ embeddings }) => embeddings)),
-  rerank: lazily(() => import('./rerank/index.ts').then(({ rerank }) => rerank)),
-  moderations: lazily(() => import('./moderations.ts').then(({ moderations }) => moderations)),
-  images: lazily(() => images().then(({ images }) => images)),
-  'image-edits': lazily(() => images().then(({ imageEdits }) => imageEdits)),
-  'image-variations': lazily(() => images().then(({ imageVariations }) => imageVariations)),
-  transcriptions: lazily(() => audio().then(({ transcriptions }) => transcriptions)),
-  translations: lazily(() => audio().then(({ translations }) => translations)),
-  speech: lazily(() => audio().then(({ speech }) => speech)),
-  'realtime-sessions': lazily(() => import('./realtime/sessions.ts').then(({ realtimeSessions }) => realtimeSessions)),
+  completions: lazy(() => import('./completions/index.ts').then(({ completions }) => completions)),
+  embeddings: lazy(() => import('./embeddings/index.ts').then(({ embeddings }) => embeddings)),
+  rerank: lazy(() => import('./rerank/index.ts').then(({ rerank }) => rerank)),
+  moderations: lazy(() => import('./moderations.ts').then(({ moderations }) => moderations)),
+  images: lazy(() => images().then(({ images }) => images)),
+  'image-edits': lazy(() => images().then(({ imageEdits }) => imageEdits)),
+  'image-variations': lazy(() => images().then(({ imageVariations }) => imageVariations)),
+  transcriptions: lazy(() => audio().then(({ transcriptions }) => transcriptions)),
+  translations: lazy(() => audio().then(({ translations }) => translations)),
+  speech: lazy(() => audio().then(({ speech }) => speech)),
+  'realtime-sessions': lazy(() => import('./realtime/sessions.ts').then(({ realtimeSessions }) => realtimeSessions)),
 }

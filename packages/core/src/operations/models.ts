@@ -16,11 +16,11 @@ function firstListed(): number {
   return since
 }
 
-export const handleListModels: Handler = async ({ codec, shared, ledger, inbound }) =>
-  jsonReply(ledger, listModels(await wholeOf(codec), shared.router.list(ledger.identity), inbound.query))
+export const handleListModels: Handler = async ({ codec, shared, record, inbound }) =>
+  jsonReply(record, listModels(await wholeOf(codec), shared.router.list(record.identity), inbound.query))
 
-export const handleGetModel: Handler = async ({ codec, shared, ledger, params: { model = '' } }) =>
-  jsonReply(ledger, getModel(await wholeOf(codec), model, shared.router.has(model, ledger.identity)))
+export const handleGetModel: Handler = async ({ codec, shared, record, params: { model = '' } }) =>
+  jsonReply(record, getModel(await wholeOf(codec), model, shared.router.has(model, record.identity)))
 
 /** The models a caller may use, as the dialect lists them; a page of them where `query` asks for one. */
 export const listModels = (codec: Codec, names: readonly string[], query: string): JsonObject =>

@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json/types.ts'
 import { comment } from '../formats/chat/chunk.ts'
 import { decodeError, errorObject } from '../formats/chat/error.ts'
 import type { StreamTap } from '../formats/codec.ts'
-import type { Units, Usage } from '../formats/ir.ts'
+import type { BillableUnits, Usage } from '../formats/ir.ts'
 import { parseObject } from '../formats/shared/json-text.ts'
 import { checkWhole } from '../formats/shared/tap.ts'
 import type { SseEvent } from '../http/sse/event.ts'
@@ -15,7 +15,7 @@ export interface EventsOf {
   /** How many of them the stream is to have. Default 1. */
   readonly count?: number
   /** What a complete one counts, beside tokens. */
-  units?(event: JsonObject, seen: number): Units | undefined
+  units?(event: JsonObject, seen: number): BillableUnits | undefined
 }
 
 /**
@@ -27,7 +27,7 @@ export function tapEvents({ done, count = 1, units: unitsOf }: EventsOf): Stream
   let seen = 0
   let error: ErrorInfo | undefined
   let usage: Usage | undefined
-  let units: Units | undefined
+  let units: BillableUnits | undefined
   let plain = false
 
   const read = (data: string): void => {

@@ -1,7 +1,7 @@
 import { isObject, put } from '../base/json/object.ts'
 import type { Json } from '../base/json/types.ts'
 import { decodeUsage as decodeChatUsage, isChatUsage } from '../formats/chat/usage-decode.ts'
-import type { Units, Usage } from '../formats/ir.ts'
+import type { BillableUnits, Usage } from '../formats/ir.ts'
 
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
@@ -30,7 +30,7 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
 }
 
 /** Seconds of audio, where a model is billed by them. */
-export function decodeSeconds(usage: Json | undefined, duration: Json | undefined): Units | undefined {
+export function decodeSeconds(usage: Json | undefined, duration: Json | undefined): BillableUnits | undefined {
   const seconds = (isObject(usage) ? count(usage.seconds) : undefined) ?? count(Number(duration ?? Number.NaN))
   return seconds === undefined ? undefined : { seconds }
 }

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Format, OperationName } from '../base/names.ts'
 import type { ExpectedUse } from '../config/plugin.ts'
 import type { Codec, ResponseTap, StreamTap, TargetTraits } from '../formats/codec.ts'
-import type { Report, Units, Usage } from '../formats/ir.ts'
+import type { BillableUnits, Report, Usage } from '../formats/ir.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 import type { Lane } from '../lanes/lane.ts'
 import type { FormDialect } from './multipart/read-form.ts'
@@ -57,7 +57,7 @@ export interface Dialect<Request, Answer> {
   /** Wire lane: see Lane. */
   readonly passes?: Lane['passes']
   /** What a good answer to this request is billed by, as far as the request says it. */
-  unitsOf?(asked: JsonObject): Units
+  unitsOf?(asked: JsonObject): BillableUnits
   /** Use that a request makes known before it is sent, so that budgets can reserve it. Uploads: `asked` holds each file's size. */
   expects?(asked: JsonObject): ExpectedUse
   /** Wire lane: top-level members to set beside the model's name, where the body names it elsewhere too. */
@@ -86,7 +86,7 @@ export interface Operation<Request, Answer> {
   readonly dialects: readonly Dialect<Request, Answer>[]
   /** What an answer counts, for the books. */
   usageOf?(answer: Answer): Usage | undefined
-  unitsOf?(answer: Answer): Units | undefined
+  unitsOf?(answer: Answer): BillableUnits | undefined
   /** For upstreams that offer none of the dialects: the call read and answered as if it were one of chat. */
   viaChat?(body: JsonObject): Codec
 }

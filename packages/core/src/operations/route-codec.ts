@@ -4,7 +4,7 @@ import type { WireCodec } from '../formats/codec.ts'
 import { wireCodecOf } from '../formats/wire-codecs.ts'
 import type { Inbound } from '../http/inbound.ts'
 import { encodeError as encodeRerankError } from './rerank/error.ts'
-import { type Match, type Operation, type Route, routes } from './routes.ts'
+import { type Operation, type Route, type RouteMatch, routes } from './routes.ts'
 
 /** Error bodies of operations whose clients read other errors than those of the route's format. */
 const errorEncoders: { readonly [O in Operation]?: (error: ErrorInfo, requestId: string) => JsonObject } = {
@@ -32,7 +32,7 @@ function withErrorBody(codec: WireCodec, encodeBody: (error: ErrorInfo, requestI
 const listRoute = routes.find(({ operation }) => operation === 'list-models') as Route
 
 /** The codec to respond with: the route's, unless a header identifies another family of clients. Unknown paths: as the model list. */
-export function codecFor(found: Match | null, inbound: Inbound): WireCodec {
+export function codecFor(found: RouteMatch | null, inbound: Inbound): WireCodec {
   const route = found?.route ?? listRoute
   if (route.dialect !== undefined) return operationCodecs.get(route) ?? wireCodecOf(route.format)
   if (route.formatByHeader === undefined) return wireCodecOf(route.format)

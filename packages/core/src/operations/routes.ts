@@ -41,7 +41,7 @@ export interface Route {
    * Answered without its version prefix too, for clients whose base URL lacks it. Not for `GET /models` and the like: the host may have a
    * page there.
    */
-  readonly bare?: boolean
+  readonly unversionedAlias?: boolean
   /** Another operation of the same path, for bodies whose first instance has one of the members. */
   readonly byInstance?: {
     readonly members: readonly string[]
@@ -56,7 +56,7 @@ export interface Route {
   /** Where the path names the model: it also says whether the answer is to be streamed. */
   readonly stream?: boolean
   /** Requests may refer to earlier answers, which are kept for that. */
-  readonly refers?: boolean
+  readonly usesStoredResponses?: boolean
   /** Answers in place of the gateway: see PluginRoute. */
   readonly handle?: PluginRoute['handle']
   /** A stream is one JSON array of its events unless the query says otherwise (`alt=sse`). */
@@ -114,39 +114,74 @@ const media: readonly Route[] = (
     { path: '/v1/audio/translations', operation: 'translations' },
     { path: '/v1/audio/speech', operation: 'speech' },
   ] as const
-).map((route) => ({ method: 'POST', format: 'chat', dialect: 'openai', bare: true, ...route }))
+).map((route) => ({ method: 'POST', format: 'chat', dialect: 'openai', unversionedAlias: true, ...route }))
 
 /** Every path of the gateway (SPECIFICATION, Endpoints). The first that fits answers. */
 export const routes: readonly Route[] = [
-  { method: 'POST', path: '/v1/chat/completions', operation: 'generate', format: 'chat', bare: true },
-  { method: 'POST', path: '/v1/messages', operation: 'generate', format: 'messages', bare: true, requires: dated },
+  { method: 'POST', path: '/v1/chat/completions', operation: 'generate', format: 'chat', unversionedAlias: true },
+  {
+    method: 'POST',
+    path: '/v1/messages',
+    operation: 'generate',
+    format: 'messages',
+    unversionedAlias: true,
+    requires: dated,
+  },
   {
     method: 'POST',
     path: '/v1/messages/count_tokens',
     operation: 'count-tokens',
     format: 'messages',
-    bare: true,
+    unversionedAlias: true,
     requires: dated,
   },
-  { method: 'POST', path: '/v1/responses', operation: 'generate', format: 'responses', bare: true, refers: true },
+  {
+    method: 'POST',
+    path: '/v1/responses',
+    operation: 'generate',
+    format: 'responses',
+    unversionedAlias: true,
+    usesStoredResponses: true,
+  },
   {
     method: 'POST',
     path: '/v1/responses/input_tokens',
     operation: 'count-tokens',
     format: 'responses',
-    bare: true,
-    refers: true,
+    unversionedAlias: true,
+    usesStoredResponses: true,
   },
   ...storedResponses,
   ...modelActions('/v1beta/models'),
   // Newer SDKs ask under /v1, those of the cloud platform below its own prefix.
   ...modelActions('/v1/models'),
   ...modelActions('/v1beta1/publishers/google/models'),
-  { method: 'POST', path: '/v1/completions', operation: 'completions', format: 'chat', dialect: 'openai', bare: true },
-  { method: 'POST', path: '/v1/embeddings', operation: 'embeddings', format: 'chat', dialect: 'openai', bare: true },
-  { method: 'POST', path: '/v1/rerank', operation: 'rerank', format: 'chat', dialect: 'jina', bare: true },
+  {
+    method: 'POST',
+    path: '/v1/completions',
+    operation: 'completions',
+    format: 'chat',
+    dialect: 'openai',
+    unversionedAlias: true,
+  },
+  {
+    method: 'POST',
+    path: '/v1/embeddings',
+    operation: 'embeddings',
+    format: 'chat',
+    dialect: 'openai',
+    unversionedAlias: true,
+  },
+  { method: 'POST', path: '/v1/rerank', operation: 'rerank', format: 'chat', dialect: 'jina', unversionedAlias: true },
   { method: 'POST', path: '/v2/rerank', operation: 'rerank', format: 'chat', dialect: 'cohere' },
-  { method: 'POST', path: '/v1/moderations', operation: 'moderations', format: 'chat', dialect: 'openai', bare: true },
+  {
+    method: 'POST',
+    path: '/v1/moderations',
+    operation: 'moderations',
+    format: 'chat',
+    dialect: 'openai',
+    unversionedAlias: true,
+  },
   ...media,
   {
     method: 'POST',
@@ -154,7 +189,7 @@ export const routes: readonly Route[] = [
     operation: 'realtime-sessions',
     format: 'chat',
     dialect: 'client-secrets',
-    bare: true,
+    unversionedAlias: true,
   },
   {
     method: 'POST',
@@ -162,7 +197,7 @@ export const routes: readonly Route[] = [
     operation: 'realtime-sessions',
     format: 'chat',
     dialect: 'sessions',
-    bare: true,
+    unversionedAlias: true,
   },
   { method: 'GET', path: '/v1/realtime', operation: 'realtime', format: 'chat', protocolKey: true },
   { method: 'GET', path: '/v1/models', operation: 'list-models', format: 'chat', formatByHeader: listDialects },
@@ -181,10 +216,10 @@ export const upgrades: { readonly [path: string]: 'fallback' | 'unavailable' } =
 }
 
 /** In whose words those are answered of whom nothing is known. */
-export const plainFormat: Format = 'chat'
+export const defaultErrorFormat: Format = 'chat'
 
 /** A path and method the gateway answers. */
-export interface Match {
+export interface RouteMatch {
   readonly route: Route
   readonly params: Readonly<Record<string, string>>
   /** Set where the path is known but the method is not: the answer is 405 with this `allow`. */
@@ -206,7 +241,7 @@ export function normalizePath(path: string): string {
 }
 
 /** Compiles the table once; looking up an exact path is one map access. */
-export function createMatcher(table: readonly Route[]): (method: string, path: string) => Match | null {
+export function createMatcher(table: readonly Route[]): (method: string, path: string) => RouteMatch | null {
   const exact = new Map<string, Route[]>()
   const open: { prefix: string; name: string; suffix: string; route: Route }[] = []
   const add = (path: string, route: Route): void => {
@@ -219,7 +254,7 @@ export function createMatcher(table: readonly Route[]): (method: string, path: s
     if (name !== undefined) open.push({ prefix, name, suffix, route })
     else {
       add(route.path, route)
-      if (route.bare === true) add(route.path.slice(route.path.indexOf('/', 1)), route)
+      if (route.unversionedAlias === true) add(route.path.slice(route.path.indexOf('/', 1)), route)
     }
   }
   // An action behind the name is no part of the name.

@@ -2,12 +2,12 @@ import { errorOf, GatewayError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { stringifyExact } from '../base/json/exact-number.ts'
 import type { JsonObject } from '../base/json/types.ts'
-import type { Prepared, Shared } from '../calls/call.ts'
-import { type AnswerCall, sendAnswer } from '../calls/send-response.ts'
+import type { GatewayContext, Prepared } from '../calls/call.ts'
+import { type AnswerCall, toReply } from '../calls/send-response.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { type AnswerCheck, checkAnswer } from '../formats/check-response.ts'
-import type { Codec, Says, StreamTap } from '../formats/codec.ts'
+import type { Codec, StreamTap, TextFields } from '../formats/codec.ts'
 import { answerSide, createReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { wireCodecOf } from '../formats/wire-codecs.ts'
@@ -42,12 +42,12 @@ type OperationLane = Prepared['lane']
 
 /** An operation beside chat: the same dialect passes as it came, another is written anew. Throws GatewayError. */
 export async function runOperation(call: OperationCall): Promise<Reply> {
-  if (call.operation.counted !== undefined) call.ledger.counted = call.operation.counted
-  call.ledger.expected = call.dialect.expects?.(call.request.value)
+  if (call.operation.counted !== undefined) call.record.counted = call.operation.counted
+  call.record.expected = call.dialect.expects?.(call.request.value)
   const answered = await tryTargets(call, (target, policy) => prepare(call, target, policy))
   const units = call.dialect.unitsOf?.(call.request.value)
-  if (units !== undefined) call.ledger.units = units
-  return sendAnswer(call, answered)
+  if (units !== undefined) call.record.units = units
+  return toReply(call, answered)
 }
 
 function prepare(call: OperationCall, target: ResolvedTarget, policy: OnLoss): Prepared | Promise<Prepared> {
@@ -66,7 +66,7 @@ function prepare(call: OperationCall, target: ResolvedTarget, policy: OnLoss): P
   if (writer === undefined || (writer !== dialect && dialect.decodeRequest === undefined))
     throw new GatewayError(
       'invalid_request',
-      `The model '${call.ledger.model}' does not do this (${operation.name}): its upstream offers no such endpoint.`,
+      `The model '${call.record.model}' does not do this (${operation.name}): its upstream offers no such endpoint.`,
       { param: 'model' },
     )
   const url = callUrl(upstream, spoken[writer.name] as string, writer.modelInPath, model)
@@ -109,7 +109,7 @@ function wire(
     ...sent,
     report: createReport(),
     answer: (bytes) => read(bytes).answer,
-    openStream: () => passing(dialect, request.value, shared, upstream, operation.counted?.says),
+    openStream: () => passing(dialect, request.value, shared, upstream, operation.counted?.textFields),
     ...(dialect.passes === undefined ? {} : { passes: dialect.passes }),
     ...(asEvents === undefined
       ? {}
@@ -123,20 +123,20 @@ const encoder = new TextEncoder()
 const passing = (
   dialect: Dialect<unknown, unknown>,
   asked: JsonObject,
-  { limits }: Shared,
+  { limits }: GatewayContext,
   upstream: Upstream,
-  says: Says | undefined,
+  says: TextFields | undefined,
 ): AnswerStream =>
   passingStream({
     tap: tapOf(dialect, asked),
     maxEventChars: limits.answerBytes,
     redactor: redactorOf(upstream),
-    says,
+    textFields: says,
   })
 
 /** Nobody there speaks the operation: it is asked of the upstream as chat generation. */
 function chat(
-  { request, shared, ledger }: OperationCall,
+  { request, shared, record }: OperationCall,
   codec: Codec,
   target: ResolvedTarget,
   policy: OnLoss,
@@ -145,8 +145,8 @@ function chat(
   const { limits, references } = shared
   const lane = leastLoss({ codec, request, target, limits, references, tellLosses: policy !== 'ignore' }, formats)
   return lane instanceof Promise
-    ? lane.then((loaded) => generation(loaded, target, ledger.stream))
-    : generation(lane, target, ledger.stream)
+    ? lane.then((loaded) => generation(loaded, target, record.stream))
+    : generation(lane, target, record.stream)
 }
 
 function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject): StreamTap {
@@ -215,7 +215,7 @@ function translation(
         }
       : {}),
     openStream() {
-      if (streams) return passing(dialect, value, shared, upstream, operation.counted?.says)
+      if (streams) return passing(dialect, value, shared, upstream, operation.counted?.textFields)
       throw new GatewayError('invalid_request', 'stream: the model asked for cannot stream this.', { param: 'stream' })
     },
   }

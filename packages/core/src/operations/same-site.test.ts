@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Dial } from '../config/realtime.ts'
+import type { RealtimeTransport } from '../config/realtime.ts'
 import { asJson, completion, message, setUp } from '../gateway/create-gateway.test-support.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { toInbound } from '../http/web-request.ts'
@@ -47,7 +47,7 @@ describe("without authentication (auth: 'none')", () => {
       models: { '*': 'a' },
       logger: false,
     })
-    const dial: Dial<never> = () => Promise.reject(new Error('dialled'))
+    const dial: RealtimeTransport<never> = () => Promise.reject(new Error('dialled'))
     const headers = { origin: 'https://evil.test', host: 'gw', upgrade: 'websocket' }
     const inbound = toInbound(new Request('http://gw/v1/realtime?model=x'))
     const opening = await gateway.realtime(

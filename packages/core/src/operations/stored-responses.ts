@@ -1,11 +1,11 @@
-import type { Ledger } from '../accounting/call-record.ts'
+import type { CallRecord } from '../accounting/call-record.ts'
 import { GatewayError } from '../base/errors.ts'
 import { stringifyExact } from '../base/json/exact-number.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import { createCanceller, type Signal } from '../base/signal.ts'
-import { letIn } from '../calls/admission.ts'
-import type { Shared } from '../calls/call.ts'
-import { announce } from '../calls/plugin-hooks.ts'
+import { admitCall } from '../calls/admission.ts'
+import type { GatewayContext } from '../calls/call.ts'
+import { notifyRequest } from '../calls/plugin-hooks.ts'
 import { admissionHeaders, idHeaders, json, notCached } from '../calls/reply.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -14,7 +14,7 @@ import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
-import { authorized, ownHeaders } from '../upstreams/request-headers.ts'
+import { ownHeaders, withCredentials } from '../upstreams/request-headers.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { readUpstreamError, toClientError, unreachable } from '../upstreams/upstream-error.ts'
 import type { Handler } from './handler.ts'
@@ -30,45 +30,45 @@ export interface StoredCall {
   readonly upstreams: GatewayConfig['upstreams']
   readonly transport: Transport
   readonly signal: Signal
-  readonly shared: Shared
-  readonly ledger: Ledger
+  readonly shared: GatewayContext
+  readonly record: CallRecord
 }
 
 export const handleStoredResponse: Handler = async ({ setup, params, ...call }) => {
   const { upstreams } = setup.config
-  const records = await setup.recordsOf(call.ledger.identity)
+  const records = await setup.recordsOf(call.record.identity)
   return storedResponse({ ...call, id: params.id ?? '', records, upstreams })
 }
 
 /** GET and DELETE of a kept response, its input items, and cancelling it. What an upstream keeps is asked of it. */
 export async function storedResponse(call: StoredCall): Promise<Reply> {
-  const { id, records, shared, ledger, inbound, signal } = call
-  const admitted = { shared, ledger, inbound, signal, request: noBody }
-  announce(admitted)
+  const { id, records, shared, record, inbound, signal } = call
+  const admitted = { shared, record, inbound, signal, request: noBody }
+  notifyRequest(admitted)
   // Counted as a request, before the store is asked.
-  await letIn(admitted, [])
+  await admitCall(admitted, [])
   return await answer(call, await records.response(id))
 }
 
 const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }
 
-async function answer(call: StoredCall, record: Awaited<ReturnType<Records['response']>>): Promise<Reply> {
+async function answer(call: StoredCall, stored: Awaited<ReturnType<Records['response']>>): Promise<Reply> {
   const { id, route, records } = call
-  if (record === undefined || record === foreign) throw notFound(id)
-  if (record.kind === 'forwarded') return forward(call, record.upstream)
+  if (stored === undefined || stored === foreign) throw notFound(id)
+  if (stored.kind === 'forwarded') return forward(call, stored.upstream)
   const query = new URLSearchParams(call.inbound.query)
   switch (route.operation) {
     case 'delete-response':
-      await records.forget(id, record, outputOf(record.response))
+      await records.forget(id, stored, outputOf(stored.response))
       return reply(call, { id, object: 'response', deleted: true })
     case 'list-input-items':
-      return reply(call, listItems(record, query))
+      return reply(call, listItems(stored, query))
     case 'cancel-response':
       throw new GatewayError('invalid_request', 'Only responses with background set to true can be cancelled.')
     default:
       if (query.get('stream') === 'true')
         throw new GatewayError('invalid_request', 'stream: a kept response is answered whole.', { param: 'stream' })
-      return reply(call, record.response)
+      return reply(call, stored.response)
   }
 }
 
@@ -77,9 +77,9 @@ const notFound = (id: string): GatewayError =>
 
 const reply = (call: StoredCall, body: JsonObject): Reply => sent(call, stringifyExact(body))
 
-const sent = ({ ledger }: StoredCall, body: string | Uint8Array): Reply => ({
+const sent = ({ record }: StoredCall, body: string | Uint8Array): Reply => ({
   status: 200,
-  headers: { 'content-type': json, ...notCached, ...idHeaders(ledger.requestId), ...admissionHeaders(ledger) },
+  headers: { 'content-type': json, ...notCached, ...idHeaders(record.requestId), ...admissionHeaders(record) },
   body,
 })
 
@@ -159,7 +159,7 @@ async function relayed(
 ): Promise<Reply> {
   const { id, route, transport, shared } = call
   const own = { accept: 'application/json', ...ownHeaders(upstream, undefined) }
-  const headers = await authorized(upstream, { method: route.method, url, headers: own, body: undefined }, signal)
+  const headers = await withCredentials(upstream, { method: route.method, url, headers: own, body: undefined }, signal)
   const response = await transport({ method: route.method, url, headers, signal }).catch((cause: unknown) => {
     throw unreachable(cause)
   })

@@ -86,7 +86,7 @@ function untilUser(turns: readonly Json[]): Json[] {
 }
 
 /** Two 32-bit halves of a quick, well-spread hash (cyrb53's mixing): not for secrets, only to spread. Between 0 and 1, neither included. */
-export function spread(text: string): number {
+export function hash01(text: string): number {
   let a = 0xdeadbeef
   let b = 0x41c6ce57
   for (let i = 0; i < text.length; i++) {
@@ -109,9 +109,9 @@ export function rendezvous<T>(
   idOf: (item: T) => string,
   weightOf: (item: T) => number,
 ): T[] {
-  const digest = spread(key)
+  const digest = hash01(key)
   return items
-    .map((item) => ({ item, score: -weightOf(item) / Math.log(spread(`${digest}|${idOf(item)}`)) }))
+    .map((item) => ({ item, score: -weightOf(item) / Math.log(hash01(`${digest}|${idOf(item)}`)) }))
     .sort((a, b) => b.score - a.score)
     .map(({ item }) => item)
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fillStars, isNamed, namePattern } from './model-patterns.ts'
+import { fillStars, matchesModel, namePattern } from './model-patterns.ts'
 
 describe('a model name with stars', () => {
   it.each([
@@ -31,7 +31,7 @@ describe('a model name with stars', () => {
     ['a\nb*', 'a\nbc', ['c']],
   ])('%j and %j', (pattern, name, stars) => {
     expect(namePattern(pattern).match(name)).toEqual(stars)
-    expect(isNamed(name, ['no', pattern])).toBe(stars !== undefined)
+    expect(matchesModel(name, ['no', pattern])).toBe(stars !== undefined)
   })
 
   it.each([
@@ -41,7 +41,7 @@ describe('a model name with stars', () => {
     ['a*b**c', 3],
   ])('%s weighs %i', (pattern, weight) => expect(namePattern(pattern).weight).toBe(weight))
 
-  it('is among no names at all, where there are none', () => expect(isNamed('gpt-4o', [])).toBe(false))
+  it('is among no names at all, where there are none', () => expect(matchesModel('gpt-4o', [])).toBe(false))
 })
 
 /** Written without a thought to speed: every star takes everything it can. */

@@ -42,7 +42,7 @@ export function fillStars(name: string, stars: readonly string[]): string {
 }
 
 /** Whether a name is among those that a list of patterns allows. */
-export const isNamed = (name: string, patterns: readonly string[]): boolean =>
+export const matchesModel = (name: string, patterns: readonly string[]): boolean =>
   patterns.some(
     (pattern) => pattern === name || (pattern.includes('*') && namePattern(pattern).match(name) !== undefined),
   )

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Strategy } from '../config/config.ts'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'
 import { createLatencies } from './health/latency.ts'
-import { arrange } from './order-targets.ts'
+import { orderByStrategy } from './order-targets.ts'
 import type { ResolvedTarget } from './router.ts'
 
 afterEach(() => void vi.useRealTimers())
@@ -21,7 +21,7 @@ const arranged = (
     affinity,
   }: { latencies?: ReturnType<typeof createLatencies>; affinity?: string } = {},
 ): string[][] =>
-  arrange(targets.map(target), strategy, { latencies, stream: true, affinity }).map((group) =>
+  orderByStrategy(targets.map(target), strategy, { latencies, stream: true, affinity }).map((group) =>
     group.map(({ id }) => id),
   )
 

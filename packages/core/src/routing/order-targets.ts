@@ -3,7 +3,7 @@ import type { Latencies } from './health/latency.ts'
 import type { Plan, ResolvedTarget } from './router.ts'
 
 /** What an order may depend on. */
-export interface ArrangeBy {
+export interface OrderInput {
   readonly latencies: Pick<Latencies, 'expect' | 'look'>
   readonly stream: boolean
   /** What the call has in common with others that should go to the same place. */
@@ -11,10 +11,10 @@ export interface ArrangeBy {
 }
 
 /** A plan's targets in the order of its strategy, those of each priority together, the lowest number first. */
-export function arrange(
+export function orderByStrategy(
   targets: readonly ResolvedTarget[],
   strategy: Plan['strategy'],
-  by: ArrangeBy,
+  by: OrderInput,
 ): readonly (readonly ResolvedTarget[])[] {
   if (targets.length === 1) return [targets]
   const groups = new Map<number, ResolvedTarget[]>()
@@ -28,7 +28,7 @@ export function arrange(
     .map(([, group]) => (group.length === 1 ? group : ordered(group, strategy, by)))
 }
 
-function ordered(group: ResolvedTarget[], strategy: Plan['strategy'], by: ArrangeBy): ResolvedTarget[] {
+function ordered(group: ResolvedTarget[], strategy: Plan['strategy'], by: OrderInput): ResolvedTarget[] {
   switch (strategy) {
     case 'order':
       return group
@@ -54,7 +54,7 @@ function atRandom(group: ResolvedTarget[]): ResolvedTarget[] {
   return drawn.sort((a, b) => a.score - b.score).map(({ target }) => target)
 }
 
-function byLatency(group: ResolvedTarget[], { latencies, stream }: ArrangeBy): ResolvedTarget[] {
+function byLatency(group: ResolvedTarget[], { latencies, stream }: OrderInput): ResolvedTarget[] {
   const timed = group
     .map((target) => ({ target, ms: latencies.look(target.id, stream) }))
     .sort((a, b) => (a.ms === b.ms ? 0 : a.ms - b.ms))

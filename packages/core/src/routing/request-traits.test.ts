@@ -6,7 +6,7 @@ import type { Codec } from '../formats/codec.ts'
 import { geminiCodec } from '../formats/gemini/codec.ts'
 import { messagesCodec } from '../formats/messages/codec.ts'
 import { responsesCodec } from '../formats/responses/codec.ts'
-import { isMeant, traitsOf } from './request-traits.ts'
+import { matchesWhen, traitsOf } from './request-traits.ts'
 
 describe('a body of which little has been checked', () => {
   it.each([
@@ -33,7 +33,7 @@ function traits(codec: Codec | undefined, body: JsonObject, stream = false): Req
       read: async () => new Uint8Array(),
       signal: new AbortController().signal,
     },
-    ledger: {
+    record: {
       requestId: 'r',
       operation: 'generate',
       format,
@@ -223,11 +223,11 @@ describe('a target is meant', () => {
     [['tools', 'audio'], false],
     [({ identity }) => identity?.id === 'someone', true],
     [({ bodyChars }) => bodyChars > 10_000, false],
-  ])('%o: %s', (when, meant) => expect(isMeant({ upstreamName: 'a', when }, asked, silent)).toBe(meant))
+  ])('%o: %s', (when, meant) => expect(matchesWhen({ upstreamName: 'a', when }, asked, silent)).toBe(meant))
 
   it('without a look at the request where it says nothing of it', () =>
     expect(
-      isMeant(
+      matchesWhen(
         { upstreamName: 'a' },
         () => {
           throw new Error('It was looked at.')
@@ -243,7 +243,7 @@ describe('a target is meant', () => {
     const throwing = (): boolean => {
       throw failure
     }
-    expect(isMeant({ upstreamName: 'a', when: throwing }, asked, logger)).toBe(false)
+    expect(matchesWhen({ upstreamName: 'a', when: throwing }, asked, logger)).toBe(false)
     expect(logged).toEqual([failure])
   })
 })

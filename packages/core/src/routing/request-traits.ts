@@ -1,4 +1,4 @@
-import type { Ledger } from '../accounting/call-record.ts'
+import type { CallRecord } from '../accounting/call-record.ts'
 import { decideNow } from '../base/callbacks.ts'
 import { newId } from '../base/ids.ts'
 import type { Feature, Logger, RequestTraits } from '../config/config.ts'
@@ -11,24 +11,24 @@ import type { Inbound } from '../http/inbound.ts'
 import type { ResolvedTarget } from './router.ts'
 
 /** What a call's target is chosen by. */
-export interface Asked {
+export interface RoutingInput {
   /** The client's format, for chat generation. */
   readonly codec?: Codec | undefined
   readonly request: RequestBody
   readonly inbound: Inbound
-  readonly ledger: Ledger
+  readonly record: CallRecord
 }
 
 /** What a target's `when` may look at. The request is read only when somebody asks what it uses. */
-export function traitsOf({ codec, request, inbound, ledger }: Asked): RequestTraits {
-  const { model, operation, format, stream } = ledger
+export function traitsOf({ codec, request, inbound, record }: RoutingInput): RequestTraits {
+  const { model, operation, format, stream } = record
   let used: ReadonlySet<Feature> | undefined
   return {
     model,
     operation,
     format,
     stream,
-    identity: ledger.identity as Identity | null,
+    identity: record.identity as Identity | null,
     body: request.value,
     bodyChars: request.text.length,
     header: (name) => inbound.header(name),
@@ -79,7 +79,7 @@ function featuresOf({ turns, tools, output, reasoning }: ModelRequest): Readonly
  * Whether a target is meant for a request. A function that throws has met a request that it did not expect: its target is not
  * meant for that. Neither is one whose function returns anything but `true`, a promise of it included.
  */
-export function isMeant(
+export function matchesWhen(
   { when, upstreamName }: Pick<ResolvedTarget, 'when' | 'upstreamName'>,
   traits: () => RequestTraits,
   logger: Logger,

@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json/types.ts'
 import type { GatewayConfig, ModelRoute, RetryConfig, Strategy, Target, TargetLimits } from '../config/config.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
-import { fillStars, isNamed, type NamePattern, namePattern } from './model-patterns.ts'
+import { fillStars, matchesModel, type NamePattern, namePattern } from './model-patterns.ts'
 import { retryOf } from './retry-policy.ts'
 
 /** A target made definite for one call. */
@@ -112,12 +112,12 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
     plan(model, identity) {
       // Names are remembered in many places; none is as long as this.
       const plan = model.length <= longestName && mayUse(identity, model) ? find(model) : undefined
-      if (plan === undefined) throw notThere(model, 'model')
+      if (plan === undefined) throw modelNotFound(model, 'model')
       return plan
     },
     checkName(name, identity, param, collections) {
       if (mayUse(identity, name) || (collections && mayUse(identity, name.slice(name.lastIndexOf('/') + 1)))) return
-      throw notThere(name, param)
+      throw modelNotFound(name, param)
     },
     list: (identity) => listed.filter((name) => mayUse(identity, name)),
     has: (model, identity) => model.length <= longestName && mayUse(identity, model) && find(model) !== undefined,
@@ -146,12 +146,12 @@ function routeOf(given: ModelRoute, retry: GatewayConfig['retry']): Route {
 
 function mayUse(identity: Identity | null, model: string): boolean {
   const allowed = identity?.models
-  return allowed === undefined || isNamed(model, allowed)
+  return allowed === undefined || matchesModel(model, allowed)
 }
 
 const longestName = 256
 
-const notThere = (model: string, param: string): GatewayError =>
+const modelNotFound = (model: string, param: string): GatewayError =>
   new GatewayError(
     'model_not_found',
     `The model '${shorten(model)}'${param === 'model' ? '' : `, named in '${param}',`} does not exist or you do not have access to it.`,

@@ -3,7 +3,7 @@ import { createGateway } from '../gateway/create-gateway.ts'
 import { openai } from './openai.ts'
 import { redact } from './redact.ts'
 import { redactorOf } from './redaction/redactor.ts'
-import { authorized } from './request-headers.ts'
+import { withCredentials } from './request-headers.ts'
 import type { Upstream } from './upstream.ts'
 
 const key = 'sk-qF7w2Xr9/Tz5bLk0+Vn3mHd8'
@@ -135,7 +135,7 @@ describe('what is taken out of a text', () => {
       authorize: () => ({ authorization: `Bearer ya29.token-${++made}-of-many` }),
     }
     const call = { method: 'POST', url: 'http://x.test', headers: {}, body: '{}' }
-    for (let calls = 0; calls < 3; calls++) await authorized(hosted, call, never)
+    for (let calls = 0; calls < 3; calls++) await withCredentials(hosted, call, never)
     expect(redact('ya29.token-1-of-many ya29.token-3-of-many', hosted)).toBe('*** ***')
   })
 
@@ -143,7 +143,7 @@ describe('what is taken out of a text', () => {
     const signature = 'AWS4-HMAC-SHA256 Credential=AKIA1234567890/x, Signature=0123456789abcdef0123456789abcdef'
     const made = { authorization: signature, 'x-amz-security-token': 'session-Qz5bLk0Vn3mHd8' }
     const hosted: Upstream = { ...upstream, authorize: () => made }
-    await authorized(hosted, { method: 'POST', url: 'http://x.test', headers: {}, body: '{}' }, never)
+    await withCredentials(hosted, { method: 'POST', url: 'http://x.test', headers: {}, body: '{}' }, never)
     expect(redactorOf(hosted).json('{"note":"session-Qz5bLk0Vn3mHd8"}')).toBe('{"note":"***"}')
     expect(redact('got 0123456789abcdef0123 for AKIA1234567890', hosted)).toBe('got *** for ***')
   })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../base/errors.ts'
 import { createCanceller } from '../base/signal.ts'
 import { openaiCompatible } from './openai-compatible.ts'
-import { authorized, headersTo, madeHeaders, ownHeaders } from './request-headers.ts'
+import { headersTo, ownHeaders, recentCredentials, withCredentials } from './request-headers.ts'
 import type { OutgoingCall, Upstream } from './upstream.ts'
 
 const plain = openaiCompatible({ baseURL: 'http://up.test/v1', apiKey: 'one', headers: { 'X-Org': 'o' } })
@@ -65,9 +65,9 @@ describe('what is made for a call alone', () => {
   const call = { method: 'POST', url: 'http://up.test/v1/chat', headers: { a: '1', authorization: 'Bearer one' } }
 
   it('is nothing where the upstream makes nothing', async () =>
-    expect(await authorized(plain, { ...call, body: 'x' }, never)).toBe(call.headers))
+    expect(await withCredentials(plain, { ...call, body: 'x' }, never)).toBe(call.headers))
 
-  it.each<[string, Parameters<typeof authorized>[1]['body'], OutgoingCall['body']]>([
+  it.each<[string, Parameters<typeof withCredentials>[1]['body'], OutgoingCall['body']]>([
     ['text', '{}', '{}'],
     ['bytes', new Uint8Array([1]), new Uint8Array([1])],
     ['none', undefined, undefined],
@@ -87,10 +87,10 @@ describe('what is made for a call alone', () => {
         return { authorization: 'Signed 1' }
       },
     }
-    expect(await authorized(upstream, { ...call, body }, never)).toEqual({ a: '1', authorization: 'Signed 1' })
+    expect(await withCredentials(upstream, { ...call, body }, never)).toEqual({ a: '1', authorization: 'Signed 1' })
     expect(calls).toEqual([{ ...call, body: seen }])
-    expect([...madeHeaders(upstream)]).toEqual([{ name: 'authorization', value: 'Signed 1' }])
-    expect([...madeHeaders(plain)]).toEqual([])
+    expect([...recentCredentials(upstream)]).toEqual([{ name: 'authorization', value: 'Signed 1' }])
+    expect([...recentCredentials(plain)]).toEqual([])
   })
 
   it.each<[string, () => never | Promise<never>]>([
@@ -102,7 +102,7 @@ describe('what is made for a call alone', () => {
     ],
     ['rejects', () => Promise.reject(new Error('secret token sk-1'))],
   ])('that %s is our own fault, and why stays in the process', async (_, authorize) => {
-    const error = await authorized({ ...plain, authorize }, { ...call, body: '{}' }, never).catch(
+    const error = await withCredentials({ ...plain, authorize }, { ...call, body: '{}' }, never).catch(
       (thrown: unknown) => thrown,
     )
     expect(error).toBeInstanceOf(GatewayError)
@@ -119,7 +119,7 @@ describe('what is made for a call alone', () => {
 
   it('is waited for only as long as the call lasts', async () => {
     const signal = createCanceller()
-    const hanging = authorized({ ...plain, authorize: () => new Promise(() => {}) }, { ...call, body: '' }, signal)
+    const hanging = withCredentials({ ...plain, authorize: () => new Promise(() => {}) }, { ...call, body: '' }, signal)
     signal.abort()
     await expect(hanging).rejects.toMatchObject({ info: { kind: 'upstream_auth' } })
   })

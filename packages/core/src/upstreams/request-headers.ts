@@ -13,7 +13,7 @@ import type { OutgoingCall, Upstream } from './upstream.ts'
  *
  * @param signal aborted when the call is over: then nobody waits any more
  */
-export async function authorized(
+export async function withCredentials(
   upstream: Upstream,
   call: Omit<OutgoingCall, 'body'> & { readonly body: TransportRequest['body'] },
   signal: Signal,
@@ -61,7 +61,7 @@ async function untilAborted<T>(made: T | PromiseLike<T>, signal: Signal): Promis
 }
 
 /** A header that was made for a call. */
-export interface MadeHeader {
+export interface CredentialHeader {
   readonly name: string
   readonly value: string
 }
@@ -70,7 +70,7 @@ export interface MadeHeader {
  * What was made for the latest calls to an upstream, by its value. An access token among it is good for others too, and as secret
  * as a key; while one call goes on with it, others may have another.
  */
-const allMade = new WeakMap<Upstream, Map<string, MadeHeader>>()
+const allMade = new WeakMap<Upstream, Map<string, CredentialHeader>>()
 /** How many different ones there have been, by upstream. */
 const counts = new WeakMap<Upstream, number>()
 /** Signatures are good for one call each: those of calls that are long over need not be remembered. */
@@ -87,7 +87,7 @@ function remember(upstream: Upstream, headers: Headers): void {
     let header = known.get(value)
     if (header === undefined) {
       header = { name, value }
-      counts.set(upstream, timesMade(upstream) + 1)
+      counts.set(upstream, credentialCount(upstream) + 1)
     }
     // To the end: what is used is kept.
     known.delete(value)
@@ -97,9 +97,10 @@ function remember(upstream: Upstream, headers: Headers): void {
 }
 
 /** How many different headers have been made so far: as long as it is the same, so are `madeHeaders`. */
-export const timesMade = (upstream: Upstream): number => counts.get(upstream) ?? 0
+export const credentialCount = (upstream: Upstream): number => counts.get(upstream) ?? 0
 
-export const madeHeaders = (upstream: Upstream): Iterable<MadeHeader> => allMade.get(upstream)?.values() ?? []
+export const recentCredentials = (upstream: Upstream): Iterable<CredentialHeader> =>
+  allMade.get(upstream)?.values() ?? []
 
 /** The headers of one call: the upstream's own, and those of the client that it passes on. */
 export function headersTo(

@@ -31,8 +31,8 @@ export async function readUpstreamError(
   const text = await errorText(response)
   const info = codec.decodeError(status, parseLoose(text), (name) => response.header(name))
   const waitMs = retryAfterMs(response)
-  const hopeless = response.header('x-should-retry') === 'false'
-  const hints: RetryHints = { ...(waitMs === undefined ? {} : { waitMs }), ...(hopeless ? { hopeless } : {}) }
+  const neverRetry = response.header('x-should-retry') === 'false'
+  const hints: RetryHints = { ...(waitMs === undefined ? {} : { waitMs }), ...(neverRetry ? { neverRetry } : {}) }
   return toClientError(info, status, upstream, { hints })
 }
 

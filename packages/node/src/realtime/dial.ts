@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { ConnectionOptions } from 'node:tls'
-import type { Dial, TransportResponse } from '@modelgate/core'
+import type { RealtimeTransport, TransportResponse } from '@modelgate/core'
 import { WebSocket } from 'ws'
 
 /** TLS options of the connections to upstreams, as `node:tls` takes them. */
@@ -14,7 +14,7 @@ export const closeTimeout = 2000
  * not make audio smaller. An open socket is paused, so that the upstream's first message waits for the client.
  */
 export const createDial =
-  (tls: DialTls = {}): Dial<WebSocket> =>
+  (tls: DialTls = {}): RealtimeTransport<WebSocket> =>
   ({ url, headers, messageBytes, signal }) =>
     new Promise((resolve, reject) => {
       const socket = new WebSocket(url, {

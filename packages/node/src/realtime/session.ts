@@ -3,11 +3,11 @@ import type { Duplex } from 'node:stream'
 import {
   type Canceller,
   createCanceller,
-  type Dial,
   type Gateway,
   GatewayError,
   type Inbound,
   type RealtimeSession,
+  type RealtimeTransport,
   type Reply,
 } from '@modelgate/core'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -25,7 +25,7 @@ const maxEarlyBytes = 64 * 1024
  */
 export async function serveRealtime(
   gateway: Gateway,
-  dial: Dial<WebSocket>,
+  dial: RealtimeTransport<WebSocket>,
   req: IncomingMessage,
   socket: Duplex,
   head: Buffer,

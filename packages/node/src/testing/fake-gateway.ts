@@ -1,8 +1,14 @@
-import type { Gateway, Inbound, Match, Reply, Route, Transport } from '@modelgate/core'
+import type { Gateway, Inbound, Reply, Route, RouteMatch, Transport } from '@modelgate/core'
 import { GatewayError } from '@modelgate/core'
 
 const paths = ['echo', 'stream', 'endless', 'hang', 'broken', 'empty', 'bad-header'].map(
-  (name): Route => ({ method: 'POST', path: `/v1/${name}`, operation: 'generate', format: 'chat', bare: true }),
+  (name): Route => ({
+    method: 'POST',
+    path: `/v1/${name}`,
+    operation: 'generate',
+    format: 'chat',
+    unversionedAlias: true,
+  }),
 )
 const routes: readonly Route[] = [
   ...paths,
@@ -79,13 +85,13 @@ export function createFakeGateway(): FakeGateway {
     models: () => json(200, { object: 'list', data: [] }),
   }
 
-  const match = (method: string, path: string): Match | null => {
+  const match = (method: string, path: string): RouteMatch | null => {
     const clean = path.replace(/^\/v1\/v1\//, '/v1/')
     const model = clean.startsWith('/v1/models/') ? clean.slice('/v1/models/'.length) : undefined
     const route = routes.find(
       (one) =>
         one.path === clean ||
-        (one.bare === true && one.path === `/v1${clean}` && one.method === method) ||
+        (one.unversionedAlias === true && one.path === `/v1${clean}` && one.method === method) ||
         (model !== undefined && one.path === '/v1/models/{model}'),
     )
     return route === undefined ? null : { route, params: model === undefined ? {} : { model } }

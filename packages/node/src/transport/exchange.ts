@@ -332,7 +332,7 @@ async function collect(stream: AsyncIterable<Uint8Array>, limit: number, onData?
 
 const tooLarge = (limit: number): GatewayError =>
   new GatewayError('upstream_bad_response', `The upstream's response is larger than the limit of ${limit} bytes.`, {
-    hints: { hopeless: true, ours: true },
+    hints: { neverRetry: true, ours: true },
   })
 
 const connectTimeout = (ms: number): Error =>

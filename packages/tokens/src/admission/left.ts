@@ -1,4 +1,4 @@
-import type { Allowance, Left } from '@modelgate/core'
+import type { Allowance, QuotaState } from '@modelgate/core'
 import type { MeterState } from '../meters/meter-store.ts'
 import type { Reserved } from './reserve.ts'
 import { plain } from './words.ts'
@@ -12,7 +12,7 @@ export function allowanceOf(
   states: readonly MeterState[],
   now: number,
 ): Allowance | undefined {
-  let allowance: { [K in Told]?: Left } | undefined
+  let allowance: { [K in Told]?: QuotaState } | undefined
   for (let at = 0; at < meters.length; at++) {
     const { from, of } = meters[at] as Reserved
     const state = states[at]

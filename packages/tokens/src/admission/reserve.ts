@@ -1,4 +1,4 @@
-import { type AdmitCall, GatewayError, namesModel, type Units } from '@modelgate/core'
+import { type AdmitCall, type BillableUnits, GatewayError, matchesModel } from '@modelgate/core'
 import type { Meter } from '../meters/meter-store.ts'
 import { isFree, type Prices } from '../prices/prices.ts'
 import type { Token } from '../token.ts'
@@ -37,7 +37,7 @@ export function reservedBy(token: Token, call: AdmitCall, options: ReserveOption
   const reserved: Reserved[] = []
   for (const one of all) {
     if (free && !isCalls(one.of)) continue
-    if (one.models !== undefined && !namesModel(call.model, one.models)) continue
+    if (one.models !== undefined && !matchesModel(call.model, one.models)) continue
     if (call.background === true && !isCalls(one.of)) throw countedLater()
     reserved.push({ ...one, meter: { ...one.meter, ...roomFor(one, call, expected, options) } })
   }
@@ -69,7 +69,7 @@ const isCalls = (of: TokenMeter['of']): boolean => of === 'requests' || of === '
 interface Quantity {
   readonly input: number
   readonly output: number
-  readonly units?: Units | undefined
+  readonly units?: BillableUnits | undefined
 }
 
 /** The quantity that a call reserves, and the smaller one that must fit into what is left. */

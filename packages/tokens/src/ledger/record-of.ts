@@ -1,4 +1,4 @@
-import type { FinishEvent, Loss, Units, Usage } from '@modelgate/core'
+import type { BillableUnits, FinishEvent, Loss, Usage } from '@modelgate/core'
 import { fromBillionths, toBillionths } from '../prices/money.ts'
 import type { LedgerRecord } from './record.ts'
 
@@ -63,7 +63,7 @@ const countsOf = ({ input, output }: Usage): NonNullable<LedgerRecord['usage']> 
   ...(output.reasoning === undefined ? {} : { reasoning: output.reasoning }),
 })
 
-const unitsOf = ({ images, seconds, characters, searches }: Units): NonNullable<LedgerRecord['units']> => ({
+const unitsOf = ({ images, seconds, characters, searches }: BillableUnits): NonNullable<LedgerRecord['units']> => ({
   ...(images === undefined ? {} : { images }),
   ...(seconds === undefined ? {} : { seconds }),
   ...(characters === undefined ? {} : { characters }),

@@ -1,4 +1,4 @@
-import type { Units, Usage } from '@modelgate/core'
+import type { BillableUnits, Usage } from '@modelgate/core'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { costIn, ratesOf, type Use } from './cost.ts'
@@ -202,7 +202,7 @@ const plainUsage: fc.Arbitrary<Usage> = fc
         output: { total: said + reasoning + spoken + drawn, reasoning, audio: spoken, image: drawn },
       })),
   )
-const units: fc.Arbitrary<Required<Units>> = fc.record({
+const units: fc.Arbitrary<Required<BillableUnits>> = fc.record({
   images: count,
   seconds: count,
   characters: count,
@@ -213,7 +213,7 @@ const added = <T extends object>(one: T, other: T): T =>
     Object.entries(one).map(([name, value]) => [name, value + (other as Record<string, number>)[name]]),
   ) as T
 const use = fc.record({ usage: plainUsage, units })
-const both = (one: { usage: Usage; units: Units }, other: { usage: Usage; units: Units }) => ({
+const both = (one: { usage: Usage; units: BillableUnits }, other: { usage: Usage; units: BillableUnits }) => ({
   usage: { input: added(one.usage.input, other.usage.input), output: added(one.usage.output, other.usage.output) },
   units: added(one.units, other.units),
 })

@@ -1,4 +1,4 @@
-import type { Units, Usage } from '@modelgate/core'
+import type { BillableUnits, Usage } from '@modelgate/core'
 import { priceFields } from './check-table.ts'
 import { toBillionths } from './money.ts'
 import type { Price } from './price.ts'
@@ -14,7 +14,7 @@ export const ratesOf = (price: Price): Rates =>
 /** What a call has used. */
 export interface Use {
   readonly usage?: Usage | undefined
-  readonly units?: Units | undefined
+  readonly units?: BillableUnits | undefined
 }
 
 /** How much a price is for. */

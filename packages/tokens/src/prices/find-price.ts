@@ -1,4 +1,4 @@
-import { namesModel } from '@modelgate/core'
+import { matchesModel } from '@modelgate/core'
 import { createLru } from '../lru.ts'
 
 /** What is remembered of names that clients made up must not grow with them. */
@@ -23,8 +23,8 @@ export function createFinder<T>(
     const found = exact.get(prefix + model) ?? exact.get(model)
     if (found !== undefined) return found
     // The prefix is compared, not matched: `*` alone is a name of any model, not of any upstream and its model.
-    const own = patterns.find(([name]) => name.startsWith(prefix) && namesModel(model, [name.slice(prefix.length)]))
-    return (own ?? patterns.find(([name]) => namesModel(model, [name])))?.[1]
+    const own = patterns.find(([name]) => name.startsWith(prefix) && matchesModel(model, [name.slice(prefix.length)]))
+    return (own ?? patterns.find(([name]) => matchesModel(model, [name])))?.[1]
   }
 
   return (upstream, model) => {

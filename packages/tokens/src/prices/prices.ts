@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Cost, FinishEvent, Plugin, Units, Usage } from '@modelgate/core'
+import type { BillableUnits, Cost, FinishEvent, Plugin, Usage } from '@modelgate/core'
 import { checkTable } from './check-table.ts'
 import { costIn, isPricedByTokens, knownCostIn, type Rates, ratesOf } from './cost.ts'
 import { createFinder } from './find-price.ts'
@@ -13,7 +13,7 @@ export interface PricedCall {
   readonly model: string
   /** undefined: not counted in tokens, or nobody knows. */
   readonly usage?: Usage | undefined
-  readonly units?: Units | undefined
+  readonly units?: BillableUnits | undefined
   readonly operation?: string | undefined
 }
 
@@ -24,7 +24,7 @@ export interface EstimatedUse {
   /** Output tokens. */
   readonly output: number
   /** Images, characters, seconds or searches, where the request makes them known. */
-  readonly units?: Units | undefined
+  readonly units?: BillableUnits | undefined
   readonly operation?: string | undefined
 }
 
@@ -153,7 +153,10 @@ function likelyCost(rates: Rates, { input, output, units: all, operation }: Esti
 }
 
 /** Rerank counts documents in searches: a model without a price per search bills tokens or calls instead. */
-function billedUnits(rates: Rates, { units, operation }: Pick<PricedCall, 'units' | 'operation'>): Units | undefined {
+function billedUnits(
+  rates: Rates,
+  { units, operation }: Pick<PricedCall, 'units' | 'operation'>,
+): BillableUnits | undefined {
   if (operation !== 'rerank' || rates.search !== undefined || units?.searches === undefined) return units
   const { searches: _, ...others } = units
   return Object.keys(others).length === 0 ? undefined : others

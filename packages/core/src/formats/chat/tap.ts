@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { lazily } from '../../base/lazy.ts'
+import { lazy } from '../../base/lazy.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { MutableTap, ResponseTap, StreamTap, TapOptions, TargetTraits, WireEdit } from '../codec.ts'
 import type { Quirks } from '../quirks.ts'
@@ -14,7 +14,7 @@ import type { Fitted } from './fit.ts'
 import { decodeUsage, groqUsage, lastChoiceUsage } from './usage-decode.ts'
 
 /** What fits bodies to upstreams with quirks. OpenAI's own has none. */
-const fitter = lazily(() => import('./fit.ts').then(({ fit }) => fit))
+const fitter = lazy(() => import('./fit.ts').then(({ fit }) => fit))
 
 const isPlain = (quirks: Quirks): boolean => {
   for (const _ in quirks) return false

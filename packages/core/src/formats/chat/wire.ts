@@ -1,4 +1,4 @@
-import { lazily } from '../../base/lazy.ts'
+import { lazy } from '../../base/lazy.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
@@ -8,7 +8,7 @@ import { tapResponse, tapStream, wireEdit, wireReady } from './tap.ts'
 /** The part of chat completions that every call needs. */
 export const chatWire: WireCodec = {
   format: 'chat',
-  validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  validation: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
   wireReady,
@@ -18,7 +18,7 @@ export const chatWire: WireCodec = {
   tapResponse,
   tapStream,
   affinity: { keys: ['prompt_cache_key'], prefix: ['tools'], turns: 'messages' },
-  says: {
+  textFields: {
     answer: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
     event: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
   },

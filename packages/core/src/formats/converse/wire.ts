@@ -9,5 +9,5 @@ export const converseWire: UpstreamWireCodec = {
   isAnswer: ({ output }) => isObject(output),
   tapResponse,
   modelInPath: { whole: '/{id}/converse', stream: '/{id}/converse-stream' },
-  says: { answer: ['text', 'input'], event: ['text', 'input'] },
+  textFields: { answer: ['text', 'input'], event: ['text', 'input'] },
 }

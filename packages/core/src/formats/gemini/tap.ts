@@ -3,7 +3,7 @@ import { isObject } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ResponseTap, StreamTap, TapOptions, TargetTraits, WireEdit } from '../codec.ts'
-import type { Units, Usage } from '../ir.ts'
+import type { BillableUnits, Usage } from '../ir.ts'
 import { inWords } from '../shared/reader.ts'
 import { checkWhole, notJson } from '../shared/tap.ts'
 import { errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
@@ -28,7 +28,7 @@ export function tapResponse(body: JsonObject): ResponseTap {
 }
 
 /** Searches that the provider made for the model: it tells their words. */
-function searchesIn({ candidates }: JsonObject): Units | undefined {
+function searchesIn({ candidates }: JsonObject): BillableUnits | undefined {
   let searches = 0
   for (const candidate of Array.isArray(candidates) ? candidates : []) {
     const { groundingMetadata: grounding } = isObject(candidate) ? respell(candidate) : {}
@@ -66,7 +66,7 @@ export function tapStream({ client }: TapOptions): StreamTap {
   /** Whether the plain ones hold counts: all do, or none does. */
   let plainCounts: boolean | undefined
   let usage: Usage | undefined
-  let units: Units | undefined
+  let units: BillableUnits | undefined
 
   function recall(): void {
     if (unseen !== undefined && plainCounts) last = unseen()

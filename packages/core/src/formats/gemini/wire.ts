@@ -1,4 +1,4 @@
-import { lazily } from '../../base/lazy.ts'
+import { lazy } from '../../base/lazy.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
@@ -11,7 +11,7 @@ import { tapResponse, tapStream, wireEdit } from './tap.ts'
 /** The part of generateContent that every call needs. */
 export const geminiWire: WireCodec = {
   format: 'gemini',
-  validation: lazily(() => import('./complaint.ts').then(({ checkRequest }) => checkRequest)),
+  validation: lazy(() => import('./complaint.ts').then(({ checkRequest }) => checkRequest)),
   modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
   modelPrefix,
   noComments: true,
@@ -27,7 +27,7 @@ export const geminiWire: WireCodec = {
     prefix: ['tools', 'systemInstruction', 'system_instruction'],
     turns: 'contents',
   },
-  says: { answer: ['text', 'args'], event: ['text', 'args'] },
+  textFields: { answer: ['text', 'args'], event: ['text', 'args'] },
   outputBound: {
     fields: ['generationConfig.maxOutputTokens', 'generation_config.max_output_tokens'],
     times: ['generationConfig.candidateCount', 'generation_config.candidate_count'],

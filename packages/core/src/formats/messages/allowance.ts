@@ -1,11 +1,11 @@
-import type { Allowance, Left } from '../../base/allowance.ts'
+import type { Allowance, QuotaState } from '../../base/allowance.ts'
 import { resetIn } from '../shared/allowance.ts'
 
 /** What a caller has left, in Anthropic's headers: `anthropic-ratelimit-requests-remaining`. The reset is a point in time. */
 export function encodeAllowance(allowance: Allowance, now: number): Record<string, string> {
   const { requests, tokens, inputTokens, outputTokens } = allowance
   const headers: Record<string, string> = {}
-  const tell = (name: string, left: Left | undefined): void => {
+  const tell = (name: string, left: QuotaState | undefined): void => {
     if (left === undefined) return
     headers[`anthropic-ratelimit-${name}-limit`] = String(left.limit)
     headers[`anthropic-ratelimit-${name}-remaining`] = String(left.remaining)

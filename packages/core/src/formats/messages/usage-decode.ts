@@ -1,6 +1,6 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { Units, Usage } from '../ir.ts'
+import type { BillableUnits, Usage } from '../ir.ts'
 import { setOwn } from '../shared/own-members.ts'
 
 const count = (value: Json | undefined): number | undefined =>
@@ -32,7 +32,7 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
 }
 
 /** Searches that the provider made for the model. */
-export function unitsIn({ server_tool_use: made }: JsonObject): Units | undefined {
+export function unitsIn({ server_tool_use: made }: JsonObject): BillableUnits | undefined {
   const searches = isObject(made) ? count(made.web_search_requests) : undefined
   return searches === undefined || searches === 0 ? undefined : { searches }
 }

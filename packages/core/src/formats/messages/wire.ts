@@ -1,4 +1,4 @@
-import { lazily } from '../../base/lazy.ts'
+import { lazy } from '../../base/lazy.ts'
 import type { WireCodec } from '../codec.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { encodeAllowance } from './allowance.ts'
@@ -10,7 +10,7 @@ import { unitsIn } from './usage-decode.ts'
 /** The part of Anthropic Messages that every call needs. */
 export const messagesWire: WireCodec = {
   format: 'messages',
-  validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  validation: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
   wireEdit,
@@ -19,7 +19,7 @@ export const messagesWire: WireCodec = {
   tapStream,
   heldState: ['thread'],
   affinity: { keys: ['metadata.user_id'], prefix: ['tools', 'system'], turns: 'messages' },
-  says: { answer: ['text', 'thinking', 'input'], event: ['text', 'thinking', 'partial_json'], mark: '_delta"' },
+  textFields: { answer: ['text', 'thinking', 'input'], event: ['text', 'thinking', 'partial_json'], mark: '_delta"' },
   unitsIn,
   outputBound: { fields: ['max_tokens'] },
   encodeAllowance,

@@ -4,7 +4,7 @@ import { nestsDeeper } from '../../base/json/scan.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { MutableTap, ResponseTap, StreamTap, TapOptions } from '../codec.ts'
-import type { Units } from '../ir.ts'
+import type { BillableUnits } from '../ir.ts'
 import { type Received, receivedIds } from '../references/received.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { checkWhole, wholeObject } from '../shared/tap.ts'
@@ -37,7 +37,7 @@ function containersIn({ output }: JsonObject): readonly Received[] | undefined {
 }
 
 /** Searches that the provider made for the model. */
-function searchesIn({ output }: JsonObject): Units | undefined {
+function searchesIn({ output }: JsonObject): BillableUnits | undefined {
   if (!Array.isArray(output)) return undefined
   const searches = output.filter((item) => isObject(item) && item.type === 'web_search_call').length
   return searches === 0 ? undefined : { searches }

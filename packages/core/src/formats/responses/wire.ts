@@ -1,4 +1,4 @@
-import { lazily } from '../../base/lazy.ts'
+import { lazy } from '../../base/lazy.ts'
 import type { WireCodec } from '../codec.ts'
 import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
@@ -8,7 +8,7 @@ import { tapResponse, tapStream } from './tap.ts'
 /** The part of Responses that every call needs. */
 export const responsesWire: WireCodec = {
   format: 'responses',
-  validation: lazily(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  validation: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
   // Usage comes with every terminal event: nothing has to be asked for.
@@ -21,7 +21,7 @@ export const responsesWire: WireCodec = {
     prefix: ['tools', 'instructions'],
     turns: 'input',
   },
-  says: { answer: ['text', 'arguments', 'refusal', 'input'], event: ['delta'], mark: '.delta"' },
+  textFields: { answer: ['text', 'arguments', 'refusal', 'input'], event: ['delta'], mark: '.delta"' },
   pending: ['queued', 'in_progress'],
   background: ['background'],
   outputBound: { fields: ['max_output_tokens'] },

@@ -1,9 +1,9 @@
-import type { Allowance, Left } from '../../base/allowance.ts'
+import type { Allowance, QuotaState } from '../../base/allowance.ts'
 
 /** What a caller has left, in the headers that most clients read: `x-ratelimit-remaining-requests`. */
 export function rateLimitHeaders({ requests, tokens, inputTokens, outputTokens }: Allowance): Record<string, string> {
   const headers: Record<string, string> = {}
-  const tell = (name: string, left: Left | undefined): void => {
+  const tell = (name: string, left: QuotaState | undefined): void => {
     if (left === undefined) return
     headers[`x-ratelimit-limit-${name}`] = String(left.limit)
     headers[`x-ratelimit-remaining-${name}`] = String(left.remaining)
@@ -18,7 +18,7 @@ export function rateLimitHeaders({ requests, tokens, inputTokens, outputTokens }
 
 /** A plugin's numbers may be any. */
 const longestMs = 1e12
-export const resetIn = ({ resetMs }: Left): number => (resetMs >= 0 ? Math.min(resetMs, longestMs) : 0)
+export const resetIn = ({ resetMs }: QuotaState): number => (resetMs >= 0 ? Math.min(resetMs, longestMs) : 0)
 
 /** `120ms`, `1.5s`, `6m0s`, `2h30m0s`. */
 function duration(ms: number): string {

@@ -8,7 +8,7 @@ export const completions: Operation<never, never> = {
   dialects: [openai],
   counted: {
     output: { fields: ['max_tokens'], times: ['n', 'best_of'] },
-    says: { answer: ['text'], event: ['text'] },
+    textFields: { answer: ['text'], event: ['text'] },
   },
   viaChat: completionsCodec,
 }

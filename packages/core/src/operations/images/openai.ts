@@ -3,7 +3,7 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { complain } from '../../formats/chat/complaint.ts'
 import { decodeError } from '../../formats/chat/error.ts'
-import type { Units, Usage } from '../../formats/ir.ts'
+import type { BillableUnits, Usage } from '../../formats/ir.ts'
 import { pointer } from '../../formats/shared/pointer.ts'
 import { leftover, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
@@ -61,7 +61,7 @@ const encodeAnswer: ImagesDialect['encodeAnswer'] = ({ images, usage }, { now })
   return body
 }
 
-const countOf = (body: JsonObject): Units | undefined =>
+const countOf = (body: JsonObject): BillableUnits | undefined =>
   Array.isArray(body.data) && body.data.length > 0 ? { images: body.data.length } : undefined
 
 const tapAnswer: ImagesDialect['tapAnswer'] = (body) => {

@@ -1,7 +1,7 @@
 import { toBase64 } from '../../base/base64.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { Shared } from '../../calls/call.ts'
+import type { GatewayContext } from '../../calls/call.ts'
 import { setOwn } from '../../formats/shared/own-members.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import { memorySpool } from '../../http/spool.ts'
@@ -34,7 +34,7 @@ export const notAnUpload = (inbound: Inbound): GatewayError =>
 export async function readForm(
   inbound: Inbound,
   { types, validate }: FormDialect,
-  { limits, openSpool, logger }: Pick<Shared, 'limits' | 'openSpool' | 'logger'>,
+  { limits, openSpool, logger }: Pick<GatewayContext, 'limits' | 'openSpool' | 'logger'>,
 ): Promise<Form> {
   const open = () =>
     openSpool === undefined ? inbound.openSpool?.() : openGuarded(openSpool, limits.callbackMs, logger)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createCanceller } from '../../base/signal.ts'
 import type { GatewayConfig } from '../../config/config.ts'
 import type { FinishEvent } from '../../config/plugin.ts'
-import type { Dial, DialRequest, RealtimeSession } from '../../config/realtime.ts'
+import type { RealtimeSession, RealtimeTransport, RealtimeTransportRequest } from '../../config/realtime.ts'
 import { createGateway } from '../../gateway/create-gateway.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import { anthropic } from '../../upstreams/anthropic.ts'
@@ -12,9 +12,12 @@ import { openaiCompatible } from '../../upstreams/openai-compatible.ts'
 const good = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' }
 const key = 'sk-canary-12345678'
 
-function setUp(dial: Dial<string> = async () => ({ socket: 'a socket' }), config: Partial<GatewayConfig> = {}) {
+function setUp(
+  dial: RealtimeTransport<string> = async () => ({ socket: 'a socket' }),
+  config: Partial<GatewayConfig> = {},
+) {
   const finished: FinishEvent[] = []
-  const dialled: DialRequest[] = []
+  const dialled: RealtimeTransportRequest[] = []
   const logged: string[] = []
   const log = (message: string): void => void logged.push(message)
   const gateway = createGateway({

@@ -2,10 +2,10 @@ import type { Counted } from '../../accounting/call-record.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { Prepared, Shared } from '../../calls/call.ts'
+import type { GatewayContext, Prepared } from '../../calls/call.ts'
 import { callHeaders } from '../../calls/reply.ts'
 import { type Answered, tryTargets } from '../../calls/try-targets.ts'
-import type { Dial, RealtimeSession } from '../../config/realtime.ts'
+import type { RealtimeSession, RealtimeTransport } from '../../config/realtime.ts'
 import { createReport } from '../../formats/loss-report.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import { wireCodecOf } from '../../formats/wire-codecs.ts'
@@ -32,19 +32,22 @@ const reasonBytes = 123
  * Opens a session at the first of the model's targets whose upstream accepts it. The client is to be accepted only then, so that it is
  * told of every failure by HTTP. Rejects with a GatewayError; the session ends the call.
  */
-export async function openRealtime<Socket>(call: RoutedCall, dial: Dial<Socket>): Promise<RealtimeSession<Socket>> {
-  const { inbound, ledger, signal } = call
-  ledger.stream = true
-  ledger.lane = 'wire'
+export async function openRealtime<Socket>(
+  call: RoutedCall,
+  dial: RealtimeTransport<Socket>,
+): Promise<RealtimeSession<Socket>> {
+  const { inbound, record, signal } = call
+  record.stream = true
+  record.lane = 'wire'
   checkHandshake(inbound)
   const protocol = chooseProtocol(inbound)
   const { model, queryFor } = readQuery(inbound)
-  ledger.model = model
-  ledger.counted = speech
+  record.model = model
+  record.counted = speech
   const shared = boundedShared(call.shared)
   const sockets: Socket[] = []
   const transport = dialTransport(dial, sessionLimits(shared).messageBytes, sockets)
-  const target = { shared, inbound, ledger, request: noBody, modelPlaces: realtimePlaces, transport, signal }
+  const target = { shared, inbound, record, request: noBody, modelPlaces: realtimePlaces, transport, signal }
   const prepare = (target: ResolvedTarget): Prepared => preparedUpgrade(call, target, queryFor(target.model))
   // A session that fails to open is cheap to ask for again: the client is not kept waiting for a retry of the gateway.
   const opened = await tryTargets(target, prepare, { again: false, waits: false, hedges: false })
@@ -52,13 +55,13 @@ export async function openRealtime<Socket>(call: RoutedCall, dial: Dial<Socket>)
 }
 
 /** With the time limit of opening a session in place of that for a response. */
-function boundedShared(shared: Shared): Shared {
+function boundedShared(shared: GatewayContext): GatewayContext {
   const { limits } = shared
   return { ...shared, limits: { ...limits, firstByteMs: Math.min(limits.firstByteMs, openMs) } }
 }
 
 /** Calls upstream by dialling. A socket that opens is added to `sockets`. */
-function dialTransport<Socket>(dial: Dial<Socket>, messageBytes: number, sockets: Socket[]): Transport {
+function dialTransport<Socket>(dial: RealtimeTransport<Socket>, messageBytes: number, sockets: Socket[]): Transport {
   const transport = async ({ url, headers, signal }: Parameters<Transport>[0]): Promise<TransportResponse> => {
     const dialled = await dial({ url, headers, messageBytes, signal })
     if ('refusal' in dialled) return dialled.refusal
@@ -78,21 +81,21 @@ const switchingProtocols: TransportResponse = {
 }
 
 function preparedUpgrade(
-  { inbound, ledger }: RoutedCall,
+  { inbound, record }: RoutedCall,
   { upstream, model }: ResolvedTarget,
   query: string,
 ): Prepared {
   if (upstream.realtime === undefined)
     throw new GatewayError(
       'invalid_request',
-      `The model '${ledger.model.slice(0, 100)}' does not do this (${ledger.operation}): its upstream offers no such endpoint.`,
+      `The model '${record.model.slice(0, 100)}' does not do this (${record.operation}): its upstream offers no such endpoint.`,
       { param: 'model' },
     )
   const base = callUrl(upstream, upstream.realtime, undefined, model)
   return {
     lane: { kind: 'wire', body: '', report: createReport(), answer: noResponse, openStream: noResponse },
     url: `${base}${base.includes('?') ? '&' : '?'}${query}`,
-    codec: wireCodecOf(ledger.format),
+    codec: wireCodecOf(record.format),
     asIs: true,
     upgrade: { headers: (key) => headersOf(upstream, key, inbound) },
   }
@@ -119,7 +122,7 @@ function headersOf(upstream: Upstream, key: number | undefined, inbound: Inbound
   return { ...headers, ...ownHeaders(upstream, key) }
 }
 
-const sessionLimits = ({ limits }: Shared) => ({
+const sessionLimits = ({ limits }: GatewayContext) => ({
   idleMs: limits.realtimeIdleMs,
   clientStallMs: limits.clientStallMs,
   heartbeatMs: limits.heartbeatMs,
@@ -127,18 +130,18 @@ const sessionLimits = ({ limits }: Shared) => ({
 })
 
 function sessionOf<Socket>(
-  { shared, ledger, signal, end }: RoutedCall,
+  { shared, record, signal, end }: RoutedCall,
   { target: { upstream }, ticket }: Answered<Prepared>,
   socket: Socket,
   protocol: string | undefined,
 ): RealtimeSession<Socket> {
-  const checkClient = clientMessageCheck(shared.router, ledger.identity)
+  const checkClient = clientMessageCheck(shared.router, record.identity)
   const redactor = redactorOf(upstream)
   return {
     upstream: socket,
     protocol,
     signal,
-    headers: callHeaders(ledger),
+    headers: callHeaders(record),
     ...sessionLimits(shared),
     passesUnread: (message) => message.length >= longDelta && isDelta(message),
     readUpstream(text) {
@@ -148,12 +151,12 @@ function sessionOf<Socket>(
       // Clients of the protocol read no such message.
       if (!isObject(event)) return redactor.text(text)
       const usage = event.type === 'response.done' ? usageOfResponse(event) : undefined
-      if (usage !== undefined) ledger.usage = addUsage(ledger.usage, usage)
+      if (usage !== undefined) record.usage = addUsage(record.usage, usage)
       return suspected ? redactor.json(text, isFailure(event) ? 'error' : 'plain') : text
     },
     ...(checkClient === undefined ? {} : { checkClient }),
     begun() {
-      ledger.firstEventAt ??= performance.now()
+      record.firstEventAt ??= performance.now()
     },
     closeReason: (reason) => cut(redactor.text(reason), reasonBytes),
     settle({ outcome, error }) {

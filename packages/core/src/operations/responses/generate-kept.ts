@@ -11,12 +11,12 @@ import { resolveReferences } from './resolve-references.ts'
 export async function generateKept(call: GenerateCall, records: Records): Promise<Reply> {
   const { router, limits, references } = call.shared
   // Nothing is looked up for a model that the caller may not use.
-  router.plan(call.ledger.model, call.ledger.identity)
+  router.plan(call.record.model, call.record.identity)
   const recalled = await resolveReferences(call.codec.format, call.request, records, references, limits.bodyBytes)
   const { request, previous, onlyUpstream, unknown, notOwned } = recalled
   const known = { ...call, request, onlyUpstream, unknown, notOwned }
   if (request.value.store === false || !records.keeps) return generate(known)
   const kept = previous === undefined ? {} : { previous }
   const reply = await generate({ ...known, kept })
-  return keepReply(reply, { records, recalled, ledger: call.ledger, logger: call.shared.logger })
+  return keepReply(reply, { records, recalled, record: call.record, logger: call.shared.logger })
 }

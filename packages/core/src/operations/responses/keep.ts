@@ -1,4 +1,4 @@
-import type { Ledger } from '../../accounting/call-record.ts'
+import type { CallRecord } from '../../accounting/call-record.ts'
 import { newId } from '../../base/ids.ts'
 import { parseExact, stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
@@ -14,7 +14,7 @@ import { idOf, inTime, type Records, type ResponseRecord } from './records.ts'
 export interface Keeping {
   readonly records: Records
   readonly recalled: Recalled
-  readonly ledger: Ledger
+  readonly record: CallRecord
   readonly logger: Logger
 }
 
@@ -116,13 +116,13 @@ async function keepFromBlock(block: string, keeping: Keeping): Promise<string | 
 
 /** Keeps it, and gives what the client may be told of it: nothing is `store: true` that cannot be fetched again. */
 async function keepResponse(response: JsonObject, keeping: Keeping): Promise<JsonObject> {
-  const { records, recalled, ledger } = keeping
+  const { records, recalled, record } = keeping
   const { owner } = records
   const { input, previous } = recalled
-  if (ledger.upstreamFormat === ledger.format) {
+  if (record.upstreamFormat === record.format) {
     // Not every server that speaks the format has a memory. What it says of itself is passed on as it is.
     if (response.store !== false)
-      await write(response, { kind: 'forwarded', owner, upstream: ledger.upstream ?? '' }, keeping)
+      await write(response, { kind: 'forwarded', owner, upstream: record.upstream ?? '' }, keeping)
     return response
   }
   if (response.status === 'in_progress') return response
@@ -139,15 +139,15 @@ async function keepResponse(response: JsonObject, keeping: Keeping): Promise<Jso
 }
 
 /** Whether the store took it. */
-async function write(response: JsonObject, record: ResponseRecord, keeping: Keeping): Promise<boolean> {
-  const { records, ledger, logger } = keeping
+async function write(response: JsonObject, stored: ResponseRecord, keeping: Keeping): Promise<boolean> {
+  const { records, record, logger } = keeping
   const id = idOf(response)
   if (id === undefined) return false
   try {
-    await inTime(records.keep(id, record, outputOf(response)))
+    await inTime(records.keep(id, stored, outputOf(response)))
     return true
   } catch (error) {
-    logger.warn(`modelgate: response of request ${ledger.requestId} could not be kept`, error)
+    logger.warn(`modelgate: response of request ${record.requestId} could not be kept`, error)
     return false
   }
 }

@@ -1,17 +1,17 @@
 import { monotonicNow } from '../../base/clock.ts'
-import type { RestReason } from '../../config/health-state.ts'
+import type { CooldownReason } from '../../config/health-state.ts'
 
 /** A rest that holds for one caller: what made it may have been caused by that caller's requests. */
 export interface CallerRest {
   /** Milliseconds until its end; 0: it is over. */
   readonly waitMs: number
-  readonly reason: RestReason
+  readonly reason: CooldownReason
 }
 
 /** Rests of targets and keys, by the id of the target or key and by caller. They stay in this process. */
 export interface CallerRests {
   read(id: string, caller: string): CallerRest | undefined
-  write(id: string, caller: string, forMs: number, reason: RestReason): void
+  write(id: string, caller: string, forMs: number, reason: CooldownReason): void
   forget(id: string, caller: string): void
   /** Whether another caller rests now, too. */
   hasOther(id: string, caller: string): boolean
@@ -23,7 +23,7 @@ const most = 10_000
 interface TimedRest {
   /** By `monotonicNow`: a step of the system's time neither ends nor prolongs a rest. */
   readonly deadline: number
-  readonly reason: RestReason
+  readonly reason: CooldownReason
 }
 
 export function createCallerRests(): CallerRests {

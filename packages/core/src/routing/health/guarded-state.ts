@@ -1,9 +1,9 @@
 import { ignore, logSeldom, observe, typeNameOf } from '../../base/callbacks.ts'
 import { isThenable } from '../../base/thenable.ts'
 import type { Logger } from '../../config/config.ts'
-import type { HealthState, Rest, RestReason } from '../../config/health-state.ts'
+import type { Cooldown, CooldownReason, HealthState } from '../../config/health-state.ts'
 
-const reasons: ReadonlySet<unknown> = new Set<RestReason>(['failing', 'rate_limited', 'quota_exceeded', 'refused'])
+const reasons: ReadonlySet<unknown> = new Set<CooldownReason>(['failing', 'rate_limited', 'quota_exceeded', 'refused'])
 
 /**
  * A host's HealthState that cannot fail a call: where it throws, or returns anything but what it should, nothing is known and the
@@ -38,7 +38,7 @@ const seldom = (logger: Logger): Pick<Logger, 'error'> => ({
   error: (message, details) => logSeldom(logger, message, details),
 })
 
-const isRest = (value: unknown): value is Rest =>
+const isRest = (value: unknown): value is Cooldown =>
   typeof value === 'object' &&
   value !== null &&
   'until' in value &&

@@ -1,4 +1,4 @@
-import type { HealthState, Rest } from '../../config/health-state.ts'
+import type { Cooldown, HealthState } from '../../config/health-state.ts'
 import type { Upstream } from '../../upstreams/upstream.ts'
 import { rendezvous } from '../affinity.ts'
 import type { Caller } from './breaker.ts'
@@ -39,7 +39,7 @@ export interface KeyPool {
     upstream: Upstream,
     model: string,
     key: number | undefined,
-    reason: Exclude<Rest['reason'], 'failing'>,
+    reason: Exclude<Cooldown['reason'], 'failing'>,
     forMs: number | undefined,
     caller?: Caller,
     about?: 'key' | 'model',
@@ -60,17 +60,22 @@ export function createKeyPool(state: HealthState, callerRests: CallerRests): Key
 
   const idOf = (upstreamName: string, key: number | undefined): string => `${upstreamName}#${key ?? 0}`
   /** Limits are per model at most providers; a refusal and a quota are about the key itself. */
-  const restOf = (upstreamName: string, model: string, key: number | undefined, caller: Caller): Rest | undefined => {
+  const restOf = (
+    upstreamName: string,
+    model: string,
+    key: number | undefined,
+    caller: Caller,
+  ): Cooldown | undefined => {
     const id = idOf(upstreamName, key)
     return restAt(`${id}/${model}`, caller) ?? restAt(id, caller)
   }
-  const restAt = (place: string, caller: Caller): Rest | undefined => {
+  const restAt = (place: string, caller: Caller): Cooldown | undefined => {
     const shared = state.read(place)
     if (shared !== undefined && shared.until > Date.now()) return shared
     const own = caller === undefined ? undefined : callerRests.read(place, caller)
     return own !== undefined && own.waitMs > 0 ? { until: Date.now() + own.waitMs, reason: own.reason } : undefined
   }
-  const choiceOf = (key: number | undefined, rest: Rest | undefined): KeyChoice =>
+  const choiceOf = (key: number | undefined, rest: Cooldown | undefined): KeyChoice =>
     rest === undefined
       ? key === undefined
         ? soleKey

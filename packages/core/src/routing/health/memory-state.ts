@@ -1,10 +1,10 @@
 import { monotonicNow } from '../../base/clock.ts'
-import type { HealthState, RestReason } from '../../config/health-state.ts'
+import type { CooldownReason, HealthState } from '../../config/health-state.ts'
 
 /** A rest with its end by `monotonicNow`. */
 interface TimedRest {
   readonly deadline: number
-  readonly reason: RestReason
+  readonly reason: CooldownReason
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json/types.ts'
 import { splitBlocks } from '../../http/sse/blocks.ts'
-import { type MadeHeader, madeHeaders, timesMade } from '../request-headers.ts'
+import { type CredentialHeader, credentialCount, recentCredentials } from '../request-headers.ts'
 import type { Upstream } from '../upstream.ts'
 import { isCleanJson, replaceStrings, type Treatment } from './json.ts'
 import { hasNeedlessEscape, masked, unescaped } from './mask.ts'
@@ -37,7 +37,7 @@ export class Redactor {
     const plain = unescaped(text)
     let hidden = masked(plain, this.#own)
     if (this.#upstream.authorize !== undefined)
-      for (const header of madeHeaders(this.#upstream)) hidden = masked(hidden, secretsOf(header))
+      for (const header of recentCredentials(this.#upstream)) hidden = masked(hidden, secretsOf(header))
     let clean = hidden === plain ? text : hidden
     for (const address of this.#addresses) if (clean.includes(address)) clean = clean.replaceAll(address, '[upstream]')
     return clean
@@ -119,10 +119,10 @@ export class Redactor {
 
   #made(): readonly Secrets[] {
     if (this.#upstream.authorize === undefined) return this.#latest
-    const times = timesMade(this.#upstream)
+    const times = credentialCount(this.#upstream)
     if (times !== this.#collectedAt) {
       this.#collectedAt = times
-      const reusable = [...madeHeaders(this.#upstream)].filter(({ name, value }) => isReusable(name, value))
+      const reusable = [...recentCredentials(this.#upstream)].filter(({ name, value }) => isReusable(name, value))
       this.#latest = reusable.slice(-mostMade).map(secretsOf)
     }
     return this.#latest
@@ -133,9 +133,9 @@ const dataLine = /^data:/gm
 /** A line of server-sent events: a field with its colon, or a comment's, or neither, and what follows. */
 const line = /^((?:data|event|id|retry)?: ?|)([^\r\n]+)/gm
 
-const ofHeaders = new WeakMap<MadeHeader, Secrets>()
+const ofHeaders = new WeakMap<CredentialHeader, Secrets>()
 
-function secretsOf(header: MadeHeader): Secrets {
+function secretsOf(header: CredentialHeader): Secrets {
   let secrets = ofHeaders.get(header)
   if (secrets === undefined) {
     secrets = secretsIn([[header.name, header.value]])
