@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json/types.ts'
-import type { Format, UpstreamFormat } from '../base/names.ts'
+import type { Format, Operation, UpstreamFormat } from '../base/names.ts'
 import type { Identity } from '../config/identity.ts'
 import type { Admission, Attempt, EstimatedBy, ExpectedUse, FinishEvent, SkippedTarget } from '../config/plugin.ts'
 import type { OutputBound, TextFields } from '../formats/codec.ts'
@@ -16,7 +16,7 @@ export interface Counted {
 /** What is known of a call while it runs; `settle` turns it into the one FinishEvent. */
 export interface CallRecord {
   readonly requestId: string
-  operation: string
+  operation: Operation
   readonly format: Format
   /** By the clock that never goes back. */
   readonly startedAt: number
@@ -61,7 +61,7 @@ export interface CallRecord {
 }
 
 /** The books of a call that has just come. All that may be written in them stands there from the beginning: one shape for all calls. */
-export const createCallRecord = (requestId: string, operation: string, format: Format): CallRecord => ({
+export const createCallRecord = (requestId: string, operation: Operation, format: Format): CallRecord => ({
   requestId,
   operation,
   format,

@@ -17,3 +17,18 @@ export type OperationName =
   | 'translations'
   | 'speech'
   | 'realtime-sessions'
+
+/** What a route does. Chat generation is `generate`, whatever the format. */
+export type Operation =
+  | 'generate'
+  | 'count-tokens'
+  | 'list-models'
+  | 'get-model'
+  | 'get-response'
+  | 'delete-response'
+  | 'list-input-items'
+  | 'cancel-response'
+  | 'realtime'
+  /** A plugin's own. */
+  | 'plugin'
+  | OperationName

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json/types.ts'
-import type { Format } from '../base/names.ts'
+import type { Format, Operation } from '../base/names.ts'
 import type { Spool } from '../http/spool.ts'
 import type { Transport } from '../http/transport.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
@@ -79,7 +79,7 @@ export type Feature = 'tools' | 'images' | 'audio' | 'video' | 'documents' | 'js
 export interface RequestTraits<I extends Identity = Identity> {
   /** As the client named it. */
   readonly model: string
-  readonly operation: string
+  readonly operation: Operation
   /** The client's format. */
   readonly format: Format
   readonly stream: boolean

@@ -1,7 +1,7 @@
 import type { Allowance } from '../base/allowance.ts'
 import type { ErrorKind } from '../base/error-kinds.ts'
 import type { JsonObject } from '../base/json/types.ts'
-import type { Format, UpstreamFormat } from '../base/names.ts'
+import type { Format, Operation, UpstreamFormat } from '../base/names.ts'
 import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Explanation } from './explanation.ts'
@@ -39,7 +39,7 @@ export interface Cost {
 export interface FinishEvent<I extends Identity = Identity> {
   readonly requestId: string
   readonly identity: I | null
-  readonly operation: string
+  readonly operation: Operation
   /** The client's format. */
   readonly format: Format
   /** The model as the client named it. */
@@ -127,7 +127,7 @@ export interface Attempt {
 export interface RequestEvent<I extends Identity = Identity> {
   readonly requestId: string
   readonly identity: I | null
-  readonly operation: string
+  readonly operation: Operation
   /** The client's format. */
   readonly format: Format
   /** The model as the client named it. */
@@ -156,7 +156,7 @@ export interface UpstreamEvent {
 export interface AdmitCall<I extends Identity = Identity> {
   readonly requestId: string
   readonly identity: I | null
-  readonly operation: string
+  readonly operation: Operation
   /** The client's format. */
   readonly format: Format
   /** The model as the client named it. */
@@ -218,7 +218,7 @@ export interface PluginHost {
   readonly routes: readonly {
     readonly method: string
     readonly path: string
-    readonly operation: string
+    readonly operation: Operation
     readonly format: Format
   }[]
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>

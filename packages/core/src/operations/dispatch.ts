@@ -1,7 +1,7 @@
 import { lazy } from '../base/lazy.ts'
+import type { Operation } from '../base/names.ts'
 import { handleGenerate } from './handle-generate.ts'
 import type { Handler } from './handler.ts'
-import type { Operation } from './routes.ts'
 
 const modelOperation = lazy(() => import('./answer-operation.ts').then((found) => found.handleModelOperation))
 const storedResponse = lazy(() => import('./stored-responses.ts').then((found) => found.handleStoredResponse))

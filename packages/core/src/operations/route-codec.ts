@@ -1,10 +1,11 @@
 import type { ErrorInfo } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/types.ts'
+import type { Operation } from '../base/names.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import { wireCodecOf } from '../formats/wire-codecs.ts'
 import type { Inbound } from '../http/inbound.ts'
 import { encodeError as encodeRerankError } from './rerank/error.ts'
-import { type Operation, type Route, type RouteMatch, routes } from './routes.ts'
+import { type Route, type RouteMatch, routes } from './routes.ts'
 
 /** Error bodies of operations whose clients read other errors than those of the route's format. */
 const errorEncoders: { readonly [O in Operation]?: (error: ErrorInfo, requestId: string) => JsonObject } = {

@@ -1,20 +1,5 @@
-import type { Format, OperationName } from '../base/names.ts'
+import type { Format, Operation, OperationName } from '../base/names.ts'
 import type { PluginRoute } from '../config/plugin.ts'
-
-/** What a route does. Chat generation is `generate`, whatever the format. */
-export type Operation =
-  | 'generate'
-  | 'count-tokens'
-  | 'list-models'
-  | 'get-model'
-  | 'get-response'
-  | 'delete-response'
-  | 'list-input-items'
-  | 'cancel-response'
-  | 'realtime'
-  /** A plugin's own. */
-  | 'plugin'
-  | OperationName
 
 /** A header a route insists on: one of `names`, first wins, holding a date (`2023-06-01`). */
 export interface RequiredHeader {

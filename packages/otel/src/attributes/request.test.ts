@@ -2,8 +2,11 @@ import { describe, expect, it } from 'vitest'
 import type { RequestEvent } from '../base/events.ts'
 import { requestAttributes } from './request.ts'
 
-const of = (format: RequestEvent['format'], body: RequestEvent['body'], operation = 'generate') =>
-  requestAttributes({ format, body, operation })
+const of = (
+  format: RequestEvent['format'],
+  body: RequestEvent['body'],
+  operation: RequestEvent['operation'] = 'generate',
+) => requestAttributes({ format, body, operation })
 
 describe('the attributes of a request', () => {
   it.each<[RequestEvent['format'], RequestEvent['body'], object]>([
@@ -84,7 +87,7 @@ describe('the attributes of a request', () => {
     expect(of(format, body)).toEqual(attributes)
   })
 
-  it.each([
+  it.each<[RequestEvent['operation'], RequestEvent['body'], object]>([
     [
       'embeddings',
       { dimensions: 256, encoding_format: 'base64' },

@@ -44,7 +44,7 @@ describe('what is reserved', () => {
     ).toEqual([['money', 0, 1]])
   })
   it('for counting tokens is but the call, and needs no price', () => {
-    const call = { operation: 'count-tokens', targets: [{ upstream: 'openai', model: 'mystery' }] }
+    const call = { operation: 'count-tokens', targets: [{ upstream: 'openai', model: 'mystery' }] } as const
     expect(reserve(everything, call)).toEqual([
       ['requests', 1, 1],
       ['concurrent', 1, 1],
@@ -53,7 +53,7 @@ describe('what is reserved', () => {
 })
 
 describe("a provider's own secret for realtime sessions", () => {
-  const call = { operation: 'realtime-sessions' }
+  const call = { operation: 'realtime-sessions' } as const
   it.each<Pick<TokenSettings, 'limits' | 'budget'>>([
     { budget: { money: 1, period: 'total' } },
     { budget: { tokens: 1, period: 'total', models: 'another' } },
