@@ -38,7 +38,7 @@ export const handleCountTokens: Handler = async (call) => {
  * The first target that cannot count ends the search: no other vendor's tokenizer knows better than an estimate, and none is
  * shown a text that it would not get to answer.
  */
-export async function countTokens(call: CountCall): Promise<Reply> {
+async function countTokens(call: CountCall): Promise<Reply> {
   const { attempts } = call.record
   let countless = false
   try {

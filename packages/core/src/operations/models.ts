@@ -23,11 +23,11 @@ export const handleGetModel: Handler = async ({ codec, shared, record, params: {
   jsonReply(record, getModel(await wholeOf(codec), model, shared.router.has(model, record.identity)))
 
 /** The models a caller may use, as the dialect lists them; a page of them where `query` asks for one. */
-export const listModels = (codec: Codec, names: readonly string[], query: string): JsonObject =>
+const listModels = (codec: Codec, names: readonly string[], query: string): JsonObject =>
   codec.encodeModelList(names, new URLSearchParams(query), firstListed())
 
 /** One model, or 404 in the dialect's words. */
-export function getModel(codec: Codec, name: string, known: boolean): JsonObject {
+function getModel(codec: Codec, name: string, known: boolean): JsonObject {
   if (!known)
     throw new GatewayError(
       'model_not_found',

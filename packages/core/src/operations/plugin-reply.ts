@@ -14,7 +14,7 @@ export const handlePluginRoute: Handler = async ({ route, inbound, params, share
  * The reply of a plugin's own endpoint. Rejects with what `handle` throws, and with an error that names the route where it returns
  * no reply, or none within `ms`.
  */
-export async function pluginReply(
+async function pluginReply(
   handle: NonNullable<Route['handle']>,
   inbound: Inbound,
   params: Readonly<Record<string, string>>,

@@ -41,7 +41,7 @@ export const handleStoredResponse: Handler = async ({ setup, params, ...call }) 
 }
 
 /** GET and DELETE of a kept response, its input items, and cancelling it. What an upstream keeps is asked of it. */
-export async function storedResponse(call: StoredCall): Promise<Reply> {
+async function storedResponse(call: StoredCall): Promise<Reply> {
   const { id, records, shared, record, inbound, signal } = call
   const admitted = { shared, record, inbound, signal, request: noBody }
   notifyRequest(admitted)

@@ -55,7 +55,7 @@ export const handleWithoutUpgrade: Handler = async ({ inbound }) => {
 }
 
 /** A call of the realtime path that is no upgrade, or that reached the gateway as none. */
-export const upgradeRequired = (upgrade?: string): GatewayError =>
+const upgradeRequired = (upgrade?: string): GatewayError =>
   upgrade?.toLowerCase() === 'websocket'
     ? new GatewayError(
         'not_implemented',
