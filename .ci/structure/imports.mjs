@@ -115,7 +115,7 @@ export function cyclesIn({ files, edges }) {
 }
 
 /** The top-level entry of `src` that a file belongs to. @param {string} file */
-export const entryOf = (file) => file.split('/')[0] ?? file
+const entryOf = (file) => file.split('/')[0] ?? file
 
 /** @param {Graph} graph @returns {string[]} */
 export const entriesOf = ({ files }) => [...new Set(files.map(entryOf))].sort()

@@ -55,4 +55,4 @@ export const saidOf = ({ data, redis, prices, ledger, tokens }: Places): string 
     typeof ledger === 'string' ? ledger : '',
   ].join('\n')
 
-export const makeToken = (): string => `mg-${randomBytes(24).toString('base64url')}`
+const makeToken = (): string => `mg-${randomBytes(24).toString('base64url')}`
