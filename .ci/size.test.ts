@@ -51,7 +51,7 @@ async function startOf(dir: string, entry: string) {
 
 /** Bytes of a package's own, minified and gzipped, that are there once it is imported. To be raised knowingly. */
 const ceilings = {
-  'core/dist/index.js': 82_000,
+  'core/dist/index.js': 83_000,
   'node/dist/index.js': 13_000,
   'express/dist/index.js': 700,
   'fastify/dist/index.js': 1_500,

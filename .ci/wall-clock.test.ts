@@ -24,7 +24,6 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/core/src/lanes/least-loss.ts': [1, 'the `created` field of a response'],
   'packages/core/src/operations/count-lane.ts': [1, 'the `created` field of a response'],
   'packages/core/src/operations/models.ts': [1, 'the `created` of models that no provider dates'],
-  'packages/core/src/operations/realtime/realtime.ts': [1, 'the timestamp of a call'],
   'packages/core/src/operations/run.ts': [1, 'the `created` field of a response'],
   'packages/core/src/calls/reply.ts': [2, 'rate limit headers that name a date'],
   'packages/core/src/accounting/call-record.ts': [1, 'the timestamp of a call'],
@@ -38,6 +37,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/tokens/src/meters/redis-meters-away.ts': [1, 'the timestamp of a reservation without limits'],
   'packages/tokens/src/meters/redis-meters.ts': [1, 'the day of sums'],
   'packages/tokens/src/meters/redis-shares.ts': [1, 'when a budget resets, which is a date'],
+  'packages/tokens/src/storage/pending-calls.ts': [1, 'the timestamp of a call that waits to be counted'],
   'packages/tokens/src/steady-clock.ts': [1, 'where the steady clock begins'],
 }
 

@@ -50,7 +50,7 @@ describe('a reload', () => {
     for (const [text, words] of [
       [config(baseURL, { c: 'two' }), "modelgate.config.json: models['c'] names the upstream 'two'"],
       ['{', 'modelgate.config.json: it is no JSON'],
-      [config('localhost', { c: 'one' }), 'upstreams.one: baseURL'],
+      [config('localhost', { c: 'one' }), 'upstreams.one.baseURL'],
     ] as const) {
       world.write('modelgate.config.json', text)
       await serving.reload()

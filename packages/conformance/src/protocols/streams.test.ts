@@ -1,3 +1,4 @@
+// Isolated: compares generated identifiers, which other files of the same process draw from as well.
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fetchOf, gatewayTo } from '../base/gateways.ts'
 import {

@@ -17,7 +17,7 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
     it('shows the address and status of the API, and links to the Playground', async () => {
       const { page, wrongs, close } = await open(`${served.origin}${mount}/`)
       expect(await page.getByTestId('address').textContent()).toBe(`${served.origin}${mount}/v1`)
-      expect(await page.getByText('Healthy').isVisible()).toBe(true)
+      await page.getByText('Healthy').waitFor()
       expect(await page.getByText('/v1/chat/completions', { exact: true }).isVisible()).toBe(true)
       await page.getByRole('link', { name: 'Open the Playground' }).click()
       await page.getByRole('heading', { name: 'Conversation' }).waitFor()

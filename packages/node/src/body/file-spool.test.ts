@@ -1,3 +1,4 @@
+// Isolated: counts the open files of the process.
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

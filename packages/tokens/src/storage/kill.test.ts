@@ -115,7 +115,9 @@ test('while a process counts, others change tokens and are refused counts; when 
 test('two processes settle calls in one folder and are killed: each written call is counted once', async () => {
   const folder = join(place, 'settled')
   let [written, settled] = [0, 0]
-  for (let n = 0; n < 10; n++) {
+  let hasPending = false
+  // On a loaded machine a process may be killed before its first flush: more rounds then.
+  for (let n = 0; n < 10 || (n < 60 && (written <= 50 || !hasPending)); n++) {
     const logs = await Promise.all(
       ['a', 'b'].map((name) =>
         runAndKill(folder, `settling-${n}-${name}`, 'settling', () => moment(Math.random() * 400)),
@@ -135,9 +137,10 @@ test('two processes settle calls in one folder and are killed: each written call
     // What this process was killed before writing is gone for good.
     written = sums?.calls ?? 0
     settled = written
+    hasPending ||= readPendingBatches(folder).length > 0
   }
   expect(written).toBeGreaterThan(50)
-  expect(readPendingBatches(folder).length).toBeGreaterThan(0)
+  expect(hasPending).toBe(true)
 }, 120_000)
 
 const reserveIn = async ({ meters }: Storage) =>
