@@ -13,7 +13,7 @@ export interface Lane {
   /** Headers that belong to the body, in place of those of a JSON body. */
   readonly headers?: Readonly<Record<string, string>>
   /** Flags of a header that the body needs, in addition to the client's. */
-  readonly flags?: RequestFlags
+  readonly flags?: RequestFlags | undefined
   /** The model accepts more of this request in another format: the lane is taken only if the upstream speaks no other. */
   readonly restricted?: boolean
   /** What could not be carried, both ways; grows while an answer is translated. */

@@ -10,6 +10,7 @@ import type { RequestBody } from '../formats/request-body.ts'
 import { boundFrame } from '../formats/shared/bounded-frame.ts'
 import { fitToModel } from '../formats/shared/model-rules.ts'
 import { translateParam } from '../formats/shared/param.ts'
+import { hasChanges } from '../formats/shared/settings-changes.ts'
 import { reportUsage } from '../formats/shared/usage-report.ts'
 import { createSseDecoder } from '../http/sse/decode.ts'
 import { encodeAllSse, encodeText } from '../http/sse/encode.ts'
@@ -62,15 +63,21 @@ export function translateLane(translation: Translation): Lane {
   model.at = placesOf(model, client)
   // A request in the upstream's own format is between its client and the provider.
   const rule = client.format === upstream.format ? undefined : translation.target.modelRule
-  const fitted = fitToModel(model, rule, upstream.format, report, upstream.acceptedChanges?.(translation.target))
+  const fitted = fitToModel(
+    model,
+    rule,
+    upstream.format,
+    report,
+    hasChanges(model) ? upstream.acceptedChanges?.(translation.target) : undefined,
+  )
   const encoded = upstream.encodeRequest(fitted.request, context)
   const body = stringifyExact(encoded)
-  const flags = client === upstream ? undefined : upstream.requestFlags?.(encoded)
+  const flags = client !== upstream && hasChanges(model) ? upstream.requestFlags?.(encoded) : undefined
   return {
     kind: 'translate',
     upstreamFormat: upstream.format,
     body,
-    ...(flags === undefined ? {} : { flags }),
+    flags,
     restricted: fitted.restricted,
     report,
     answer(bytes) {

@@ -13,6 +13,7 @@ import { createReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
 import { mayHoldSeals } from '../formats/shared/seals.ts'
+import { hasChanges } from '../formats/shared/settings-changes.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
 import { unsealCallIds } from '../lanes/call-id-seals.ts'
 import { exactValue } from '../lanes/exact-body.ts'
@@ -101,7 +102,13 @@ function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, t
   const { input, report, context } = decodeInput(asked, upstream.format)
   const modelRule = asked.codec.format === upstream.format ? undefined : findModelRule(place.modelRules, model)
   const traits = { model, quirks: place.quirks, modelRule }
-  const { request } = fitToModel(input, modelRule, upstream.format, report, upstream.acceptedChanges?.(traits))
+  const { request } = fitToModel(
+    input,
+    modelRule,
+    upstream.format,
+    report,
+    hasChanges(input) ? upstream.acceptedChanges?.(traits) : undefined,
+  )
   const body = upstream.encodeRequest(request, { ...context, target: traits })
   const flags = asked.codec === upstream ? undefined : upstream.requestFlags?.(body)
   return {

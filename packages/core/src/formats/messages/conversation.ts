@@ -108,7 +108,8 @@ function draft(turn: Turn, traits: ModelTraits, context: BlockContext): Draft | 
     turn.extra?.messages === undefined && changes.own === undefined
       ? undefined
       : { ...turn.extra?.messages, ...changes.own }
-  const blocks = [...encodeParts(turn, parts, 'user', context), ...changes.blocks]
+  const blocks = encodeParts(turn, parts, 'user', context)
+  append(blocks, changes.blocks)
   const system: Draft = { role: 'system', blocks, parts, own, at }
   if (traits.systemTurns) return blocks.length === 0 && own === undefined ? undefined : system
   for (const key of Object.keys(own ?? {}))

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Output, Sampling, Tool } from '../ir.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
-import { settleChanges } from '../shared/settings-changes.ts'
+import { hasChanges, settleChanges } from '../shared/settings-changes.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { lowerToolNames } from '../shared/tool-names.ts'
 import type { BlockContext } from './blocks-encode.ts'
@@ -33,7 +33,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   const named = lowerToolNames(asked, toolNames, context.report)
   // What a client of messages wrote is between it and the upstream.
   const request =
-    isOwn && traits.systemTurns
+    (isOwn && traits.systemTurns) || !hasChanges(named)
       ? named
       : settleChanges(named, acceptedChanges(context.target), 'messages', context.report)
   const {
@@ -58,7 +58,8 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   const own = ownExtra(extra, 'messages', '', report)
   if (own !== undefined && hasThread(own) && target.quirks.threads !== true) throw threadRefused()
   const { newId, now } = context
-  const offered = new Set(tools?.list.flatMap((tool) => (tool.type !== 'native' && isListed(tool) ? [tool.name] : [])))
+  const listed = hasChanges(request) ? (tools?.list ?? []) : []
+  const offered = new Set(listed.flatMap((tool) => (tool.type !== 'native' && isListed(tool) ? [tool.name] : [])))
   const encode = (tool: Tool): JsonObject[] => encodeTool(tool, traits, isOwn, context)
   const ids = createToolIds(turns)
   const blocks: BlockContext = { report, newId, now, upstream: 'messages', ids, tools: { isOwn, offered, encode } }

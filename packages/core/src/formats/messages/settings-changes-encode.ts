@@ -10,7 +10,7 @@ import { type ModelTraits, modelTraits, nearestEffort } from './models.ts'
 
 /** What a turn's changes become: blocks of its system message, and fields beside them. */
 interface EncodedChanges {
-  readonly blocks: JsonObject[]
+  readonly blocks: readonly JsonObject[]
   readonly own: JsonObject | undefined
 }
 
@@ -27,10 +27,13 @@ export function acceptedChanges(target: TargetTraits): AcceptedChanges {
   }
 }
 
+const noChanges: EncodedChanges = { blocks: [], own: undefined }
+
 export function encodeChanges(turn: Turn, traits: ModelTraits, context: BlockContext): EncodedChanges {
+  if (turn.changes === undefined) return noChanges
   const blocks: JsonObject[] = []
   let own: JsonObject | undefined
-  for (const change of turn.changes ?? []) {
+  for (const change of turn.changes) {
     const { effort, addedTools, removedTools, format: _format, at = '', cache: _cache, extra, ...rest } = change
     rest satisfies Nothing
     const { tool: kept, ...fields } = ownExtra(extra, 'messages', at, context.report) ?? {}

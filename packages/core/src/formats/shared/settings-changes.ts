@@ -7,6 +7,9 @@ import { loss, ownExtra } from './report.ts'
 
 const isSystem = ({ role }: Turn): boolean => role === 'system' || role === 'developer'
 
+/** Few conversations change settings: the others skip the work for changes. */
+export const hasChanges = ({ turns }: ModelRequest): boolean => turns.some(({ changes }) => changes !== undefined)
+
 /**
  * Applies changes of settings that the target does not accept to the whole request: the values at the end of the conversation
  * are those of the next answer. Each such change is reported, unless nothing was said before it. Returns the same request where
@@ -18,7 +21,7 @@ export function settleChanges(
   own: UpstreamFormat,
   report: Report,
 ): ModelRequest {
-  if (!request.turns.some(({ changes }) => changes !== undefined)) return request
+  if (!hasChanges(request)) return request
   const isRemoving = request.turns.some(({ changes }) =>
     changes?.some(({ removedTools }) => removedTools !== undefined),
   )
