@@ -48,13 +48,13 @@ it('names of SDKs pass in their own format, and cause no exception in any pair',
 it.skipIf(asked !== undefined)(
   'new names are kept, translated or reported as the list of names says, or better',
   async () => {
+    const worse: string[] = []
     for (const sample of samples) {
       const key = `${sample.format} ${sample.side} ${sample.name}`
       const { outcome } = await probe(sample)
       const wanted = listed.get(key) ?? 'a name of the list'
-      expect(rising.indexOf(outcome), `${key}: ${outcome}, listed as ${wanted}`).toBeGreaterThanOrEqual(
-        rising.indexOf(wanted),
-      )
+      if (rising.indexOf(outcome) < rising.indexOf(wanted)) worse.push(`${key}: ${outcome}, listed as ${wanted}`)
     }
+    expect(worse).toEqual([])
   },
 )
