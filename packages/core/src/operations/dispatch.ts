@@ -1,13 +1,15 @@
 import { lazy } from '../base/lazy.ts'
-import type { Operation } from '../base/names.ts'
+import type { Operation, OperationName } from '../base/names.ts'
 import { handleGenerate } from './handle-generate.ts'
 import type { Handler } from './handler.ts'
 
 const modelOperation = lazy(() => import('./answer-operation.ts').then((found) => found.handleModelOperation))
 const storedResponse = lazy(() => import('./stored-responses.ts').then((found) => found.handleStoredResponse))
 
-/** The handler of every operation. Only generation is part of the entry; the first call of another one loads its handler. */
-const handlers: { readonly [O in Operation]: () => Handler | Promise<Handler> } = {
+type OtherOperation = Exclude<Operation, OperationName>
+
+/** The handlers of operations that are not in `modelOperations`. Only generation is part of the entry; the first call of another one loads its handler. */
+const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handler> } = {
   generate: () => handleGenerate,
   'count-tokens': lazy(() => import('./count-tokens.ts').then((found) => found.handleCountTokens)),
   'list-models': lazy(() => import('./models.ts').then((found) => found.handleListModels)),
@@ -19,18 +21,10 @@ const handlers: { readonly [O in Operation]: () => Handler | Promise<Handler> } 
   // A plain request: upgrades do not come here (see `Gateway.realtime`).
   realtime: lazy(() => import('./realtime/handshake.ts').then((found) => found.handleWithoutUpgrade)),
   plugin: lazy(() => import('./plugin-reply.ts').then((found) => found.handlePluginRoute)),
-  completions: modelOperation,
-  embeddings: modelOperation,
-  rerank: modelOperation,
-  moderations: modelOperation,
-  images: modelOperation,
-  'image-edits': modelOperation,
-  'image-variations': modelOperation,
-  transcriptions: modelOperation,
-  translations: modelOperation,
-  speech: modelOperation,
-  'realtime-sessions': modelOperation,
 }
 
+const isOther = (operation: Operation): operation is OtherOperation => Object.hasOwn(handlers, operation)
+
 /** The handler of an operation: a promise until it is loaded. */
-export const handlerOf = (operation: Operation): Handler | Promise<Handler> => handlers[operation]()
+export const handlerOf = (operation: Operation): Handler | Promise<Handler> =>
+  isOther(operation) ? handlers[operation]() : modelOperation()

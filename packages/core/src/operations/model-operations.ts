@@ -10,7 +10,7 @@ const images = () => import('./images/index.ts')
 
 /**
  * The definition of every operation other than chat generation, loaded by its first call: a promise until then. A new operation
- * is added here, to `OperationName`, to `handlers` (dispatch.ts) and to the routes; the compiler reports what is missing.
+ * is added here, to `OperationName` (base/names.ts) and to the routes; the compiler reports what is missing.
  */
 export const modelOperations: { readonly [O in OperationName]: () => AnyOperation | Promise<AnyOperation> } = {
   completions: lazy(() => import('./completions/index.ts').then(({ completions }) => completions)),
