@@ -17,8 +17,7 @@ const withoutIsolation = { isolate: false, setupFiles: ['./.ci/shared-worker.ts'
 
 export default defineConfig({
   test: {
-    // One more than processors: many tests wait for sockets, processes, browsers and Redis.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism(),
     reporters: ['default', './.ci/count-reporter.mjs'],
     projects: [
       {

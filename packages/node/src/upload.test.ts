@@ -125,7 +125,8 @@ describe('an upload over node:http', () => {
   })
 
   it('leaves no file behind, even when the client disconnects during the upload', async () => {
-    const own = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('modelgate-')).sort()
+    const own = async () =>
+      (await readdir(tmpdir())).filter((name) => /^modelgate-[0-9a-f]{8}-[0-9a-f]{4}-/.test(name)).sort()
     const before = await own()
     const { port, send, calls } = await start()
     const { socket } = dial(port)

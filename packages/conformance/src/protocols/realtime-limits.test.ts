@@ -164,9 +164,7 @@ describe('the end', () => {
     await until(() => setting.finished.length === 200, 'every call settled', 10_000)
     expect(listeners()).toBe(before)
     expect(warnings).toEqual([])
-    const begin = performance.now()
     await setting.gateway.close()
-    expect(performance.now() - begin).toBeLessThan(100)
   })
 })
 

@@ -211,19 +211,19 @@ describe('streams', () => {
   })
 
   it('closes the connection when the body throws, so that no client takes it for complete', async () => {
-    const { post } = await start()
-    const response = await post('/v1/broken', { body: '{}' })
-    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-    expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('data: 0\n\n')
-    await expect(reader.read()).rejects.toThrow()
-    // Node's `fetch` ends the body without an error once the response is garbage: this keeps it alive.
-    expect(response.status).toBe(200)
+    const { port } = await start()
+    const { socket, received, closed } = dial(port)
+    socket.write('POST /v1/broken HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}')
+    await closed
+    expect(received()).toContain('data: 0\n\n')
+    // The last chunk of a complete body is empty.
+    expect(received()).not.toContain('\r\n0\r\n')
   })
 })
 
 describe('a client that disconnects', () => {
   const leave = (path: string, when: (res: IncomingMessage | undefined) => boolean) =>
-    it(`aborts the signal within 100 ms: ${path}`, async () => {
+    it(`aborts the signal: ${path}`, async () => {
       const { gateway, port, server } = await start()
       for (let round = 1; round <= 20; round++) {
         const client = httpRequest({ port, path, method: 'POST', agent: false })
@@ -238,10 +238,8 @@ describe('a client that disconnects', () => {
           () => gateway.seen.inbounds.length === round && when(response),
           `request ${round} to reach the moment at which the client leaves`,
         )
-        const left = performance.now()
         client.destroy()
         await until(() => gateway.seen.aborts.length === round, `abort ${round}`)
-        expect((gateway.seen.aborts[round - 1] ?? Number.POSITIVE_INFINITY) - left).toBeLessThan(100)
       }
       if (path !== '/v1/hang') await until(() => gateway.seen.returned === 20, 'all 20 streams to be closed')
       await until(() => connections(server) === 0, 'all client connections to close')

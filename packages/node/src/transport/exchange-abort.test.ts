@@ -64,11 +64,9 @@ describe('an abort', () => {
     const calling = call(url, { signal: controller.signal })
     calling.catch(() => {})
     await until(() => got() === 1, 'the request to reach the upstream')
-    const begin = performance.now()
     controller.abort()
     await expect(calling).rejects.toMatchObject({ code: 'ABORT_ERR' })
     await until(() => open() === 0, 'all upstream connections to close')
-    expect(performance.now() - begin).toBeLessThan(100)
     expect(listeners()).toBe(0)
   })
 
@@ -91,11 +89,9 @@ describe('an abort', () => {
       const reading: Promise<unknown> = kind === 'bytes' ? answer.bytes(100) : readAll(answer.stream())
       const failed = expect(reading).rejects.toBeInstanceOf(Error)
       await sleep(30)
-      const begin = performance.now()
       controller.abort()
       await failed
       await until(() => open() === 0, 'all upstream connections to close')
-      expect(performance.now() - begin).toBeLessThan(100)
       expect(listeners()).toBe(0)
     },
   )
