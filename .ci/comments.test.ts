@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Words that open a comment as a riddle ("What is told of a call …") instead of with its subject or a verb. */
+/** First words of comments that hide their subject ("What is told of a call …") instead of with its subject or a verb. */
 const riddle = /^(?:What|Who|Whoever|Whether|Where|Of|By|That)\b/
 
 /** Share of comment lines, in percent, that may open a comment with such a word. */

@@ -46,7 +46,7 @@ export function catalogTable(): string {
 const meanings: { readonly [Q in keyof Required<Quirks>]: readonly [format: string, meaning: string] } = {
   maxTokensField: [
     'chat',
-    'the field that bounds the tokens of an answer; `either`: nobody knows, clients are left to themselves',
+    'the field that bounds the tokens of an answer; `either`: unknown, so the field of the client is sent',
   ],
   developerRole: ['chat', 'the role of developer turns; `either` as above'],
   streamOptions: ['chat', '`false`: no `stream_options`; `implied`: every stream tells its usage without'],

@@ -5,7 +5,7 @@ import type { Answer } from './ask.ts'
 export interface CheckReport {
   readonly ok: boolean
   readonly config: string
-  /** Why the configuration cannot be; then nobody was asked. */
+  /** Errors of the configuration. If there are any, no upstream was called. */
   readonly error?: string
   readonly upstreams: readonly CheckedUpstream[]
   readonly warnings: readonly string[]

@@ -207,7 +207,7 @@ describe('a response in another charset than UTF-8', () => {
     expect(await chatText(client)).toBe('Grüße à tous')
   })
 
-  /** JSON is UTF-8 (RFC 8259). Another charset that nobody names would be a guess: the client reads the bytes as it does without a gateway. */
+  /** JSON is UTF-8 (RFC 8259). Any other charset would be a guess, so the bytes pass unchanged and the client reads them as without a gateway. */
   test.each([
     [Buffer.from(completion('Grüße à tous'), 'latin1'), 'application/json'],
     [Buffer.from(completion('Grüße \ufffd')), 'application/json; charset=utf-8'],

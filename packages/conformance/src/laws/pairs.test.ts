@@ -40,7 +40,7 @@ const pieces = fc.integer({ min: 1, max: 5 })
 /** Returns a request of one format as the lane passes it to an encoder. */
 function asked(client: Codec, request: ModelRequest, context = createContext()): ModelRequest {
   const wire = client.encodeRequest(request, createContext())
-  // A format may have model and stream in its path; whoever reads that puts them in the body.
+  // A format may have model and stream in its path; the route copies them into the body.
   const body: JsonObject = client.modelInPath === undefined ? wire : { ...wire, model: 'demo', stream: request.stream }
   const decoded = client.decodeRequest(structuredClone(body), context)
   return { ...decoded, at: { ...client.fieldPointers, ...decoded.at } }

@@ -48,7 +48,7 @@ export interface CallRecord {
   tokens?: number | undefined
   /** About how many tokens the answer has said. */
   said?: (() => number) | undefined
-  /** By whom the call was let in: each is told of its end. */
+  /** Admissions of the plugins that accepted the call. Each is settled when the call ends. */
   admissions?: Admission[] | undefined
   /** The upstream goes on with it when the response to this call is over. */
   background?: true | undefined
@@ -56,7 +56,7 @@ export interface CallRecord {
   settled?: boolean | undefined
   /** Plugins have heard of it: they must hear of its end. */
   announced?: boolean | undefined
-  /** The gateway has done what it may: whoever tries again only adds to the upstream's load. */
+  /** The gateway has used all its attempts: a retry by the client would only add to the upstream's load. */
   spent?: boolean | undefined
 }
 

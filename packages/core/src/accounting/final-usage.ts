@@ -14,7 +14,7 @@ export function finalUsage(
   if (usage !== undefined && (outcome === 'finished' || finish !== undefined || counted === undefined))
     return { usage, basis: 'reported' }
   if (counted === undefined) return undefined
-  // What is still to come will be counted by nobody here; so is a session that told nothing.
+  // Tokens that the upstream sends later are not counted here, nor is a session that reported no usage.
   if (finish !== undefined && wireCodecOf(record.format).pending?.includes(finish)) return undefined
   if (record.background === true && outcome !== 'finished') return undefined
   if (usage === undefined && firstEventAt !== undefined && record.said === undefined) return undefined

@@ -31,7 +31,7 @@ export type ErrorDetails = Partial<Omit<ErrorInfo, 'kind' | 'message'>> & {
   allowance?: Allowance
 }
 
-/** An upstream's word on trying again, for the gateway's own retries; clients are told `retryAfter`. */
+/** Retry headers of an upstream, for the gateway's own retries. Clients receive `retryAfter`. */
 export interface RetryHints {
   /** Milliseconds to wait. */
   readonly waitMs?: number

@@ -228,7 +228,7 @@ export interface ResponsesConfig {
 /** What `createGateway` takes. It is checked once; a TypeError says what to write instead. */
 export interface GatewayConfig<U extends string = string, I extends Identity = Identity> {
   /**
-   * Verifies credentials; or the word `'none'`: every call is let in. Written before the options below, it gives their functions the type
+   * Verifies credentials. `'none'` accepts every call. Written before the options below, it gives their functions the type
    * of the identities that it returns.
    */
   auth: Authenticate<I> | 'none'
