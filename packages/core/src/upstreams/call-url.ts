@@ -28,6 +28,8 @@ function inPath(model: string, slash: string): string {
     // Some servers take a backslash for a slash, encoded too.
     model.split(/[/\\]/).some((segment) => segment === '.' || segment === '..')
   )
-    throw new GatewayError('model_not_found', `The model '${model.slice(0, 100)}' does not exist.`, { param: 'model' })
+    throw new GatewayError('model_not_found', `The model '${model.slice(0, 100)}' does not exist.`, {
+      param: 'model',
+    })
   return segments.map(encodeURIComponent).join(slash)
 }

@@ -1,4 +1,4 @@
-import type { Allowance, QuotaState } from '../../base/allowance.ts'
+import type { Allowance, QuotaState } from '../../base/errors.ts'
 import { resetIn } from '../shared/allowance.ts'
 
 /** What a caller has left, in Anthropic's headers: `anthropic-ratelimit-requests-remaining`. The reset is a point in time. */

@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isSpace, type Member } from '../../base/json/scan.ts'
-import { codeAt, type Source, slice } from '../../base/json/source.ts'
+import { codeAt, isSpace, type JsonSource, type Member, sourceText } from '../../base/json/scan.ts'
 import { foldName, type PlaceNode } from './model-places.ts'
 
 /** What is asked about each place that a request uses. Both throw a GatewayError to refuse the request. */
@@ -31,7 +30,12 @@ const comma = 44
  * @param members of its top-level object
  * @throws GatewayError `invalid_request` for a duplicate or another spelling of a member that leads to a place
  */
-export function visitPlaces(source: Source, members: readonly Member[], root: PlaceNode, visitor: PlaceVisitor): void {
+export function visitPlaces(
+  source: JsonSource,
+  members: readonly Member[],
+  root: PlaceNode,
+  visitor: PlaceVisitor,
+): void {
   const walk = new Walk(source, visitor)
   const seen = new Set<string>()
   for (const { key, start } of members) {
@@ -79,10 +83,10 @@ export function visitText(text: string, { role, harmless }: PlaceNode, path: str
 }
 
 class Walk {
-  readonly #source: Source
+  readonly #source: JsonSource
   readonly #visitor: PlaceVisitor
 
-  constructor(source: Source, visitor: PlaceVisitor) {
+  constructor(source: JsonSource, visitor: PlaceVisitor) {
     this.#source = source
     this.#visitor = visitor
   }
@@ -95,7 +99,7 @@ class Walk {
     if (code === openBrace) return this.#object(start, node, path, level)
     if (code === openBracket) return this.#list(start, node, path, level)
     const end = this.#skip(start)
-    visitScalar(slice(this.#source, start, end), node, path, this.#visitor)
+    visitScalar(sourceText(this.#source, start, end), node, path, this.#visitor)
     return end
   }
 
@@ -118,7 +122,7 @@ class Walk {
     let at = this.#space(start + 1)
     while (codeAt(this.#source, at) === quote) {
       const keyEnd = this.#stringEnd(at)
-      const key = JSON.parse(slice(this.#source, at, keyEnd)) as string
+      const key = JSON.parse(sourceText(this.#source, at, keyEnd)) as string
       const valueStart = this.#space(this.#space(keyEnd) + 1)
       const before = path === '' ? '' : `${path}.`
       const next = enter(node.role === 'name' ? objectWithName : node, key, seen, before)

@@ -1,4 +1,4 @@
-import { toBase64 } from '../../base/base64.ts'
+import { toBase64 } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'

@@ -1,6 +1,6 @@
-import { ignore, observe, quietly, settleWithin, typeNameOf } from '../../base/callbacks.ts'
+import { isThenable } from '../../base/async.ts'
+import { ignoreRejection, observe, runSilently, settleWithin, typeNameOf } from '../../base/callbacks.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { isThenable } from '../../base/thenable.ts'
 import type { Logger } from '../../config/config.ts'
 import type { Spool } from '../../http/spool.ts'
 
@@ -11,7 +11,7 @@ import type { Spool } from '../../http/spool.ts'
 export function openGuarded(open: () => Spool, ms: number, logger: Logger): Spool {
   const spool: unknown = open()
   if (!isSpool(spool)) {
-    ignore(spool)
+    ignoreRejection(spool)
     throw new TypeError(`spool returned ${typeNameOf(spool)}: return an object with write, read and close`)
   }
   return {
@@ -43,6 +43,6 @@ async function* piecesOf(read: () => AsyncIterable<Uint8Array>, ms: number): Asy
     // Of the gateway's own kind: it must not look as if the upstream had failed.
     throw new GatewayError('internal', 'The gateway failed to read the upload.', { cause })
   } finally {
-    quietly(() => source?.return?.())
+    runSilently(() => source?.return?.())
   }
 }

@@ -1,6 +1,6 @@
+import { isThenable } from '../../base/async.ts'
 import { settleWithin, typeNameOf } from '../../base/callbacks.ts'
-import { isThenable } from '../../base/thenable.ts'
-import type { ResponseStore } from '../../config/response-store.ts'
+import type { ResponseStore } from '../../config/stores.ts'
 
 /**
  * A host's ResponseStore whose answers come within `ms` and are what they should be: anything else is a failure of the store. Clients

@@ -1,5 +1,5 @@
-import { monotonicNow } from '../../base/clock.ts'
-import type { ResponseStore } from '../../config/response-store.ts'
+import { monotonicNow } from '../../base/async.ts'
+import type { ResponseStore } from '../../config/stores.ts'
 
 /** Bounds of `memoryResponseStore`. */
 export interface MemoryStoreOptions {

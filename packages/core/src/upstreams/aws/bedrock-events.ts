@@ -1,4 +1,4 @@
-import { fromBase64 } from '../../base/base64.ts'
+import { fromBase64 } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { parseObject } from '../../formats/shared/json-text.ts'
 import { framesToEvents, type ReadFrame } from './frames-to-events.ts'

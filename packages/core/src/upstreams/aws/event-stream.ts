@@ -1,6 +1,6 @@
 import { concatBytes } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { tooLarge } from '../../http/sse/decode.ts'
+import { eventTooLarge } from '../../http/sse/decode.ts'
 import { crc32 } from './crc32.ts'
 
 /**
@@ -76,7 +76,7 @@ function frameLength(bytes: Uint8Array, maxBytes: number): number {
   if (view.getUint32(8) !== crc32(bytes.subarray(0, 8))) throw broken('the sum of a frame’s beginning is wrong')
   const length = view.getUint32(0)
   if (length < leastBytes || view.getUint32(4) > length - leastBytes) throw broken('a frame’s lengths contradict')
-  if (length > maxBytes) throw tooLarge()
+  if (length > maxBytes) throw eventTooLarge()
   return length
 }
 

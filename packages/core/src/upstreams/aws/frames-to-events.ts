@@ -1,7 +1,6 @@
 import { GatewayError } from '../../base/errors.ts'
 import { streamException } from '../../formats/converse/exceptions.ts'
-import { encodeSse } from '../../http/sse/encode.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { encodeSse, type SseEvent } from '../../http/sse/event.ts'
 import { createFrameDecoder, type EventFrame } from './event-stream.ts'
 
 /** AWS sends no frame of more than 16 MiB of payload. */

@@ -84,3 +84,78 @@ export const stopReason = ({ reason }: Pick<Signal, 'reason'>): GatewayError =>
   reason instanceof GatewayError
     ? reason
     : new GatewayError('cancelled', 'The client closed the connection before the answer began.')
+
+/**
+ * What is loaded by the first who needs it. From then on it is there at once, without a turn of the queue: callers await it
+ * only if it is a promise. A load that fails is tried anew by the next.
+ *
+ * @param load a dynamic `import()` of a literal path, so that every bundler finds it
+ */
+export function lazy<T>(load: () => Promise<T>): () => T | Promise<T> {
+  let loaded: { readonly value: T } | undefined
+  let loading: Promise<T> | undefined
+  return () => {
+    if (loaded !== undefined) return loaded.value
+    if (loading !== undefined) return loading
+    loading = load().then(
+      (value) => {
+        loaded = { value }
+        return value
+      },
+      (error: unknown) => {
+        loading = undefined
+        throw error
+      },
+    )
+    // Who began it early may never come to ask for it.
+    loading.catch(() => {})
+    return loading
+  }
+}
+
+/** Not only promises of this realm: query builders and other libraries return thenables of their own, functions among them. */
+export const isThenable = <T>(value: T | PromiseLike<T>): value is PromiseLike<T> =>
+  ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+  'then' in value &&
+  typeof value.then === 'function'
+
+/** Waits. Rejects as soon as the signal is aborted, with why. */
+export function sleep(ms: number, signal: Signal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', leave)
+      reject(stopReason(signal))
+    }
+    const timer = setTimeout(
+      () => {
+        signal.removeEventListener('abort', leave)
+        resolve()
+      },
+      Math.min(Math.ceil(ms), maxTimerMs),
+    )
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave)
+  })
+}
+
+/** Timers take no more; beyond it they fire at once. Nearly 25 days: as good as never. */
+export const maxTimerMs = 2 ** 31 - 1
+
+/** Calls to a store that run at the same time. */
+const atOnce = 64
+
+/** Runs a task for each element, a limited number at a time. Rejects with the first failure, and starts no further batch then. */
+export async function inBatches<T>(all: readonly T[], run: (one: T) => unknown): Promise<void> {
+  for (let at = 0; at < all.length; at += atOnce) await Promise.all(all.slice(at, at + atOnce).map(run))
+}
+
+/**
+ * Milliseconds on a clock that is never set: the only clock for durations, deadlines, cooldowns and lifetimes. `Date.now()` steps
+ * when the system's time is corrected, which ends running calls or stops their time limits. It is for times of day only (event
+ * timestamps, HTTP dates, calendar periods).
+ *
+ * The origin is arbitrary: two values of one process can be compared, nothing else. Both clocks cost the same, and every runtime
+ * has both. Cloudflare Workers advance both only after I/O.
+ */
+export const monotonicNow = (): number => performance.now()

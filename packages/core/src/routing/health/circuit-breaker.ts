@@ -1,7 +1,6 @@
 import type { BreakerConfig } from '../../config/config.ts'
-import type { HealthState } from '../../config/health-state.ts'
-import type { CallerRests } from './caller-rests.ts'
-import { CallerHistory, type CallOutcome, TargetHistory } from './history.ts'
+import type { HealthState } from '../../config/stores.ts'
+import type { Caller, CallerCooldowns } from './cooldowns.ts'
 
 export const defaultBreaker: Readonly<Required<BreakerConfig>> = {
   failures: 5,
@@ -16,9 +15,6 @@ export const defaultBreaker: Readonly<Required<BreakerConfig>> = {
  */
 export type Probe = 'none' | 'caller' | 'all'
 
-/** Identifies a caller; undefined where callers cannot be told apart (`auth: 'none'`). */
-export type Caller = string | undefined
-
 /**
  * Circuit breakers, one for each target. A breaker opens after some failures in a row, or when a share of the last calls failed. Then
  * one call is let through every `restMs`, and one that succeeds closes it.
@@ -27,15 +23,15 @@ export type Caller = string | undefined
  * breaker of its own, which counts all failures of its calls. The breaker for all callers counts a caller once, however many of its
  * calls fail. Failures of the upstream itself, and failures of callers that cannot be told apart, each count there.
  */
-export interface Breaker {
+export interface CircuitBreaker {
   /** Milliseconds until the caller may call the target; 0: now. */
   waitMs(id: string, caller?: Caller): number
   /** A call begins. */
-  enter(id: string, caller?: Caller): Probe
+  startCall(id: string, caller?: Caller): Probe
   /** The target has answered. */
-  answered(id: string, caller: Caller, probe: Probe): void
+  recordResponse(id: string, caller: Caller, probe: Probe): void
   /** A call has ended. */
-  over(id: string, caller: Caller, probe: Probe, outcome: CallOutcome): void
+  recordEnd(id: string, caller: Caller, probe: Probe, outcome: CallOutcome): void
 }
 
 interface TargetRecord {
@@ -50,12 +46,12 @@ const given = (settings: BreakerConfig = {}): BreakerConfig =>
 /** Bounds the memory: targets may be named by clients, and so may callers. */
 const mostRecords = 10_000
 
-export function createBreaker(
+export function createCircuitBreaker(
   settings: BreakerConfig | false | undefined,
   state: HealthState,
-  callerRests: CallerRests,
-): Breaker {
-  if (settings === false) return { waitMs: () => 0, enter: () => 'none', answered() {}, over() {} }
+  callerRests: CallerCooldowns,
+): CircuitBreaker {
+  if (settings === false) return { waitMs: () => 0, startCall: () => 'none', recordResponse() {}, recordEnd() {} }
   const config = { ...defaultBreaker, ...given(settings) }
   const { restMs } = config
   const records = new Map<string, TargetRecord>()
@@ -100,7 +96,7 @@ export function createBreaker(
       const own = ownRest(id, caller)
       return own === undefined ? shared : Math.max(shared, own.waitMs)
     },
-    enter(id, caller) {
+    startCall(id, caller) {
       const own = ownRest(id, caller)
       // Calls that were on their way when the breaker opened, or when the probe was let through, are no probes.
       if (own !== undefined && own.waitMs > 0) return 'none'
@@ -117,7 +113,7 @@ export function createBreaker(
       restForCaller(id, caller)
       return 'caller'
     },
-    answered(id, caller, probe) {
+    recordResponse(id, caller, probe) {
       if (probe === 'none') return
       const record = records.get(id)
       if (caller !== undefined) {
@@ -128,7 +124,7 @@ export function createBreaker(
       record?.history.clear()
       state.write(id, undefined)
     },
-    over(id, caller, probe, outcome) {
+    recordEnd(id, caller, probe, outcome) {
       if (outcome === 'unknown') {
         // Without this, one caller could keep the breaker open by leaving whenever its call is the probe.
         if (probe === 'all' && caller !== undefined) releaseProbe(id)
@@ -152,5 +148,89 @@ export function createBreaker(
         else releaseProbe(id)
       }
     },
+  }
+}
+
+/**
+ * How a call to a target ended, as far as the target's health is concerned. `failed`: it may have been caused by the request.
+ * `unavailable`: the upstream itself failed. `unknown`: the call shows nothing, for example because its client left.
+ */
+export type CallOutcome = 'ok' | 'failed' | 'unavailable' | 'unknown'
+
+type Config = Required<Pick<BreakerConfig, 'failures' | 'failureRate' | 'window'>>
+
+/** The last calls of one caller to one target. */
+export class CallerHistory {
+  readonly #config: Config
+  /** The last outcomes, true for a failure; a ring. */
+  readonly #outcomes: boolean[] = []
+  #next = 0
+  #inRow = 0
+  #failed = 0
+
+  constructor(config: Config) {
+    this.#config = config
+  }
+
+  add(failed: boolean): void {
+    if (this.#outcomes[this.#next] === true) this.#failed--
+    this.#outcomes[this.#next] = failed
+    this.#next = (this.#next + 1) % this.#config.window
+    if (failed) this.#failed++
+    this.#inRow = failed ? this.#inRow + 1 : 0
+  }
+
+  isFailing(): boolean {
+    const { failures, failureRate, window } = this.#config
+    return this.#inRow >= failures || (this.#outcomes.length >= window && this.#failed / window >= failureRate)
+  }
+}
+
+/** A failure that counts however many there are: the upstream's own, or of a caller that cannot be told apart. */
+const uncaused = true
+
+/** The last calls of all callers to one target. */
+export class TargetHistory {
+  readonly #config: Config
+  /** The last outcomes: false for a good one, the caller of a failure, or `uncaused`; a ring. */
+  #outcomes: (string | boolean)[] = []
+  #next = 0
+  /** Failures since the last good call: those without a caller, and the callers of the others. */
+  #uncausedInRow = 0
+  readonly #callersInRow = new Set<string>()
+
+  constructor(config: Config) {
+    this.#config = config
+  }
+
+  add(outcome: Exclude<CallOutcome, 'unknown'>, caller: string | undefined): void {
+    const entry = outcome === 'ok' ? false : outcome === 'failed' && caller !== undefined ? caller : uncaused
+    this.#outcomes[this.#next] = entry
+    this.#next = (this.#next + 1) % this.#config.window
+    if (entry === false) {
+      this.#uncausedInRow = 0
+      if (this.#callersInRow.size > 0) this.#callersInRow.clear()
+    } else if (entry === uncaused) this.#uncausedInRow++
+    // More than these change nothing; without the bound, the set could grow with the number of callers.
+    else if (this.#callersInRow.size < this.#config.failures) this.#callersInRow.add(entry as string)
+  }
+
+  isFailing(): boolean {
+    const { failures, failureRate, window } = this.#config
+    if (this.#uncausedInRow + this.#callersInRow.size >= failures) return true
+    if (this.#outcomes.length < window) return false
+    const callers = new Set<string>()
+    let uncausedFailures = 0
+    for (const entry of this.#outcomes)
+      if (typeof entry === 'string') callers.add(entry)
+      else if (entry) uncausedFailures++
+    return (uncausedFailures + callers.size) / window >= failureRate
+  }
+
+  clear(): void {
+    this.#outcomes = []
+    this.#next = 0
+    this.#uncausedInRow = 0
+    this.#callersInRow.clear()
   }
 }

@@ -3,13 +3,13 @@
  * Of an event that told its reader nothing, all that follow in the same mould tell nothing either. Finding that out by
  * comparing bytes costs a hundredth of what decoding and looking at each event does.
  */
-export interface Mould {
+export interface EventTemplate {
   /** The event's own bytes, blank line included. */
-  readonly own: DataView
+  readonly bytes: DataView
   /** In threes: where a piece that is the same in all events begins and ends within `own`, and what stands behind it. */
-  readonly plan: readonly number[]
+  readonly pieces: readonly number[]
   /** Bytes of an event beside its data. */
-  readonly frame: number
+  readonly frameBytes: number
   /** The piece within which something is to be taken out of each event, by its index in `plan`; -1 if nothing is. */
   readonly gapPiece: number
   /** Where in that piece, and how many bytes. */
@@ -18,9 +18,9 @@ export interface Mould {
 }
 
 /** What is learned of events, and for whom. */
-export interface Moulding {
+export interface EventTemplateOptions {
   /** The members whose texts or numbers may differ from event to event. */
-  readonly varying: ReadonlySet<string>
+  readonly varyingMembers: ReadonlySet<string>
   /** A text without which no event may pass. */
   readonly mark?: string | undefined
   /** A text to take out of each event. */
@@ -28,9 +28,9 @@ export interface Moulding {
 }
 
 /** Events that passed in one mould, on end. */
-export interface Run {
+export interface EventRun {
   /** Where the last of them ends. */
-  to: number
+  end: number
   count: number
   /** Characters of their data. */
   chars: number
@@ -39,7 +39,7 @@ export interface Run {
 }
 
 /** How many events of a run are known one by one. A power of two. */
-export const sampled = 8
+export const sampleSize = 8
 
 /** Longer events are few, and are looked at one by one. */
 const maxLength = 8192
@@ -67,9 +67,14 @@ const byteByByte = new TextDecoder('latin1')
  * @param written the block as text
  * @param data the event's data, as decoded
  */
-export function mouldOf(block: Uint8Array, written: string, data: string, moulding: Moulding): Mould | undefined {
+export function createEventTemplate(
+  block: Uint8Array,
+  written: string,
+  data: string,
+  moulding: EventTemplateOptions,
+): EventTemplate | undefined {
   const { length } = block
-  const { varying, mark, erase } = moulding
+  const { varyingMembers: varying, mark, erase } = moulding
   if (length > maxLength || data === '' || (mark !== undefined && !data.includes(mark))) return undefined
   const from = written.indexOf(data)
   if (from < 0) return undefined
@@ -86,9 +91,9 @@ export function mouldOf(block: Uint8Array, written: string, data: string, mouldi
   const own = new Uint8Array(length)
   own.set(block)
   return {
-    own: new DataView(own.buffer),
-    plan,
-    frame: length - (to - from),
+    bytes: new DataView(own.buffer),
+    pieces: plan,
+    frameBytes: length - (to - from),
     gapPiece,
     gapAt: gapPiece < 0 ? 0 : gap - (plan[gapPiece] as number),
     gapLength,
@@ -176,7 +181,7 @@ function isSame(own: DataView, piece: number, bytes: DataView, at: number, lengt
   return own.getFloat64(piece + last, true) === bytes.getFloat64(at + last, true)
 }
 
-const run: Run = { to: 0, count: 0, chars: 0, starts: new Int32Array(sampled) }
+const run: EventRun = { end: 0, count: 0, chars: 0, starts: new Int32Array(sampleSize) }
 
 /**
  * Goes over the events from `at` to `end`, for as long as they are of this mould. What is to be taken out of them is added to
@@ -184,8 +189,8 @@ const run: Run = { to: 0, count: 0, chars: 0, starts: new Int32Array(sampled) }
  *
  * @returns one object for all calls, good until the next
  */
-export function runAlike(mould: Mould, bytes: DataView, end: number, at: number, gaps: number[]): Run {
-  const { own, plan, gapPiece, gapAt } = mould
+export function matchEvents(mould: EventTemplate, bytes: DataView, end: number, at: number, gaps: number[]): EventRun {
+  const { bytes: own, pieces: plan, gapPiece, gapAt } = mould
   const size = plan.length
   let from = at
   let count = 0
@@ -225,14 +230,14 @@ export function runAlike(mould: Mould, bytes: DataView, end: number, at: number,
         default:
       }
     }
-    run.starts[count & (sampled - 1)] = from
+    run.starts[count & (sampleSize - 1)] = from
     count++
     beyond += wide
     if (gap >= 0) gaps.push(gap, gap + mould.gapLength)
     from = to
   }
-  run.to = from
+  run.end = from
   run.count = count
-  run.chars = from - at - count * mould.frame - beyond
+  run.chars = from - at - count * mould.frameBytes - beyond
   return run
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fromBase64, toBase64 } from './base64.ts'
+import { fromBase64, toBase64 } from './bytes.ts'
 
 it.each([0, 1, 2, 3, 4, 5, 6, 255, 256, 257, 8192, 8193])('%i bytes are written as everybody writes them', (length) => {
   const whole = Uint8Array.from({ length: length + 2 }, (_, index) => (index * 151 + (index >> 3)) & 255)

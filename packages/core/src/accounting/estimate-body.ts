@@ -51,8 +51,22 @@ function weightOf(text: string): number {
 function isData(text: string): boolean {
   const from = text.startsWith('data:') ? text.indexOf(',') + 1 : 0
   const middle = Math.floor((from + text.length) / 2)
-  return [text.slice(from, from + longestWord), text.slice(middle, middle + 500), text.slice(-500)].every(isBase64)
+  return [
+    text.slice(from, from + longestWord),
+    text.slice(middle, middle + 500),
+    text.slice(-500),
+  ].every(isBase64)
 }
 
 /** Also with line breaks. No text of words is: it has blanks. */
 const isBase64 = (text: string): boolean => /^[A-Za-z0-9+/_=\r\n-]*$/.test(text)
+
+/** Without a tokenizer: four ASCII characters are a token, two of the other alphabets, one of everything else. */
+export function tokensByCharacters(text: string): number {
+  let quarters = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    quarters += code < 0x80 ? 1 : code < 0x800 ? 2 : 4
+  }
+  return Math.ceil(quarters / 4)
+}

@@ -2,16 +2,16 @@ import { isObject } from '../base/json/object.ts'
 import { nestsDeeper } from '../base/json/scan.ts'
 import type { Json } from '../base/json/types.ts'
 import type { TextFields } from '../formats/codec.ts'
-import { type Run, sampled } from '../http/sse/alike.ts'
 import { createSseDecoder, decodeBlock } from '../http/sse/decode.ts'
-import { tokensByCharacters } from './estimate-text.ts'
+import { type EventRun, sampleSize } from '../http/sse/event-template.ts'
+import { tokensByCharacters } from './estimate-body.ts'
 
 /** What an answer has said so far, for answers that end before anybody has counted them. */
 export interface OutputEstimator {
   /** Sees the data of one event. */
   add(data: string): void
   /** Sees events that nobody decoded. */
-  addRun(bytes: Uint8Array, run: Run): void
+  addRun(bytes: Uint8Array, run: EventRun): void
   /** The data of the last event seen. */
   readonly last: () => string
   /** About how many tokens the events seen so far say. */
@@ -43,26 +43,26 @@ class Sample implements OutputEstimator {
     const { mark } = this.#says
     // Events that repeat the whole answer would be taken for its average.
     if (mark !== undefined && !data.includes(mark)) return
-    this.#events[this.#count++ & (sampled - 1)] = data
+    this.#events[this.#count++ & (sampleSize - 1)] = data
     this.#chars += data.length
   }
 
-  addRun(bytes: Uint8Array, { count, starts, to, chars }: Run): void {
-    const first = Math.max(0, count - sampled)
-    let from = starts[first & (sampled - 1)] as number
+  addRun(bytes: Uint8Array, { count, starts, end: to, chars }: EventRun): void {
+    const first = Math.max(0, count - sampleSize)
+    let from = starts[first & (sampleSize - 1)] as number
     // Of those held before none is kept beside a whole sample.
-    this.#hold(bytes, from, to, count < sampled ? this.#events : nothing)
+    this.#hold(bytes, from, to, count < sampleSize ? this.#events : nothing)
     this.#count += first
     for (let n = first + 1; n <= count; n++) {
-      const next = n === count ? to : (starts[n & (sampled - 1)] as number)
-      this.#events[this.#count++ & (sampled - 1)] = next - from
+      const next = n === count ? to : (starts[n & (sampleSize - 1)] as number)
+      this.#events[this.#count++ & (sampleSize - 1)] = next - from
       from = next
     }
     this.#chars += chars
   }
 
   readonly last = (): string => {
-    const item = this.#events[(this.#count - 1) & (sampled - 1)] ?? ''
+    const item = this.#events[(this.#count - 1) & (sampleSize - 1)] ?? ''
     return typeof item === 'number' ? this.#data(item, item) : item
   }
 
@@ -70,8 +70,8 @@ class Sample implements OutputEstimator {
     if (this.#count === 0) return 0
     let tokens = 0
     let before = 0
-    for (let n = this.#count - 1; n >= Math.max(0, this.#count - sampled); n--) {
-      const item = this.#events[n & (sampled - 1)] as string | number
+    for (let n = this.#count - 1; n >= Math.max(0, this.#count - sampleSize); n--) {
+      const item = this.#events[n & (sampleSize - 1)] as string | number
       if (typeof item === 'number') before += item
       tokens += wordsIn(typeof item === 'string' ? item : this.#data(before, item), this.#says.event)
     }

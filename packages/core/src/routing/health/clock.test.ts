@@ -1,14 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { setUp } from '../gateway/create-gateway.test-support.ts'
-import { memoryResponseStore } from '../operations/responses/memory-store.ts'
-import { createBreaker } from '../routing/health/breaker.ts'
-import { createBudget } from '../routing/health/budget.ts'
-import { createCallerRests } from '../routing/health/caller-rests.ts'
-import { createKeyPool } from '../routing/health/keys.ts'
-import { createLatencies } from '../routing/health/latency.ts'
-import { memoryHealthState } from '../routing/health/memory-state.ts'
-import { keepUntilExpiry } from '../upstreams/access-token.ts'
-import { openai } from '../upstreams/openai.ts'
+import { setUp } from '../../gateway/create-gateway.test-support.ts'
+import { memoryResponseStore } from '../../operations/responses/memory-store.ts'
+import { keepUntilExpiry } from '../../upstreams/access-token.ts'
+import { openai } from '../../upstreams/openai.ts'
+import { createCircuitBreaker } from './circuit-breaker.ts'
+import { createCallerCooldowns, createKeyPool, memoryHealthState } from './cooldowns.ts'
+import { createLatencies, createRetryBudget } from './health.ts'
 
 const start = 1_800_000_000_000
 beforeEach(() => void vi.useFakeTimers({ now: start }))
@@ -105,43 +102,43 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
   })
 
   it('neither ends nor prolongs the rest of a target', async () => {
-    const breaker = createBreaker({ failures: 1, restMs: 5000 }, memoryHealthState(), createCallerRests())
-    breaker.over('up/m', undefined, breaker.enter('up/m'), 'unavailable')
+    const breaker = createCircuitBreaker({ failures: 1, restMs: 5000 }, memoryHealthState(), createCallerCooldowns())
+    breaker.recordEnd('up/m', undefined, breaker.startCall('up/m'), 'unavailable')
     step(stepMs)
     expect(breaker.waitMs('up/m')).toBe(5000)
     await seconds(4)
-    expect([breaker.waitMs('up/m'), breaker.enter('up/m')]).toEqual([1000, 'none'])
+    expect([breaker.waitMs('up/m'), breaker.startCall('up/m')]).toEqual([1000, 'none'])
     await seconds(1)
-    expect([breaker.waitMs('up/m'), breaker.enter('up/m')]).toEqual([0, 'all'])
+    expect([breaker.waitMs('up/m'), breaker.startCall('up/m')]).toEqual([0, 'all'])
   })
 
   it('neither ends nor prolongs the cooldown of a key', async () => {
-    const keys = createKeyPool(memoryHealthState(), createCallerRests())
+    const keys = createKeyPool(memoryHealthState(), createCallerCooldowns())
     const upstream = openai({ apiKey: 'k' })
-    keys.rest('up', upstream, 'm', undefined, 'rate_limited', 5000)
+    keys.coolDown('up', upstream, 'm', undefined, 'rate_limited', 5000)
     step(stepMs)
-    expect(keys.look('up', upstream, 'm').waitMs).toBe(5000)
+    expect(keys.peek('up', upstream, 'm').waitMs).toBe(5000)
     await seconds(5)
-    expect(keys.look('up', upstream, 'm').waitMs).toBe(0)
+    expect(keys.peek('up', upstream, 'm').waitMs).toBe(0)
   })
 
   it('neither refills nor blocks a retry budget', async () => {
-    const budget = createBudget()
+    const budget = createRetryBudget()
     const settings = { budgetRatio: 0, budgetFloor: 1 }
-    expect([budget.take(settings), budget.take(settings)]).toEqual([true, false])
+    expect([budget.spend(settings), budget.spend(settings)]).toEqual([true, false])
     step(stepMs)
-    expect(budget.take(settings)).toBe(false)
+    expect(budget.spend(settings)).toBe(false)
     await seconds(10)
-    expect(budget.take(settings)).toBe(true)
+    expect(budget.spend(settings)).toBe(true)
   })
 
   it('neither ages nor rejuvenates what is known of latencies', async () => {
     const latencies = createLatencies()
-    latencies.note('a', true, 100)
+    latencies.record('a', true, 100)
     step(stepMs)
-    expect(latencies.look('a', true)).toBe(100)
+    expect(latencies.expectedMs('a', true)).toBe(100)
     await seconds(60)
-    expect(latencies.look('a', true)).toBe(-1)
+    expect(latencies.expectedMs('a', true)).toBe(-1)
   })
 
   it('neither drops nor prolongs what the response store keeps', async () => {
@@ -165,13 +162,13 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
 
 it('a health state for several processes is told, and tells, times of day', () => {
   const written: unknown[] = []
-  const breaker = createBreaker(
+  const breaker = createCircuitBreaker(
     { failures: 1, restMs: 5000 },
     { read: () => ({ until: start + 3000, reason: 'failing' }), write: (_, rest) => written.push(rest) },
-    createCallerRests(),
+    createCallerCooldowns(),
   )
   expect(breaker.waitMs('up/m')).toBe(3000)
   vi.advanceTimersByTime(4000)
-  expect(breaker.enter('up/m')).toBe('all')
+  expect(breaker.startCall('up/m')).toBe('all')
   expect(written).toEqual([{ until: start + 9000, reason: 'failing' }])
 })

@@ -1,22 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createBreaker, type Probe } from './breaker.ts'
-import { createCallerRests } from './caller-rests.ts'
-import type { CallOutcome } from './history.ts'
-import { memoryHealthState } from './memory-state.ts'
+import { type CallOutcome, createCircuitBreaker, type Probe } from './circuit-breaker.ts'
+import { createCallerCooldowns, memoryHealthState } from './cooldowns.ts'
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
 afterEach(() => void vi.useRealTimers())
 
-const make = (settings: Parameters<typeof createBreaker>[0] = {}) => {
+const make = (settings: Parameters<typeof createCircuitBreaker>[0] = {}) => {
   const state = memoryHealthState()
-  const breaker = createBreaker(settings, state, createCallerRests())
+  const breaker = createCircuitBreaker(settings, state, createCallerCooldowns())
   /** `F`: a call that fails; `U`: the upstream itself fails; `s`: a call that succeeds. */
   const calls = (outcomes: string, caller?: string): void => {
-    for (const outcome of outcomes) end(breaker.enter('up/m', caller), outcome, caller)
+    for (const outcome of outcomes) end(breaker.startCall('up/m', caller), outcome, caller)
   }
   const end = (probe: Probe, outcome: string, caller?: string): void => {
-    if (outcome === 's') breaker.answered('up/m', caller, probe)
-    breaker.over('up/m', caller, probe, outcomeOf[outcome] ?? 'unknown')
+    if (outcome === 's') breaker.recordResponse('up/m', caller, probe)
+    breaker.recordEnd('up/m', caller, probe, outcomeOf[outcome] ?? 'unknown')
   }
   const open = (caller?: string): boolean => breaker.waitMs('up/m', caller) > 0
   return { state, breaker, calls, end, open }
@@ -70,15 +68,15 @@ describe('an open breaker', () => {
   it('lets one call through after its rest, and nobody else meanwhile', () => {
     const { breaker } = opened()
     expect(breaker.waitMs('up/m')).toBe(0)
-    expect(breaker.enter('up/m')).toBe('all')
+    expect(breaker.startCall('up/m')).toBe('all')
     expect(breaker.waitMs('up/m')).toBe(5000)
     // Who had looked before the first one entered is no second one.
-    expect(breaker.enter('up/m')).toBe('none')
+    expect(breaker.startCall('up/m')).toBe('none')
   })
 
   it('closes when that call is answered, and has forgotten the failures', () => {
     const { breaker, calls, open } = opened()
-    breaker.answered('up/m', undefined, breaker.enter('up/m'))
+    breaker.recordResponse('up/m', undefined, breaker.startCall('up/m'))
     expect(open()).toBe(false)
     calls('FFFF')
     expect(open()).toBe(false)
@@ -88,17 +86,17 @@ describe('an open breaker', () => {
 
   it('rests anew, from then on, when that call fails', () => {
     const { breaker } = opened()
-    const probe = breaker.enter('up/m')
+    const probe = breaker.startCall('up/m')
     vi.advanceTimersByTime(2000)
-    breaker.over('up/m', undefined, probe, 'failed')
+    breaker.recordEnd('up/m', undefined, probe, 'failed')
     expect(breaker.waitMs('up/m')).toBe(5000)
   })
 
   it('lets another through when that call is never heard of again', () => {
     const { breaker } = opened()
-    expect(breaker.enter('up/m')).toBe('all')
+    expect(breaker.startCall('up/m')).toBe('all')
     vi.advanceTimersByTime(5000)
-    expect(breaker.enter('up/m')).toBe('all')
+    expect(breaker.startCall('up/m')).toBe('all')
   })
 
   it.each([
@@ -106,9 +104,9 @@ describe('an open breaker', () => {
     ['succeeds', 's'],
   ])('is neither prolonged nor closed by a call of before that %s', (_, outcome) => {
     const { breaker, calls, end } = make()
-    const early = breaker.enter('up/m')
+    const early = breaker.startCall('up/m')
     calls('FFFFF')
-    const late = breaker.enter('up/m')
+    const late = breaker.startCall('up/m')
     vi.advanceTimersByTime(3000)
     for (const probe of [early, late]) end(probe, outcome)
     expect(breaker.waitMs('up/m')).toBe(2000)
@@ -158,8 +156,8 @@ describe('the failures of one caller', () => {
     const { breaker, calls, end, open } = make()
     calls('FFFFF', 'ann')
     vi.advanceTimersByTime(5000)
-    const probe = breaker.enter('up/m', 'ann')
-    expect([probe, breaker.enter('up/m', 'ann')]).toEqual(['caller', 'none'])
+    const probe = breaker.startCall('up/m', 'ann')
+    expect([probe, breaker.startCall('up/m', 'ann')]).toEqual(['caller', 'none'])
     expect(open('ann')).toBe(true)
     vi.advanceTimersByTime(1000)
     end(probe, 'F', 'ann')
@@ -222,20 +220,20 @@ describe('the breaker opens for all callers', () => {
     const { breaker, calls, open } = opened()
     calls('F', 'mallory')
     expect([open('mallory'), open('ben')]).toEqual([true, false])
-    expect(breaker.enter('up/m', 'ben')).toBe('all')
-    breaker.answered('up/m', 'ben', 'all')
+    expect(breaker.startCall('up/m', 'ben')).toBe('all')
+    breaker.recordResponse('up/m', 'ben', 'all')
     expect(open('cay')).toBe(false)
   })
 
   it('and a probe whose client leaves does so, too', () => {
     const { breaker, end, open } = opened()
-    end(breaker.enter('up/m', 'mallory'), 'left', 'mallory')
+    end(breaker.startCall('up/m', 'mallory'), 'left', 'mallory')
     expect([open('mallory'), open('ben')]).toEqual([true, false])
   })
 
   it('and a caller whose probe has no result is not the next one to probe', () => {
     const { breaker, open } = opened()
-    expect(breaker.enter('up/m', 'mallory')).toBe('all')
+    expect(breaker.startCall('up/m', 'mallory')).toBe('all')
     expect(open('ben')).toBe(true)
     vi.advanceTimersByTime(5000)
     expect([open('mallory'), open('ben')]).toEqual([true, false])
@@ -264,7 +262,7 @@ it.each([
     calls('FFFF', 'ann')
     for (let number = 0; number < others; number++) {
       const [id, caller] = [`up/${number % 100}`, `caller ${number}`]
-      breaker.over(id, caller, breaker.enter(id, caller), 'failed')
+      breaker.recordEnd(id, caller, breaker.startCall(id, caller), 'failed')
     }
     calls('F', 'ann')
     expect(open('ann')).toBe(counts)
