@@ -1,9 +1,9 @@
 import type { Gateway, Inbound, Transport } from '@modelgate/core'
 import { expect } from 'vitest'
-import { eventData } from './answer.ts'
 import { pathOf, queryOf } from './gateways.ts'
 import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from './json.ts'
 import type { Format } from './recorded-traffic.ts'
+import { eventData } from './response-content.ts'
 import { type Cuts, cut } from './upstream-fetch.ts'
 
 const headers: Readonly<Record<string, string>> = {
