@@ -1,4 +1,5 @@
 import type { Gateway, Inbound, Transport } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import { expect } from 'vitest'
 import { pathOf, queryOf } from './gateways.ts'
 import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from './json.ts'
@@ -40,7 +41,7 @@ export async function answerOf(
     read: async () => new TextEncoder().encode(body),
     signal: new AbortController().signal,
   }
-  const reply = await gateway.handle(inbound, transport)
+  const reply = await adapterFunctions(gateway).handle(inbound, transport)
   if (typeof reply.body === 'string') return { status: reply.status, text: reply.body }
   const parts: Uint8Array[] = []
   if (reply.body instanceof Uint8Array) parts.push(reply.body)

@@ -1,4 +1,5 @@
 import { GatewayError, type Inbound, openai } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import {
   createMatcher,
   fillStars,
@@ -249,7 +250,7 @@ describe('realtime', () => {
         async ({ headers, query, messages, reason }) => {
           const dialled: string[] = []
           const opening = await settled(
-            gateway.realtime(inboundOf({ ...handshake, ...headers }, query), async ({ url }) => {
+            adapterFunctions(gateway).realtime(inboundOf({ ...handshake, ...headers }, query), async ({ url }) => {
               dialled.push(url)
               return { socket: 'socket' }
             }),

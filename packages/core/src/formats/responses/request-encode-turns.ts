@@ -8,12 +8,19 @@ import { pointer } from '../shared/pointer.ts'
 import { inWords } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
-import { collapse, encodeInput, encodeOutput, leaveOut, reportCache } from './content.ts'
-import { isWords, messageOf, sameMessage } from './input-decode.ts'
-import { findMember } from './namespaces.ts'
+import {
+  collapse,
+  encodeInput,
+  encodeOutput,
+  isWords,
+  leaveOut,
+  messageOf,
+  reportCache,
+  sameMessage,
+} from './content.ts'
 import { encodeReasoning, isOwn, joins } from './reasoning.ts'
-import { encodeChanges } from './settings-changes-encode.ts'
-import { nativeOf } from './tools.ts'
+import { encodeChanges } from './settings-changes.ts'
+import { findMember, nativeOf } from './tools.ts'
 
 export type EncodeContext = CodecContext & { readonly target: TargetTraits }
 

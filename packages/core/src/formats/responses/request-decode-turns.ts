@@ -1,6 +1,6 @@
-import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { CodecContext } from '../codec.ts'
 import type { Part, Tool, ToolResultPart, Turn } from '../ir.ts'
 import { append } from '../shared/append.ts'
 import { attachCallSeals } from '../shared/call-seals.ts'
@@ -8,10 +8,9 @@ import { describeFound } from '../shared/found-tools.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, takeString, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
-import { beside, decodeAnswerItem, type ItemScope, nativeItem, typeOf } from './answer-items.ts'
-import { decodeContent } from './content.ts'
+import { decodeContent, isWords, sameMessage } from './content.ts'
+import { beside, decodeAnswerItem, type ItemScope, nativeItem, typeOf } from './items-decode.ts'
 import { decodeChange } from './settings-changes.ts'
-import { reportStateItem } from './state.ts'
 import { decodeTools } from './tools.ts'
 
 /** What a client, or a tool of the client's, adds to a conversation, among the items only this format knows. */
@@ -196,19 +195,40 @@ function assistantTurn(turns: Turn[], parts: readonly Part[], at: string): Turn 
     : last
 }
 
-export const isWords = (part: Part): part is Part & { type: 'text' | 'refusal' } =>
-  part.type === 'text' || part.type === 'refusal'
-
-/** Whether two neighbouring parts stand in one message. */
-export const sameMessage = (a: Part, b: Part): boolean =>
-  messageOf(a) === messageOf(b) || stringifyExact(messageOf(a)) === stringifyExact(messageOf(b))
-export const messageOf = (part: Part): JsonObject | undefined => {
-  const message = part.extra?.responses?.messageItem
-  return isObject(message) ? message : undefined
-}
-
 function open(turns: Turn[], role: 'user' | 'assistant', at: string): Turn {
   const turn: Turn = { role, parts: [], at }
   turns.push(turn)
   return turn
+}
+
+/** Fields that point to what only a server of this format has stored, or will do later. */
+const fields: Readonly<Record<string, string>> = {
+  previous_response_id: 'the earlier response is stored at another provider; send the whole conversation as `input`',
+  conversation: 'the conversation is stored at another provider; send it as `input`',
+  background: 'an answer in the background needs a server that keeps it',
+  prompt: 'the prompt template is stored at another provider; write it out as `input`',
+}
+
+/** Items that do. */
+const items: Readonly<Record<string, string>> = {
+  item_reference: 'the item is stored at another provider; send the item itself',
+  compaction: 'the compacted part of the conversation can be read by its issuer only',
+  compaction_trigger: 'only a provider of this format can compact the conversation',
+}
+
+/**
+ * Whatever needs state is fatal: without it another question would be answered. Unless the upstream is of this format and
+ * has that state.
+ */
+export function reportState(body: JsonObject, context: CodecContext): void {
+  if (context.upstream === 'responses') return
+  for (const key of Object.keys(fields)) if (body[key]) tell(pointer('', key), fields[key], context)
+}
+
+export function reportStateItem(type: string, at: string, context: CodecContext): void {
+  if (context.upstream !== 'responses' && Object.hasOwn(items, type)) tell(at, items[type], context)
+}
+
+function tell(at: string, detail: string | undefined, context: CodecContext): void {
+  context.report.add(loss(at, detail ?? '', 'unsupported', 'fatal'))
 }

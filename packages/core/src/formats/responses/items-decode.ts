@@ -8,9 +8,8 @@ import { pointer } from '../shared/pointer.ts'
 import { drop, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { decodeContent, substance } from './content.ts'
-import { findMember, keepMember, memberName } from './namespaces.ts'
 import { decodeReasoning } from './reasoning.ts'
-import { searchName } from './tools.ts'
+import { findMember, keepMember, memberName, searchName } from './tools.ts'
 
 /** What reading an item depends on. */
 export interface ItemScope {

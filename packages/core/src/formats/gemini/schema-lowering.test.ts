@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
-import { fromOpenApi, lowerToGoogle, lowerTypes, toOpenApi } from './json-schema.ts'
+import { fromOpenApi, lowerToGoogle, lowerTypes, toOpenApi } from './schema-lowering.ts'
 
 describe('Google’s subset', () => {
   test.each<[string, JsonObject, JsonObject]>([

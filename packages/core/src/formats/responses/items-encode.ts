@@ -4,10 +4,9 @@ import type { ExchangeContext } from '../codec.ts'
 import type { MediaPart, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
-import { encodeOutput, leaveOut } from './content.ts'
-import { messageOf } from './input-decode.ts'
-import { callFields, searchCall } from './input-encode.ts'
+import { encodeOutput, leaveOut, messageOf } from './content.ts'
 import { encodeReasoning, isOwn } from './reasoning.ts'
+import { callFields, searchCall } from './request-encode-turns.ts'
 import { nativeOf } from './tools.ts'
 
 /** Items of an answer, each as it stands when it is done. The stream's encoder takes them apart again. */
