@@ -1,12 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables, as configurations name them
 import { expect, it } from 'vitest'
 import manifest from '../package.json' with { type: 'json' }
-import { createWorld } from './world.test-support.ts'
+import { createTestContext } from './terminal/command-context.test-support.ts'
 
 it.each([['--version'], ['-v'], ['version']])('%s', async (arg) => {
-  const world = createWorld()
-  expect(await world.run(arg)).toBe(0)
-  expect(world.said()).toBe(`${manifest.version}\n`)
+  const context = createTestContext()
+  expect(await context.run(arg)).toBe(0)
+  expect(context.said()).toBe(`${manifest.version}\n`)
 })
 
 it.each([
@@ -27,10 +27,10 @@ it.each([
   [['tokens', 'issue', '--help'], ['--budget-usd']],
   [['tokens'], ['--budget-usd']],
 ])('%j teaches', async (args, words) => {
-  const world = createWorld()
-  expect(await world.run(...args)).toBe(0)
-  for (const word of words) expect(world.said()).toContain(word)
-  expect(world.complained()).toBe('')
+  const context = createTestContext()
+  expect(await context.run(...args)).toBe(0)
+  for (const word of words) expect(context.said()).toContain(word)
+  expect(context.complained()).toBe('')
 })
 
 it.each([
@@ -62,12 +62,12 @@ it.each([
   [['tokens', 'issue', '--data', 'd', '--budget-usd', '5'], 2, '--budget-usd needs prices: set MODELGATE_PRICES'],
   [['tokens', 'issue', '--data', 'd', '--per', 'year'], 2, "--per is 'year': give one of day, week, month, total"],
 ] as const)('%j ends with %i and says why, without a stack', async (args, code, words) => {
-  const world = createWorld()
-  expect(await world.run(...args)).toBe(code)
-  expect(world.complained()).toContain(words)
-  expect(world.complained()).toMatch(/^modelgate: /)
-  expect(world.complained()).not.toMatch(/\n\s+at /)
-  expect(world.said()).toBe('')
+  const context = createTestContext()
+  expect(await context.run(...args)).toBe(code)
+  expect(context.complained()).toContain(words)
+  expect(context.complained()).toMatch(/^modelgate: /)
+  expect(context.complained()).not.toMatch(/\n\s+at /)
+  expect(context.said()).toBe('')
 })
 
 it.each([
@@ -75,13 +75,13 @@ it.each([
   ["upstreams: { a: { baseURL: 'x' } }, models: { m: 'a' }", 'upstreams.a is no upstream'],
   ["upstreams: {}, models: { m: 'a' }", 'upstreams is empty'],
 ])('a start with { %s } names the file and what to write', async (text, words) => {
-  const world = createWorld({ 'modelgate.config.mjs': `export default { ${text} }` })
-  expect(await world.run('start', '--port', '0')).toBe(1)
-  expect(world.complained()).toContain(`modelgate: modelgate.config.mjs: ${words}`)
+  const context = createTestContext({ 'modelgate.config.mjs': `export default { ${text} }` })
+  expect(await context.run('start', '--port', '0')).toBe(1)
+  expect(context.complained()).toContain(`modelgate: modelgate.config.mjs: ${words}`)
 })
 
 it('reports all problems of a configuration file at once, a line for each', async () => {
-  const world = createWorld({
+  const context = createTestContext({
     'modelgate.config.json': JSON.stringify({
       prot: 1,
       console: 'yes',
@@ -94,8 +94,8 @@ it('reports all problems of a configuration file at once, a line for each', asyn
       limits: { bodyBytes: 0 },
     }),
   })
-  expect(await world.run('start', '--port', 'x')).toBe(1)
-  const lines = world.complained().trimEnd().split('\n')
+  expect(await context.run('start', '--port', 'x')).toBe(1)
+  const lines = context.complained().trimEnd().split('\n')
   const file = 'modelgate: modelgate.config.json: '
   expect(lines).toEqual([
     expect.stringContaining(`${file}upstreams.one.apiKey takes NO_KEY from the environment`),
@@ -113,7 +113,7 @@ it('reports all problems of a configuration file at once, a line for each', asyn
 })
 
 it('reports all problems that the gateway finds, and names an API key that is undefined', async () => {
-  const world = createWorld({
+  const context = createTestContext({
     'modelgate.config.mjs': `import { openai } from 'modelgate'
       export default { upstreams: { a: openai({ apiKey: 'k' }) }, models: { x: 'b' }, retry: { attempts: 0 } }`,
     'undefined.mjs': `import { anthropic, bedrock, openai } from 'modelgate'
@@ -125,13 +125,13 @@ it('reports all problems that the gateway finds, and names an API key that is un
       }
       export default { upstreams, models: { x: 'a', y: 'd' }, prot: 1 }`,
   })
-  expect(await world.run('start', '--port', '0')).toBe(1)
-  expect(world.complained()).toMatch(
+  expect(await context.run('start', '--port', '0')).toBe(1)
+  expect(context.complained()).toMatch(
     /^modelgate: modelgate\.config\.mjs: models\['x'\] names .*\nmodelgate: modelgate\.config\.mjs: retry\.attempts is 0.*\n$/,
   )
-  expect(await world.run('start', '--port', '0', '--config', 'undefined.mjs')).toBe(1)
+  expect(await context.run('start', '--port', '0', '--config', 'undefined.mjs')).toBe(1)
   const variable = 'Set the environment variable that it is read from (usually'
-  const lines = world.complained().split('\n').slice(2, -1)
+  const lines = context.complained().split('\n').slice(2, -1)
   expect(lines).toEqual([
     expect.stringContaining("undefined.mjs: prot is no setting: did you mean 'port'?"),
     `modelgate: undefined.mjs: upstreams.a.apiKey is undefined. ${variable} OPENAI_API_KEY), or leave apiKey out if the upstream needs none`,
@@ -139,56 +139,56 @@ it('reports all problems that the gateway finds, and names an API key that is un
     `modelgate: undefined.mjs: upstreams.c.credentials.accessKeyId is undefined. ${variable} AWS_ACCESS_KEY_ID)`,
     expect.stringContaining("undefined.mjs: models['y'] names the upstream 'd'"),
   ])
-  expect(await world.run('check', '--config', 'undefined.mjs')).toBe(1)
-  expect(world.said()).toContain('upstreams.b.apiKey is empty.')
+  expect(await context.run('check', '--config', 'undefined.mjs')).toBe(1)
+  expect(context.said()).toContain('upstreams.b.apiKey is empty.')
 })
 
 it('tokens are issued where the configuration has them', async () => {
-  const world = createWorld({ 'modelgate.config.json': '{ "data": "kept" }' })
-  expect(await world.run('tokens', 'issue', '--name', 'laptop', '--json')).toBe(0)
-  const { id } = JSON.parse(world.said())
-  const other = createWorld({}, { MODELGATE_DATA: `${world.cwd}/kept` })
+  const context = createTestContext({ 'modelgate.config.json': '{ "data": "kept" }' })
+  expect(await context.run('tokens', 'issue', '--name', 'laptop', '--json')).toBe(0)
+  const { id } = JSON.parse(context.said())
+  const other = createTestContext({}, { MODELGATE_DATA: `${context.cwd}/kept` })
   expect(await other.run('tokens', 'show', id)).toBe(0)
   expect(other.said()).toMatch(/^Name +laptop$/m)
 })
 
 it('reports the cause of a failure of the store, not the message that clients get', async () => {
-  const world = createWorld()
+  const context = createTestContext()
   const issue = ['tokens', 'issue', '--data', 'd', '--requests-per-minute', '60', '--json']
-  expect(await world.run(...issue)).toBe(0)
-  const { id } = JSON.parse(world.said())
-  world.write('d/meters.db', 'x'.repeat(5000))
-  expect(await world.run('tokens', 'usage', id, '--data', 'd')).toBe(1)
+  expect(await context.run(...issue)).toBe(0)
+  const { id } = JSON.parse(context.said())
+  context.write('d/meters.db', 'x'.repeat(5000))
+  expect(await context.run('tokens', 'usage', id, '--data', 'd')).toBe(1)
   const meters = /^modelgate: \S+meters\.db is not a database\. Restore it from a backup, or move it away.*\n$/
-  expect(world.complained()).toMatch(meters)
-  world.write('d/tokens.db', 'x'.repeat(5000))
-  expect(await world.run('tokens', 'list', '--data', 'd')).toBe(1)
-  expect(world.complained()).toContain('tokens.db is not a database. Restore it from a backup')
+  expect(context.complained()).toMatch(meters)
+  context.write('d/tokens.db', 'x'.repeat(5000))
+  expect(await context.run('tokens', 'list', '--data', 'd')).toBe(1)
+  expect(context.complained()).toContain('tokens.db is not a database. Restore it from a backup')
 })
 
 it('does not start with a damaged file of counts', async () => {
-  const world = createWorld({}, { MODELGATE_DATA: 'd' })
-  expect(await world.run('tokens', 'issue')).toBe(0)
-  world.write('d/meters.db', 'x'.repeat(5000))
-  expect(await world.run('start', '--port', '0')).toBe(1)
-  expect(world.complained()).toMatch(/^modelgate: \S+meters\.db is not a database\./)
+  const context = createTestContext({}, { MODELGATE_DATA: 'd' })
+  expect(await context.run('tokens', 'issue')).toBe(0)
+  context.write('d/meters.db', 'x'.repeat(5000))
+  expect(await context.run('start', '--port', '0')).toBe(1)
+  expect(context.complained()).toMatch(/^modelgate: \S+meters\.db is not a database\./)
 })
 
 it('warns that tokens.db is empty', async () => {
-  const world = createWorld({}, { MODELGATE_DATA: 'd' })
-  expect(await world.run('tokens', 'issue')).toBe(0)
-  world.write('d/tokens.db', '')
-  expect(await world.run('tokens', 'list')).toBe(0)
-  expect(world.complained()).toContain('tokens.db is empty, so no token is known')
+  const context = createTestContext({}, { MODELGATE_DATA: 'd' })
+  expect(await context.run('tokens', 'issue')).toBe(0)
+  context.write('d/tokens.db', '')
+  expect(await context.run('tokens', 'list')).toBe(0)
+  expect(context.complained()).toContain('tokens.db is empty, so no token is known')
 })
 
 it('shows the limits and budgets of a token as text', async () => {
-  const world = createWorld({ 'prices.json': '{ "models": {} }' }, { MODELGATE_PRICES: 'prices.json' })
+  const context = createTestContext({ 'prices.json': '{ "models": {} }' }, { MODELGATE_PRICES: 'prices.json' })
   const issue = ['tokens', 'issue', '--data', 'd', '--requests-per-minute', '60', '--tokens-per-minute', '100000']
-  expect(await world.run(...issue, '--concurrent', '4', '--budget-usd', '5', '--budget-tokens', '1000000')).toBe(0)
-  expect(world.said()).toContain("Copy this token now. It won't be shown again.")
-  expect(world.said()).toMatch(/Limit +60 requests per minute, 100,000 tokens per minute, 4 concurrent calls\n/)
-  expect(world.said()).toMatch(/Budget +5 \(currency of the prices\) per month\n/)
-  expect(world.said()).toMatch(/Budget +1,000,000 tokens per month\n/)
-  expect(world.said()).not.toContain('{')
+  expect(await context.run(...issue, '--concurrent', '4', '--budget-usd', '5', '--budget-tokens', '1000000')).toBe(0)
+  expect(context.said()).toContain("Copy this token now. It won't be shown again.")
+  expect(context.said()).toMatch(/Limit +60 requests per minute, 100,000 tokens per minute, 4 concurrent calls\n/)
+  expect(context.said()).toMatch(/Budget +5 \(currency of the prices\) per month\n/)
+  expect(context.said()).toMatch(/Budget +1,000,000 tokens per month\n/)
+  expect(context.said()).not.toContain('{')
 })

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createFakeProvider, listen } from '@modelgate/testing'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createWorld } from '../world.test-support.ts'
+import { createTestContext } from '../terminal/command-context.test-support.ts'
 import type { CheckReport } from './report-text.ts'
 
 const closing: (() => Promise<unknown> | unknown)[] = []
@@ -34,9 +34,9 @@ async function checked(
   config: object,
   ...args: string[]
 ): Promise<{ report: CheckReport; code: number | undefined; said: string }> {
-  const world = createWorld({ 'modelgate.config.json': JSON.stringify(config) })
-  const code = await world.run('check', '--json', ...args)
-  return { report: JSON.parse(world.said()) as CheckReport, code, said: world.said() }
+  const context = createTestContext({ 'modelgate.config.json': JSON.stringify(config) })
+  const code = await context.run('check', '--json', ...args)
+  return { report: JSON.parse(context.said()) as CheckReport, code, said: context.said() }
 }
 
 const one = (upstream: object, models: object = { '*': 'one' }) => ({ upstreams: { one: upstream }, models })
@@ -143,14 +143,14 @@ describe('an upstream that does not', () => {
   })
 
   it('because there is a line break in a header of its own, which is not told', async () => {
-    const world = createWorld({
+    const context = createTestContext({
       'modelgate.config.mjs': `import { openai } from 'modelgate'
       const one = { ...openai({ apiKey: 'k' }), headers: { authorization: 'Bearer\\n${secret}' } }
       export default { upstreams: { one }, models: { '*': 'one' } }`,
     })
-    expect(await world.run('check')).toBe(1)
-    expect(world.said()).toContain('in the key of upstreams.one or in headers?')
-    expect(world.said()).not.toContain(secret)
+    expect(await context.run('check')).toBe(1)
+    expect(context.said()).toContain('in the key of upstreams.one or in headers?')
+    expect(context.said()).not.toContain(secret)
   })
 
   it('because one of its keys is refused', async () => {
@@ -166,20 +166,20 @@ describe('an upstream that does not', () => {
   })
 
   it('because a variable is not set that the environment would have named', async () => {
-    const world = createWorld({
+    const context = createTestContext({
       'modelgate.config.mjs': `import { openai } from 'modelgate'
       export default { upstreams: { a: openai({ apiKey: process.env.NO_SUCH_KEY ?? '' }) }, models: { '*': 'a' } }`,
     })
-    expect(await world.run('check')).toBe(1)
-    expect(world.said()).toContain('upstreams.a.apiKey is empty. Set the environment variable that it is read from')
+    expect(await context.run('check')).toBe(1)
+    expect(context.said()).toContain('upstreams.a.apiKey is empty. Set the environment variable that it is read from')
   })
 
   it('is told by the variable of its key, if it comes from the environment', async () => {
     const baseURL = await answering(401)
-    const world = createWorld({}, { OPENAI_API_KEY: secret, OPENAI_BASE_URL: baseURL })
-    expect(await world.run('check')).toBe(1)
-    expect(world.said()).toContain('it refuses the key (401): check OPENAI_API_KEY')
-    expect(world.said()).toContain('1 of 1 upstreams cannot be used as they are.')
+    const context = createTestContext({}, { OPENAI_API_KEY: secret, OPENAI_BASE_URL: baseURL })
+    expect(await context.run('check')).toBe(1)
+    expect(context.said()).toContain('it refuses the key (401): check OPENAI_API_KEY')
+    expect(context.said()).toContain('1 of 1 upstreams cannot be used as they are.')
   })
 })
 
@@ -196,22 +196,22 @@ describe('a configuration', () => {
   })
 
   it('may be none: the demo is not asked', async () => {
-    const world = createWorld()
-    expect(await world.run('check')).toBe(0)
-    expect(world.said()).toContain('the environment (no provider key is set: a demo answers)')
-    expect(world.said()).toContain('All is well.')
+    const context = createTestContext()
+    expect(await context.run('check')).toBe(0)
+    expect(context.said()).toContain('the environment (no provider key is set: a demo answers)')
+    expect(context.said()).toContain('All is well.')
   })
 
   it('is only looked at: no folder is made', async () => {
     const config = { ...one({ provider: 'voyage', apiKey: 'k' }), data: 'data', ledger: 'ledger' }
-    const world = createWorld({ 'modelgate.config.json': JSON.stringify(config) })
-    expect(await world.run('check')).toBe(0)
-    expect(readdirSync(world.cwd)).toEqual(['modelgate.config.json'])
+    const context = createTestContext({ 'modelgate.config.json': JSON.stringify(config) })
+    expect(await context.run('check')).toBe(0)
+    expect(readdirSync(context.cwd)).toEqual(['modelgate.config.json'])
   })
 
   it('is not looked at for a time that is none', async () => {
-    const world = createWorld()
-    expect(await world.run('check', '--timeout', 'soon')).toBe(2)
-    expect(world.complained()).toContain("--timeout is 'soon'")
+    const context = createTestContext()
+    expect(await context.run('check', '--timeout', 'soon')).toBe(2)
+    expect(context.complained()).toContain("--timeout is 'soon'")
   })
 })

@@ -116,7 +116,7 @@ describe('what is on a page', () => {
   it("a name of Bedrock's is looked for without its region", () => {
     const list = modelListOf(core.bedrock({ region: 'us-east-1' }))
     if (typeof list === 'string') throw new Error(list)
-    expect(list.listed?.('us.anthropic.claude-x')).toBe('anthropic.claude-x')
-    expect(list.listed?.('anthropic.claude-x')).toBe('anthropic.claude-x')
+    expect(list.toListedName?.('us.anthropic.claude-x')).toBe('anthropic.claude-x')
+    expect(list.toListedName?.('anthropic.claude-x')).toBe('anthropic.claude-x')
   })
 })

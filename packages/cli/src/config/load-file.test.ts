@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import * as core from '@modelgate/core'
 import { describe, expect, it } from 'vitest'
-import { createWorld } from '../world.test-support.ts'
+import { createTestContext } from '../terminal/command-context.test-support.ts'
 import { loadFile } from './load-file.ts'
 
 const esm = `import { defineConfig, openai, GatewayError } from 'modelgate'
@@ -30,8 +30,8 @@ describe('a file', () => {
       '\ufeff{ "$schema": "x", "upstreams": { "a": { "provider": "openai", "apiKey": "${KEY}" } }, "models": { "*": "a" } }',
     ],
   ])('.%s is found and read, with nothing installed beside it', async (end, text) => {
-    const world = createWorld({ [`modelgate.config.${end}`]: text }, { KEY: 'k' })
-    const file = await loadFile(world)
+    const context = createTestContext({ [`modelgate.config.${end}`]: text }, { KEY: 'k' })
+    const file = await loadFile(context)
     expect(file?.name).toBe(`modelgate.config.${end}`)
     const { upstreams, models } = (file?.config ?? {}) as { upstreams: Record<string, core.Upstream>; models: object }
     expect(upstreams.a?.headers).toEqual({ authorization: 'Bearer k' })
@@ -40,19 +40,19 @@ describe('a file', () => {
   })
 
   it('throws errors that are those of the gateway', async () => {
-    const file = await loadFile(createWorld({ 'modelgate.config.ts': esm }))
+    const file = await loadFile(createTestContext({ 'modelgate.config.ts': esm }))
     const { auth } = (file?.config ?? {}) as { auth: () => void }
     expect(auth).toThrow(core.GatewayError)
   })
 
   it('is read anew each time, with what it imports', async () => {
-    const world = createWorld({
+    const context = createTestContext({
       'modelgate.config.ts': `import { port } from './port.ts'\nexport default { port }\n`,
       'port.ts': 'export const port: number = 1\n',
     })
-    expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
-    world.write('port.ts', 'export const port: number = 2\n')
-    expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
+    expect((await loadFile(context))?.config).toMatchObject({ port: 1 })
+    context.write('port.ts', 'export const port: number = 2\n')
+    expect((await loadFile(context))?.config).toMatchObject({ port: 2 })
   })
 
   describe.each([['module'], ['commonjs'], [undefined]])('in a package of type %s', (type) => {
@@ -68,17 +68,17 @@ describe('a file', () => {
       ['json', { first: '{ "port": ', rest: ' }' }],
     ])('a changed .%s file is read again, and an invalid one is an error', async (end, { first, rest }) => {
       const name = `modelgate.config.${end}`
-      const world = createWorld({
+      const context = createTestContext({
         [name]: `${first}1${rest}`,
         ...(type === undefined ? {} : { 'package.json': JSON.stringify({ type }) }),
       })
-      expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
-      world.write(name, `${first}2${rest}`)
-      expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
-      world.write(name, `${first}`)
-      await expect(loadFile(world)).rejects.toThrow(name)
-      world.write(name, `${first}3${rest}`)
-      expect((await loadFile(world))?.config).toMatchObject({ port: 3 })
+      expect((await loadFile(context))?.config).toMatchObject({ port: 1 })
+      context.write(name, `${first}2${rest}`)
+      expect((await loadFile(context))?.config).toMatchObject({ port: 2 })
+      context.write(name, `${first}`)
+      await expect(loadFile(context)).rejects.toThrow(name)
+      context.write(name, `${first}3${rest}`)
+      expect((await loadFile(context))?.config).toMatchObject({ port: 3 })
     })
 
     it.each([
@@ -90,14 +90,14 @@ describe('a file', () => {
     ])('a changed file that a .%s configuration imports as .%s is read again', async (end, imported) => {
       const other = (port: number): string =>
         imported === 'cjs' ? `module.exports = ${port}\n` : `export default ${port}\n`
-      const world = createWorld({
+      const context = createTestContext({
         [`modelgate.config.${end}`]: `import port from './port.${imported}'\nexport default { port }\n`,
         [`port.${imported}`]: other(1),
         ...(type === undefined ? {} : { 'package.json': JSON.stringify({ type }) }),
       })
-      expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
-      world.write(`port.${imported}`, other(2))
-      expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
+      expect((await loadFile(context))?.config).toMatchObject({ port: 1 })
+      context.write(`port.${imported}`, other(2))
+      expect((await loadFile(context))?.config).toMatchObject({ port: 2 })
     })
 
     it.each(
@@ -112,14 +112,14 @@ describe('a file', () => {
           imported === 'json'
             ? `{ "port": ${port} }`
             : `${isCommonJs ? 'module.exports =' : 'export default'} { port: ${port} }\n`
-        const world = createWorld({
+        const context = createTestContext({
           [`modelgate.config.${end}`]: `import data from './port.${imported}'\nawait Promise.resolve()\nexport default { ...data }\n`,
           [`port.${imported}`]: other(1),
           ...(type === undefined ? {} : { 'package.json': JSON.stringify({ type }) }),
         })
-        expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
-        world.write(`port.${imported}`, other(2))
-        expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
+        expect((await loadFile(context))?.config).toMatchObject({ port: 1 })
+        context.write(`port.${imported}`, other(2))
+        expect((await loadFile(context))?.config).toMatchObject({ port: 2 })
       },
     )
 
@@ -138,45 +138,45 @@ describe('a file', () => {
       ],
     ])('nested modules are read again where %s', async (_, first, second) => {
       const deepest = (port: number): string => `import { openai } from 'modelgate'\nexport default openai && ${port}\n`
-      const world = createWorld({
+      const context = createTestContext({
         'modelgate.config.mjs': `${first}export default { port }\n`,
         'a.mjs': `${second}export default port\n`,
         'b.mjs': deepest(1),
         ...(type === undefined ? {} : { 'package.json': JSON.stringify({ type }) }),
       })
-      expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
-      world.write('b.mjs', deepest(2))
-      expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
+      expect((await loadFile(context))?.config).toMatchObject({ port: 1 })
+      context.write('b.mjs', deepest(2))
+      expect((await loadFile(context))?.config).toMatchObject({ port: 2 })
     })
 
     it.each(['ts', 'mts', 'mjs'])('a .%s file with top-level await is read again', async (end) => {
       const text = (port: number): string => `const port = await Promise.resolve(${port})\nexport default { port }\n`
-      const world = createWorld({ [`modelgate.config.${end}`]: text(1) })
-      expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
-      world.write(`modelgate.config.${end}`, text(2))
-      expect((await loadFile(world))?.config).toMatchObject({ port: 2 })
+      const context = createTestContext({ [`modelgate.config.${end}`]: text(1) })
+      expect((await loadFile(context))?.config).toMatchObject({ port: 1 })
+      context.write(`modelgate.config.${end}`, text(2))
+      expect((await loadFile(context))?.config).toMatchObject({ port: 2 })
     })
   })
 
   it('evaluates a module with top-level await once, though two others import it', async () => {
-    const world = createWorld({
+    const context = createTestContext({
       'modelgate.config.mjs': `import a from './a.mjs'\nimport b from './b.mjs'\nexport default { port: a === b ? 1 : 2 }\n`,
       'a.mjs': `export { default } from './shared.mjs'\n`,
       'b.mjs': `export { default } from './shared.mjs'\n`,
       'shared.mjs': `await 0\nexport default {}\n`,
     })
-    expect((await loadFile(world))?.config).toMatchObject({ port: 1 })
+    expect((await loadFile(context))?.config).toMatchObject({ port: 1 })
   })
 
   it('may be a promise, and in another folder', async () => {
-    const world = createWorld()
-    mkdirSync(join(world.cwd, 'deep'))
-    world.write('deep/other.mjs', 'export default Promise.resolve({ port: 3 })\n')
-    expect(await loadFile(world, 'deep/other.mjs')).toMatchObject({
+    const context = createTestContext()
+    mkdirSync(join(context.cwd, 'deep'))
+    context.write('deep/other.mjs', 'export default Promise.resolve({ port: 3 })\n')
+    expect(await loadFile(context, 'deep/other.mjs')).toMatchObject({
       name: join('deep', 'other.mjs'),
       config: { port: 3 },
     })
-    expect(await loadFile(world)).toBeUndefined()
+    expect(await loadFile(context)).toBeUndefined()
   })
 
   it.each([
@@ -200,7 +200,7 @@ describe('a file', () => {
     ],
     [{ 'modelgate.config.ts': `import 'not-installed'\nexport default {}\n` }, 'not-installed'],
   ])('%j is named with what is wrong', async (files, words) => {
-    await expect(loadFile(createWorld(files))).rejects.toThrow(words)
+    await expect(loadFile(createTestContext(files))).rejects.toThrow(words)
   })
 
   it.each([
@@ -208,7 +208,7 @@ describe('a file', () => {
     ['{ "token": sk-secret-0123456789 }', "Unexpected token 's' (line 1 column 12)"],
     ['{ "token": sk-secret }', "Unexpected token 's'"],
   ])('%j is named without the text around it, in which there may be a key', async (text, words) => {
-    const error = await loadFile(createWorld({ 'modelgate.config.json': text })).catch(String)
+    const error = await loadFile(createTestContext({ 'modelgate.config.json': text })).catch(String)
     expect(error).toContain(`modelgate.config.json: it is no JSON: ${words}`)
     expect(error).not.toContain('sk-')
   })
@@ -217,6 +217,6 @@ describe('a file', () => {
     ['none.json', "there is no file 'none.json'"],
     ['config.yaml', "'config.yaml' is no configuration: it ends in .ts, .mts, .js, .mjs, .cjs, .json"],
   ])('%s', async (named, words) => {
-    await expect(loadFile(createWorld({ 'config.yaml': '' }), named)).rejects.toThrow(words)
+    await expect(loadFile(createTestContext({ 'config.yaml': '' }), named)).rejects.toThrow(words)
   })
 })

@@ -2,18 +2,18 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createGateway } from '@modelgate/core'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createWorld } from '../world.test-support.ts'
-import type { Env } from '../world.ts'
+import { createTestContext } from '../terminal/command-context.test-support.ts'
+import type { Env } from '../terminal/command-context.ts'
 import { envProviders } from './env-providers.ts'
 import { type Flags, readSettings, type Settings } from './settings.ts'
 
 const open: Settings[] = []
 afterEach(async () => {
-  for (const settings of open.splice(0)) await settings.kept.close()
+  for (const settings of open.splice(0)) await settings.resources.close()
 })
 
 async function read(files: Record<string, string> = {}, env: Env = {}, flags: Flags = {}) {
-  const settings = await readSettings(createWorld(files, env), flags)
+  const settings = await readSettings(createTestContext(files, env), flags)
   open.push(settings)
   return settings
 }
@@ -134,7 +134,7 @@ describe('upstreams', () => {
     const settings = await read(files, { PORT: '9002' })
     expect(settings).toMatchObject({ port: 9002, host: '127.0.0.2' })
     expect(settings.gateway.upstreams.openai?.headers).toEqual({ authorization: 'Bearer from-file' })
-    expect(settings.facts).toContainEqual(['Configuration', 'the environment, .env'])
+    expect(settings.details).toContainEqual(['Configuration', 'the environment, .env'])
   })
 })
 
@@ -155,14 +155,14 @@ describe('who is let in', () => {
   it('issued ones, where they are kept, and no made one then', async () => {
     const settings = await read(config(`data: 'data', ${upstreams}`))
     expect(settings).toMatchObject({ token: undefined, issueCommand: 'npx modelgate tokens issue --name laptop' })
-    const { secret } = await settings.kept.tokens.tokens.issue({})
+    const { secret } = await settings.resources.tokens.tokens.issue({})
     expect([await letsIn(settings, secret), await letsIn(settings, 'other')]).toEqual([true, false])
   })
 
   it("whom the file's auth knows, beside the token and issued ones", async () => {
     const auth = `auth: (credential) => (credential === 'friend' ? { id: 'f' } : null)`
     const settings = await read(config(`${auth}, data: 'data', ${upstreams}`), { MODELGATE_TOKEN: 'mine' })
-    const { secret } = await settings.kept.tokens.tokens.issue({})
+    const { secret } = await settings.resources.tokens.tokens.issue({})
     for (const [credential, expected] of [
       ['friend', true],
       ['mine', true],
@@ -185,31 +185,31 @@ describe('who is let in', () => {
 describe('paths', () => {
   it('in a file are relative to it, in the environment to the working directory', async () => {
     const files = config(`data: 'data', ledger: 'book', ${upstreams}`)
-    const world = createWorld(files)
-    const settings = await readSettings(world, {})
+    const context = createTestContext(files)
+    const settings = await readSettings(context, {})
     open.push(settings)
-    expect(settings.facts).toEqual([
+    expect(settings.details).toEqual([
       ['Configuration', 'modelgate.config.mjs'],
       ['Issued tokens', 'data'],
       ['Ledger', 'book'],
     ])
-    const other = await readSettings({ ...world, env: { MODELGATE_DATA: 'elsewhere' } }, {})
+    const other = await readSettings({ ...context, env: { MODELGATE_DATA: 'elsewhere' } }, {})
     open.push(other)
     expect(other.issueCommand).toBe("MODELGATE_DATA='elsewhere' npx modelgate tokens issue --name laptop")
-    expect(other.kept.places.data).toBe(join(world.cwd, 'elsewhere'))
+    expect(other.resources.locations.data).toBe(join(context.cwd, 'elsewhere'))
   })
 
   it("are not all: tokens may be in Redis, by the folder's own package, and its password is not shown", async () => {
-    const world = createWorld({}, { MODELGATE_REDIS: 'redis://ada:secret@cache:6379' })
-    mkdirSync(join(world.cwd, 'node_modules/redis'), { recursive: true })
+    const context = createTestContext({}, { MODELGATE_REDIS: 'redis://ada:secret@cache:6379' })
+    mkdirSync(join(context.cwd, 'node_modules/redis'), { recursive: true })
     const client = '{ on() {}, async connect() {}, destroy() {}, async sendCommand() { throw new Error("away") } }'
-    world.write(
+    context.write(
       'node_modules/redis/index.js',
       `exports.createClient = ({ url }) => (globalThis.redisUrl = url, ${client})`,
     )
-    const settings = await readSettings(world, {})
+    const settings = await readSettings(context, {})
     open.push(settings)
-    expect(settings.facts).toContainEqual(['Issued tokens', 'Redis at cache:6379'])
+    expect(settings.details).toContainEqual(['Issued tokens', 'Redis at cache:6379'])
     expect(globalThis).toMatchObject({ redisUrl: 'redis://ada:secret@cache:6379' })
   })
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { didYouMean, nearest } from './near.ts'
+import { didYouMean, nearest } from './did-you-mean.ts'
 
 const commands = ['start', 'init', 'check', 'tokens']
 

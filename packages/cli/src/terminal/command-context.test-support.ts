@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach } from 'vitest'
-import { commands } from './commands.ts'
-import { main } from './main.ts'
-import type { Env, World } from './world.ts'
+import { commands } from '../commands.ts'
+import { main } from '../main.ts'
+import type { CommandContext, Env } from './command-context.ts'
 
 // Loaded here, what commands load when they are called takes no test's time.
 await Promise.all([
@@ -18,7 +18,7 @@ afterEach(() => {
 })
 
 /** A folder of its own with files, and what a command says there. */
-export interface TestWorld extends World {
+export interface TestContext extends CommandContext {
   said(): string
   complained(): string
   /** Runs a command to its end. */
@@ -26,14 +26,14 @@ export interface TestWorld extends World {
   write(file: string, text: string): void
 }
 
-export function createWorld(files: Record<string, string> = {}, env: Env = {}): TestWorld {
+export function createTestContext(files: Record<string, string> = {}, env: Env = {}): TestContext {
   const cwd = mkdtempSync(join(tmpdir(), 'modelgate-cli-'))
   folders.push(cwd)
   const write = (file: string, text: string): void => writeFileSync(join(cwd, file), text)
   for (const [file, text] of Object.entries(files)) write(file, text)
   let out = ''
   let err = ''
-  const world: World = {
+  const context: CommandContext = {
     env,
     cwd,
     command: 'npx modelgate',
@@ -44,5 +44,5 @@ export function createWorld(files: Record<string, string> = {}, env: Env = {}): 
       err += `${text}\n`
     },
   }
-  return { ...world, write, said: () => out, complained: () => err, run: (...args) => main(args, world) }
+  return { ...context, write, said: () => out, complained: () => err, run: (...args) => main(args, context) }
 }
