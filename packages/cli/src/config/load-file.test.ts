@@ -15,7 +15,7 @@ export default defineConfig({
 })
 `
 
-describe('a file', () => {
+describe('loadFile', () => {
   it.each([
     ['ts', `${esm}const typed: number = 1\nexport type T = typeof typed\n`],
     ['mts', `${esm}export const typed: number = 1\n`],
@@ -29,7 +29,7 @@ describe('a file', () => {
       'json',
       '\ufeff{ "$schema": "x", "upstreams": { "a": { "provider": "openai", "apiKey": "${KEY}" } }, "models": { "*": "a" } }',
     ],
-  ])('.%s is found and read, with nothing installed beside it', async (end, text) => {
+  ])('finds and reads a .%s file without installed packages', async (end, text) => {
     const context = createTestContext({ [`modelgate.config.${end}`]: text }, { KEY: 'k' })
     const file = await loadFile(context)
     expect(file?.name).toBe(`modelgate.config.${end}`)
@@ -39,13 +39,13 @@ describe('a file', () => {
     expect(file?.config).not.toHaveProperty('$schema')
   })
 
-  it('throws errors that are those of the gateway', async () => {
+  it('lets a configuration throw the GatewayError class of the running program', async () => {
     const file = await loadFile(createTestContext({ 'modelgate.config.ts': esm }))
     const { auth } = (file?.config ?? {}) as { auth: () => void }
     expect(auth).toThrow(core.GatewayError)
   })
 
-  it('is read anew each time, with what it imports', async () => {
+  it('reads the file and its imports again on each call', async () => {
     const context = createTestContext({
       'modelgate.config.ts': `import { port } from './port.ts'\nexport default { port }\n`,
       'port.ts': 'export const port: number = 1\n',
@@ -66,7 +66,7 @@ describe('a file', () => {
       ['mjs', esModule],
       ['cjs', commonJs],
       ['json', { first: '{ "port": ', rest: ' }' }],
-    ])('a changed .%s file is read again, and an invalid one is an error', async (end, { first, rest }) => {
+    ])('reads a changed .%s file again, and rejects an invalid one', async (end, { first, rest }) => {
       const name = `modelgate.config.${end}`
       const context = createTestContext({
         [name]: `${first}1${rest}`,
@@ -87,7 +87,7 @@ describe('a file', () => {
       ['mjs', 'cjs'],
       ['ts', 'mjs'],
       ['ts', 'cjs'],
-    ])('a changed file that a .%s configuration imports as .%s is read again', async (end, imported) => {
+    ])('reloads a file that a .%s configuration imports as .%s', async (end, imported) => {
       const other = (port: number): string =>
         imported === 'cjs' ? `module.exports = ${port}\n` : `export default ${port}\n`
       const context = createTestContext({
@@ -104,24 +104,21 @@ describe('a file', () => {
       ['ts', 'mts', 'mjs', ...(type === 'module' ? ['js'] : [])].flatMap((end) =>
         ['ts', 'mjs', 'cjs', 'js', 'json'].map((imported) => [end, imported] as const),
       ),
-    )(
-      'a changed file that a .%s configuration with top-level await imports as .%s is read again',
-      async (end, imported) => {
-        const isCommonJs = imported === 'cjs' || (imported === 'js' && type !== 'module')
-        const other = (port: number): string =>
-          imported === 'json'
-            ? `{ "port": ${port} }`
-            : `${isCommonJs ? 'module.exports =' : 'export default'} { port: ${port} }\n`
-        const context = createTestContext({
-          [`modelgate.config.${end}`]: `import data from './port.${imported}'\nawait Promise.resolve()\nexport default { ...data }\n`,
-          [`port.${imported}`]: other(1),
-          ...(type === undefined ? {} : { 'package.json': JSON.stringify({ type }) }),
-        })
-        expect((await loadFile(context))?.config).toMatchObject({ port: 1 })
-        context.write(`port.${imported}`, other(2))
-        expect((await loadFile(context))?.config).toMatchObject({ port: 2 })
-      },
-    )
+    )('reloads a file that a .%s configuration with top-level await imports as .%s', async (end, imported) => {
+      const isCommonJs = imported === 'cjs' || (imported === 'js' && type !== 'module')
+      const other = (port: number): string =>
+        imported === 'json'
+          ? `{ "port": ${port} }`
+          : `${isCommonJs ? 'module.exports =' : 'export default'} { port: ${port} }\n`
+      const context = createTestContext({
+        [`modelgate.config.${end}`]: `import data from './port.${imported}'\nawait Promise.resolve()\nexport default { ...data }\n`,
+        [`port.${imported}`]: other(1),
+        ...(type === undefined ? {} : { 'package.json': JSON.stringify({ type }) }),
+      })
+      expect((await loadFile(context))?.config).toMatchObject({ port: 1 })
+      context.write(`port.${imported}`, other(2))
+      expect((await loadFile(context))?.config).toMatchObject({ port: 2 })
+    })
 
     it.each([
       ['an imported module awaits', `import port from './a.mjs'\n`, `import port from './b.mjs'\nawait 0\n`],
@@ -149,7 +146,7 @@ describe('a file', () => {
       expect((await loadFile(context))?.config).toMatchObject({ port: 2 })
     })
 
-    it.each(['ts', 'mts', 'mjs'])('a .%s file with top-level await is read again', async (end) => {
+    it.each(['ts', 'mts', 'mjs'])('reloads a .%s file with top-level await', async (end) => {
       const text = (port: number): string => `const port = await Promise.resolve(${port})\nexport default { port }\n`
       const context = createTestContext({ [`modelgate.config.${end}`]: text(1) })
       expect((await loadFile(context))?.config).toMatchObject({ port: 1 })
@@ -158,7 +155,7 @@ describe('a file', () => {
     })
   })
 
-  it('evaluates a module with top-level await once, though two others import it', async () => {
+  it('evaluates a module with top-level await once if two modules import it', async () => {
     const context = createTestContext({
       'modelgate.config.mjs': `import a from './a.mjs'\nimport b from './b.mjs'\nexport default { port: a === b ? 1 : 2 }\n`,
       'a.mjs': `export { default } from './shared.mjs'\n`,
@@ -168,7 +165,7 @@ describe('a file', () => {
     expect((await loadFile(context))?.config).toMatchObject({ port: 1 })
   })
 
-  it('may be a promise, and in another folder', async () => {
+  it('awaits a promise as the default export, also in another folder', async () => {
     const context = createTestContext()
     mkdirSync(join(context.cwd, 'deep'))
     context.write('deep/other.mjs', 'export default Promise.resolve({ port: 3 })\n')
@@ -180,9 +177,9 @@ describe('a file', () => {
   })
 
   it.each([
-    [{ 'modelgate.config.json': '{ "port": 1,\n  oops }' }, 'modelgate.config.json: it is no JSON: '],
+    [{ 'modelgate.config.json': '{ "port": 1,\n  oops }' }, 'modelgate.config.json: invalid JSON: '],
     [{ 'modelgate.config.json': '{ "port": 1,\n  oops }' }, 'line 2 column 3'],
-    [{ 'modelgate.config.json': '[]' }, 'modelgate.config.json: it is no object'],
+    [{ 'modelgate.config.json': '[]' }, 'modelgate.config.json: expected an object'],
     [
       { 'modelgate.config.json': '{ "token": "${NO_SUCH}" }' },
       'modelgate.config.json: token takes NO_SUCH from the environment',
@@ -199,7 +196,7 @@ describe('a file', () => {
       "'opnai' is not a function. Did you mean 'openai'?",
     ],
     [{ 'modelgate.config.ts': `import 'not-installed'\nexport default {}\n` }, 'not-installed'],
-  ])('%j is named with what is wrong', async (files, words) => {
+  ])('reports the file and the problem of %j', async (files, words) => {
     await expect(loadFile(createTestContext(files))).rejects.toThrow(words)
   })
 
@@ -207,16 +204,16 @@ describe('a file', () => {
     ['{\n  "token": sk-secret-0123456789,\n  "port": 1\n}', "Unexpected token 's' (line 2 column 12)"],
     ['{ "token": sk-secret-0123456789 }', "Unexpected token 's' (line 1 column 12)"],
     ['{ "token": sk-secret }', "Unexpected token 's'"],
-  ])('%j is named without the text around it, in which there may be a key', async (text, words) => {
+  ])('reports invalid JSON without quoting text that could contain a key: %j', async (text, words) => {
     const error = await loadFile(createTestContext({ 'modelgate.config.json': text })).catch(String)
-    expect(error).toContain(`modelgate.config.json: it is no JSON: ${words}`)
+    expect(error).toContain(`modelgate.config.json: invalid JSON: ${words}`)
     expect(error).not.toContain('sk-')
   })
 
   it.each([
-    ['none.json', "there is no file 'none.json'"],
-    ['config.yaml', "'config.yaml' is no configuration: it ends in .ts, .mts, .js, .mjs, .cjs, .json"],
-  ])('%s', async (named, words) => {
+    ['none.json', "File 'none.json' does not exist"],
+    ['config.yaml', "'config.yaml' is not a configuration file. Valid extensions: .ts, .mts, .js, .mjs, .cjs, .json."],
+  ])('rejects the file name %s', async (named, words) => {
     await expect(loadFile(createTestContext({ 'config.yaml': '' }), named)).rejects.toThrow(words)
   })
 })

@@ -16,8 +16,8 @@ describe.each(['ts', 'js', 'json'])('--%s', (kind) => {
   it.each([
     ['every key', everyKey],
     ['one key', { ANTHROPIC_API_KEY: 'k' }],
-    ['a key without a chat', { VOYAGE_API_KEY: 'k' }],
-  ])('is a configuration that can be, with %s', async (_, env) => {
+    ['a key of a provider without chat', { VOYAGE_API_KEY: 'k' }],
+  ])('writes a valid configuration with %s', async (_, env) => {
     // Code reads the environment of the process.
     const before = { ...process.env }
     Object.assign(process.env, env)
@@ -41,45 +41,45 @@ describe.each(['ts', 'js', 'json'])('--%s', (kind) => {
     }
   })
 
-  it('names variables and holds no key', async () => {
+  it('names variables and contains no key', async () => {
     const context = createTestContext({}, { OPENAI_API_KEY: 'sk-secret' })
     await context.run('init', `--${kind}`)
     const text = readFileSync(join(context.cwd, `modelgate.config.${kind}`), 'utf8')
     expect(text).toContain('OPENAI_API_KEY')
-    expect(text + context.said()).not.toContain('sk-secret')
+    expect(text + context.stdout()).not.toContain('sk-secret')
   })
 })
 
-it('says what to do next', async () => {
+it('prints the next steps', async () => {
   const context = createTestContext()
   await context.run('init')
-  expect(context.said()).toContain('Wrote modelgate.config.js.\n')
-  expect(context.said()).toContain('1. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or take out')
-  expect(context.said()).toMatch(/2\. npx modelgate check +asks each upstream/)
+  expect(context.stdout()).toContain('Wrote modelgate.config.js.\n')
+  expect(context.stdout()).toContain('1. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or take out')
+  expect(context.stdout()).toMatch(/2\. npx modelgate check +asks each upstream/)
 })
 
-it('finds keys in .env, and writes TypeScript where there is some', async () => {
+it('finds keys in .env, and writes TypeScript in a TypeScript project', async () => {
   const context = createTestContext({ '.env': 'GROQ_API_KEY=k\n', 'tsconfig.json': '{}' })
   await context.run('init')
-  expect(context.said()).toContain('Wrote modelgate.config.ts for GROQ_API_KEY.')
+  expect(context.stdout()).toContain('Wrote modelgate.config.ts for GROQ_API_KEY.')
   expect(readFileSync(join(context.cwd, 'modelgate.config.ts'), 'utf8')).toContain(
     "'groq/*': { upstream: 'groq', model: '*' }",
   )
 })
 
-describe('a file that is there', () => {
-  it('stays, unless it is to be written over', async () => {
+describe('an existing file', () => {
+  it('is kept unless --force is set', async () => {
     const context = createTestContext({ 'modelgate.config.js': 'mine' })
     expect(await context.run('init', '--js')).toBe(1)
-    expect(context.complained()).toBe('modelgate: modelgate.config.js is there already: --force writes over it\n')
+    expect(context.stderr()).toBe('modelgate: modelgate.config.js is there already: --force writes over it\n')
     expect(readFileSync(join(context.cwd, 'modelgate.config.js'), 'utf8')).toBe('mine')
     expect(await context.run('init', '--js', '--force')).toBe(0)
     expect(readFileSync(join(context.cwd, 'modelgate.config.js'), 'utf8')).toContain('defineConfig')
   })
 
-  it('under another ending is no reason for two', async () => {
+  it('with another extension prevents a second configuration', async () => {
     const context = createTestContext({ 'modelgate.config.ts': 'mine' })
     expect(await context.run('init', '--json', '--force')).toBe(1)
-    expect(context.complained()).toContain('modelgate.config.ts is there already')
+    expect(context.stderr()).toContain('modelgate.config.ts is there already')
   })
 })

@@ -35,8 +35,8 @@ async function started(context: TestContext): Promise<Serving & { models(token?:
 const config = (baseURL: string, models: object, rest: object = {}) =>
   JSON.stringify({ upstreams: { one: { provider: 'openai', apiKey: '${KEY}', baseURL } }, models, token: 't', ...rest })
 
-describe('a reload', () => {
-  it('puts the new configuration in force, and keeps the old one if the new one cannot be', async () => {
+describe('reload', () => {
+  it('activates a valid configuration, and keeps the current one if the new one is invalid', async () => {
     const baseURL = await provider()
     const context = createTestContext({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
     const serving = await started(context)
@@ -45,32 +45,34 @@ describe('a reload', () => {
     context.write('modelgate.config.json', config(baseURL, { a: 'one', b: 'one' }))
     await serving.reload()
     expect(await serving.models()).toEqual(['a', 'b'])
-    expect(context.said()).toContain('The configuration was read again and is in force.')
+    expect(context.stdout()).toContain('Configuration reloaded.')
 
     for (const [text, words] of [
       [config(baseURL, { c: 'two' }), "modelgate.config.json: models['c'] names the upstream 'two'"],
-      ['{', 'modelgate.config.json: it is no JSON'],
+      ['{', 'modelgate.config.json: invalid JSON'],
       [config('localhost', { c: 'one' }), 'upstreams.one.baseURL'],
     ] as const) {
       context.write('modelgate.config.json', text)
       await serving.reload()
-      expect(context.complained()).toContain(`modelgate: the old configuration stays: ${words}`.slice(0, 40))
-      expect(context.complained()).toContain(words)
+      expect(context.stderr()).toContain('modelgate: Reload failed, the current configuration stays active: ')
+      expect(context.stderr()).toContain(words)
       expect(await serving.models()).toEqual(['a', 'b'])
     }
   })
 
-  it('says what takes a new start', async () => {
+  it('reports settings that require a restart', async () => {
     const baseURL = await provider()
     const context = createTestContext({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
     const serving = await started(context)
     context.write('modelgate.config.json', config(baseURL, { a: 'one' }, { host: '127.0.0.2', data: 'data' }))
     await serving.reload()
-    expect(context.said()).toContain('Note: tokens, prices and ledger are somewhere else now: that takes a new start.')
-    expect(context.said()).toContain('Note: another port or host takes a new start.')
+    expect(context.stdout()).toContain(
+      'Note: restart the server to use the new locations of tokens, prices and ledger.',
+    )
+    expect(context.stdout()).toContain('Note: restart the server to listen on another port or host.')
   })
 
-  it('keeps what is open, and who is let in, when the place of the tokens changes', async () => {
+  it('keeps open storage and its tokens when their configured location changes', async () => {
     const baseURL = await provider()
     const place = (data: object) => config(baseURL, { a: 'one' }, { token: undefined, ...data })
     const context = createTestContext({ 'modelgate.config.json': place({ data: 'data' }) }, { KEY: 'k' })
@@ -85,21 +87,23 @@ describe('a reload', () => {
     expect(await serving.models(secret)).toEqual(['a'])
     context.write('modelgate.config.json', place({}))
     await serving.reload()
-    expect(context.said()).toContain('that takes a new start')
+    expect(context.stdout()).toContain('restart the server')
     expect(await serving.models(secret)).toEqual(['a'])
   })
 
-  it('does not take a file that is gone for a wish to serve what the environment has', async () => {
+  it('keeps the configuration if its file was deleted', async () => {
     const baseURL = await provider()
     const context = createTestContext({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
     const serving = await started(context)
     rmSync(join(context.cwd, 'modelgate.config.json'))
     await serving.reload()
-    expect(context.complained()).toContain("the old configuration stays: there is no file 'modelgate.config.json'")
+    expect(context.stderr()).toContain(
+      "the current configuration stays active: File 'modelgate.config.json' does not exist",
+    )
     expect(await serving.models()).toEqual(['a'])
   })
 
-  it('sees another key in .env', async () => {
+  it('applies a changed key of .env', async () => {
     const baseURL = await provider()
     const context = createTestContext({ 'modelgate.config.json': config(baseURL, { a: 'one' }), '.env': 'KEY=wrong\n' })
     const serving = await started(context)
@@ -118,8 +122,8 @@ describe('a reload', () => {
   })
 })
 
-describe('the table at the start', () => {
-  it('says where models go, who speaks what, and what else is configured', async () => {
+describe('the startup message', () => {
+  it('lists model routes, formats of upstreams and other settings', async () => {
     const context = createTestContext({
       'modelgate.config.mjs': `import { anthropic, groq, openai } from 'modelgate'
         export default {
@@ -134,21 +138,21 @@ describe('the table at the start', () => {
         }`,
     })
     const serving = await started(context)
-    const said = context.said()
+    const output = context.stdout()
     const root = `http://127.0.0.1:${serving.port}/ai`
-    expect(said).toContain(`Modelgate listens on ${root}\n`)
-    expect(said).toContain(`OpenAI clients     base URL ${root}/v1\n`)
-    expect(said).toContain('Token              issue one: npx modelgate tokens issue --name laptop\n')
-    expect(said).toContain('Configuration      modelgate.config.mjs\n')
-    expect(said).toContain('Issued tokens      kept\n')
-    expect(said).toContain('Ledger             book\n')
-    expect(said).toMatch(/^ {2}gpt-5, gpt-\* +openai$/m)
-    expect(said).toMatch(/^ {2}fast +groq \(llama\), then openai$/m)
-    expect(said).toMatch(/^ {2}spread +openai or claude \(c\)$/m)
-    expect(said).toMatch(/^ {2}late +openai, then claude$/m)
-    expect(said).toMatch(/^ {2}claude +api\.anthropic\.com +messages$/m)
-    expect(said).toContain('TOKEN=mg-…\ncurl ')
-    expect(said).not.toContain('sk-secret')
+    expect(output).toContain(`Modelgate listens on ${root}\n`)
+    expect(output).toContain(`OpenAI clients     base URL ${root}/v1\n`)
+    expect(output).toContain('Token              issue one: npx modelgate tokens issue --name laptop\n')
+    expect(output).toContain('Configuration      modelgate.config.mjs\n')
+    expect(output).toContain('Issued tokens      kept\n')
+    expect(output).toContain('Ledger             book\n')
+    expect(output).toMatch(/^ {2}gpt-5, gpt-\* +openai$/m)
+    expect(output).toMatch(/^ {2}fast +groq \(llama\), then openai$/m)
+    expect(output).toMatch(/^ {2}spread +openai or claude \(c\)$/m)
+    expect(output).toMatch(/^ {2}late +openai, then claude$/m)
+    expect(output).toMatch(/^ {2}claude +api\.anthropic\.com +messages$/m)
+    expect(output).toContain('TOKEN=mg-…\ncurl ')
+    expect(output).not.toContain('sk-secret')
   })
 
   it.each([
@@ -160,18 +164,18 @@ describe('the table at the start', () => {
       '$MODELGATE_TOKEN"',
     ],
     ['of the file', { token: 'file-token-5d1f' }, {}, "the configuration's token", '$TOKEN"'],
-  ])('names the place of a token %s, and never prints it', async (_, rest, env, place, variable) => {
+  ])('names the origin of a token %s, and never prints it', async (_, rest, env, place, variable) => {
     const context = createTestContext(
       { 'modelgate.config.json': config(await provider(), { a: 'one' }, rest) },
       { KEY: 'key-5d1f', ...env },
     )
     await started(context)
-    expect(context.said()).toContain(`Token              ${place}\n`)
-    expect(context.said()).toContain(`-H "authorization: Bearer ${variable}`)
-    expect(context.said()).not.toContain('5d1f')
+    expect(context.stdout()).toContain(`Token              ${place}\n`)
+    expect(context.stdout()).toContain(`-H "authorization: Bearer ${variable}`)
+    expect(context.stdout()).not.toContain('5d1f')
   })
 
-  it('names where issued tokens are without the password of Redis', async () => {
+  it('shows the location of issued tokens without the Redis password', async () => {
     const env = { MODELGATE_REDIS: 'redis://default:pw-5d1f@localhost:1/0', OPENAI_API_KEY: 'key-5d1f' }
     const settings = await readSettings(createTestContext({}, env), {}, 'nothing')
     const text = banner(
@@ -188,11 +192,11 @@ describe('the table at the start', () => {
     await settings.resources.close()
   })
 
-  it('warns of an upstream that is the server itself', async () => {
+  it('warns about an upstream that is the server itself', async () => {
     const baseURL = await provider()
     const context = createTestContext({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
     await started(context)
-    expect(context.said()).not.toContain('this server itself')
+    expect(context.stdout()).not.toContain('this server itself')
     const settings = await readSettings(
       createTestContext({}, { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://localhost:8787/v1' }),
       {},
@@ -203,16 +207,16 @@ describe('the table at the start', () => {
     await settings.resources.close()
   })
 
-  it('has lines to paste for models that can be talked to, and no token where none is asked for', async () => {
+  it('prints commands for models with chat, without a token if none is required', async () => {
     const context = createTestContext({
       'modelgate.config.mjs': `import { voyage, groq } from 'modelgate'
         export default { auth: 'none', upstreams: { voyage: voyage({ apiKey: 'k' }), groq: groq({ apiKey: 'k' }) },
           models: { 'voyage-3': 'voyage', 'groq/*': { upstream: 'groq', model: '*' } } }`,
     })
     await started(context)
-    expect(context.said()).toContain('"model":"groq/your-model"')
-    expect(context.said()).toContain('Token              none is asked for')
-    expect(context.said()).not.toContain('authorization')
-    expect(context.said()).toMatch(/\/v1\/models\n/)
+    expect(context.stdout()).toContain('"model":"groq/your-model"')
+    expect(context.stdout()).toContain('Token              not required')
+    expect(context.stdout()).not.toContain('authorization')
+    expect(context.stdout()).toMatch(/\/v1\/models\n/)
   })
 })

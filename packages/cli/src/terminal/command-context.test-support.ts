@@ -6,7 +6,7 @@ import { commands } from '../commands.ts'
 import { main } from '../main.ts'
 import type { CommandContext, Env } from './command-context.ts'
 
-// Loaded here, what commands load when they are called takes no test's time.
+// Loads the modules of all commands up front, so that no test waits for them.
 await Promise.all([
   ...Object.values(commands).map(({ load }) => load()),
   ...[import('@modelgate/console'), import('@modelgate/otel'), import('@modelgate/testing'), import('jiti')],
@@ -17,11 +17,11 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-/** A folder of its own with files, and what a command says there. */
+/** A temporary working directory, and the output of commands that run in it. */
 export interface TestContext extends CommandContext {
-  said(): string
-  complained(): string
-  /** Runs a command to its end. */
+  stdout(): string
+  stderr(): string
+  /** Runs a command until it exits. */
   run(...args: string[]): Promise<number | undefined>
   write(file: string, text: string): void
 }
@@ -44,5 +44,5 @@ export function createTestContext(files: Record<string, string> = {}, env: Env =
       err += `${text}\n`
     },
   }
-  return { ...context, write, said: () => out, complained: () => err, run: (...args) => main(args, context) }
+  return { ...context, write, stdout: () => out, stderr: () => err, run: (...args) => main(args, context) }
 }

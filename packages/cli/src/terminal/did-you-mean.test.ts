@@ -9,11 +9,11 @@ it.each([
   ['token', 'tokens'],
   ['INIT', 'init'],
   ['serve', undefined],
-])('%s: %s was meant', (word, meant) => {
-  expect(nearest(word, commands)).toBe(meant)
+])('suggests for %s the word %s', (word, suggestion) => {
+  expect(nearest(word, commands)).toBe(suggestion)
 })
 
-it('says what there is where nothing is near', () => {
-  expect(didYouMean('strat', commands)).toBe(": did you mean 'start'?")
-  expect(didYouMean('serve', commands)).toBe(': there are start, init, check, tokens')
+it('lists all words if none is similar', () => {
+  expect(didYouMean('strat', commands)).toBe("Did you mean 'start'?")
+  expect(didYouMean('serve', commands)).toBe('Valid: start, init, check, tokens.')
 })
