@@ -1,5 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { streamException } from '../../formats/converse/exceptions.ts'
+import { streamException } from '../../formats/converse/error.ts'
 import { encodeSse } from '../../http/sse/encode.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import { createFrameDecoder, type EventFrame } from './event-stream.ts'
