@@ -51,11 +51,7 @@ function weightOf(text: string): number {
 function isData(text: string): boolean {
   const from = text.startsWith('data:') ? text.indexOf(',') + 1 : 0
   const middle = Math.floor((from + text.length) / 2)
-  return [
-    text.slice(from, from + longestWord),
-    text.slice(middle, middle + 500),
-    text.slice(-500),
-  ].every(isBase64)
+  return [text.slice(from, from + longestWord), text.slice(middle, middle + 500), text.slice(-500)].every(isBase64)
 }
 
 /** Also with line breaks. No text of words is: it has blanks. */
