@@ -62,17 +62,22 @@ export type { BodySink, CutBody, Inbound, PulledBody, Reply, WatchedCall } from 
 export type { Spool } from './http/spool.ts'
 export type { Transport, TransportRequest, TransportResponse } from './http/transport.ts'
 export { toInbound, toResponse } from './http/web-request.ts'
-export { type MemoryStoreOptions, memoryResponseStore } from './operations/responses/memory-store.ts'
+export { type MemoryStoreOptions, memoryResponseStore } from './operations/responses/store.ts'
 export type { RequiredHeader, Route, RouteMatch } from './operations/routes.ts'
 export { memoryHealthState } from './routing/health/memory-state.ts'
 export { matchesModel } from './routing/model-patterns.ts'
 export type { AccessToken, TokenSource } from './upstreams/access-token.ts'
 export { anthropic } from './upstreams/anthropic.ts'
 export type { AwsCredentialSource, AwsCredentials } from './upstreams/aws/sign.ts'
+export type { AzureApi, AzureFormat } from './upstreams/azure.ts'
 export { type AzureOptions, azure } from './upstreams/azure.ts'
-export type { AzureApi, AzureFormat } from './upstreams/azure-paths.ts'
-export { type AwsOptions, type BedrockOptions, bedrock } from './upstreams/bedrock.ts'
-export { type BedrockMantleOptions, bedrockMantle } from './upstreams/bedrock-mantle.ts'
+export {
+  type AwsOptions,
+  type BedrockMantleOptions,
+  type BedrockOptions,
+  bedrock,
+  bedrockMantle,
+} from './upstreams/bedrock.ts'
 export { cerebras } from './upstreams/cerebras.ts'
 export { cohere } from './upstreams/cohere.ts'
 export { deepseek } from './upstreams/deepseek.ts'
@@ -80,11 +85,10 @@ export { fireworks } from './upstreams/fireworks.ts'
 export { gemini } from './upstreams/gemini.ts'
 export { groq } from './upstreams/groq.ts'
 export { jina } from './upstreams/jina.ts'
-export { llamaCpp } from './upstreams/llama-cpp.ts'
-export { lmStudio } from './upstreams/lm-studio.ts'
+export { llamaCpp, lmStudio, ollama, vllm } from './upstreams/local-servers.ts'
 export { mistral } from './upstreams/mistral.ts'
-export { ollama } from './upstreams/ollama.ts'
 export { type OpenAIOptions, openai } from './upstreams/openai.ts'
+export type { FormatOptions } from './upstreams/openai-compatible.ts'
 export { type CompatibleOptions, openaiCompatible } from './upstreams/openai-compatible.ts'
 export { openrouter } from './upstreams/openrouter.ts'
 export { perplexity } from './upstreams/perplexity.ts'
@@ -100,9 +104,7 @@ export type {
   UpstreamOptions,
   WeightedKey,
 } from './upstreams/upstream.ts'
-export type { FormatOptions } from './upstreams/versioned.ts'
+export type { GoogleCredentials } from './upstreams/vertex.ts'
 export { type VertexOptions, vertex } from './upstreams/vertex.ts'
-export type { GoogleCredentials } from './upstreams/vertex-credentials.ts'
-export { vllm } from './upstreams/vllm.ts'
 export { voyage } from './upstreams/voyage.ts'
 export { xai } from './upstreams/xai.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../base/json/types.ts'
-import { decodeBody as decodeRerank } from '../operations/rerank/body.ts'
+import { decodeBody as decodeRerank } from '../operations/rerank/request.ts'
 import { chatCodec } from './chat/index.ts'
 import type { Codec, UpstreamCodec } from './codec.ts'
 import { converseCodec } from './converse/index.ts'

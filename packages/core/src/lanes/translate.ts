@@ -177,14 +177,14 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
     pass(decode.push(withoutSecrets(event)))
   }
   const withoutSecrets = (event: SseEvent): SseEvent => {
-    const holds = redactor.suspects(event.data, mayHold)
+    const holds = redactor.hasCredential(event.data, mayHold)
     // Decoders take the name of an event for its type where the data has none, and report unknown types.
-    const isNamed = mayHold && event.event !== undefined && redactor.suspects(event.event)
+    const isNamed = mayHold && event.event !== undefined && redactor.hasCredential(event.event)
     if (!holds && !isNamed) return event
     return {
       ...event,
-      data: holds ? redactor.json(event.data) : event.data,
-      ...(isNamed ? { event: redactor.text(event.event ?? '') } : {}),
+      data: holds ? redactor.redactJson(event.data) : event.data,
+      ...(isNamed ? { event: redactor.redactText(event.event ?? '') } : {}),
     }
   }
   const pass = (events: readonly ModelEvent[]): void => {

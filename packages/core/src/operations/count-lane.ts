@@ -20,9 +20,9 @@ import { exactValue } from '../lanes/exact-body.ts'
 import type { Lane } from '../lanes/lane.ts'
 import { setModel } from '../lanes/wire.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { callUrl } from '../upstreams/call-url.ts'
-import { dress } from '../upstreams/dress.ts'
+import { callUrl } from '../upstreams/outgoing-call.ts'
 import { type Redactor, redactorOf } from '../upstreams/redaction/redactor.ts'
+import { editRequestBody } from '../upstreams/request-body-edits.ts'
 
 /** A client's count: its format, and that format's way to count. */
 export interface CountRequest {
@@ -73,7 +73,7 @@ function hosted(lane: Lane, format: Format, { upstream, model }: ResolvedTarget)
   const { body } = lane
   if (edit === undefined || !(typeof body === 'string' || body instanceof Uint8Array)) return lane
   const call = { model, stream: false, header: () => undefined, replaced: () => undefined }
-  return { ...lane, body: dress(body, {}, { edit }, call) }
+  return { ...lane, body: editRequestBody(body, {}, { edit }, call) }
 }
 
 /** The answer's bytes pass untouched, if they are a count. */

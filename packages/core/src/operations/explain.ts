@@ -12,9 +12,8 @@ import { wholeOf } from '../formats/load-codec.ts'
 import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
 import { askedPolicy, policyFor, refusal } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { maskHeaders, redact } from '../upstreams/redact.ts'
-import { redactorOf } from '../upstreams/redaction/redactor.ts'
-import { headersTo, withFlags } from '../upstreams/request-headers.ts'
+import { addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
+import { maskHeaders, redact, redactorOf } from '../upstreams/redaction/redactor.ts'
 import { type PreparedGeneration, preparerOf } from './generate.ts'
 import type { RoutedCall } from './handler.ts'
 
@@ -89,7 +88,7 @@ async function explainTarget(
   try {
     const prepared = await prepare(target, onLoss)
     const { lane, url } = withTargetOverrides(target, prepared, call)
-    const body = JSON.parse(redactorOf(upstream).json(textOf(lane.body))) as Json
+    const body = JSON.parse(redactorOf(upstream).redactJson(textOf(lane.body))) as Json
     const { losses } = lane.report
     const refused = refusal(losses, onLoss)
     return {
@@ -100,8 +99,8 @@ async function explainTarget(
         method: 'POST' as const,
         path: redact(url.slice(upstream.baseURL.length), upstream),
         headers: maskHeaders(
-          withFlags(
-            headersTo(upstream, undefined, record.stream, (name) => inbound.header(name)),
+          addFlags(
+            requestHeaders(upstream, undefined, record.stream, (name) => inbound.header(name)),
             lane.flags,
           ),
           upstream,

@@ -11,8 +11,7 @@ import { chooseLane } from '../lanes/choose.ts'
 import type { Lane } from '../lanes/lane.ts'
 import type { LaneChoice } from '../lanes/lane-choice.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { callUrl } from '../upstreams/call-url.ts'
-import { speaks } from '../upstreams/formats-for.ts'
+import { callUrl, speaks } from '../upstreams/outgoing-call.ts'
 
 export interface GenerateCall extends AnswerCall {
   readonly codec: WireCodec

@@ -21,8 +21,8 @@ export const moderations: Operation<never, never> = {
       errors: 'chat',
       defaultModel: 'omni-moderation-latest',
       validate: (body) => validateBody(schema, body, complain),
-      isAnswer: ({ results }) => Array.isArray(results),
-      tapAnswer: () => ({}),
+      isResponse: ({ results }) => Array.isArray(results),
+      tapResponse: () => ({}),
     },
   ],
 }

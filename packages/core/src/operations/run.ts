@@ -20,13 +20,12 @@ import { leastLoss } from '../lanes/least-loss.ts'
 import { passingStream } from '../lanes/passing-stream.ts'
 import { setModel } from '../lanes/wire.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { callUrl } from '../upstreams/call-url.ts'
-import { formatsFor } from '../upstreams/formats-for.ts'
+import { callUrl, formatsFor } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { generation } from './generate.ts'
-import { type Form, formBody } from './multipart/form.ts'
-import { withFiles } from './multipart/read-form.ts'
+import { encodeForm, type Form } from './multipart/form.ts'
+import { inlineFiles } from './multipart/read-form.ts'
 import type { Dialect, Operation } from './operation.ts'
 
 export interface OperationCall extends AnswerCall {
@@ -80,8 +79,8 @@ function prepare(call: OperationCall, target: ResolvedTarget, policy: OnLoss): P
   }
   const lane =
     writer === dialect
-      ? formBody(form, model, newId('modelgate-')).then((sent) => wire(call, target, sent))
-      : withFiles(form).then((value) => translation(call, value, writer, target))
+      ? encodeForm(form, model, newId('modelgate-')).then((sent) => wire(call, target, sent))
+      : inlineFiles(form).then((value) => translation(call, value, writer, target))
   return lane.then((lane) => ({ lane, url, codec }))
 }
 
@@ -154,16 +153,16 @@ function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject
   return tapStream(asked)
 }
 
-const checkOf = ({ errors, isAnswer, errorWithin }: Dialect<unknown, unknown>): AnswerCheck => ({
+const checkOf = ({ errors, isResponse: isAnswer, errorWithin }: Dialect<unknown, unknown>): AnswerCheck => ({
   decodeError: wireCodecOf(errors).decodeError,
   isAnswer,
   errorWithin,
 })
 
 /** Accounting must never break an answer that the client could read. */
-function quietly(dialect: Dialect<unknown, unknown>, body: JsonObject): ReturnType<typeof dialect.tapAnswer> {
+function quietly(dialect: Dialect<unknown, unknown>, body: JsonObject): ReturnType<typeof dialect.tapResponse> {
   try {
-    return dialect.tapAnswer(body)
+    return dialect.tapResponse(body)
   } catch {
     return {}
   }
@@ -186,7 +185,7 @@ function translation(
     checkAnswer(body, checkOf(writer))
     const { error } = quietly(writer, body)
     if (error !== undefined) throw errorOf(error)
-    return writer.decodeAnswer?.(body, exchange)
+    return writer.decodeResponse?.(body, exchange)
   }
   const { asEvents, tapStream } = dialect
   const streams = asEvents !== undefined && tapStream !== undefined
@@ -202,7 +201,7 @@ function translation(
       const units = operation.unitsOf?.(answer)
       return {
         ...(dialect.encodeBody?.(answer, exchange) ?? {
-          body: stringifyExact(dialect.encodeAnswer?.(answer, exchange)),
+          body: stringifyExact(dialect.encodeResponse?.(answer, exchange)),
         }),
         ...(usage === undefined ? {} : { usage }),
         ...(units === undefined ? {} : { units }),
@@ -211,7 +210,7 @@ function translation(
     ...(streams
       ? {
           asEvents: (bytes) =>
-            encoder.encode(encodeAllSse(asEvents(dialect.encodeAnswer?.(read(bytes), exchange) ?? {}, value))),
+            encoder.encode(encodeAllSse(asEvents(dialect.encodeResponse?.(read(bytes), exchange) ?? {}, value))),
         }
       : {}),
     openStream() {

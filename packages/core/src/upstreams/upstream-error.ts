@@ -85,13 +85,13 @@ export function toClientError(
 export function redactInfo(info: ErrorInfo, upstream: Upstream): ErrorInfo {
   const redactor = redactorOf(upstream)
   const { message, param, code, raw, ...rest } = info
-  const clean: ErrorInfo = { ...rest, message: redactor.text(message) }
-  if (param !== undefined) clean.param = redactor.text(param)
-  if (code !== undefined) clean.code = redactor.text(code)
+  const clean: ErrorInfo = { ...rest, message: redactor.redactText(message) }
+  if (param !== undefined) clean.param = redactor.redactText(param)
+  if (code !== undefined) clean.code = redactor.redactText(code)
   let same = clean.message === message && clean.param === param && clean.code === code
   if (raw !== undefined) {
     const written = jsonOf(raw.value)
-    const told = written === undefined ? undefined : redactor.json(written, 'error')
+    const told = written === undefined ? undefined : redactor.redactJson(written, 'error')
     same &&= told === written && told !== undefined
     if (told !== undefined) clean.raw = { format: raw.format, value: parseExact(told) as JsonObject }
   }

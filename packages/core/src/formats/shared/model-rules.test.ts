@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { UpstreamFormat } from '../../base/names.ts'
 import { openaiModels } from '../../upstreams/openai-models.ts'
-import { xaiModels } from '../../upstreams/xai-models.ts'
+import { xaiModels } from '../../upstreams/xai.ts'
 import type { ModelRequest } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
 import type { ModelRule } from '../model-rule.ts'

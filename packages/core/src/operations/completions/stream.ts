@@ -9,8 +9,7 @@ import type { Delta, ModelEvent, Usage } from '../../formats/ir.ts'
 import { reportChecks } from '../../formats/shared/reasoning-checks.ts'
 import { loss, ownExtra } from '../../formats/shared/report.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
-import { encodeLogprobs } from './logprobs.ts'
-import { encodeFinish, failureOf, object, textOf } from './response.ts'
+import { completionObject, encodeFinish, encodeLogprobs, failureMessage, partText } from './response.ts'
 
 /**
  * Events in, chunks of text out. `[DONE]` is written for `response-end` only: a stream that breaks ends in an error.
@@ -31,7 +30,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
     frame = {
       ...common,
       id: id || context.newId('cmpl-'),
-      object,
+      object: completionObject,
       created: created || context.now(),
       model: model || request.model,
     }
@@ -68,7 +67,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
       }
       case 'part-start':
         spoke.add(event.choice)
-        return say(event.choice, textOf(event.value, `/choices/${event.choice}`, context))
+        return say(event.choice, partText(event.value, `/choices/${event.choice}`, context))
       case 'part-delta': {
         const { choice, delta } = event
         if (delta.type === 'text' || delta.type === 'refusal') return say(choice, delta.text, delta)
@@ -79,7 +78,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
         return []
       case 'choice-end': {
         const { choice, finish, logprobs, extra } = event
-        const failed = failureOf(finish, spoke.has(choice))
+        const failed = failureMessage(finish, spoke.has(choice))
         if (failed !== undefined)
           return fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: failed })
         reportChecks(event.reasoningChecks, 'a completion', report)
