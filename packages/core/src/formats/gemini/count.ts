@@ -6,9 +6,8 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CountCodec, TokenCount } from '../count-codec.ts'
 import { tokensIn } from '../shared/count.ts'
 import { setOwn } from '../shared/own-members.ts'
-import { checkRequest, validateRequest } from './complaint.ts'
-import { modelPrefix } from './model-prefix.ts'
-import { respell, spelt } from './spelling.ts'
+import { modelPrefix, respell, spelt } from './spelling.ts'
+import { checkRequest, validateRequest } from './validate.ts'
 
 /** The whole request of a generation, where not its contents alone are to be counted. */
 const nested = 'generateContentRequest'

@@ -1,5 +1,9 @@
+import type { CodecContext } from '../codec.ts'
 import type { Effort } from '../ir.ts'
 import type { AnswerPointers } from '../shared/answer-pointers.ts'
+import type { RequestDefaults } from '../shared/defaults.ts'
+import { pointer } from '../shared/pointer.ts'
+import { loss } from '../shared/report.ts'
 import type { NameRule } from '../shared/tool-names.ts'
 
 /** Where the IR's request fields stand in a generateContent body. The model and the wish for a stream stand in the URL. */
@@ -67,3 +71,21 @@ export const toolNames: NameRule = {
   refused: /[^a-zA-Z0-9_.:-]/gu,
   longest: 128,
 }
+
+/** Google caches by itself, or by a name that the client makes first. */
+export function reportCache(at: string | undefined, context: CodecContext): void {
+  const detail = 'a cache hint has no form in generateContent'
+  context.report.add(loss(pointer(at ?? '', 'cache_control'), detail, 'unsupported', 'note'))
+}
+
+// Sources: Google's OpenAPI document of v1beta (GenerationConfig: `candidateCount`, `responseMimeType`, `responseModalities`,
+// `responseLogprobs`; FunctionCallingConfig: `mode`). Sampling has no entry: its defaults depend on the model.
+
+/** What a generateContent request says by leaving a field out. */
+export const defaults = {
+  '/generationConfig/candidateCount': 1,
+  '/generationConfig/responseMimeType': 'text/plain',
+  '/generationConfig/responseModalities': ['TEXT'],
+  '/generationConfig/responseLogprobs': false,
+  '/toolConfig/functionCallingConfig/mode': 'AUTO',
+} as const satisfies RequestDefaults

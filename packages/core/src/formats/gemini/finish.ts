@@ -1,9 +1,7 @@
 import type { Json } from '../../base/json/types.ts'
 import type { Finish, Part } from '../ir.ts'
 import { inWords } from '../shared/reader.ts'
-import { finishWord } from './finish-word.ts'
-
-export { finishWord }
+import { finishWord } from './tap.ts'
 
 type Reason = Finish['reason']
 

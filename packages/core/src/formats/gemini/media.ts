@@ -7,7 +7,7 @@ import { pointer } from '../shared/pointer.ts'
 import { drop, leftover, takeString, type Unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
-import { toBase64 } from './signature.ts'
+import { toBase64 } from './seals.ts'
 import { respell } from './spelling.ts'
 
 type Kind = MediaPart['kind']

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import { wholeNumber } from '../shared/query.ts'
-import { modelPrefix } from './model-prefix.ts'
+import { modelPrefix } from './spelling.ts'
 
 /** What every model here can be asked for, in the words of the URL. */
 const methods = ['generateContent', 'streamGenerateContent', 'countTokens']

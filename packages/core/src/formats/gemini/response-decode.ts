@@ -8,15 +8,15 @@ import { pointer } from '../shared/pointer.ts'
 import { drop, leftover, putBack, takeAny, takeObject, takeString, type Unread } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { objectsIn } from '../shared/shape.ts'
-import { decodeError } from './error.ts'
+import { decodeError, isAnswer } from './error.ts'
 import { decodeBlock, decodeFinish, holdsCall } from './finish.ts'
 import { decodeSources } from './grounding.ts'
-import { isAnswer } from './is-answer.ts'
 import { readLogprobs } from './logprobs.ts'
 import { decodePart, type PartScope } from './parts-decode.ts'
 import { respell, respelled } from './spelling.ts'
 import { TextOffsets } from './text-offsets.ts'
-import { decodeUsage, tierIn } from './usage.ts'
+import { tierIn } from './usage.ts'
+import { decodeUsage } from './usage-decode.ts'
 
 /** Takes whatever servers send, as far as it goes. An `error` in a 200 is an error; so is an answer without a candidate or a reason. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {

@@ -10,13 +10,12 @@ import { checkChoiceCount } from '../shared/choice-limit.ts'
 import { setOwn } from '../shared/own-members.ts'
 import { fieldsBeside } from '../shared/reader.ts'
 import { type RunningUsage, TextMould } from '../shared/text-mould.ts'
-import { truncated } from './chunk.ts'
-import { decodeError } from './error.ts'
-import { isAnswer } from './is-answer.ts'
+import { decodeError, isAnswer, truncated } from './error.ts'
 import { candidatesIn, takeBlock } from './response-decode.ts'
 import { respelled } from './spelling.ts'
 import { type CandidateDecoder, createCandidateDecoder } from './stream-decode-candidate.ts'
-import { decodeUsage, tierIn, usageNames } from './usage.ts'
+import { tierIn, usageNames } from './usage.ts'
+import { decodeUsage } from './usage-decode.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 

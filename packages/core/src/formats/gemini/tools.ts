@@ -18,9 +18,8 @@ import {
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { customSchema } from '../shared/tool-input.ts'
-import { reportCache } from './cache.ts'
-import { fieldPointers } from './fields.ts'
-import { fromOpenApi, lowerToGoogle, lowerTypes, toOpenApi } from './json-schema.ts'
+import { fieldPointers, reportCache } from './fields.ts'
+import { fromOpenApi, lowerToGoogle, lowerTypes, toOpenApi } from './schema-lowering.ts'
 import { respell, spelt } from './spelling.ts'
 
 type Tools = NonNullable<ModelRequest['tools']>

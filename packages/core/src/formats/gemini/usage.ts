@@ -7,8 +7,6 @@ import { usageBeside as beside, type UsageFields } from '../shared/usage-report.
 import { decodeTier } from './fields.ts'
 import { count, wordOf } from './usage-decode.ts'
 
-export { decodeUsage } from './usage-decode.ts'
-
 /** The tier that served the call stands in the usage. */
 export function tierIn(usage: Json | undefined): string | undefined {
   const tier = isObject(usage) ? usage.serviceTier : undefined

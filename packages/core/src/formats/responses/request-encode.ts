@@ -7,11 +7,10 @@ import { settleChanges } from '../shared/settings-changes.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { lowerToolNames } from '../shared/tool-names.ts'
 import { includes, isOwnClient, sealsPlace, summaries, toolNames } from './fields.ts'
-import { type EncodeContext, encodeInputItems } from './input-encode.ts'
+import { encodeFormat } from './output-format.ts'
+import { type EncodeContext, encodeInputItems } from './request-encode-turns.ts'
 import { acceptedChanges } from './settings-changes.ts'
-import { encodeFormat } from './text-format.ts'
-import { encodeChoice } from './tool-choice.ts'
-import { encodeTools } from './tools.ts'
+import { encodeChoice, encodeTools } from './tools.ts'
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {

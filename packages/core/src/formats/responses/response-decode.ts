@@ -7,13 +7,13 @@ import { append } from '../shared/append.ts'
 import { pointer } from '../shared/pointer.ts'
 import { drop, leftover, putBack, takeNumber, takeString, type Unread, unread } from '../shared/reader.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
-import { decodeAnswerItem, type ItemScope } from './answer-items.ts'
 import { substance } from './content.ts'
 import { decodeError } from './error.ts'
 import { isOwnClient, toolNames } from './fields.ts'
 import { decodeFinish, heldBy } from './finish.ts'
-import { takeChecks } from './input-transformations.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeAnswerItem, type ItemScope } from './items-decode.ts'
+import { takeChecks } from './reasoning.ts'
+import { decodeUsage } from './usage-decode.ts'
 
 /** Fields of a response that are read elsewhere. */
 const read = [

@@ -12,13 +12,13 @@ import { loss, reportField } from '../shared/report.ts'
 import { objectsIn } from '../shared/shape.ts'
 import { TextMould } from '../shared/text-mould.ts'
 import { decodeError } from './error.ts'
-import { reportEarlyItems, reportEvent } from './event-shapes.ts'
 import { isOwnClient } from './fields.ts'
 import { decodeFinish, type Held, note, nothingHeld } from './finish.ts'
-import { takeChecks } from './input-transformations.ts'
+import { takeChecks } from './reasoning.ts'
 import { settings } from './response-decode.ts'
 import { createItemDecoder, type ItemDecoder } from './stream-decode-item.ts'
-import { decodeUsage } from './usage.ts'
+import { reportEarlyItems, reportEvent } from './stream-decode-shapes.ts'
+import { decodeUsage } from './usage-decode.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 

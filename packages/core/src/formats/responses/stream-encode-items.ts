@@ -9,10 +9,8 @@ import { GrowingText } from '../shared/growing-text.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { quoted } from '../shared/json-text.ts'
 import { reportLogprobs } from '../shared/logprobs-report.ts'
-import { encodeCitation } from './citations.ts'
-import { logprobsShape } from './content.ts'
-import { sameMessage } from './input-decode.ts'
-import { callItem, contentPart, messageItem, reasoningItem, type Words } from './output-items.ts'
+import { encodeCitation, logprobsShape, sameMessage } from './content.ts'
+import { callItem, contentPart, messageItem, reasoningItem, type Words } from './items-encode.ts'
 import { carrierOf, expectsReasoning, isOwn, joins } from './reasoning.ts'
 
 /** How events leave. `sendText`: the fields as JSON without the first brace. */

@@ -9,12 +9,20 @@ import { reportEnding } from '../shared/ending.ts'
 import { inOnePiece } from '../shared/in-one-piece.ts'
 import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
-import { encodeEnvelope, responseId, withOwn } from './envelope.ts'
-import { comment, doneEvent, errorEvents, truncated } from './event.ts'
+import { errorEvents, truncated } from './error.ts'
 import { type Ending, encodeFinish } from './finish.ts'
-import { encodeChecks } from './input-transformations.ts'
-import { brokenEnding, countOrNothing, reportExplanation, reportSequence } from './response-encode.ts'
+import { encodeChecks } from './reasoning.ts'
+import {
+  brokenEnding,
+  countOrNothing,
+  encodeEnvelope,
+  reportExplanation,
+  reportSequence,
+  responseId,
+  withOwn,
+} from './response-encode.ts'
 import { createOutput } from './stream-encode-output.ts'
+import { comment, doneEvent } from './tap.ts'
 import { encodeUsage } from './usage.ts'
 
 /**

@@ -8,10 +8,8 @@ import type { BillableUnits } from '../ir.ts'
 import { type Received, receivedIds } from '../references/received.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { checkWhole, wholeObject } from '../shared/tap.ts'
-import { decodeError } from './error.ts'
-import { comment, errorEvents } from './event.ts'
+import { decodeError, errorEvents } from './error.ts'
 import { decodeUsage } from './usage-decode.ts'
-
 /** A response that failed is an answer of this format; only an error in its place is one. */
 export function tapResponse(body: JsonObject): ResponseTap {
   const out: ResponseTap = {}
@@ -188,3 +186,12 @@ function numberIn(data: string): number {
   const match = at < 0 ? null : /^\s*:\s*(\d+)/.exec(data.slice(at + key.length, at + key.length + 24))
   return match === null ? 0 : Number(match[1])
 }
+
+/** Follows a good ending. Its servers disagree whether it must be there; no client minds it. */
+export const doneEvent: SseEvent = { data: '[DONE]' }
+
+/**
+ * Keeps a stream alive. OpenAI's own `keepalive` event fails in clients that validate event types (@ai-sdk/xai), and a second
+ * `response.in_progress` makes OpenAI's SDK forget the output so far.
+ */
+export const comment: SseEvent = { event: ':', data: 'keep-alive' }

@@ -5,8 +5,7 @@ import type { Usage } from '../ir.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { usageBeside as beside, type UsageFields } from '../shared/usage-report.ts'
 
-export { decodeUsage } from './usage-decode.ts'
-
+/** The format's clients require the details: a count that is unknown is written as 0. */
 export function encodeUsage(usage: Usage): JsonObject {
   const { input, output, raw, ...rest } = usage
   rest satisfies Nothing
