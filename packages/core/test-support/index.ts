@@ -18,7 +18,7 @@ export {
 } from '../src/formats/carries.ts'
 export type { Codec, CodecContext, ExchangeContext, TargetTraits, UpstreamCodec } from '../src/formats/codec.ts'
 export { codecOf, codecs, upstreamCodecs } from '../src/formats/codecs.ts'
-export { streamedEvents, wholeAnswer } from '../src/formats/converse/answers.test-support.ts'
+export { streamedEvents, wholeAnswer } from '../src/formats/converse/responses.test-support.ts'
 export { geminiCodec } from '../src/formats/gemini/index.ts'
 export type {
   MediaPart,

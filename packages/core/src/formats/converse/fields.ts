@@ -1,5 +1,8 @@
+import type { JsonObject } from '../../base/json/types.ts'
+import type { IsShown } from '../carries.ts'
 import type { AnswerPointers } from '../shared/answer-pointers.ts'
 import type { NameRule } from '../shared/tool-names.ts'
+import { usageBeside as beside, type UsageFields } from '../shared/usage-report.ts'
 
 /** Where the IR's request fields stand in a body of Converse. */
 export const fieldPointers = {
@@ -43,3 +46,19 @@ export const callIds: NameRule = {
   refused: /[^a-zA-Z0-9_.:-]/gu,
   longest: 64,
 }
+
+const usageFields = {
+  inputTokens: 'told',
+  outputTokens: 'told',
+  totalTokens: 'told',
+  cacheReadInputTokens: 'usage.cacheRead',
+  cacheWriteInputTokens: 'usage.cacheWrite',
+  // The same once more, under their older names.
+  cacheReadInputTokenCount: 'told',
+  cacheWriteInputTokenCount: 'told',
+  cacheDetails: [{ ttl: 'told', inputTokens: 'usage.cacheWrite1h' }],
+} as const satisfies UsageFields
+
+export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)
+
+export { decodeUsage } from './usage-decode.ts'

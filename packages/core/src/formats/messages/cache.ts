@@ -20,11 +20,9 @@ export function decodeCache(fields: Unread): CacheHint | undefined {
   return ttl === '5m' || ttl === '1h' ? { ttl } : {}
 }
 
-export function encodeCache(out: JsonObject, node: { cache?: CacheHint }): void {
-  if (node.cache !== undefined)
-    out.cache_control =
-      node.cache.ttl === undefined ? { type: 'ephemeral' } : { type: 'ephemeral', ttl: node.cache.ttl }
-}
+/** Returns the value of `cache_control` for a cache hint. */
+export const cacheControl = ({ ttl }: CacheHint): JsonObject =>
+  ttl === undefined ? { type: 'ephemeral' } : { type: 'ephemeral', ttl }
 
 /** For nodes that this format cannot mark, or that are not sent at all. */
 export function reportCache(node: Located & { cache?: CacheHint }, context: CodecContext): void {

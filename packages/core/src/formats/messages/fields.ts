@@ -1,5 +1,6 @@
 import type { Effort } from '../ir.ts'
 import type { AnswerPointers } from '../shared/answer-pointers.ts'
+import type { RequestDefaults } from '../shared/defaults.ts'
 import type { NameRule } from '../shared/tool-names.ts'
 
 /** Where the IR's request fields stand in a messages body. */
@@ -65,4 +66,28 @@ export const toolNames: NameRule = {
   taken: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
   longest: 128,
+}
+
+// Sources: Anthropic's OpenAPI document (CreateMessageParams: `temperature`, `service_tier`, ToolChoiceAuto, RequestToolResultBlock,
+// RequestCitationsConfig, CacheControlEphemeral).
+
+/** What a messages request says by leaving a field out. */
+export const defaults = {
+  '/temperature': 1,
+  '/service_tier': 'auto',
+  '/stream': false,
+  '/tool_choice/type': 'auto',
+  '/tool_choice/disable_parallel_tool_use': false,
+  '/thinking/type': 'disabled',
+  '/tools/*/type': 'custom',
+  '/tools/*/strict': false,
+  '/messages/*/content/*/is_error': false,
+  '/messages/*/content/*/citations/enabled': false,
+} as const satisfies RequestDefaults
+
+/** What Anthropic takes as the id of a call. */
+export const callIds: NameRule = {
+  taken: /^[a-zA-Z0-9_-]+$/,
+  refused: /[^a-zA-Z0-9_-]/gu,
+  longest: Number.POSITIVE_INFINITY,
 }

@@ -6,8 +6,7 @@ import type { MutableTap, ResponseTap, StreamTap } from '../codec.ts'
 import { type Received, receivedIds } from '../references/received.ts'
 import { parseObject } from '../shared/json-text.ts'
 import { checkWhole, wholeObject } from '../shared/tap.ts'
-import { decodeError } from './error.ts'
-import { errorEvent, ping } from './event.ts'
+import { decodeError, errorEvent } from './error.ts'
 import { decodeUsage, mergeUsage } from './usage-decode.ts'
 
 export function tapResponse(body: JsonObject): ResponseTap {
@@ -129,3 +128,5 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
   }
   return tap
 }
+
+export const ping: SseEvent = { event: 'ping', data: '{"type":"ping"}' }

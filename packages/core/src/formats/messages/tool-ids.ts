@@ -1,13 +1,7 @@
 import type { Part, Turn } from '../ir.ts'
 import { createFreeNames } from '../shared/free-names.ts'
 import { hash, type NameRule } from '../shared/tool-names.ts'
-
-/** What Anthropic takes as the id of a call. */
-export const callIds: NameRule = {
-  taken: /^[a-zA-Z0-9_-]+$/,
-  refused: /[^a-zA-Z0-9_-]/gu,
-  longest: Number.POSITIVE_INFINITY,
-}
+import { callIds } from './fields.ts'
 
 /** Gives every call and its result the same id, one that the upstream takes. */
 export interface ToolIds {

@@ -41,3 +41,9 @@ export function unitsIn({ server_tool_use: made }: JsonObject): BillableUnits | 
 export function mergeUsage(into: JsonObject, later: Json | undefined): void {
   if (isObject(later)) for (const [key, value] of Object.entries(later)) if (value !== null) setOwn(into, key, value)
 }
+
+/** The tier that served the call stands in the usage. */
+export function decodeTier(usage: Json | undefined): string | undefined {
+  const tier = isObject(usage) ? usage.service_tier : undefined
+  return typeof tier !== 'string' ? undefined : tier === 'standard' ? 'default' : tier
+}

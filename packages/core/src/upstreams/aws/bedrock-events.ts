@@ -1,6 +1,6 @@
 import { fromBase64 } from '../../base/base64.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { streamException } from '../../formats/converse/exceptions.ts'
+import { streamException } from '../../formats/converse/error.ts'
 import { parseObject } from '../../formats/shared/json-text.ts'
 import { encodeSse } from '../../http/sse/encode.ts'
 import type { SseEvent } from '../../http/sse/event.ts'

@@ -1,6 +1,6 @@
-/** A mistake of who typed the command: exit code 2. */
+/** An invalid command line: exit code 2. */
 export class UsageError extends Error {
-  /** What `--help` is to be asked of: a command's name, or '' for all of them. */
+  /** Command whose `--help` explains the usage; '' for the overview. */
   readonly topic: string
 
   constructor(message: string, topic = '') {
@@ -9,18 +9,18 @@ export class UsageError extends Error {
   }
 }
 
-/** What is wrong was said by a flag or by the environment, which the message names: the configuration file has no part in it. */
-export class OutsideError extends Error {}
+/** An invalid flag or environment variable, which the message names. Messages of this error do not name the configuration file. */
+export class FlagOrEnvironmentError extends Error {}
 
-/** What went wrong, in one line. */
+/** Returns the first line of an error's message. */
 export const messageOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
 
-/** The code of an error of Node's (`ENOENT`), or undefined. */
+/** Returns the code of a Node error (`ENOENT`), or undefined. */
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** Several problems of one configuration, a line for each. */
+/** All problems of one configuration, one per line. */
 export class ConfigurationError extends Error {
   readonly problems: readonly string[]
 
@@ -30,13 +30,13 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Each problem that an error reports, in one line. The errors of `createGateway` have several, too. */
+/** Returns each problem of an error as one line. Errors of `createGateway` also list several problems. */
 export function problemsOf(error: unknown): readonly string[] {
   const problems: unknown = error instanceof Error && 'problems' in error ? error.problems : undefined
   return Array.isArray(problems) ? problems.map(String) : [messageOf(error)]
 }
 
-/** The same error, under the name of the file that it is about. */
+/** Prefixes each problem of an error with the file's name. */
 export function inFile(file: string | undefined, error: unknown): unknown {
   const problems = problemsOf(error)
   if (file === undefined || problems.every((problem) => problem.startsWith(`${file}:`))) return error

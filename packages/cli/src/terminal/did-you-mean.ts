@@ -1,4 +1,4 @@
-/** Letters to change, add, take away or swap with the next until one word is the other. */
+/** Returns the edit distance of two words: characters to replace, insert, delete or swap with the next. */
 function distance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, at) => at)]
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0
@@ -21,7 +21,7 @@ function distance(a: string, b: string): number {
   return at(a.length, b.length)
 }
 
-/** The word that was probably meant; undefined if none is near. */
+/** Returns the most similar word; undefined if none is similar. */
 export function nearest(word: string, words: Iterable<string>): string | undefined {
   const most = Math.max(1, Math.floor(word.length / 3))
   const near = [...words]
@@ -31,8 +31,8 @@ export function nearest(word: string, words: Iterable<string>): string | undefin
   return near[0]?.one
 }
 
-/** What to add to a message about a word that is not known: `: did you mean 'start'?`, or what there is. */
+/** Returns the hint for an unknown word: the most similar known word, or all known words. */
 export function didYouMean(word: string, words: readonly string[]): string {
   const near = nearest(word, words)
-  return near === undefined ? `: there are ${words.join(', ')}` : `: did you mean '${near}'?`
+  return near === undefined ? `Valid: ${words.join(', ')}.` : `Did you mean '${near}'?`
 }

@@ -10,9 +10,15 @@ import { quoted } from '../shared/json-text.ts'
 import { loss } from '../shared/report.ts'
 import { writeSeal } from '../shared/seals.ts'
 import { inputObject } from '../shared/tool-input.ts'
-import { encodeAnswerPart, thinkingBlocks } from './answer-blocks.ts'
 import { encodeCitation } from './citations.ts'
-import { carrierOf, expectsThinking, mayBeEmpty, unsigned } from './seal-carrier.ts'
+import {
+  carrierOf,
+  encodeAnswerPart,
+  expectsThinking,
+  mayBeEmpty,
+  thinkingBlocks,
+  unsigned,
+} from './response-encode.ts'
 
 /** Writes the events of whole blocks and of blocks in growth, numbered without gaps. */
 export interface BlockWriter {

@@ -1,34 +1,38 @@
 import { randomBytes } from 'node:crypto'
 import type { ConsoleOptions } from '@modelgate/console'
 import type { Logger, Plugin } from '@modelgate/core'
-import type { World } from '../world.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
 import { type Demo, openDemo } from './demo.ts'
-import { type OpenTokens, openTokens, type Places } from './open-tokens.ts'
 import { hostOf } from './redis-settings.ts'
+import { type OpenTokens, openTokens, type StorageLocations } from './token-storage.ts'
 
-/** What outlives a reload of the configuration. */
-export interface Kept {
+/** Resources of a server that survive a reload of the configuration. */
+export interface ServerResources {
   readonly tokens: OpenTokens
-  /** Where they are, to see whether a new configuration wants them elsewhere. */
-  readonly places: Places
-  /** For runs in which nobody set one. */
-  readonly madeToken: string
-  /** The demo's upstreams, opened when they are first needed. */
+  /** Their locations, to detect a configuration that moves them. */
+  readonly locations: StorageLocations
+  /** The token of runs without a configured one. */
+  readonly generatedToken: string
+  /** The demo, started on first use. */
   demo(): Promise<Demo>
-  /** The pages: one plugin for one gateway. */
+  /** The console plugin. A plugin serves only one gateway, so it is kept. */
   pages(options: ConsoleOptions): Promise<Plugin>
   close(): Promise<void>
 }
 
-/** Opens what a server holds on to for as long as it runs. */
-export function openKept(places: Places, { cwd }: World, logger: Logger | false): Kept {
-  const tokens = openTokens(places, { cwd, logger })
+/** Opens the resources of a server. */
+export function openServerResources(
+  locations: StorageLocations,
+  { cwd }: CommandContext,
+  logger: Logger | false,
+): ServerResources {
+  const tokens = openTokens(locations, { cwd, logger })
   const pages = new Map<string, Plugin>()
   let demo: Promise<Demo> | undefined
   return {
     tokens,
-    places,
-    madeToken: makeToken(),
+    locations,
+    generatedToken: generateToken(),
     demo() {
       demo ??= openDemo()
       return demo
@@ -45,8 +49,8 @@ export function openKept(places: Places, { cwd }: World, logger: Logger | false)
   }
 }
 
-/** Places in words: what can be compared, and shown. */
-export const saidOf = ({ data, redis, prices, ledger, tokens }: Places): string =>
+/** Describes locations without passwords, for comparison. */
+export const describeLocations = ({ data, redis, prices, ledger, tokens }: StorageLocations): string =>
   [
     tokens === undefined ? '' : 'tokens of its own',
     data ?? '',
@@ -55,4 +59,4 @@ export const saidOf = ({ data, redis, prices, ledger, tokens }: Places): string 
     typeof ledger === 'string' ? ledger : '',
   ].join('\n')
 
-const makeToken = (): string => `mg-${randomBytes(24).toString('base64url')}`
+const generateToken = (): string => `mg-${randomBytes(24).toString('base64url')}`

@@ -9,8 +9,8 @@ import { codecs } from '../codecs.ts'
 import type { ModelEvent, ModelRequest, ModelResponse, Part } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
-import { streamedBytes, streamedEvents, streamedFrames, wholeAnswer } from './answers.test-support.ts'
 import { converseCodec } from './index.ts'
+import { streamedBytes, streamedEvents, streamedFrames, wholeAnswer } from './responses.test-support.ts'
 
 const plain: ModelRequest = { model: 'm', turns: [], stream: false }
 const contextFor = (request = plain) => ({

@@ -11,71 +11,76 @@ import {
   readPrices,
   type Tokens,
 } from '@modelgate/tokens'
-import { OutsideError } from '../errors.ts'
-import type { World } from '../world.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
+import { FlagOrEnvironmentError } from '../terminal/errors.ts'
 import type { ModelgateConfig } from './define-config.ts'
 import type { LoadedFile } from './load-file.ts'
 import { openRedis } from './open-redis.ts'
 import { type RedisSettings, redisSettingsOf } from './redis-settings.ts'
 
-/** Where tokens and what belongs to them are, from the environment and the file. Paths are whole. */
-export interface Places {
+/** Locations of tokens, prices and the ledger, from the environment and the file. Paths are absolute. */
+export interface StorageLocations {
   readonly data?: string | undefined
   readonly redis?: RedisSettings | undefined
   readonly prices?: string | Prices | PriceTable | undefined
   readonly ledger?: string | LedgerSink | undefined
-  /** Made by the configuration itself: the others are nothing then. */
+  /** Created by the configuration's code; the other members are then unused. */
   readonly tokens?: Tokens | undefined
 }
 
-/** The environment before the file. */
-export function placesOf({ env, cwd }: Pick<World, 'env' | 'cwd'>, file: LoadedFile | undefined): Places {
+/** Returns the locations. The environment wins over the file. */
+export function locationsOf(
+  { env, cwd }: Pick<CommandContext, 'env' | 'cwd'>,
+  file: LoadedFile | undefined,
+): StorageLocations {
   const config = (file?.config ?? {}) as Pick<ModelgateConfig, 'data' | 'redis' | 'prices' | 'ledger' | 'tokens'>
   const folder = file === undefined ? cwd : dirname(file.path)
   const inFile = <T>(written: T | undefined) =>
     typeof written === 'string' ? (written === '' ? undefined : resolve(folder, written)) : written
   const inEnv = (set: string | undefined) => (set ? resolve(cwd, set) : undefined)
   const { MODELGATE_DATA: data, MODELGATE_REDIS: redis, MODELGATE_PRICES: prices, MODELGATE_LEDGER: ledger } = env
-  const kept =
+  const store =
     data || redis
       ? { data: inEnv(data), redis: redis ? redisSettingsOf(config.redis, redis) : undefined }
       : { data: inFile(config.data) as string | undefined, redis: redisSettingsOf(config.redis, undefined) }
-  if (kept.data !== undefined && kept.redis !== undefined)
+  if (store.data !== undefined && store.redis !== undefined)
     throw data || redis
-      ? new OutsideError('MODELGATE_DATA and MODELGATE_REDIS are both set: tokens are in one of them')
-      : new Error(`${file?.name}: data and redis are both there: tokens are in one of them`)
+      ? new FlagOrEnvironmentError('MODELGATE_DATA and MODELGATE_REDIS are both set: set only one of them')
+      : new Error(`${file?.name}: data and redis are both set: set only one of them`)
   return {
-    ...kept,
+    ...store,
     prices: inEnv(prices) ?? inFile(config.prices),
     ledger: inEnv(ledger) ?? inFile(config.ledger),
     tokens: config.tokens,
   }
 }
 
-/** Tokens that were opened, and how they are let go. */
+/** Opened tokens and the response store beside them. */
 export interface OpenTokens {
   readonly tokens: Tokens
-  /** Where responses are kept that later calls refer to; undefined: in memory. */
+  /** Store of responses that later calls refer to; undefined: in memory. */
   readonly responses?: ResponseStore
   close(): Promise<void>
 }
 
-/** How the tokens are used. */
-export interface TokenUse {
+export interface OpenTokensOptions {
   /** The working directory. */
   readonly cwd: string
   readonly logger: Logger | false
-  /** For a command, whose user would rather wait for seconds than try again. */
+  /** True for `modelgate tokens`, which waits for seconds where a call would fail. */
   readonly isPatient?: boolean
 }
 
-/** Opens the tokens at their places. Throws an Error whose message is for the user. */
-export function openTokens(places: Places, { cwd, logger, isPatient = false }: TokenUse): OpenTokens {
-  const { tokens: own, data, redis, prices, ledger } = places
-  if (own !== undefined) {
-    if (typeof own.authenticate !== 'function' || typeof own.close !== 'function')
-      throw new Error('tokens is not what createTokens makes: write createTokens({ storage }) of @modelgate/tokens')
-    return { tokens: own, close: () => own.close() }
+/** Opens the tokens at their locations. Throws an Error whose message is meant for the user. */
+export function openTokens(
+  locations: StorageLocations,
+  { cwd, logger, isPatient = false }: OpenTokensOptions,
+): OpenTokens {
+  const { tokens: configured, data, redis, prices, ledger } = locations
+  if (configured !== undefined) {
+    if (typeof configured.authenticate !== 'function' || typeof configured.close !== 'function')
+      throw new Error('tokens must be created by createTokens({ storage }) of @modelgate/tokens')
+    return { tokens: configured, close: () => configured.close() }
   }
   const remote = redis === undefined ? undefined : openRedis(redis, { cwd, logger, isPatient })
   const storage = remote?.storage ?? (data === undefined ? memoryStorage() : folderStorage(data, { logger }))

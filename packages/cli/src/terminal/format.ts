@@ -1,6 +1,5 @@
-/**
- * Lines in columns. Columns of numbers are flush right.
- */
+import { relative } from 'node:path'
+/** Formats rows as columns of a table. Columns of numbers are aligned to the right. */
 export function table(heads: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const lines = [heads, ...rows.map((row) => row.map(cell))]
   const widths = heads.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)))
@@ -15,15 +14,24 @@ export function table(heads: readonly string[], rows: readonly (readonly (string
     .join('\n')
 }
 
-/** What a terminal would take for a command has no place in a name. */
+/** Replaces control characters in names: a terminal could execute them as escape sequences. */
 const cell = (value: string | number): string =>
   typeof value === 'number'
     ? value.toLocaleString('en-US', { maximumFractionDigits: 9 })
     : value.replace(/\p{Cc}/gu, '?')
 
-/** The same, moved to the right. */
-export const indented = (text: string, by = '  '): string =>
+/** Indents each line that is not empty. */
+export const indent = (text: string, by = '  '): string =>
   text
     .split('\n')
     .map((line) => (line === '' ? '' : by + line))
     .join('\n')
+
+/** Returns a path for messages: relative if it is below the working directory. */
+export function displayPath(cwd: string, path: string): string {
+  const near = relative(cwd, path)
+  return near.startsWith('..') ? path : near || '.'
+}
+
+/** Quotes a text as one word of a POSIX shell command. */
+export const shellQuote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
