@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../base/json/types.ts'
 import { checkTopLevel, findReferences } from '../formats/references/find.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody, RequestOutline } from '../formats/request-body.ts'
-import { judgeOutline } from '../formats/shared/accept.ts'
+import { judgeOutline } from '../formats/shared/acceptors.ts'
 import { sealPrefix, sealPrefixBase64 } from '../formats/shared/seals.ts'
 import { hasSignsOfReferences } from '../operations/references/notice.ts'
 

@@ -8,7 +8,7 @@ import { orderTargets, planFor, selectTargets } from '../calls/select-targets.ts
 import type { ExplainedTarget, Explanation } from '../config/explanation.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { WireCodec } from '../formats/codec.ts'
-import { wholeOf } from '../formats/load-codec.ts'
+import { loadFullCodec } from '../formats/codec-registry.ts'
 import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
 import { askedPolicy, policyFor, refusal } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
@@ -43,7 +43,7 @@ export async function explain(
   const call: ExplainedCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, record }
   const asked = askedPolicy(inbound)
   const plan = planFor(call)
-  const selection = selectTargets(call, plan, await wholeOf(codec))
+  const selection = selectTargets(call, plan, await loadFullCodec(codec))
   const { latencies } = shared.health
   const prepare = preparerOf(call)
   const explained: ExplainedTarget[] = []

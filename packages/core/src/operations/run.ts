@@ -6,11 +6,11 @@ import type { GatewayContext, Prepared } from '../calls/call.ts'
 import { type AnswerCall, toReply } from '../calls/send-response.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import type { OnLoss } from '../config/identity.ts'
-import { type AnswerCheck, checkAnswer } from '../formats/check-response.ts'
+import { checkResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { Codec, StreamTap, TextFields } from '../formats/codec.ts'
-import { answerSide, createReport } from '../formats/loss-report.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
+import { createReport, responseReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
 import type { Reply } from '../http/inbound.ts'
 import { encodeAllSse } from '../http/sse/encode.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
@@ -97,7 +97,7 @@ function wire(
 ): OperationLane {
   const read = (bytes: Uint8Array) => {
     const { value, ...answer } = readAnswer(bytes, redactorOf(upstream))
-    checkAnswer(value, checkOf(dialect))
+    checkResponse(value, checkOf(dialect))
     const { error, ...tapped } = quietly(dialect, value)
     if (error !== undefined) throw errorOf(error)
     return { value, answer: { ...answer, ...tapped } }
@@ -153,7 +153,7 @@ function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject
   return tapStream(asked)
 }
 
-const checkOf = ({ errors, isResponse: isAnswer, errorWithin }: Dialect<unknown, unknown>): AnswerCheck => ({
+const checkOf = ({ errors, isResponse: isAnswer, errorWithin }: Dialect<unknown, unknown>): ResponseCheck => ({
   decodeError: wireCodecOf(errors).decodeError,
   isAnswer,
   errorWithin,
@@ -179,10 +179,10 @@ function translation(
   const context = { report, newId, now: () => Math.floor(Date.now() / 1000) }
   const asked = dialect.decodeRequest?.(value, context)
   const sent = writer.encodeRequest?.(asked, { ...context, target: { model, quirks: upstream.quirks } })
-  const exchange = { ...context, report: answerSide(report), request: asked }
+  const exchange = { ...context, report: responseReport(report), request: asked }
   const read = (bytes: Uint8Array): unknown => {
     const { value: body } = readAnswer(bytes, redactorOf(upstream))
-    checkAnswer(body, checkOf(writer))
+    checkResponse(body, checkOf(writer))
     const { error } = quietly(writer, body)
     if (error !== undefined) throw errorOf(error)
     return writer.decodeResponse?.(body, exchange)

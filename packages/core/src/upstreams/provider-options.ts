@@ -1,4 +1,4 @@
-import type { ModelRule } from '../formats/model-rule.ts'
+import type { ModelRule } from '../formats/target-traits.ts'
 import { isHeader } from '../http/header.ts'
 import type { ApiKey, Upstream, UpstreamOptions } from './upstream.ts'
 

@@ -1,8 +1,7 @@
 import { inBatches } from '../../base/batches.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isAccepted, type ReferencePolicy } from '../../config/references.ts'
-import type { Reference } from '../../formats/references/find.ts'
-import { unknownReference } from '../../formats/references/unknown-reference.ts'
+import { type Reference, unknownReference } from '../../formats/references/find.ts'
 import type { CallerRecords } from '../responses/records.ts'
 
 /** References that one request may make. Each is a call to the store. */
