@@ -18,8 +18,8 @@ import type {
   UsageBasis,
 } from '../config/plugin.ts'
 import type { OutputBound, TextFields } from '../formats/codec.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
 import { estimateBody } from './estimate-body.ts'
 
 /** How an operation is counted in tokens. */

@@ -9,10 +9,8 @@ import type { RequestBody } from '../formats/request-body.ts'
 import { fetchTransport } from '../http/fetch-transport.ts'
 import { boundedTransport, type Transport } from '../http/transport.ts'
 import type { HandlerConfig } from '../operations/handler.ts'
-import { noticesReferences, schemeOf } from '../operations/references/notice.ts'
-import { guardedStore } from '../operations/responses/guarded-store.ts'
-import { loadResponseStore } from '../operations/responses/load.ts'
-import { memoryResponseStore } from '../operations/responses/memory-store.ts'
+import { mayReferToStoredObjects, referenceSchemeOf } from '../operations/references/notice.ts'
+import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
 import { createMatcher, type Route, type RouteMatch, routes } from '../operations/routes.ts'
 import { createOverloadMemory } from '../routing/health/cooldowns.ts'
 import { createHealth, unchangedUpstreams } from '../routing/health/health.ts'
@@ -47,7 +45,7 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
   const defaultStore = config.auth === 'none' ? false : ownStore
   const store = responses.store ? guardedStore(responses.store, limits.callbackMs) : (responses.store ?? defaultStore)
   const recordsOf: ConfigSnapshot['recordsOf'] = async (identity) =>
-    (await loadResponseStore()).createRecords(
+    (await loadResponseStore()).createCallerRecords(
       store === false || isNameless(identity) ? undefined : store,
       ttlMs,
       identity,
@@ -69,7 +67,8 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
     openSpool: config.spool,
     media: config.media,
     references,
-    claim: store === false ? undefined : async (identity, received) => (await recordsOf(identity)).claim(received),
+    claim:
+      store === false ? undefined : async (identity, received) => (await recordsOf(identity)).saveReceivedIds(received),
   }
   const checkNoticed = async (scheme: ReferenceScheme, request: RequestBody, identity: Identity | null) =>
     (await loadResponseStore()).checkReferences(scheme, request, await recordsOf(identity), references)
@@ -91,8 +90,8 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
     },
     recordsOf,
     checkReferences(route, request, identity) {
-      const scheme = schemeOf(route)
-      if (scheme === undefined || !noticesReferences(scheme, request)) return undefined
+      const scheme = referenceSchemeOf(route)
+      if (scheme === undefined || !mayReferToStoredObjects(scheme, request)) return undefined
       return checkNoticed(scheme, request, identity)
     },
     async resolveReferences(route, request, identity) {

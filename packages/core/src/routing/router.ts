@@ -7,12 +7,14 @@ import type { RequestBody } from '../formats/request-body.ts'
 import {
   duplicate,
   enter,
+  foldName,
+  hintOf,
+  type ModelPlaces,
   otherSpelling,
   type PlaceVisitor,
   visitPlaces,
   visitText,
-} from '../formats/shared/model-place-visitor.ts'
-import { foldName, hintOf, type ModelPlaces } from '../formats/shared/model-places.ts'
+} from '../formats/shared/model-places.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { fillStars, matchesModel, type NamePattern, namePattern } from './model-patterns.ts'
 import { resolveRetry } from './retry-policy.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { setUp } from '../../gateway/create-gateway.test-support.ts'
-import { memoryResponseStore } from '../../operations/responses/memory-store.ts'
-import { keepUntilExpiry } from '../../upstreams/access-token.ts'
+import { memoryResponseStore } from '../../operations/responses/store.ts'
+import { cacheUntilExpiry } from '../../upstreams/access-token.ts'
 import { openai } from '../../upstreams/openai.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import { createCallerCooldowns, createKeyPool, memoryHealthState } from './cooldowns.ts'
@@ -152,7 +152,7 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
 
   it('does not make an access token last longer', async () => {
     let asked = 0
-    const token = keepUntilExpiry(async () => ({ value: ++asked, expiresAt: Date.now() + 600_000 }))
+    const token = cacheUntilExpiry(async () => ({ value: ++asked, expiresAt: Date.now() + 600_000 }))
     expect(await token()).toBe(1)
     step(stepMs)
     await seconds(600)
