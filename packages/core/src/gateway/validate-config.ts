@@ -1,4 +1,4 @@
-import { runSilently } from '../base/callbacks.ts'
+import { runSilently } from '../base/async.ts'
 import type { Format } from '../base/names.ts'
 import type { GatewayConfig, Limits, Logger } from '../config/config.ts'
 import { defaultLimits } from '../config/limits.ts'

@@ -1,5 +1,5 @@
-import { isThenable, type Signal } from '../base/async.ts'
-import { decideNow, logOncePerMinute, settleWithin } from '../base/callbacks.ts'
+import { isThenable, type Signal, settleWithin } from '../base/async.ts'
+import { decideNow, logOncePerMinute } from '../base/callbacks.ts'
 import type { Limits, Logger } from '../config/config.ts'
 import type { MediaPolicy } from '../config/media-policy.ts'
 

@@ -1,6 +1,6 @@
-import { createCanceller } from '../base/async.ts'
+import { createCanceller, CallbackError, settleWithin } from '../base/async.ts'
 import { toBase64 } from '../base/bytes.ts'
-import { CallbackError, logOncePerMinute, settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { logOncePerMinute, typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { FetchedMedia } from '../config/media-policy.ts'
 import type { Loss, MediaPart, ModelRequest, Part } from '../formats/ir.ts'

@@ -1,5 +1,5 @@
-import { isThenable, type Signal } from '../base/async.ts'
-import { settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { isThenable, type Signal, settleWithin } from '../base/async.ts'
+import { typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Authenticate, AuthRequest } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'

@@ -1,4 +1,4 @@
-import { settleWithin } from '../../base/callbacks.ts'
+import { settleWithin } from '../../base/async.ts'
 import type { OutgoingCall } from '../upstream.ts'
 
 /** An access key of AWS. What `@aws-sdk/credential-providers` returns is one. */
