@@ -24,7 +24,7 @@ export function decodeError(
   const name = header('x-amzn-errortype') ?? text(fields.__type) ?? text(inner.type) ?? text(inner.code) ?? ''
   const kind =
     kindOfException(name, message) ??
-    kindInWords(kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid_request' : 'upstream_error'), message)
+    refineKind(kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid_request' : 'upstream_error'), message)
   return { kind, status: errorKinds[kind].status, message }
 }
 
@@ -32,7 +32,7 @@ export const text = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 
 /** What the names mean that AWS gives its errors, in answers and in streams. */
-const kinds: Readonly<Record<string, ErrorKind>> = {
+const kindByException: Readonly<Record<string, ErrorKind>> = {
   accessdeniedexception: 'permission',
   unrecognizedclientexception: 'authentication',
   invalidsignatureexception: 'authentication',
@@ -62,12 +62,12 @@ const kinds: Readonly<Record<string, ErrorKind>> = {
  */
 function kindOfException(name: string, message: string): ErrorKind | undefined {
   const bare = name.replace(/:.*$/s, '').replace(/^.*#/s, '').trim().toLowerCase()
-  const kind = Object.hasOwn(kinds, bare) ? kinds[bare] : undefined
-  return kind === undefined ? undefined : kindInWords(kind, message)
+  const kind = Object.hasOwn(kindByException, bare) ? kindByException[bare] : undefined
+  return kind === undefined ? undefined : refineKind(kind, message)
 }
 
 /** What an error's sentence says more exactly than its name. */
-function kindInWords(kind: ErrorKind, message: string): ErrorKind {
+function refineKind(kind: ErrorKind, message: string): ErrorKind {
   if (kind === 'rate_limited' && /\bper day\b/i.test(message)) return 'quota_exceeded'
   if (kind !== 'invalid_request') return kind
   if (/input is too long|too many input tokens|exceeds? .{0,40}context/i.test(message)) return 'context_length_exceeded'

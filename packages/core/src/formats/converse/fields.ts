@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { IsShown } from '../carries.ts'
 import type { AnswerPointers } from '../shared/answer-pointers.ts'
 import type { NameRule } from '../shared/tool-names.ts'
-import { usageBeside as beside, type UsageFields } from '../shared/usage-report.ts'
+import { usageBeside as listUnshownUsage, type UsageFields } from '../shared/usage-report.ts'
 
 /** Where the IR's request fields stand in a body of Converse. */
 export const fieldPointers = {
@@ -59,6 +59,7 @@ const usageFields = {
   cacheDetails: [{ ttl: 'told', inputTokens: 'usage.cacheWrite1h' }],
 } as const satisfies UsageFields
 
-export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)
+export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
+  listUnshownUsage(usage, usageFields, isShown)
 
 export { decodeUsage } from './usage-decode.ts'

@@ -15,7 +15,7 @@ const reasons: Readonly<Record<string, Finish['reason']>> = {
 }
 
 /** What a word that stands for a failure means, for the client. */
-const failures: Readonly<Record<string, string>> = {
+const failureMessages: Readonly<Record<string, string>> = {
   malformed_model_output: 'The model wrote something that the upstream could not read.',
   malformed_tool_use: 'The model wrote a tool call that the upstream could not read.',
 }
@@ -25,7 +25,7 @@ export function decodeFinish(word: Json | undefined, additional: Json | undefine
   const value = typeof word === 'string' ? word : ''
   const finish: Finish = { reason: (Object.hasOwn(reasons, value) ? reasons[value] : undefined) ?? 'other' }
   if (value !== '') finish.raw = { format: 'converse', value }
-  if (Object.hasOwn(failures, value)) finish.explanation = failures[value] as string
+  if (Object.hasOwn(failureMessages, value)) finish.explanation = failureMessages[value] as string
   if (isObject(additional) && typeof additional.stop_sequence === 'string') finish.sequence = additional.stop_sequence
   return finish
 }

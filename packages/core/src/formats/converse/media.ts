@@ -7,7 +7,7 @@ import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 
 /** Bedrock's words for the types of what a message may hold. */
-const formats: Readonly<Record<MediaPart['kind'], Readonly<Record<string, string>>>> = {
+const formatsByMediaType: Readonly<Record<MediaPart['kind'], Readonly<Record<string, string>>>> = {
   image: {
     'image/png': 'png',
     'image/jpeg': 'jpeg',
@@ -59,11 +59,11 @@ const formats: Readonly<Record<MediaPart['kind'], Readonly<Record<string, string
 
 /** The media type of one of Bedrock's words, for what comes back. */
 export function mediaTypeOf(kind: MediaPart['kind'], format: string): string | undefined {
-  return Object.entries(formats[kind]).find(([, word]) => word === format)?.[0]
+  return Object.entries(formatsByMediaType[kind]).find(([, word]) => word === format)?.[0]
 }
 
 /** First characters of base64 data, by what they decode to. */
-const magic: readonly (readonly [start: string, mediaType: string])[] = [
+const base64Prefixes: readonly (readonly [start: string, mediaType: string])[] = [
   ['iVBORw', 'image/png'],
   ['/9j/', 'image/jpeg'],
   ['R0lGOD', 'image/gif'],
@@ -83,13 +83,13 @@ export function createDocumentNames(): DocumentNames {
   return {
     next(given, at, { report }) {
       // Letters and digits, single blanks, hyphens, round and square brackets.
-      const fit = (given ?? '')
+      const cleaned = (given ?? '')
         .replace(/[^A-Za-z0-9()[\] -]+/g, ' ')
         .replace(/ +/g, ' ')
         .trim()
         .slice(0, longestName - 5)
       free ??= createFreeNames(' ', [])
-      const name = free(fit === '' ? 'Document' : fit)
+      const name = free(cleaned === '' ? 'Document' : cleaned)
       if (name !== given)
         report.add(
           loss(
@@ -117,31 +117,32 @@ export function encodeMedia(
   const { type: _, kind, source, mediaType, name, detail, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = context
-  const refuse = (what: string): undefined => {
+  const reportUnsupported = (what: string): undefined => {
     report.add(loss(at, `${what} cannot be sent to Bedrock`, 'unsupported', place === 'user' ? 'fatal' : 'warn'))
   }
-  if (place === 'assistant') return refuse(`${kind} of an earlier answer`)
-  const own = ownExtra(extra, 'converse', at, report)
+  if (place === 'assistant') return reportUnsupported(`${kind} of an earlier answer`)
+  const extraFields = ownExtra(extra, 'converse', at, report)
   if (detail !== undefined) report.add(loss(at, 'Bedrock has no `detail` for images', 'unsupported', 'note'))
 
   let type = mediaType?.replace(/;.*$/s, '').trim().toLowerCase()
-  let wire: JsonObject
+  let encodedSource: JsonObject
   switch (source.type) {
     case 'file':
-      return refuse('a file that a provider stores')
+      return reportUnsupported('a file that a provider stores')
     case 'url':
-      if (!source.url.startsWith('s3://')) return refuse(`${anA(kind)} by an address that is not in S3`)
-      wire = { s3Location: { uri: source.url } }
-      type ??= typeOfEnding(kind, source.url)
+      if (!source.url.startsWith('s3://'))
+        return reportUnsupported(`${withArticle(kind)} by an address that is not in S3`)
+      encodedSource = { s3Location: { uri: source.url } }
+      type ??= typeOfExtension(kind, source.url)
       break
     case 'text':
-      wire = { bytes: toBase64(new TextEncoder().encode(source.text)) }
+      encodedSource = { bytes: toBase64(new TextEncoder().encode(source.text)) }
       type ??= 'text/plain'
       break
     case 'base64':
-      wire = { bytes: source.data }
+      encodedSource = { bytes: source.data }
       if (type === undefined) {
-        type = magic.find(([start]) => source.data.startsWith(start))?.[1]
+        type = base64Prefixes.find(([start]) => source.data.startsWith(start))?.[1]
         report.add(loss(at, `it came without its media type; ${type ?? 'none'} was found`, 'approximated', 'note'))
       }
       break
@@ -149,21 +150,25 @@ export function encodeMedia(
       return source satisfies never
   }
   const word = formatOf(kind, type)
-  if (word === undefined) return refuse(`${anA(kind)} of the type ${type ?? 'unknown'}`)
-  const block: JsonObject = { ...own, format: word, source: wire }
+  if (word === undefined) return reportUnsupported(`${withArticle(kind)} of the type ${type ?? 'unknown'}`)
+  const block: JsonObject = { ...extraFields, format: word, source: encodedSource }
   if (kind === 'document') block.name = names.next(name, at, context)
-  else if (name !== undefined) report.add(loss(at, `${anA(kind)} has no name at Bedrock`, 'unsupported', 'note'))
+  else if (name !== undefined)
+    report.add(loss(at, `${withArticle(kind)} has no name at Bedrock`, 'unsupported', 'note'))
   return { [kind]: block }
 }
 
-const anA = (kind: MediaPart['kind']): string => (kind === 'image' || kind === 'audio' ? `an ${kind}` : `a ${kind}`)
+const withArticle = (kind: MediaPart['kind']): string =>
+  kind === 'image' || kind === 'audio' ? `an ${kind}` : `a ${kind}`
 
 /** Text of whatever kind is text. */
 const formatOf = (kind: MediaPart['kind'], type: string | undefined): string | undefined =>
-  type === undefined ? undefined : (formats[kind][type] ?? (kind === 'document' && isText(type) ? 'txt' : undefined))
+  type === undefined
+    ? undefined
+    : (formatsByMediaType[kind][type] ?? (kind === 'document' && isText(type) ? 'txt' : undefined))
 const isText = (type: string): boolean => type.startsWith('text/') || type === 'application/json'
 
-function typeOfEnding(kind: MediaPart['kind'], url: string): string | undefined {
+function typeOfExtension(kind: MediaPart['kind'], url: string): string | undefined {
   const ending = /\.([a-z0-9]+)$/i.exec(url)?.[1]?.toLowerCase()
   return ending === undefined ? undefined : mediaTypeOf(kind, ending === 'jpg' ? 'jpeg' : ending)
 }

@@ -22,8 +22,8 @@ export interface ConverseTraits {
   readonly resultStatus: boolean
 }
 
-const most: ConverseTraits = { forcedTools: false, structured: true, resultStatus: true }
-const plain: ConverseTraits = { ...most, structured: false }
+const common: ConverseTraits = { forcedTools: false, structured: true, resultStatus: true }
+const plain: ConverseTraits = { ...common, structured: false }
 const nova: ConverseTraits = {
   ...plain,
   forcedTools: true,
@@ -40,15 +40,15 @@ const families: readonly (readonly [RegExp, ConverseTraits])[] = [
   [/writer\./, { ...plain, resultStatus: false }],
   [/deepseek\.r1/, plain],
   [/mistral\.(mistral-7b|mixtral|mistral-small-24|mistral-large-24|pixtral)/, { ...plain, forcedTools: true }],
-  [/mistral\./, { ...most, forcedTools: true }],
-  [/openai\.gpt-oss/, { ...most, reasoning: 'effort' }],
-  [/qwen\.qwen3/, { ...most, reasoning: 'config' }],
-  [/(zai|moonshot(ai)?)\./, { ...most, forcedTools: true }],
+  [/mistral\./, { ...common, forcedTools: true }],
+  [/openai\.gpt-oss/, { ...common, reasoning: 'effort' }],
+  [/qwen\.qwen3/, { ...common, reasoning: 'config' }],
+  [/(zai|moonshot(ai)?)\./, { ...common, forcedTools: true }],
 ]
 
 export function converseTraits(target: TargetTraits): ConverseTraits {
   const { model } = target
-  if (!model.includes('claude')) return families.find(([pattern]) => pattern.test(model))?.[1] ?? most
+  if (!model.includes('claude')) return families.find(([pattern]) => pattern.test(model))?.[1] ?? common
   const claude = modelTraits(target)
   return {
     claude,

@@ -24,9 +24,9 @@ export interface Conversation {
   system: JsonObject[]
   messages: JsonObject[]
   /** Names of the tools that earlier answers called. */
-  called: ReadonlySet<string>
+  calledTools: ReadonlySet<string>
   /** The last answer called tools, and does not begin with the reasoning that Claude wants back in that case. */
-  brokenLoop: boolean
+  lacksReasoning: boolean
 }
 
 /** A message on its way to the wire: each block with its mark for the cache. */
@@ -41,7 +41,7 @@ export function encodeConversation(turns: readonly Turn[], context: BlockContext
   const first = turns.findIndex((turn) => !isSystem(turn))
   const leading = first < 0 ? turns : turns.slice(0, first)
   const system = leading.flatMap((turn) => encodeParts(turn, systemParts(turn, context), 'user', context))
-  const drafts = join((first < 0 ? [] : turns.slice(first)).flatMap((turn) => draft(turn, context)))
+  const drafts = mergeNeighbors((first < 0 ? [] : turns.slice(first)).flatMap((turn) => encodeTurn(turn, context)))
   if (drafts.length === 0 && system.length > 0) {
     const at = leading[0]?.at ?? ''
     context.report.add(loss(at, 'a request needs a user message: the system prompt is sent as one', 'moved'))
@@ -51,8 +51,8 @@ export function encodeConversation(turns: readonly Turn[], context: BlockContext
   return {
     system: system.flat(),
     messages: drafts.map(({ role, blocks }) => ({ role, content: blocks.flat() })),
-    called: namesCalled(turns),
-    brokenLoop: isBroken(drafts),
+    calledTools: calledToolNames(turns),
+    lacksReasoning: isReasoningMissing(drafts),
   }
 }
 
@@ -68,7 +68,7 @@ function systemParts(turn: Turn, context: BlockContext): Part[] {
   })
 }
 
-function draft(turn: Turn, context: BlockContext): Draft[] {
+function encodeTurn(turn: Turn, context: BlockContext): Draft[] {
   const at = turn.at ?? ''
   const { report } = context
   if (isSystem(turn)) {
@@ -84,11 +84,11 @@ function draft(turn: Turn, context: BlockContext): Draft[] {
   const blocks = encodeParts(turn, turn.parts, role, context)
   if (blocks.length > 0) return [{ role, blocks, at }]
   // A question of which nothing is left would be another question.
-  const emptied = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
-  const detail = emptied
+  const losesContent = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
+  const detail = losesContent
     ? 'nothing of this message can be carried'
     : 'an empty message is not accepted upstream and left out'
-  report.add(loss(at, detail, 'unsupported', emptied ? 'fatal' : 'note'))
+  report.add(loss(at, detail, 'unsupported', losesContent ? 'fatal' : 'note'))
   return []
 }
 
@@ -108,14 +108,14 @@ function encodeParts(
   const last = blocks.at(-1)
   // A mark on a whole turn stands behind its last block here.
   if (cache !== undefined && (last === undefined || last.length === 1)) {
-    const marks = cachePoint(turn, last === undefined || isReasoning(last) ? undefined : traits.cache, context)
-    last?.push(...marks)
+    const cacheTraits = cachePoint(turn, last === undefined || isReasoning(last) ? undefined : traits.cache, context)
+    last?.push(...cacheTraits)
   }
   return blocks
 }
 
 /** Neighbours of the same role become one message. */
-function join(drafts: readonly Draft[]): Draft[] {
+function mergeNeighbors(drafts: readonly Draft[]): Draft[] {
   const out: Draft[] = []
   for (const next of drafts) {
     const last = out.at(-1)
@@ -152,18 +152,18 @@ function finish(drafts: Draft[], { report }: BlockContext): void {
   }
 }
 
-function namesCalled(turns: readonly Turn[]): Set<string> {
+function calledToolNames(turns: readonly Turn[]): Set<string> {
   const names = new Set<string>()
   for (const { parts } of turns) for (const part of parts) if (part.type === 'tool-call') names.add(part.name)
   return names
 }
 
-function isBroken(drafts: readonly Draft[]): boolean {
+function isReasoningMissing(drafts: readonly Draft[]): boolean {
   const position = drafts.findLastIndex(({ role }) => role === 'assistant')
   const blocks = drafts[position]?.blocks ?? []
   const [first] = blocks
   if (!blocks.some(([block]) => block?.toolUse !== undefined) || first === undefined || isReasoning(first)) return false
-  return drafts.slice(position + 1).some((draft) => draft.blocks.some(isResult))
+  return drafts.slice(position + 1).some((encodeTurn) => encodeTurn.blocks.some(isResult))
 }
 
 /** What encoding a request's parts needs beside the report. */
@@ -213,7 +213,7 @@ function misplaced(part: Part, role: string, context: CodecContext): undefined {
 function encodeText(part: TextPart, { report }: CodecContext): JsonObject | undefined {
   const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
-  const own = ownExtra(extra, 'converse', at, report)
+  const extraFields = ownExtra(extra, 'converse', at, report)
   if (text.trim() === '') {
     if (text !== '')
       report.add(loss(at, 'text of blanks alone is refused upstream and left out', 'unsupported', 'note'))
@@ -221,7 +221,7 @@ function encodeText(part: TextPart, { report }: CodecContext): JsonObject | unde
   }
   if (citations !== undefined && citations.length > 0)
     report.add(loss(at, 'citations are not sent back', 'unsupported', 'note'))
-  return { ...own, text }
+  return { ...extraFields, text }
 }
 
 function encodeRefusal(part: RefusalPart, context: CodecContext): JsonObject | undefined {
@@ -240,11 +240,11 @@ function encodeReasoning(part: ReasoningPart, { report }: CodecContext): JsonObj
     report.add(loss(at, `earlier reasoning is withheld: ${why}`, 'unsupported', 'note'))
     return undefined
   }
-  const own = ownExtra(extra, 'converse', at, report)
+  const extraFields = ownExtra(extra, 'converse', at, report)
   return {
     reasoningContent: redacted
-      ? { ...own, redactedContent: seal.data }
-      : { ...own, reasoningText: { text, signature: seal.data } },
+      ? { ...extraFields, redactedContent: seal.data }
+      : { ...extraFields, reasoningText: { text, signature: seal.data } },
   }
 }
 
@@ -255,8 +255,8 @@ function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
   if (name === '') report.add(loss(at, 'a tool needs a name, this one has none', 'unsupported', 'fatal'))
   if (seal !== undefined)
     report.add(loss(at, 'the signature of a tool call can be read by its issuer only', 'unsupported', 'note'))
-  const own = ownExtra(extra, 'converse', at, report)
-  return { toolUse: { ...own, toolUseId: context.ids.ofCall(id), name, input: inputObject(part, report) } }
+  const extraFields = ownExtra(extra, 'converse', at, report)
+  return { toolUse: { ...extraFields, toolUseId: context.ids.ofCall(id), name, input: inputObject(part, report) } }
 }
 
 function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
@@ -297,17 +297,17 @@ interface Cached extends Located {
 /** The mark that goes behind a node that is to be cached; none, and a note, where the model takes none. */
 export function cachePoint(
   { cache, at = '' }: Cached,
-  marks: ConverseTraits['cache'],
+  cacheTraits: ConverseTraits['cache'],
   { report }: CodecContext,
 ): JsonObject[] {
   if (cache === undefined) return []
   const place = pointer(at, 'cache_control')
-  if (marks === undefined) {
+  if (cacheTraits === undefined) {
     report.add(loss(place, 'the model takes no marks for a cache here', 'unsupported', 'note'))
     return []
   }
-  if (cache.ttl === '1h' && !marks.hour)
+  if (cache.ttl === '1h' && !cacheTraits.hour)
     report.add(loss(place, 'the model caches for five minutes, not for an hour', 'approximated', 'note'))
-  const ttl = cache.ttl !== undefined && marks.hour ? { ttl: cache.ttl } : {}
+  const ttl = cache.ttl !== undefined && cacheTraits.hour ? { ttl: cache.ttl } : {}
   return [{ cachePoint: { type: 'default', ...ttl } }]
 }

@@ -53,8 +53,8 @@ export function endingExtra(fields: JsonObject): JsonObject | undefined {
     // Of padding nothing is lost.
     if (value === null || key === 'p') continue
     if (key === 'additionalModelResponseFields' && isObject(value)) {
-      const { stop_sequence: _, ...others } = value
-      if (Object.keys(others).length > 0) rest[key] = others
+      const { stop_sequence: _, ...nonText } = value
+      if (Object.keys(nonText).length > 0) rest[key] = nonText
     } else setOwn(rest, key, value)
   }
   return leftover(rest)
@@ -85,7 +85,7 @@ function decodeKnown(block: JsonObject, at: string, request: ModelRequest): Part
     case 'reasoningContent':
       return decodeReasoning(value)
     case 'citationsContent':
-      return decodeCited(value)
+      return decodeCitedText(value)
     case 'image':
     case 'audio':
     case 'video':
@@ -146,15 +146,15 @@ function decodeReasoning(value: JsonObject): Part | undefined {
 }
 
 /** Text with its sources. */
-function decodeCited(value: JsonObject): Part | undefined {
+function decodeCitedText(value: JsonObject): Part | undefined {
   const fields = unread(value)
   if (!Array.isArray(fields.content)) return undefined
   const text = textsIn(fields.content)
   const citations = Array.isArray(fields.citations) ? fields.citations.filter(isObject).map(decodeCitation) : []
-  const others = fields.content.filter((item) => !isText(item))
+  const nonText = fields.content.filter((item) => !isText(item))
   drop(fields, 'content')
   drop(fields, 'citations')
-  if (others.length > 0) putBack(fields, 'content', others)
+  if (nonText.length > 0) putBack(fields, 'content', nonText)
   return withExtra({ type: 'text', text, ...(citations.length > 0 ? { citations } : {}) }, 'citationsContent', fields)
 }
 
@@ -170,18 +170,18 @@ export function decodeCitation(source: JsonObject): Citation {
   if (typeof url === 'string' && /^https?:/i.test(url)) citation.url = url
   if (typeof title === 'string') citation.title = title
   if (Array.isArray(sourceContent) && sourceContent.length > 0) citation.text = textsIn(sourceContent)
-  const own: JsonObject = { ...rest }
-  const place = web === undefined ? location : besideAddress(location, web)
-  if (place !== undefined) own.location = place
-  if (origin !== undefined && origin !== citation.url) own.source = origin
-  const others = Array.isArray(sourceContent) ? sourceContent.filter((item) => !isText(item)) : []
-  if (others.length > 0) own.sourceContent = others
-  if (Object.keys(own).length > 0) citation.extra = { converse: own }
+  const extraFields: JsonObject = { ...rest }
+  const place = web === undefined ? location : webFieldsBesideUrl(location, web)
+  if (place !== undefined) extraFields.location = place
+  if (origin !== undefined && origin !== citation.url) extraFields.source = origin
+  const nonText = Array.isArray(sourceContent) ? sourceContent.filter((item) => !isText(item)) : []
+  if (nonText.length > 0) extraFields.sourceContent = nonText
+  if (Object.keys(extraFields).length > 0) citation.extra = { converse: extraFields }
   return citation
 }
 
 /** What the location of a web page says beside its address, of which the domain is a part. */
-function besideAddress(location: Json | undefined, web: JsonObject): JsonObject | undefined {
+function webFieldsBesideUrl(location: Json | undefined, web: JsonObject): JsonObject | undefined {
   const { web: _, ...rest } = isObject(location) ? location : {}
   const { url: _url, domain: _domain, ...beside } = web
   return leftover(Object.keys(beside).length === 0 ? rest : { ...rest, web: beside })

@@ -35,18 +35,18 @@ import {
  */
 export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelEvent> {
   let out: ModelEvent[] = []
-  let started = false
-  let over = false
+  let hasStarted = false
+  let hasEnded = false
   let finish: Finish | undefined
   const ending: JsonObject = {}
   const open = new Map<Json, BlockDecoder>()
   const writer = createPartWriter(() => out)
 
   function fail(error: ErrorInfo): void {
-    over = true
+    hasEnded = true
     out.push({ type: 'error', error })
   }
-  const failBadly = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
+  const failBadResponse = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
 
   function blockOf(index: Json, first: JsonObject): BlockDecoder {
     const at = typeof index === 'number' ? blockAt(index) : '/output/message/content'
@@ -66,8 +66,8 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   function read(type: string, event: JsonObject): void {
     if (/exception$/i.test(type)) {
       const { message, originalMessage } = event
-      const said = typeof message === 'string' ? message : typeof originalMessage === 'string' ? originalMessage : ''
-      fail(streamException(type, said).info)
+      const text = typeof message === 'string' ? message : typeof originalMessage === 'string' ? originalMessage : ''
+      fail(streamException(type, text).info)
       return
     }
     const index = event.contentBlockIndex ?? null
@@ -75,13 +75,13 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     if (shape !== undefined)
       reportUnknown(event, shape, typeof index === 'number' ? blockAt(index) : '', context.report)
     if (type === 'messageStart') {
-      if (started) failBadly('The upstream began its answer anew in the middle of it.')
+      if (hasStarted) failBadResponse('The upstream began its answer anew in the middle of it.')
       else out.push({ type: 'response-start', id: '', model: '', created: 0 })
-      started = true
+      hasStarted = true
       return
     }
-    if (!started) {
-      failBadly('The upstream began its stream with something that is no messageStart.')
+    if (!hasStarted) {
+      failBadResponse('The upstream began its stream with something that is no messageStart.')
       return
     }
     switch (type) {
@@ -109,13 +109,13 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     }
   }
 
-  function end({ usage: counted, serviceTier, ...rest }: JsonObject): void {
+  function end({ usage: usageValue, serviceTier, ...rest }: JsonObject): void {
     if (finish === undefined) {
-      failBadly('The upstream ended its answer without saying why.')
+      failBadResponse('The upstream ended its answer without saying why.')
       return
     }
     for (const index of [...open.keys()]) close(index)
-    const usage = decodeUsage(counted)
+    const usage = decodeUsage(usageValue)
     const tier = decodeTier(serviceTier)
     if (isObject(serviceTier)) reportUnknown(serviceTier, tierShape, '/serviceTier', context.report)
     if (usage !== undefined) out.push({ type: 'usage', usage, ...(tier === undefined ? {} : { serviceTier: tier }) })
@@ -127,21 +127,21 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       ...(extra === undefined ? {} : { extra: { converse: extra } }),
     })
     out.push({ type: 'response-end' })
-    over = true
+    hasEnded = true
   }
 
   return {
     push({ event: type, data }) {
-      if (over) return []
+      if (hasEnded) return []
       out = []
       const event = parseObjectExact(data)
       if (event === undefined || type === undefined)
-        failBadly('The upstream sent a stream event that is not a JSON object with a name.')
+        failBadResponse('The upstream sent a stream event that is not a JSON object with a name.')
       else read(type, event)
       return out
     },
     end() {
-      if (over) return []
+      if (hasEnded) return []
       out = []
       fail(new GatewayError('upstream_truncated', 'The upstream broke off before the end of its answer.').info)
       return out

@@ -27,7 +27,7 @@ export function decodeBlock(source: JsonObject, at: string): Part {
   if (part === undefined) return nativeBlock(source, at)
   part.at = at
   if (cache !== undefined) part.cache = cache
-  const rest = substance(block)
+  const rest = meaningfulFields(block)
   if (rest !== undefined) part.extra = { messages: rest }
   return part
 }
@@ -71,7 +71,7 @@ function decodeThinking(type: 'thinking' | 'redacted_thinking', block: Unread): 
   const part: ReasoningPart = { type: 'reasoning', text: takeString(block, 'thinking') ?? '' }
   const sealed = takeString(block, type === 'thinking' ? 'signature' : 'data')
   if (type === 'redacted_thinking') part.redacted = true
-  if (sealed !== undefined) put(part, 'seal', openSeal(sealed))
+  if (sealed !== undefined) put(part, 'seal', decodeSeal(sealed))
   return part
 }
 
@@ -96,7 +96,7 @@ function decodeToolResult(block: Unread, at: string): ToolResultPart | undefined
   const part: ToolResultPart = {
     type: 'tool-result',
     callId,
-    parts: joinReferences(decodeContent(block.content, pointer(at, 'content'))),
+    parts: mergeReferences(decodeContent(block.content, pointer(at, 'content'))),
   }
   drop(block, 'content')
   put(part, 'isError', takeBoolean(block, 'is_error'))
@@ -110,7 +110,7 @@ const isReference = (part: Part): part is NativePart =>
  * The tools that a search of the client's found (`tool_reference` blocks in its result), as one text. The blocks are kept for
  * their own format.
  */
-function joinReferences(parts: Part[]): Part[] {
+function mergeReferences(parts: Part[]): Part[] {
   const joined: Part[] = []
   let blocks: JsonObject[] = []
   for (const [index, part] of parts.entries()) {
@@ -121,7 +121,7 @@ function joinReferences(parts: Part[]): Part[] {
     blocks.push(part.value)
     const { type: _type, tool_name: _name, ...beside } = part.value
     const cache = decodeCache(beside)
-    const rest = substance(beside)
+    const rest = meaningfulFields(beside)
     const next = parts[index + 1]
     // What else a block says belongs to its own text.
     if (next !== undefined && isReference(next) && cache === undefined && rest === undefined) continue
@@ -136,14 +136,14 @@ function joinReferences(parts: Part[]): Part[] {
 }
 
 /** Fields that say something: nulls and empty lists of citations are how the SDKs write "none". */
-export function substance(fields: Unread): JsonObject | undefined {
+export function meaningfulFields(fields: Unread): JsonObject | undefined {
   dropNulls(fields)
   if (Array.isArray(fields.citations) && fields.citations.length === 0) drop(fields, 'citations')
   return leftover(fields)
 }
 
 /** What a `signature` or `data` stands for. Undefined: reasoning of another format that nobody sealed. */
-export function openSeal(text: string): Sealed | undefined {
+export function decodeSeal(text: string): Sealed | undefined {
   const seal = readSeal(text, 'messages')
   return seal.issuer !== 'messages' && seal.data === '' ? undefined : seal
 }

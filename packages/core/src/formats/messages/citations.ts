@@ -7,16 +7,18 @@ import { readSeal, writeSeal } from '../shared/seals.ts'
 import type { Nothing } from '../shared/strict.ts'
 
 /** Where each kind of citation names its source. What else it says stays verbatim in `extra`. */
-const places: Readonly<Record<string, { url?: string; title: string }>> = {
+const sourceFields: Readonly<Record<string, { url?: string; title: string }>> = {
   web_search_result_location: { url: 'url', title: 'title' },
   search_result_location: { url: 'source', title: 'title' },
 }
-const placesOf = (type: Json | undefined): { url?: string; title: string } =>
-  (typeof type === 'string' && Object.hasOwn(places, type) ? places[type] : undefined) ?? { title: 'document_title' }
+const sourceFieldsOf = (type: Json | undefined): { url?: string; title: string } =>
+  (typeof type === 'string' && Object.hasOwn(sourceFields, type) ? sourceFields[type] : undefined) ?? {
+    title: 'document_title',
+  }
 
 export function decodeCitation(source: JsonObject): Citation {
   const { cited_text: text, ...rest } = source
-  const { url, title } = placesOf(rest.type)
+  const { url, title } = sourceFieldsOf(rest.type)
   const citation: Citation = {}
   if (typeof text === 'string') citation.text = text
   for (const [key, field] of [
@@ -47,10 +49,10 @@ export function decodeCitations(value: Json | undefined): Citation[] | undefined
 export function encodeCitation(citation: Citation, at: string, context: CodecContext): JsonObject | undefined {
   const { url, title, text, start, end, extra, ...rest } = citation
   rest satisfies Nothing
-  const own = ownExtra(extra, 'messages', at, context.report)
-  if (own !== undefined) {
-    const out: JsonObject = { ...own }
-    const place = placesOf(own.type)
+  const extraFields = ownExtra(extra, 'messages', at, context.report)
+  if (extraFields !== undefined) {
+    const out: JsonObject = { ...extraFields }
+    const place = sourceFieldsOf(extraFields.type)
     put(out, 'cited_text', text)
     if (place.url !== undefined) put(out, place.url, url)
     put(out, place.title, title)
@@ -73,8 +75,8 @@ export function encodeCitation(citation: Citation, at: string, context: CodecCon
 
 /** Whether an upstream of this format wrote the citation: only then can it be sent back to one. */
 export function isOwnCitation(citation: Citation): boolean {
-  const own = citation.extra?.messages
-  if (own === undefined) return false
-  const index = own.encrypted_index
+  const extraFields = citation.extra?.messages
+  if (extraFields === undefined) return false
+  const index = extraFields.encrypted_index
   return typeof index !== 'string' || readSeal(index, 'messages').issuer === 'messages'
 }

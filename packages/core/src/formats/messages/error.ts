@@ -11,12 +11,12 @@ import { innerStatus, kindOfStatus } from '../shared/kind-of-status.ts'
  * `{error: {message, type, code}}`, Google's `{error: {code, message, status}}`, also in a list, `{error: text}`, the clouds'
  * `{message}`, FastAPI's `{detail}`, plain text.
  */
-export function decodeError(status: number, given: Json): ErrorInfo {
-  const body = Array.isArray(given) && isObject(given[0]) ? given[0] : given
+export function decodeError(status: number, value: Json): ErrorInfo {
+  const body = Array.isArray(value) && isObject(value[0]) ? value[0] : value
   const error = isObject(body) && isObject(body.error) ? body.error : isObject(body) ? body : {}
   const message = readMessage(body, error) ?? `The upstream answered ${status} without saying why.`
-  const real = status >= 400 ? status : (innerStatus(error) ?? status)
-  const kind = classify(real, isObject(body) ? error.type : undefined, message)
+  const effectiveStatus = status >= 400 ? status : (innerStatus(error) ?? status)
+  const kind = classify(effectiveStatus, isObject(body) ? error.type : undefined, message)
   const info: ErrorInfo = { kind, status: errorKinds[kind].status, message }
   if (kind === 'invalid_request') put(info, 'param', paramOf(message))
   const details = isObject(error.details) ? error.details.error_code : undefined
@@ -37,7 +37,7 @@ export function errorBody(error: ErrorInfo): JsonObject {
   const own =
     error.raw?.format === 'messages' && errorKinds[error.kind].aboutRequest === true ? error.raw.value : undefined
   const type = typeof own?.type === 'string' ? own.type : wire[error.kind].type
-  const body: JsonObject = { ...own, type, message: own === undefined ? wording(error) : error.message }
+  const body: JsonObject = { ...own, type, message: own === undefined ? messageFor(error) : error.message }
   if (own === undefined && error.code === 'thread_not_found') body.details = { error_code: error.code }
   return { type: 'error', error: body }
 }
@@ -141,7 +141,7 @@ const wire = {
 } as const satisfies Record<ErrorKind, WireKind>
 
 /** Clients read some of Anthropic's sentences: Claude Code compacts on one, and finds the model's name behind another. */
-function wording({ kind, message, param }: ErrorInfo): string {
+function messageFor({ kind, message, param }: ErrorInfo): string {
   // A model that another member names is none that the client could leave out of `model`.
   if (kind === 'model_not_found' && param !== undefined && param !== 'model') return message
   if (kind === 'model_not_found') return message.startsWith('model:') ? message : `model: ${quoted(message) ?? message}`

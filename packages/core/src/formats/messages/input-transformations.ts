@@ -7,34 +7,36 @@ import { pointer } from '../shared/pointer.ts'
 import { drop, type Unread, unread } from '../shared/reader.ts'
 import { checksField, lostCheck, readChecks, reasoningIn } from '../shared/reasoning-checks.ts'
 import { ownExtra } from '../shared/report.ts'
-import { substance } from './blocks-decode.ts'
+import { meaningfulFields } from './blocks-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
 /** The words for a failed check. */
-const reasons = {
+const reasonWords = {
   organization: 'organization_binding_mismatch',
   user: 'end_user_binding_mismatch',
   model: 'model_binding_mismatch',
   conversation: 'prefix_binding_mismatch',
 } as const
-const dropped = 'thinking_dropped'
-const shown = 'thinking_mismatch_allowed'
+const droppedType = 'thinking_dropped'
+const shownType = 'thinking_mismatch_allowed'
 
 /** Takes `input_transformations` of a message, or of a stream's last event. Entries of unknown types stay. */
-export function takeChecks(fields: Unread, context: ExchangeContext): ReasoningCheck[] | undefined {
+export function decodeChecks(fields: Unread, context: ExchangeContext): ReasoningCheck[] | undefined {
   const list = fields[checksField]
   if (!Array.isArray(list) || !list.every(isObject)) return undefined
   const findPlace = placeFinder(context)
   const { checks, others } = readChecks(list, (entry, index) => {
     const { type, path, reason, ...rest } = unread(entry)
-    const known = Object.entries(reasons).find(([, word]) => word === reason)?.[0] as keyof typeof reasons | undefined
-    if ((type !== dropped && type !== shown) || known === undefined) return undefined
-    const check: ReasoningCheck = { reason: known, at: pointer(pointer('', checksField), index) }
-    if (type === shown) check.isShown = true
+    const knownReason = Object.entries(reasonWords).find(([, word]) => word === reason)?.[0] as
+      | keyof typeof reasonWords
+      | undefined
+    if ((type !== droppedType && type !== shownType) || knownReason === undefined) return undefined
+    const check: ReasoningCheck = { reason: knownReason, at: pointer(pointer('', checksField), index) }
+    if (type === shownType) check.isShown = true
     if (typeof path === 'string') put(check, 'place', findPlace(path))
-    const beside = substance(rest)
-    const own = { ...beside, ...(check.place === undefined && path !== undefined ? { path } : {}) }
-    if (Object.keys(own).length > 0) check.extra = { messages: own }
+    const beside = meaningfulFields(rest)
+    const extraFields = { ...beside, ...(check.place === undefined && path !== undefined ? { path } : {}) }
+    if (Object.keys(extraFields).length > 0) check.extra = { messages: extraFields }
     return check
   })
   if (others.length > 0) fields[checksField] = others
@@ -71,12 +73,12 @@ export function encodeChecks(checks: readonly ReasoningCheck[] | undefined, cont
   const list: JsonObject[] = []
   for (const check of checks) {
     const { reason, place, isShown, at = '', extra } = check
-    const own = ownExtra(extra, 'messages', at, context.report)
-    const path = place === undefined ? own?.path : pathOf(place)
-    const word = reason === 'turn' ? undefined : reasons[reason]
+    const extraFields = ownExtra(extra, 'messages', at, context.report)
+    const path = place === undefined ? extraFields?.path : pathOf(place)
+    const word = reason === 'turn' ? undefined : reasonWords[reason]
     if (typeof path !== 'string') context.report.add(lostCheck(check, 'which block of the request it was is not known'))
     else if (word === undefined) context.report.add(lostCheck(check, 'messages has no such reason'))
-    else list.push({ ...own, type: isShown ? shown : dropped, path, reason: word })
+    else list.push({ ...extraFields, type: isShown ? shownType : droppedType, path, reason: word })
   }
   return list.length === 0 && checks.length > 0 ? {} : { [checksField]: list }
 }

@@ -16,7 +16,7 @@ export interface ModelTraits {
   /** Most tokens of an answer; undefined where it is not known. */
   readonly maxTokens?: number
   /** `max_tokens` for clients that named none: room for any usual answer. */
-  readonly usualTokens: number
+  readonly defaultTokens: number
   /** How thinking is asked for: not at all, by a budget, by `adaptive`, or by either. */
   readonly thinking: 'none' | 'budget' | 'adaptive' | 'either'
   /** Whether thinking can be switched off. */
@@ -33,11 +33,11 @@ export interface ModelTraits {
   readonly systemTurns: boolean
 }
 
-const all: readonly EffortWord[] = ['low', 'medium', 'high', 'xhigh', 'max']
+const allEfforts: readonly EffortWord[] = ['low', 'medium', 'high', 'xhigh', 'max']
 
-const old: ModelTraits = {
+const legacy: ModelTraits = {
   maxTokens: 4096,
-  usualTokens: 32_000,
+  defaultTokens: 32_000,
   thinking: 'none',
   canDisable: true,
   efforts: [],
@@ -46,41 +46,41 @@ const old: ModelTraits = {
   forcedTools: true,
   systemTurns: false,
 }
-const four: ModelTraits = { ...old, maxTokens: 64_000, thinking: 'budget' }
-const fourFive: ModelTraits = { ...four, structured: true, sampling: 'one' }
-const fourSix: ModelTraits = {
-  ...fourFive,
+const claude4: ModelTraits = { ...legacy, maxTokens: 64_000, thinking: 'budget' }
+const claude45: ModelTraits = { ...claude4, structured: true, sampling: 'one' }
+const claude46: ModelTraits = {
+  ...claude45,
   maxTokens: 128_000,
   thinking: 'either',
   efforts: ['low', 'medium', 'high', 'max'],
 }
-const fourSeven: ModelTraits = { ...fourSix, thinking: 'adaptive', efforts: all, sampling: 'none' }
-const five: ModelTraits = { ...fourSeven, systemTurns: true }
-const alwaysThinking: ModelTraits = { ...five, canDisable: false }
+const claude47: ModelTraits = { ...claude46, thinking: 'adaptive', efforts: allEfforts, sampling: 'none' }
+const claude5: ModelTraits = { ...claude47, systemTurns: true }
+const alwaysThinking: ModelTraits = { ...claude5, canDisable: false }
 const neverForced: ModelTraits = { ...alwaysThinking, forcedTools: false }
 
 /** First prefix that fits. Names are compared from `claude` on (clouds put a vendor in front), with `-` for `.`. */
 const families: readonly (readonly [prefix: string, traits: ModelTraits])[] = [
-  ['claude-instant', old],
-  ['claude-2', old],
-  ['claude-3-5', { ...old, maxTokens: 8192 }],
-  ['claude-3-7', four],
-  ['claude-3', old],
-  ['claude-opus-4-1', { ...fourFive, maxTokens: 32_000 }],
-  ['claude-opus-4-5', { ...fourFive, efforts: ['low', 'medium', 'high'] }],
-  ['claude-sonnet-4-5', fourFive],
-  ['claude-haiku-4-5', fourFive],
-  ['claude-opus-4-6', fourSix],
-  ['claude-sonnet-4-6', fourSix],
-  ['claude-opus-4-7', fourSeven],
-  ['claude-opus-4-8', five],
-  ['claude-opus-4', { ...four, maxTokens: 32_000 }],
-  ['claude-sonnet-4', four],
+  ['claude-instant', legacy],
+  ['claude-2', legacy],
+  ['claude-3-5', { ...legacy, maxTokens: 8192 }],
+  ['claude-3-7', claude4],
+  ['claude-3', legacy],
+  ['claude-opus-4-1', { ...claude45, maxTokens: 32_000 }],
+  ['claude-opus-4-5', { ...claude45, efforts: ['low', 'medium', 'high'] }],
+  ['claude-sonnet-4-5', claude45],
+  ['claude-haiku-4-5', claude45],
+  ['claude-opus-4-6', claude46],
+  ['claude-sonnet-4-6', claude46],
+  ['claude-opus-4-7', claude47],
+  ['claude-opus-4-8', claude5],
+  ['claude-opus-4', { ...claude4, maxTokens: 32_000 }],
+  ['claude-sonnet-4', claude4],
   ['claude-sonnet-5-5', neverForced],
   ['claude-opus-5-5', neverForced],
-  ['claude-haiku-5-5', five],
-  ['claude-opus-5', five],
-  ['claude-sonnet-5', { ...five, systemTurns: false }],
+  ['claude-haiku-5-5', claude5],
+  ['claude-opus-5', claude5],
+  ['claude-sonnet-5', { ...claude5, systemTurns: false }],
   ['claude-fable-5-1', neverForced],
   ['claude-fable-5', alwaysThinking],
   ['claude-mythos-5-1', neverForced],
@@ -88,13 +88,13 @@ const families: readonly (readonly [prefix: string, traits: ModelTraits])[] = [
 ]
 
 /** A name of Anthropic's that is not in the table is a newer model; any other is another vendor's, of which least is assumed. */
-const { maxTokens: _, ...uncapped } = five
-const newer: ModelTraits = { ...uncapped, thinking: 'either', sampling: 'any' }
-const foreign: ModelTraits = {
-  usualTokens: 8192,
+const { maxTokens: _, ...uncapped } = claude5
+const unknownClaude: ModelTraits = { ...uncapped, thinking: 'either', sampling: 'any' }
+const otherVendor: ModelTraits = {
+  defaultTokens: 8192,
   thinking: 'budget',
   canDisable: true,
-  efforts: all,
+  efforts: allEfforts,
   structured: true,
   sampling: 'any',
   forcedTools: true,
@@ -104,7 +104,7 @@ const foreign: ModelTraits = {
 export function modelTraits({ model, quirks }: TargetTraits): ModelTraits {
   const from = model.indexOf('claude-')
   const name = from < 0 ? '' : model.slice(from).replaceAll('.', '-')
-  const known = families.find(([prefix]) => name.startsWith(prefix))?.[1] ?? (name === '' ? foreign : newer)
+  const known = families.find(([prefix]) => name.startsWith(prefix))?.[1] ?? (name === '' ? otherVendor : unknownClaude)
   return {
     ...known,
     ...(quirks.thinking === undefined ? {} : { thinking: quirks.thinking }),
@@ -113,17 +113,21 @@ export function modelTraits({ model, quirks }: TargetTraits): ModelTraits {
 }
 
 /** What is sent as `max_tokens` where the client named none. */
-export const defaultMaxTokens = ({ quirks }: TargetTraits, { usualTokens, maxTokens }: ModelTraits): number =>
-  quirks.defaultMaxTokens ?? Math.min(usualTokens, maxTokens ?? usualTokens)
+export const defaultMaxTokens = ({ quirks }: TargetTraits, { defaultTokens, maxTokens }: ModelTraits): number =>
+  quirks.defaultMaxTokens ?? Math.min(defaultTokens, maxTokens ?? defaultTokens)
 
 /** The nearest word the model takes; undefined if it takes none. */
-export function nearestEffort(wanted: EffortWord, words: readonly EffortWord[]): EffortWord | undefined {
-  if (words.includes(wanted)) return wanted
-  const rank = all.indexOf(wanted)
-  let best: EffortWord | undefined
-  for (const word of words)
-    if (best === undefined || Math.abs(all.indexOf(word) - rank) <= Math.abs(all.indexOf(best) - rank)) best = word
-  return best
+export function nearestEffort(wanted: EffortWord, accepted: readonly EffortWord[]): EffortWord | undefined {
+  if (accepted.includes(wanted)) return wanted
+  const wantedRank = allEfforts.indexOf(wanted)
+  let nearest: EffortWord | undefined
+  for (const word of accepted)
+    if (
+      nearest === undefined ||
+      Math.abs(allEfforts.indexOf(word) - wantedRank) <= Math.abs(allEfforts.indexOf(nearest) - wantedRank)
+    )
+      nearest = word
+  return nearest
 }
 
 /** Tokens of thinking that an effort stands for where the model wants a number. */

@@ -17,10 +17,10 @@ import {
 } from '../shared/reader.ts'
 import { loss } from '../shared/report.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
-import { decodeContent, nativeBlock, substance } from './blocks-decode.ts'
+import { decodeContent, meaningfulFields, nativeBlock } from './blocks-decode.ts'
 import { isEffort } from './fields.ts'
-import { createChangeReader } from './settings-changes.ts'
-import { decodeTools, isHidden } from './tools.ts'
+import { createChangeDecoder } from './settings-changes.ts'
+import { decodeTools, isDeferred } from './tools.ts'
 
 export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
   const fields = unread(body)
@@ -29,29 +29,30 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
   request.turns = [...decodeSystem(fields), ...decodeMessages(fields, tools?.list ?? [], context)]
   request.stream = takeBoolean(fields, 'stream') ?? false
   const outputConfig = unread(isObject(fields.output_config) ? fields.output_config : {})
-  put(request, 'sampling', filled(decodeSampling(fields)))
-  put(request, 'tools', withAddedTools(tools, request.turns, isHidden))
-  put(request, 'reasoning', decodeThinking(fields, outputConfig, context) ?? laterThinking(request.turns))
+  put(request, 'sampling', undefinedIfEmpty(decodeSampling(fields)))
+  put(request, 'tools', withAddedTools(tools, request.turns, isDeferred))
+  put(request, 'reasoning', decodeThinking(fields, outputConfig, context) ?? reasoningOfChanges(request.turns))
   decodeFormat(request, fields, outputConfig)
   decodeUser(request, fields)
   decodeTier(request, fields)
-  restore(fields, 'output_config', outputConfig)
-  const rest = substance(fields)
+  keepUnread(fields, 'output_config', outputConfig)
+  const rest = meaningfulFields(fields)
   if (rest !== undefined) request.extra = { messages: rest }
   return request
 }
 
-const filled = <T extends object>(group: T): T | undefined => (Object.keys(group).length === 0 ? undefined : group)
+const undefinedIfEmpty = <T extends object>(group: T): T | undefined =>
+  Object.keys(group).length === 0 ? undefined : group
 
 /** Puts back what nobody read of a nested object. */
-function restore(fields: Unread, key: string, inner: Unread): void {
-  const rest = substance(inner)
+function keepUnread(fields: Unread, key: string, inner: Unread): void {
+  const rest = meaningfulFields(inner)
   if (rest === undefined) drop(fields, key)
   else fields[key] = rest
 }
 
 /** Claude Code's bookkeeping: it changes with each request, so another provider's prompt cache would never hit. */
-const billing = 'x-anthropic-billing-header:'
+const billingPrefix = 'x-anthropic-billing-header:'
 
 function decodeSystem(fields: Unread): Turn[] {
   const { system } = fields
@@ -59,7 +60,7 @@ function decodeSystem(fields: Unread): Turn[] {
   drop(fields, 'system')
   const parts = decodeContent(system, '/system').map(
     (part): Part =>
-      part.type === 'text' && part.text.startsWith(billing)
+      part.type === 'text' && part.text.startsWith(billingPrefix)
         ? { ...nativeBlock(sourceOf(system, part), part.at), incidental: true }
         : part,
   )
@@ -76,7 +77,7 @@ function decodeMessages(fields: Unread, tools: readonly Tool[], context: CodecCo
   const messages = Array.isArray(fields.messages) ? fields.messages : []
   drop(fields, 'messages')
   const turns: Turn[] = []
-  const readChanges = createChangeReader(tools)
+  const readChanges = createChangeDecoder(tools)
   for (const [index, message] of messages.entries()) {
     if (!isObject(message)) continue // the validator has refused it
     const at = pointer('/messages', index)
@@ -89,7 +90,7 @@ function decodeMessages(fields: Unread, tools: readonly Tool[], context: CodecCo
     const parts = attachCallSeals(changes?.parts ?? content, 'messages', context)
     const turn: Turn = { role: role === 'assistant' || role === 'system' ? role : 'user', parts, at }
     if (changes !== undefined) turn.changes = changes.list
-    const rest = substance(inner)
+    const rest = meaningfulFields(inner)
     if (rest !== undefined) turn.extra = { messages: rest }
     turns.push(turn)
   }
@@ -102,11 +103,11 @@ function decodeSampling(fields: Unread): Sampling {
   put(sampling, 'temperature', takeNumber(fields, 'temperature'))
   put(sampling, 'topP', takeNumber(fields, 'top_p'))
   put(sampling, 'topK', takeNumber(fields, 'top_k'))
-  put(sampling, 'stop', take(fields, 'stop_sequences', isTexts))
+  put(sampling, 'stop', take(fields, 'stop_sequences', isStringArray))
   return sampling
 }
 
-const isTexts = (value: Json): value is string[] =>
+const isStringArray = (value: Json): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 
 /** Reads `thinking`, and `effort` out of `outputConfig`. What is not known here stays where it is. */
@@ -123,7 +124,7 @@ function decodeThinking(fields: Unread, outputConfig: Unread, context: CodecCont
       drop(inner, 'type')
       decodeDisplay(inner, reasoning, context)
     }
-    const rest = substance(inner)
+    const rest = meaningfulFields(inner)
     if (rest === undefined) drop(fields, 'thinking')
     else fields.thinking = rest
   }
@@ -145,7 +146,7 @@ function decodeDisplay(inner: Unread, reasoning: Reasoning, context: CodecContex
 }
 
 /** An effort alone asks for a thorough answer, not for reasoning; so does one that comes later. */
-const laterThinking = (turns: readonly Turn[]): Reasoning | undefined =>
+const reasoningOfChanges = (turns: readonly Turn[]): Reasoning | undefined =>
   turns.some(({ changes }) => changes?.some(({ effort }) => effort !== undefined)) ? { adaptive: false } : undefined
 
 /** `output_config.format`, or `output_format` as it was called in the beta. */
@@ -164,7 +165,7 @@ function decodeFormat(request: ModelRequest, fields: Unread, outputConfig: Unrea
   const output: Output = { format: { type: 'json', schema, strict: true } }
   request.output = output
   if (legacy) request.at = { ...request.at, 'output.format': '/output_format' }
-  restore(holder, key, rest)
+  keepUnread(holder, key, rest)
 }
 
 function decodeUser(request: ModelRequest, fields: Unread): void {
@@ -173,7 +174,7 @@ function decodeUser(request: ModelRequest, fields: Unread): void {
   const inner = unread(metadata)
   const id = takeString(inner, 'user_id')
   if (id !== undefined) request.user = { id }
-  restore(fields, 'metadata', inner)
+  keepUnread(fields, 'metadata', inner)
 }
 
 /**

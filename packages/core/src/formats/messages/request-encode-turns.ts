@@ -29,7 +29,7 @@ export interface Conversation {
   system?: JsonObject[] | string
   messages: JsonObject[]
   /** The last answer called tools, and does not begin with the thinking that Anthropic wants back in that case. */
-  brokenLoop: boolean
+  lacksReasoning: boolean
 }
 
 /** What encoding a request's parts needs beside the report. */
@@ -42,7 +42,7 @@ interface Draft {
   role: 'user' | 'assistant' | 'system'
   blocks: JsonObject[]
   parts: Part[]
-  own: JsonObject | undefined
+  extraFields: JsonObject | undefined
   at: string
 }
 
@@ -56,11 +56,11 @@ export function encodeConversation(turns: readonly Turn[], traits: ModelTraits, 
   const rest = first < 0 ? [] : turns.slice(first)
   const all: Draft[] = []
   for (const turn of rest) {
-    const next = draft(turn, traits, context)
+    const next = encodeTurn(turn, traits, context)
     if (next !== undefined) all.push(next)
   }
-  const drafts = join(place(all, context))
-  const out: Conversation = { messages: [], brokenLoop: false }
+  const drafts = mergeNeighbors(placeSystemMessages(all, context))
+  const out: Conversation = { messages: [], lacksReasoning: false }
 
   const systemParts: Part[] = []
   const systemBlocks: JsonObject[] = []
@@ -72,15 +72,15 @@ export function encodeConversation(turns: readonly Turn[], traits: ModelTraits, 
   if (drafts.length === 0 && systemBlocks.length > 0) {
     const at = leading[0]?.at ?? ''
     context.report.add(loss(at, 'a request needs a user message: the system prompt is sent as one', 'moved'))
-    drafts.push({ role: 'user', blocks: systemBlocks, parts: systemParts, own: undefined, at })
-  } else if (systemBlocks.length > 0) out.system = collapse(systemBlocks, systemParts)
+    drafts.push({ role: 'user', blocks: systemBlocks, parts: systemParts, extraFields: undefined, at })
+  } else if (systemBlocks.length > 0) out.system = contentValue(systemBlocks, systemParts)
   finish(drafts, context)
-  out.messages = drafts.map(({ role, blocks, parts, own }) => ({
-    ...own,
+  out.messages = drafts.map(({ role, blocks, parts, extraFields }) => ({
+    ...extraFields,
     role,
-    ...(blocks.length > 0 ? { content: collapse(blocks, parts) } : {}),
+    ...(blocks.length > 0 ? { content: contentValue(blocks, parts) } : {}),
   }))
-  out.brokenLoop = isBroken(drafts)
+  out.lacksReasoning = isReasoningMissing(drafts)
   return out
 }
 
@@ -91,7 +91,7 @@ const keepsPlace = (turn: Turn): boolean => turn.extra?.messages !== undefined |
 
 /** The parts of a system turn that can be sent as such. */
 function systemPartsOf(turn: Turn, context: BlockContext): Part[] {
-  settings(turn, context)
+  encodeTurnFields(turn, context)
   return turn.parts.filter((part) => {
     const fits = part.type === 'text' || part.type === 'native' || part.type === 'refusal'
     if (!fits)
@@ -101,41 +101,41 @@ function systemPartsOf(turn: Turn, context: BlockContext): Part[] {
 }
 
 /** What a turn carries beside its role and parts. */
-function settings(turn: Turn, context: BlockContext): JsonObject | undefined {
+function encodeTurnFields(turn: Turn, context: BlockContext): JsonObject | undefined {
   const { role: _, parts: _parts, name, cache: _cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   if (name !== undefined) context.report.add(loss(pointer(at, 'name'), 'messages does not tell speakers apart by name'))
   return ownExtra(extra, 'messages', at, context.report)
 }
 
-function draft(turn: Turn, traits: ModelTraits, context: BlockContext): Draft | undefined {
+function encodeTurn(turn: Turn, traits: ModelTraits, context: BlockContext): Draft | undefined {
   const at = turn.at ?? ''
   if (!isSystem(turn)) {
     const role = turn.role === 'assistant' ? 'assistant' : 'user'
-    const own = settings(turn, context)
+    const extraFields = encodeTurnFields(turn, context)
     const blocks = encodeParts(turn, turn.parts, role, context)
-    if (blocks.length > 0) return { role, blocks, parts: turn.parts, own, at }
+    if (blocks.length > 0) return { role, blocks, parts: turn.parts, extraFields, at }
     // A question of which nothing is left would be another question.
-    const emptied = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
-    const detail = emptied
+    const losesContent = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
+    const detail = losesContent
       ? 'nothing of this message can be carried'
       : 'an empty message is not accepted upstream and left out'
-    context.report.add(loss(at, detail, 'unsupported', emptied ? 'fatal' : 'note'))
+    context.report.add(loss(at, detail, 'unsupported', losesContent ? 'fatal' : 'note'))
     return undefined
   }
   const parts = systemPartsOf(turn, context)
   const changes = encodeChanges(turn, traits, context)
-  const own =
-    turn.extra?.messages === undefined && changes.own === undefined
+  const extraFields =
+    turn.extra?.messages === undefined && changes.extraFields === undefined
       ? undefined
-      : { ...turn.extra?.messages, ...changes.own }
+      : { ...turn.extra?.messages, ...changes.extraFields }
   const blocks = encodeParts(turn, parts, 'user', context)
   append(blocks, changes.blocks)
-  const system: Draft = { role: 'system', blocks, parts, own, at }
-  if (traits.systemTurns) return blocks.length === 0 && own === undefined ? undefined : system
-  for (const key of Object.keys(own ?? {}))
+  const system: Draft = { role: 'system', blocks, parts, extraFields, at }
+  if (traits.systemTurns) return blocks.length === 0 && extraFields === undefined ? undefined : system
+  for (const key of Object.keys(extraFields ?? {}))
     context.report.add(loss(pointer(at, key), 'it belongs to a system message, which the model does not take here'))
-  return blocks.length === 0 ? undefined : asUser({ ...system, own: undefined }, context)
+  return blocks.length === 0 ? undefined : asMarkedUserText({ ...system, extraFields: undefined }, context)
 }
 
 function encodeParts(
@@ -154,53 +154,65 @@ function encodeParts(
 }
 
 /** The system's words in the user's mouth, marked as what they are. */
-function asUser(draft: Draft, context: BlockContext): Draft {
+function asMarkedUserText(encodeTurn: Draft, context: BlockContext): Draft {
   context.report.add(
-    loss(draft.at, 'a system message in this place is not taken: it is sent as marked text of the user', 'moved'),
+    loss(encodeTurn.at, 'a system message in this place is not taken: it is sent as marked text of the user', 'moved'),
   )
-  for (const block of draft.blocks)
+  for (const block of encodeTurn.blocks)
     if (block.type === 'text' && typeof block.text === 'string') block.text = `<system>\n${block.text}\n</system>`
-  return { ...draft, role: 'user' }
+  return { ...encodeTurn, role: 'user' }
 }
 
 /** A system message may follow a user's only: one that comes before is put behind the user's next words. */
-function place(drafts: Draft[], context: BlockContext): Draft[] {
+function placeSystemMessages(drafts: Draft[], context: BlockContext): Draft[] {
   const out: Draft[] = []
-  let held: Draft[] = []
+  let heldBack: Draft[] = []
   // Only messages of the system can change tools.
-  const atEnd = (late: Draft): Draft => (late.blocks.some(isToolChange) ? late : asUser(late, context))
+  const atEnd = (message: Draft): Draft =>
+    message.blocks.some(isToolChange) ? message : asMarkedUserText(message, context)
   for (const next of drafts) {
-    if (next.role === 'system' && out.at(-1)?.role !== 'user' && out.at(-1)?.role !== 'system' && !keeps(next)) {
-      held.push(next)
+    if (
+      next.role === 'system' &&
+      out.at(-1)?.role !== 'user' &&
+      out.at(-1)?.role !== 'system' &&
+      !hasExtraFields(next)
+    ) {
+      heldBack.push(next)
       continue
     }
-    if (held.length > 0 && next.role === 'assistant') {
-      for (const late of held) out.push(atEnd(late))
-      held = []
+    if (heldBack.length > 0 && next.role === 'assistant') {
+      for (const message of heldBack) out.push(atEnd(message))
+      heldBack = []
     }
     out.push(next)
-    if (held.length > 0 && next.role === 'user') {
-      for (const { at } of held)
+    if (heldBack.length > 0 && next.role === 'user') {
+      for (const { at } of heldBack)
         context.report.add(
           loss(at, 'a system message may only follow a user message: it is put behind the next one', 'moved', 'note'),
         )
-      append(out, held)
-      held = []
+      append(out, heldBack)
+      heldBack = []
     }
   }
-  return [...out, ...held.map(atEnd)]
+  return [...out, ...heldBack.map(atEnd)]
 }
 
 const isToolChange = ({ type }: JsonObject): boolean => type === 'tool_addition' || type === 'tool_removal'
 
-const keeps = (draft: Draft): boolean => draft.own !== undefined
+const hasExtraFields = (encodeTurn: Draft): boolean => encodeTurn.extraFields !== undefined
 
 /** Neighbours of the same role become one message; system messages stay apart. */
-function join(drafts: readonly Draft[]): Draft[] {
+function mergeNeighbors(drafts: readonly Draft[]): Draft[] {
   const out: Draft[] = []
   for (const next of drafts) {
     const last = out.at(-1)
-    if (last === undefined || last.role !== next.role || next.role === 'system' || last.own || next.own) {
+    if (
+      last === undefined ||
+      last.role !== next.role ||
+      next.role === 'system' ||
+      last.extraFields ||
+      next.extraFields
+    ) {
       // The parts are the request's own list, which is not to grow.
       out.push({ ...next, parts: [...next.parts] })
       continue
@@ -232,7 +244,7 @@ function finish(drafts: Draft[], context: BlockContext): void {
         'approximated',
       ),
     )
-    drafts.unshift({ role: 'user', blocks: [{ type: 'text', text: '.' }], parts: [], own: undefined, at: '' })
+    drafts.unshift({ role: 'user', blocks: [{ type: 'text', text: '.' }], parts: [], extraFields: undefined, at: '' })
   }
   trimEnd(drafts, context)
 }
@@ -255,11 +267,11 @@ function trimEnd(drafts: Draft[], context: BlockContext): void {
 const isThinking = (block: JsonObject | undefined): boolean =>
   block?.type === 'thinking' || block?.type === 'redacted_thinking'
 
-function isBroken(drafts: readonly Draft[]): boolean {
+function isReasoningMissing(drafts: readonly Draft[]): boolean {
   const position = drafts.findLastIndex(({ role }) => role === 'assistant')
   const blocks = drafts[position]?.blocks ?? []
   if (!blocks.some(({ type }) => type === 'tool_use') || isThinking(blocks[0])) return false
-  return drafts.slice(position + 1).some((draft) => draft.blocks.some(isResult))
+  return drafts.slice(position + 1).some((encodeTurn) => encodeTurn.blocks.some(isResult))
 }
 
 /** A part of a request's message as blocks; none where nothing is to be sent (and the report says what, unless it said nothing). */
@@ -270,7 +282,7 @@ export function encodePart(part: Part, role: 'user' | 'assistant', context: Bloc
     case 'refusal':
       return encodeRefusal(part, context)
     case 'media':
-      return list(encodeMedia(part, role, context))
+      return blocksOf(encodeMedia(part, role, context))
     case 'reasoning':
       return role === 'assistant' ? encodeReasoning(part, context) : misplaced(part, role, context)
     case 'tool-call':
@@ -284,7 +296,7 @@ export function encodePart(part: Part, role: 'user' | 'assistant', context: Bloc
   }
 }
 
-const list = (block: JsonObject | undefined): JsonObject[] => (block === undefined ? [] : [block])
+const blocksOf = (block: JsonObject | undefined): JsonObject[] => (block === undefined ? [] : [block])
 
 function misplaced(part: Part, role: string, context: CodecContext): JsonObject[] {
   context.report.add(loss(part.at ?? '', `a ${part.type} part cannot stand in a message of the ${role}`))
@@ -305,10 +317,11 @@ function encodeText(part: TextPart, context: CodecContext): JsonObject[] {
   }
   const out: JsonObject = { ...ownExtra(extra, 'messages', at, context.report), type: 'text', text }
   if (citations !== undefined) {
-    const own = citations.filter(isOwnCitation)
-    if (own.length < citations.length)
+    const extraFields = citations.filter(isOwnCitation)
+    if (extraFields.length < citations.length)
       context.report.add(loss(at, 'citations of another provider are not sent back', 'unsupported', 'note'))
-    if (own.length > 0) out.citations = own.flatMap((citation) => list(encodeCitation(citation, at, context)))
+    if (extraFields.length > 0)
+      out.citations = extraFields.flatMap((citation) => blocksOf(encodeCitation(citation, at, context)))
   }
   if (cache !== undefined) out.cache_control = cacheControl(cache)
   return [out]
@@ -334,10 +347,10 @@ function encodeReasoning(part: ReasoningPart, context: CodecContext): JsonObject
     reportCache(part, context)
     return []
   }
-  const own = ownExtra(extra, 'messages', at, context.report)
+  const extraFields = ownExtra(extra, 'messages', at, context.report)
   const out: JsonObject = redacted
-    ? { ...own, type: 'redacted_thinking', data: seal.data }
-    : { ...own, type: 'thinking', thinking: text, signature: seal.data }
+    ? { ...extraFields, type: 'redacted_thinking', data: seal.data }
+    : { ...extraFields, type: 'thinking', thinking: text, signature: seal.data }
   if (cache !== undefined) out.cache_control = cacheControl(cache)
   return [out]
 }
@@ -371,7 +384,7 @@ function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
   const blocks = parts.flatMap((inner) =>
     inner.type === 'tool-result' ? misplaced(inner, 'tool', context) : encodePart(inner, 'user', context),
   )
-  if (blocks.length > 0) out.content = collapse(blocks, parts)
+  if (blocks.length > 0) out.content = contentValue(blocks, parts)
   put(out, 'is_error', isError)
   if (cache !== undefined) out.cache_control = cacheControl(cache)
   return out
@@ -391,7 +404,7 @@ function encodeNative(part: NativePart, context: CodecContext): JsonObject[] {
  * One bare text is written as a string if it was written so: where it stood says which. Both mean the same; keeping the
  * spelling keeps a rewritten request recognisable.
  */
-export function collapse(blocks: JsonObject[], parts: readonly Part[]): JsonObject[] | string {
+export function contentValue(blocks: JsonObject[], parts: readonly Part[]): JsonObject[] | string {
   const [first] = blocks
   if (blocks.length !== 1 || first?.type !== 'text' || typeof first.text !== 'string') return blocks
   if (Object.keys(first).length !== 2) return blocks

@@ -7,11 +7,11 @@ import { drop, takeString, unread } from '../shared/reader.ts'
 import { checksField } from '../shared/reasoning-checks.ts'
 import { customInput, isCustomTool } from '../shared/tool-input.ts'
 import { raiseToolName } from '../shared/tool-names.ts'
-import { decodeContent, substance } from './blocks-decode.ts'
+import { decodeContent, meaningfulFields } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
 import { toolNames } from './fields.ts'
-import { decodeFinish, reportOwnBound } from './finish.ts'
-import { takeChecks } from './input-transformations.ts'
+import { decodeFinish, reportDefaultMaxTokens } from './finish.ts'
+import { decodeChecks } from './input-transformations.ts'
 import { decodeTier, decodeUsage } from './usage-decode.ts'
 
 /** Takes whatever servers send, as far as it goes. */
@@ -24,7 +24,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
     part.type === 'tool-call' ? restoreCall(part, context.request) : part,
   )
   const choice: Choice = { parts, finish: decodeFinish(fields) }
-  reportOwnBound(choice.finish, context)
+  reportDefaultMaxTokens(choice.finish, context)
   const ending: JsonObject = {}
   for (const key of endingFields) {
     const value = fields[key]
@@ -41,8 +41,8 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   put(response, 'usage', decodeUsage(fields.usage))
   put(response, 'serviceTier', decodeTier(fields.usage))
   for (const key of frameFields) drop(fields, key)
-  if (fields[checksField] !== undefined) put(response, 'reasoningChecks', takeChecks(fields, context))
-  const extra = substance(fields)
+  if (fields[checksField] !== undefined) put(response, 'reasoningChecks', decodeChecks(fields, context))
+  const extra = meaningfulFields(fields)
   if (extra !== undefined) response.extra = { messages: extra }
   return response
 }

@@ -19,7 +19,7 @@ import type { Nothing } from '../shared/strict.ts'
 import { inputObject } from '../shared/tool-input.ts'
 import { reportCache } from './cache.ts'
 import { encodeCitation } from './citations.ts'
-import { encodeFinish, heldBy } from './finish.ts'
+import { encodeFinish, partKindsOf } from './finish.ts'
 import { encodeChecks } from './input-transformations.ts'
 import { encodeUsage, reportTier } from './usage.ts'
 
@@ -46,8 +46,8 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
     type: 'message',
     role: 'assistant',
     model: model || context.request.model,
-    content: sealsBeforeText(parts).flatMap((part) => encodeAnswerPart(part, context)),
-    ...encodeFinish(finish, heldBy(parts)),
+    content: moveSealsBeforeText(parts).flatMap((part) => encodeResponsePart(part, context)),
+    ...encodeFinish(finish, partKindsOf(parts)),
     ...ending,
     usage: encodeUsage(usage, serviceTier),
   }
@@ -56,8 +56,8 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
 const noChoice: Choice = { parts: [], finish: { reason: 'other' } }
 
 /** An answer that ended in an error is told as one, and so is one that says nothing and ended for no reason known here. */
-export function checkFinish({ reason, raw, explanation }: Choice['finish'], said: boolean): void {
-  if (reason === 'error' || (reason === 'other' && !said && raw?.format !== 'messages'))
+export function checkFinish({ reason, raw, explanation }: Choice['finish'], hasParts: boolean): void {
+  if (reason === 'error' || (reason === 'other' && !hasParts && raw?.format !== 'messages'))
     throw new GatewayError('upstream_error', explanation ?? 'The upstream ended its answer with an error.')
 }
 
@@ -65,7 +65,7 @@ export function checkFinish({ reason, raw, explanation }: Choice['finish'], said
  * An answer's part as the blocks that stand for it; none (and a report) where this format has no form for it. Blocks come
  * whole; the stream's encoder takes them apart again.
  */
-export function encodeAnswerPart(part: Part, context: ExchangeContext): JsonObject[] {
+export function encodeResponsePart(part: Part, context: ExchangeContext): JsonObject[] {
   if (part.cache !== undefined) reportCache(part, context)
   switch (part.type) {
     case 'text':
@@ -102,7 +102,7 @@ function encodeText(part: Part & { type: 'text' }, context: CodecContext): JsonO
 }
 
 function encodeReasoning(part: ReasoningPart, context: ExchangeContext): JsonObject[] {
-  if (part.text !== '' || part.redacted === true || mayBeEmpty(part.seal, context.request))
+  if (part.text !== '' || part.redacted === true || acceptsEmptyThinking(part.seal, context.request))
     return thinkingBlocks(part, context)
   ownExtra(part.extra, 'messages', part.at ?? '', context.report)
   if (part.seal !== undefined) reportLostSeal(part.at ?? '', context)
@@ -113,16 +113,16 @@ function encodeReasoning(part: ReasoningPart, context: ExchangeContext): JsonObj
 export function thinkingBlocks(part: ReasoningPart, context: CodecContext): JsonObject[] {
   const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
-  const own = ownExtra(extra, 'messages', at, context.report)
-  const signature = seal === undefined ? unsigned : writeSeal(seal, 'messages')
-  if (!redacted) return [{ ...own, type: 'thinking', thinking: text, signature }]
-  if (seal !== undefined) return [{ ...own, type: 'redacted_thinking', data: signature }]
+  const extraFields = ownExtra(extra, 'messages', at, context.report)
+  const signature = seal === undefined ? unsignedSignature : writeSeal(seal, 'messages')
+  if (!redacted) return [{ ...extraFields, type: 'thinking', thinking: text, signature }]
+  if (seal !== undefined) return [{ ...extraFields, type: 'redacted_thinking', data: signature }]
   context.report.add(loss(at, 'withheld reasoning without a seal says nothing and is left out', 'unsupported', 'note'))
   return []
 }
 
 /** The `signature` for reasoning that has none: recognised, and not taken for Anthropic's, when it comes back. */
-export const unsigned = writeSeal({ issuer: 'chat', data: '' }, 'messages')
+export const unsignedSignature = writeSeal({ issuer: 'chat', data: '' }, 'messages')
 
 function encodeCall(part: ToolCallPart, context: ExchangeContext): JsonObject[] {
   const { type: _, id, name, input: _input, custom: _custom, seal, cache: _cache, extra, at = '', ...rest } = part
@@ -136,7 +136,7 @@ function encodeCall(part: ToolCallPart, context: ExchangeContext): JsonObject[] 
   }
   if (seal === undefined) return [call]
   return expectsThinking(context.request)
-    ? [carrierOf(call, seal), call]
+    ? [callSealBlock(call, seal), call]
     : [{ ...call, ...callSealFields(seal, 'messages') }]
 }
 
@@ -163,11 +163,11 @@ export const expectsThinking = ({ reasoning, extra }: ModelRequest): boolean =>
  * Whether a thinking block without text may stand in an answer. Anthropic's own may: its clients know that thinking can be
  * withheld.
  */
-export const mayBeEmpty = (seal: Sealed | undefined, request: ModelRequest): boolean =>
+export const acceptsEmptyThinking = (seal: Sealed | undefined, request: ModelRequest): boolean =>
   seal?.issuer === 'messages' || expectsThinking(request)
 
 /** The block that carries a call's seal. */
-export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed): JsonObject => ({
+export const callSealBlock = (call: Pick<ToolCallPart, 'id'>, seal: Sealed): JsonObject => ({
   type: 'thinking',
   thinking: '',
   signature: writeSeal(carriedSeal(call, seal), 'messages'),
@@ -177,13 +177,13 @@ export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed): JsonObj
  * A seal on the text before it. Agents take the last block of an answer for what it says: behind the last text such a block
  * would hide it.
  */
-export const isBareSeal = (part: Part): boolean =>
+export const isSealOnly = (part: Part): boolean =>
   part.type === 'reasoning' && part.text === '' && part.redacted !== true && part.seal !== undefined
 
 /** The parts with the seals behind the last text in front of it. */
-function sealsBeforeText(parts: readonly Part[]): readonly Part[] {
+function moveSealsBeforeText(parts: readonly Part[]): readonly Part[] {
   let end = parts.length
-  while (end > 0 && isBareSeal(parts[end - 1] as Part)) end--
+  while (end > 0 && isSealOnly(parts[end - 1] as Part)) end--
   if (end === parts.length || parts[end - 1]?.type !== 'text') return parts
   return [...parts.slice(0, end - 1), ...parts.slice(end), parts[end - 1] as Part]
 }

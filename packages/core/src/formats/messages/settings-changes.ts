@@ -6,14 +6,14 @@ import { pointer } from '../shared/pointer.ts'
 import { drop, take, takeString, type Unread, unread } from '../shared/reader.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
-import { substance } from './blocks-decode.ts'
+import { meaningfulFields } from './blocks-decode.ts'
 import { cacheControl, decodeCache } from './cache.ts'
 import { isEffort } from './fields.ts'
 import { type ModelTraits, modelTraits, nearestEffort } from './models.ts'
 import { decodeTool } from './tools.ts'
 
 /** What a system message changes, and what else it says. */
-interface ReadChanges {
+interface DecodedChanges {
   readonly list: SettingsChange[]
   readonly parts: Part[]
 }
@@ -24,9 +24,9 @@ interface ReadChanges {
  *
  * @param tools those of the request, which additions refer to
  */
-export function createChangeReader(
+export function createChangeDecoder(
   tools: readonly Tool[],
-): (content: readonly Part[], fields: Unread, at: string) => ReadChanges | undefined {
+): (content: readonly Part[], fields: Unread, at: string) => DecodedChanges | undefined {
   const known = new Map<string, Tool>()
   for (const tool of tools) {
     const name = nameOf(tool)
@@ -51,7 +51,7 @@ function decodeEffort(fields: Unread, at: string): SettingsChange | undefined {
   const inner = unread(fields.output_config)
   const effort = take(inner, 'effort', isEffort)
   if (effort === undefined) return undefined
-  const rest = substance(inner)
+  const rest = meaningfulFields(inner)
   if (rest === undefined) drop(fields, 'output_config')
   else fields.output_config = rest
   return { effort, at: pointer(pointer(at, 'output_config'), 'effort') }
@@ -81,7 +81,7 @@ function decodeToolChange(source: JsonObject, at: string, known: Map<string, Too
   drop(block, 'type')
   drop(block, 'tool')
   put(change, 'cache', decodeCache(block))
-  const rest = { ...substance(block), ...nested('tool', substance(inner)) }
+  const rest = { ...meaningfulFields(block), ...nested('tool', meaningfulFields(inner)) }
   if (Object.keys(rest).length > 0) change.extra = { messages: rest }
   return change
 }
@@ -89,8 +89,8 @@ function decodeToolChange(source: JsonObject, at: string, known: Map<string, Too
 /** A tool as a reference adds it: that it was hidden until then is said by its place. */
 function withoutDeferral(tool: Tool): Tool {
   const { extra, ...rest } = tool
-  const { defer_loading: _, ...own }: JsonObject = extra?.messages ?? {}
-  return Object.keys(own).length === 0 ? rest : { ...rest, extra: { messages: own } }
+  const { defer_loading: _, ...fields }: JsonObject = extra?.messages ?? {}
+  return Object.keys(fields).length === 0 ? rest : { ...rest, extra: { messages: fields } }
 }
 
 function nameOf(tool: Tool): string | undefined {
@@ -117,7 +117,7 @@ export function acceptedChanges(target: TargetTraits): AcceptedChanges {
 export interface ChangeContext extends CodecContext {
   readonly tools: {
     /** The client's request is itself in the messages format. */
-    readonly isOwn: boolean
+    readonly isSameFormat: boolean
     /** Names of the tools that the upstream knows so far. Encoding a turn that adds tools extends it. */
     readonly offered: Set<string>
     encode(tool: Tool): JsonObject[]
@@ -127,20 +127,20 @@ export interface ChangeContext extends CodecContext {
 /** What a turn's changes become: blocks of its system message, and fields beside them. */
 interface EncodedChanges {
   readonly blocks: readonly JsonObject[]
-  readonly own: JsonObject | undefined
+  readonly extraFields: JsonObject | undefined
 }
 
-const noChanges: EncodedChanges = { blocks: [], own: undefined }
+const noChanges: EncodedChanges = { blocks: [], extraFields: undefined }
 
 export function encodeChanges(turn: Turn, traits: ModelTraits, context: ChangeContext): EncodedChanges {
   if (turn.changes === undefined) return noChanges
   const blocks: JsonObject[] = []
-  let own: JsonObject | undefined
+  let extraFields: JsonObject | undefined
   for (const change of turn.changes) {
     const { effort, addedTools, removedTools, format: _format, at = '', cache, extra, ...rest } = change
     rest satisfies Nothing
-    const { tool: kept, ...fields } = ownExtra(extra, 'messages', at, context.report) ?? {}
-    const reference = isObject(kept) ? kept : undefined
+    const { tool: keptTool, ...fields } = ownExtra(extra, 'messages', at, context.report) ?? {}
+    const reference = isObject(keptTool) ? keptTool : undefined
     for (const tool of addedTools ?? [])
       for (const added of encodeAdded(tool, context))
         blocks.push({ ...fields, type: 'tool_addition', tool: { ...reference, ...added } })
@@ -149,9 +149,13 @@ export function encodeChanges(turn: Turn, traits: ModelTraits, context: ChangeCo
     const last = blocks.at(-1)
     if (cache !== undefined && last !== undefined && effort === undefined) last.cache_control = cacheControl(cache)
     if (effort !== undefined)
-      own = { ...own, ...fields, output_config: { effort: encodeEffort(effort, change, traits, context) } }
+      extraFields = {
+        ...extraFields,
+        ...fields,
+        output_config: { effort: encodeEffort(effort, change, traits, context) },
+      }
   }
-  return { blocks, own }
+  return { blocks, extraFields }
 }
 
 /** A tool that the request lists, or that was added before, goes by its name; any other is defined. */
@@ -170,7 +174,7 @@ function encodeEffort(
 ): string {
   const least = effort === 'none' || effort === 'minimal'
   const wanted = least ? 'low' : effort
-  const sent = context.tools.isOwn ? wanted : (nearestEffort(wanted, traits.efforts) ?? wanted)
+  const sent = context.tools.isSameFormat ? wanted : (nearestEffort(wanted, traits.efforts) ?? wanted)
   if (sent !== effort)
     context.report.add(
       loss(at, `the effort '${effort}' is sent as '${sent}'`, 'approximated', effort === 'none' ? 'warn' : 'note'),

@@ -13,16 +13,16 @@ import { loss } from '../shared/report.ts'
 import { reportUnknown, shapesOf } from '../shared/shape.ts'
 import { TextMould } from '../shared/text-mould.ts'
 import { customInput } from '../shared/tool-input.ts'
-import { decodeBlock, nativeBlock, openSeal, substance, writeInput } from './blocks-decode.ts'
+import { decodeBlock, decodeSeal, meaningfulFields, nativeBlock, writeInput } from './blocks-decode.ts'
 import { decodeCitation } from './citations.ts'
 import { decodeError } from './error.ts'
-import { decodeFinish, reportOwnBound } from './finish.ts'
-import { takeChecks } from './input-transformations.ts'
+import { decodeFinish, reportDefaultMaxTokens } from './finish.ts'
+import { decodeChecks } from './input-transformations.ts'
 import { endingFields, frameFields, restoreCall } from './response-decode.ts'
 import { decodeTier, decodeUsage, mergeUsage } from './usage-decode.ts'
 
 /** Events that belong to a message: none of them comes before its start. */
-const ofMessage: ReadonlySet<string> = new Set([
+const eventsOfMessage: ReadonlySet<string> = new Set([
   'content_block_start',
   'content_block_delta',
   'content_block_stop',
@@ -31,32 +31,32 @@ const ofMessage: ReadonlySet<string> = new Set([
 ])
 
 /** A stream of nothing but unknown events must not fill the memory. */
-const maxEarly = 64
+const maxEventsBeforeStart = 64
 
 /** Reads a stream of messages. Only `message_stop` ends it well. */
 export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelEvent> {
   let out: ModelEvent[] = []
-  let started = false
-  let over = false
+  let hasStarted = false
+  let hasEnded = false
   const usage: JsonObject = {}
   let finish: Finish = { reason: 'other' }
   const ending: JsonObject = {}
   let checks: ReasoningCheck[] | undefined
   const open = new Map<Json, BlockDecoder>()
   /** Events of unknown types before the message: they say nothing about it. */
-  const early: JsonObject[] = []
-  const mould = new TextMould(nothing)
+  const eventsBeforeStart: JsonObject[] = []
+  const deltaTemplate = new TextMould(noFields)
   /** The block that grew last. */
-  let growing: BlockDecoder | undefined
+  let growingBlock: BlockDecoder | undefined
   const writer = createPartWriter(() => out)
 
   function fail(error: ErrorInfo): void {
-    over = true
+    hasEnded = true
     out.push({ type: 'error', error })
   }
-  const failBadly = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
+  const failBadResponse = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
 
-  function tellUsage(later: Json | undefined): void {
+  function emitUsage(later: Json | undefined): void {
     mergeUsage(usage, later)
     const decoded = decodeUsage(usage)
     if (isObject(later) && decoded !== undefined) out.push({ type: 'usage', usage: decoded })
@@ -76,13 +76,13 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     const tier = decodeTier(fields.usage)
     if (tier !== undefined) event.serviceTier = tier
     for (const key of frameFields) drop(fields, key)
-    if (fields[checksField] !== undefined) put(event, 'reasoningChecks', takeChecks(fields, context))
-    const extra = substance(fields)
+    if (fields[checksField] !== undefined) put(event, 'reasoningChecks', decodeChecks(fields, context))
+    const extra = meaningfulFields(fields)
     if (extra !== undefined) event.extra = { messages: extra }
     out.push(event)
-    tellUsage(message.usage)
-    started = true
-    for (const value of early.splice(0)) out.push({ type: 'native', format: 'messages', value })
+    emitUsage(message.usage)
+    hasStarted = true
+    for (const value of eventsBeforeStart.splice(0)) out.push({ type: 'native', format: 'messages', value })
   }
 
   function keepEnding(fields: Unread): void {
@@ -110,14 +110,14 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     if (shape !== undefined) reportUnknown(event, shape, at, context.report)
     if (type === 'ping') return
     if (type === 'message_start') {
-      if (started) failBadly('The upstream began its answer anew in the middle of it.')
+      if (hasStarted) failBadResponse('The upstream began its answer anew in the middle of it.')
       else if (isObject(event.message)) begin(event.message)
       return
     }
-    if (!started) {
-      if (typeof type !== 'string' || ofMessage.has(type) || early.length === maxEarly)
-        failBadly('The upstream began its stream with something that is no message_start.')
-      else early.push(event)
+    if (!hasStarted) {
+      if (typeof type !== 'string' || eventsOfMessage.has(type) || eventsBeforeStart.length === maxEventsBeforeStart)
+        failBadResponse('The upstream began its stream with something that is no message_start.')
+      else eventsBeforeStart.push(event)
       return
     }
     const index = event.index ?? null
@@ -132,8 +132,8 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
         if (!isObject(delta)) break
         const deltaShape = typeof delta.type === 'string' ? deltaShapes.get(delta.type) : undefined
         if (deltaShape !== undefined) reportUnknown(delta, deltaShape, at, context.report)
-        growing = blockOf(index, delta)
-        growing.delta(delta)
+        growingBlock = blockOf(index, delta)
+        growingBlock.delta(delta)
         break
       }
       case 'content_block_stop':
@@ -145,7 +145,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
         break
       case 'message_stop':
         closeAll()
-        reportOwnBound(finish, context)
+        reportDefaultMaxTokens(finish, context)
         out.push({
           type: 'choice-end',
           choice: 0,
@@ -154,7 +154,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
           ...(Object.keys(ending).length === 0 ? {} : { extra: { messages: ending } }),
         })
         out.push({ type: 'response-end' })
-        over = true
+        hasEnded = true
         break
       default:
         out.push({ type: 'native', format: 'messages', value: event })
@@ -169,9 +169,9 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       delta.type === 'thinking_delta' || delta.type === 'signature_delta'
         ? { type: 'thinking', thinking: '', signature: '' }
         : { type: 'text', text: '' }
-    const made = openBlock(start, blockAt(index), writer, context)
-    open.set(index, made)
-    return made
+    const opened = openBlock(start, blockAt(index), writer, context)
+    open.set(index, opened)
+    return opened
   }
 
   function readEnding(event: JsonObject): void {
@@ -180,35 +180,35 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     keepEnding({ ...event })
     keepEnding({ ...delta })
     const fields = unread(event)
-    if (fields[checksField] !== undefined) checks = takeChecks(fields, context) ?? checks
+    if (fields[checksField] !== undefined) checks = decodeChecks(fields, context) ?? checks
     const beside = fieldsBeside(checks === undefined ? event : (leftover(fields) ?? {}), endingEventFields)
     if (beside !== undefined) assignOwn(ending, beside)
     const more = fieldsBeside(delta, endingDeltaFields)
     if (more !== undefined) ending.delta = more
-    tellUsage(event.usage)
+    emitUsage(event.usage)
   }
 
   return {
     push(source) {
-      if (over) return []
-      const text = mould.read(source)
+      if (hasEnded) return []
+      const text = deltaTemplate.read(source)
       if (text !== undefined) {
-        growing?.more?.(text)
-        return [mould.delta(text)]
+        growingBlock?.more?.(text)
+        return [deltaTemplate.delta(text)]
       }
       // Some servers keep a stream alive with no more than a name.
       if (source.data === '' && source.event !== 'error') return []
       out = []
       const event = parseObjectExact(source.data)
-      if (event === undefined) failBadly('The upstream sent a stream event that is not a JSON object.')
+      if (event === undefined) failBadResponse('The upstream sent a stream event that is not a JSON object.')
       else {
         read(event, source.event)
-        mould.learn(source, textKey(event), out)
+        deltaTemplate.learn(source, textKey(event), out)
       }
       return out
     },
     end() {
-      if (over) return []
+      if (hasEnded) return []
       out = []
       fail(new GatewayError('upstream_truncated', 'The upstream broke off before the end of its answer.').info)
       return out
@@ -256,7 +256,7 @@ const textKeys: ReadonlyMap<string, string> = new Map([
   ['input_json_delta', 'partial_json'],
 ])
 
-const nothing: ReadonlySet<string> = new Set()
+const noFields: ReadonlySet<string> = new Set()
 
 /** One content block of a stream. */
 export interface BlockDecoder {
@@ -329,12 +329,12 @@ function openReasoning(
   context: ExchangeContext,
 ): BlockDecoder {
   // The signature comes last; what the start says of it is only a place for it.
-  const early = start.signature === ''
-  if (early) delete part.seal
+  const eventsBeforeStart = start.signature === ''
+  if (eventsBeforeStart) delete part.seal
   const number = writer.start(part)
   let sealed = part.seal !== undefined
   const seal = (signature: string): void => {
-    const opened = openSeal(signature)
+    const opened = decodeSeal(signature)
     sealed = true
     if (opened !== undefined) writer.delta(number, { type: 'seal', seal: opened })
   }
@@ -345,7 +345,7 @@ function openReasoning(
       else reportDelta(delta, part, context)
     },
     stop() {
-      if (early && !sealed) seal('')
+      if (eventsBeforeStart && !sealed) seal('')
       writer.end(number)
     },
   }

@@ -12,12 +12,12 @@ import { writeSeal } from '../shared/seals.ts'
 import { inputObject } from '../shared/tool-input.ts'
 import { encodeCitation } from './citations.ts'
 import {
-  carrierOf,
-  encodeAnswerPart,
+  acceptsEmptyThinking,
+  callSealBlock,
+  encodeResponsePart,
   expectsThinking,
-  mayBeEmpty,
   thinkingBlocks,
-  unsigned,
+  unsignedSignature,
 } from './response-encode.ts'
 
 /** Writes the events of whole blocks and of blocks in growth, numbered without gaps. */
@@ -25,39 +25,39 @@ export interface BlockWriter {
   start(block: JsonObject): void
   delta(delta: JsonObject): void
   /** The deltas that most of a stream is made of. */
-  piece(type: keyof typeof pieces, text: string): void
+  textDelta(type: keyof typeof textFields, text: string): void
   stop(): void
   /** A whole block, taken apart as the real server does. */
   whole(block: JsonObject): void
 }
 
 /** Where each kind of delta holds its text. */
-const pieces = { text_delta: 'text', thinking_delta: 'thinking', input_json_delta: 'partial_json' } as const
+const textFields = { text_delta: 'text', thinking_delta: 'thinking', input_json_delta: 'partial_json' } as const
 
 export const sse = (data: JsonObject & { type: string }): SseEvent => ({ event: data.type, data: stringifyExact(data) })
 
 export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter {
   let index = 0
   /** What a piece of the open block begins with, and of which kind. */
-  let head = ''
-  let headOf: keyof typeof pieces | undefined
+  let prefix = ''
+  let prefixType: keyof typeof textFields | undefined
   const writer: BlockWriter = {
     start: (block) => emit(sse({ type: 'content_block_start', index, content_block: block })),
     delta: (delta) => emit(sse({ type: 'content_block_delta', index, delta })),
-    piece(type, text) {
-      if (type !== headOf) {
-        headOf = type
+    textDelta(type, text) {
+      if (type !== prefixType) {
+        prefixType = type
         const place = `{"type":"content_block_delta","index":${index},"delta":`
-        head = inOnePiece(place, `{"type":"${type}","${pieces[type]}":`)
+        prefix = inOnePiece(place, `{"type":"${type}","${textFields[type]}":`)
       }
-      emit({ event: 'content_block_delta', data: `${head}${quoted(text)}}}` })
+      emit({ event: 'content_block_delta', data: `${prefix}${quoted(text)}}}` })
     },
     stop() {
       emit(sse({ type: 'content_block_stop', index: index++ }))
-      headOf = undefined
+      prefixType = undefined
     },
     whole(block) {
-      const { start, deltas } = takeApart(block)
+      const { start, deltas } = splitBlock(block)
       writer.start(start)
       for (const delta of deltas) writer.delta(delta)
       writer.stop()
@@ -67,7 +67,7 @@ export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter 
 }
 
 /** Which fields of a block follow in deltas; every other block comes whole in its start. */
-function takeApart(block: JsonObject): { start: JsonObject; deltas: JsonObject[] } {
+function splitBlock(block: JsonObject): { start: JsonObject; deltas: JsonObject[] } {
   const { type } = block
   if (type === 'thinking') {
     const { thinking = '', signature = '' } = block
@@ -132,8 +132,8 @@ function openText(
   writer: BlockWriter,
   context: ExchangeContext,
 ): PartEncoder {
-  for (const block of encodeAnswerPart(part, context)) {
-    const { start, deltas } = takeApart(block)
+  for (const block of encodeResponsePart(part, context)) {
+    const { start, deltas } = splitBlock(block)
     writer.start(start)
     for (const delta of deltas) writer.delta(delta)
   }
@@ -141,7 +141,7 @@ function openText(
     delta(delta) {
       if (delta.type === 'text' || delta.type === 'refusal') {
         const text = textOf(delta, context)
-        if (text !== '') writer.piece('text_delta', text)
+        if (text !== '') writer.textDelta('text_delta', text)
       } else if (delta.type === 'citation') {
         const citation = encodeCitation(delta.citation, part.at ?? '', context)
         if (citation !== undefined) writer.delta({ type: 'citations_delta', citation })
@@ -158,9 +158,9 @@ function openReasoning(part: Part & { type: 'reasoning' }, writer: BlockWriter, 
     if (!isOpen)
       for (const block of thinkingBlocks({ ...part, text: '' }, context)) writer.start({ ...block, signature: '' })
     isOpen = true
-    if (thinking !== '') writer.piece('thinking_delta', thinking)
+    if (thinking !== '') writer.textDelta('thinking_delta', thinking)
   }
-  if (part.text !== '' || mayBeEmpty(seal, context.request)) write(part.text)
+  if (part.text !== '' || acceptsEmptyThinking(seal, context.request)) write(part.text)
   return {
     delta(delta) {
       if (delta.type === 'reasoning') {
@@ -170,13 +170,16 @@ function openReasoning(part: Part & { type: 'reasoning' }, writer: BlockWriter, 
       else reportDelta(delta, part, context)
     },
     end() {
-      if (!isOpen && mayBeEmpty(seal, context.request)) write('')
+      if (!isOpen && acceptsEmptyThinking(seal, context.request)) write('')
       if (!isOpen) {
         if (seal !== undefined) reportLostSeal(part.at ?? '', context)
         return
       }
       // The signature is the last word of a thinking block.
-      writer.delta({ type: 'signature_delta', signature: seal === undefined ? unsigned : writeSeal(seal, 'messages') })
+      writer.delta({
+        type: 'signature_delta',
+        signature: seal === undefined ? unsignedSignature : writeSeal(seal, 'messages'),
+      })
       writer.stop()
     },
   }
@@ -191,32 +194,34 @@ function openRedacted(part: Part & { type: 'reasoning' }, writer: BlockWriter, c
       else if (delta.type !== 'reasoning') reportDelta(delta, part, context)
     },
     end() {
-      for (const block of encodeAnswerPart(collected, context)) writer.whole(block)
+      for (const block of encodeResponsePart(collected, context)) writer.whole(block)
     },
   }
 }
 
 function openCall(part: Part & { type: 'tool-call' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
-  const { seal: early, ...bare } = part
-  const [block = {}] = encodeAnswerPart({ ...bare, input: '' }, context)
-  const thinks = expectsThinking(context.request)
-  if (early !== undefined && thinks) writer.whole(carrierOf({ id: String(block.id) }, early))
-  let late: Sealed | undefined
-  writer.start(early === undefined || thinks ? block : { ...block, ...callSealFields(early, 'messages') })
+  const { seal: startSeal, ...bare } = part
+  const [block = {}] = encodeResponsePart({ ...bare, input: '' }, context)
+  const expectsCarrier = expectsThinking(context.request)
+  if (startSeal !== undefined && expectsCarrier) writer.whole(callSealBlock({ id: String(block.id) }, startSeal))
+  let laterSeal: Sealed | undefined
+  writer.start(
+    startSeal === undefined || expectsCarrier ? block : { ...block, ...callSealFields(startSeal, 'messages') },
+  )
   // As the real server does: the first fragment is empty.
-  writer.piece('input_json_delta', '')
-  if (part.input !== '') writer.piece('input_json_delta', part.input)
+  writer.textDelta('input_json_delta', '')
+  if (part.input !== '') writer.textDelta('input_json_delta', part.input)
   return {
     delta(delta) {
       if (delta.type === 'input') {
-        if (delta.text !== '') writer.piece('input_json_delta', delta.text)
-      } else if (delta.type === 'seal') late = delta.seal
+        if (delta.text !== '') writer.textDelta('input_json_delta', delta.text)
+      } else if (delta.type === 'seal') laterSeal = delta.seal
       else reportDelta(delta, part, context)
     },
     end() {
       writer.stop()
-      if (late === undefined || early !== undefined) return
-      if (thinks) writer.whole(carrierOf({ id: String(block.id) }, late))
+      if (laterSeal === undefined || startSeal !== undefined) return
+      if (expectsCarrier) writer.whole(callSealBlock({ id: String(block.id) }, laterSeal))
       else reportLostSeal(part.at ?? '', context)
     },
   }
@@ -232,7 +237,7 @@ function openCustom(part: Part & { type: 'tool-call' }, writer: BlockWriter, con
       else reportDelta(delta, part, context)
     },
     end() {
-      for (const block of encodeAnswerPart(collected, context))
+      for (const block of encodeResponsePart(collected, context))
         writer.whole({ ...block, input: block.input ?? inputObject(collected, context.report) })
     },
   }
@@ -240,7 +245,7 @@ function openCustom(part: Part & { type: 'tool-call' }, writer: BlockWriter, con
 
 /** Parts without deltas of their own. */
 function openWhole(part: Part, writer: BlockWriter, context: ExchangeContext): PartEncoder {
-  for (const block of encodeAnswerPart(part, context)) writer.whole(block)
+  for (const block of encodeResponsePart(part, context)) writer.whole(block)
   return {
     delta: (delta) => {
       // What cannot be carried was reported whole; its pieces need no report of their own.

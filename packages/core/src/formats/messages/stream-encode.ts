@@ -8,9 +8,9 @@ import { reportEnding } from '../shared/ending.ts'
 import { PartQueue } from '../shared/part-queue.ts'
 import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
 import { errorEvent } from './error.ts'
-import { encodeFinish, type Held } from './finish.ts'
+import { encodeFinish, type PartKinds } from './finish.ts'
 import { encodeChecks } from './input-transformations.ts'
-import { checkFinish, isBareSeal } from './response-encode.ts'
+import { checkFinish, isSealOnly } from './response-encode.ts'
 import { createBlockWriter, openPart, type PartEncoder, sse } from './stream-encode-blocks.ts'
 import { ping } from './tap.ts'
 import { encodeUsage, reportTier } from './usage.ts'
@@ -21,25 +21,25 @@ type Start = Extract<ModelEvent, { type: 'response-start' }>
 export function encodeStream(context: ExchangeContext): StreamEncoder {
   let out: SseEvent[] = []
   let start: Start | undefined
-  let begun = false
-  let over = false
-  let said = false
+  let hasStarted = false
+  let hasEnded = false
+  let hasParts = false
   let usage: Usage | undefined
-  let tier: string | undefined
+  let serviceTier: string | undefined
   let ending: Pick<Extract<ModelEvent, { type: 'choice-end' }>, 'finish' | 'extra' | 'reasoningChecks'> | undefined
   let current: { part: number; encoder: PartEncoder } | undefined
   /** Blocks never overlap here. */
   const waiting = new PartQueue()
   /** Seals behind a text, until it is known whether anything follows them. */
   const trailing: { part: number; value: Part }[] = []
-  let lastSaid = ''
-  const held: Held = { calls: false, refusal: false }
+  let lastPartType = ''
+  const kinds: PartKinds = { hasCall: false, hasRefusal: false }
   const writer = createBlockWriter((event) => out.push(event))
 
   /** `message_start` waits for the event after it: usage known by then belongs into it. */
   function begin(): void {
-    if (begun || start === undefined) return
-    begun = true
+    if (hasStarted || start === undefined) return
+    hasStarted = true
     const { type: _, id, model, created: _created, serviceTier, reasoningChecks, extra } = start
     const message: JsonObject = {
       ...encodeChecks(reasoningChecks, context),
@@ -66,15 +66,15 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   }
 
   function startPart(part: number, value: Part): void {
-    said = true
-    if (lastSaid === 'text' && isBareSeal(value)) {
+    hasParts = true
+    if (lastPartType === 'text' && isSealOnly(value)) {
       trailing.push({ part, value })
       return
     }
     sendTrailing()
-    lastSaid = value.type
-    if (value.type === 'tool-call') held.calls = true
-    if (value.type === 'refusal') held.refusal = true
+    lastPartType = value.type
+    if (value.type === 'tool-call') kinds.hasCall = true
+    if (value.type === 'refusal') kinds.hasRefusal = true
     waiting.add(part, value)
     if (current === undefined) openWaiting()
   }
@@ -109,21 +109,21 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   }
 
   function fail(error: ErrorInfo): void {
-    over = true
+    hasEnded = true
     out.push(errorEvent(error))
   }
 
   function finish(): void {
     begin()
     closeAll()
-    over = true
+    hasEnded = true
     const {
       finish: ended,
       extra,
       reasoningChecks,
     }: NonNullable<typeof ending> = ending ?? { finish: { reason: 'other' } }
     try {
-      checkFinish(ended, said)
+      checkFinish(ended, hasParts)
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       fail(error.info)
@@ -131,11 +131,11 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     }
     reportEnding(ended, { pause: true }, '/choices/0', context)
     ownExtra(ended.extra, 'messages', '/choices/0', context.report)
-    const served = tier ?? start?.serviceTier
-    reportTier(served, usage, context.report)
-    const { container, delta: more, ...own } = ownExtra(extra, 'messages', '/choices/0', context.report) ?? {}
+    const finalTier = serviceTier ?? start?.serviceTier
+    reportTier(finalTier, usage, context.report)
+    const { container, delta: more, ...extraFields } = ownExtra(extra, 'messages', '/choices/0', context.report) ?? {}
     const delta: JsonObject = {
-      ...encodeFinish(ended, held),
+      ...encodeFinish(ended, kinds),
       ...(container === undefined ? {} : { container }),
       ...(isObject(more) ? more : {}),
     }
@@ -143,15 +143,15 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       sse({
         type: 'message_delta',
         delta,
-        usage: encodeUsage(usage, served),
+        usage: encodeUsage(usage, finalTier),
         ...encodeChecks(reasoningChecks, context),
-        ...own,
+        ...extraFields,
       }),
     )
     out.push(sse({ type: 'message_stop' }))
   }
 
-  function other(choice: number): boolean {
+  function isOtherChoice(choice: number): boolean {
     if (choice === 0) return false
     context.report.add(loss(`/choices/${choice}`, 'messages carries one answer; the others are left out'))
     return true
@@ -164,7 +164,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         return
       case 'usage':
         usage = event.usage
-        tier = event.serviceTier ?? tier
+        serviceTier = event.serviceTier ?? serviceTier
         return
       case 'error':
         fail(event.error)
@@ -180,7 +180,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         return
       default:
     }
-    if (other(event.choice)) return
+    if (isOtherChoice(event.choice)) return
     begin()
     switch (event.type) {
       case 'part-start':
@@ -215,7 +215,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
 
   return {
     push(event) {
-      if (over) return []
+      if (hasEnded) return []
       out = []
       read(event)
       return out
@@ -224,7 +224,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     end: () => [],
     heartbeat() {
       out = []
-      if (!over) begin()
+      if (!hasEnded) begin()
       return [...out, ping]
     },
   }

@@ -45,12 +45,12 @@ const varying: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json'
 
 /** Parses the two or three events that tell something; text passes by its name alone. */
 export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: boolean } = {}): StreamTap {
-  let begun = false
-  const counted: JsonObject = {}
+  let hasStarted = false
+  const usageFields: JsonObject = {}
 
   function count(usage: Json | undefined): void {
-    mergeUsage(counted, usage)
-    tap.usage = decodeUsage(counted)
+    mergeUsage(usageFields, usage)
+    tap.usage = decodeUsage(usageFields)
   }
 
   function receive(ids: readonly Received[] | undefined): void {
@@ -58,21 +58,22 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
   }
 
   /** Returns whether the client can make of it what the tap does. */
-  function look(event: SseEvent): boolean {
+  function inspect(event: SseEvent): boolean {
     const type = typeOf(event)
     switch (type) {
       case 'ping':
         tap.plain = true
         return true
       case 'message_stop': {
-        if (!begun) throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
-        const { type: own } = wholeObject(event.data)
+        if (!hasStarted)
+          throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
+        const { type: typeInData } = wholeObject(event.data)
         // Another event under this name ends nothing; some servers leave it to the name.
-        if (typeof own !== 'string' || own === type) tap.ended = true
+        if (typeof typeInData !== 'string' || typeInData === type) tap.ended = true
         return true
       }
       case 'message_start': {
-        begun = true
+        hasStarted = true
         const { message } = wholeObject(event.data)
         if (isObject(message)) {
           count(message.usage)
@@ -94,10 +95,10 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
       case 'error': {
         // What has ended well has not failed.
         if (tap.ended) return false
-        const told = parseObject(event.data) ?? {}
-        tap.error = decodeError(200, told)
+        const body = parseObject(event.data) ?? {}
+        tap.error = decodeError(200, body)
         // Clients listen for the name; and what other servers have in its place, they do not know.
-        return event.event === 'error' && told.type === 'error' && isObject(told.error)
+        return event.event === 'error' && body.type === 'error' && isObject(body.error)
       }
       default:
         tap.plain = true
@@ -121,7 +122,7 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
       // Clients parse the data of every event.
       if (event.data === '' && event.event !== 'error') return false
       checkWhole(event.data)
-      return look(event)
+      return inspect(event)
     },
     heartbeat: () => [ping],
     fail: (failure) => [errorEvent(failure)],

@@ -74,14 +74,17 @@ const tools = { list: [{ type: 'function' as const, name: 'f' }] }
 
 describe('what thinking does not go with', () => {
   test('a forced tool call wins over a budget, and lives with adaptive thinking', () => {
-    const forced = { tools: { ...tools, choice: 'required' as const }, reasoning: { effort: 'high' as const } }
-    const old = encode(forced, 'claude-sonnet-4-5')
+    const isToolForced = { tools: { ...tools, choice: 'required' as const }, reasoning: { effort: 'high' as const } }
+    const old = encode(isToolForced, 'claude-sonnet-4-5')
     expect(old.out).toMatchObject({ tool_choice: { type: 'any' } })
     expect(old.out.thinking).toBeUndefined()
     expect(old.losses.map(({ detail }) => detail)).toContain(
       'thinking is left out: a budget does not go with a forced tool call',
     )
-    expect(encode(forced, 'claude-opus-4-6').out).toMatchObject({ tool_choice: { type: 'any' }, thinking: adaptive })
+    expect(encode(isToolForced, 'claude-opus-4-6').out).toMatchObject({
+      tool_choice: { type: 'any' },
+      thinking: adaptive,
+    })
   })
 
   test('a model that cannot be forced is asked, and the client told', () => {

@@ -61,17 +61,18 @@ const content = z.union([text, eachOf(block)])
 const withContent = z.looseObject({ content })
 
 /** A system message may only set the effort from here on. */
-const isEffort = (message: { role: string; content?: unknown }) => message.role === 'system' && message.content == null
+const isSettingsChange = (message: { role: string; content?: unknown }) =>
+  message.role === 'system' && message.content == null
 
 const message = answeredBy(
   z.looseObject({ role: z.enum(['user', 'assistant', 'system']) }).superRefine((value, check) => {
-    if (isEffort(value)) return
+    if (isSettingsChange(value)) return
     const result = withContent.safeParse(value)
     for (const issue of result.error?.issues ?? []) check.addIssue({ ...issue })
   }),
   () => {
     const hasContent = acceptorOf(withContent)
-    return (value) => isEffort(value) || hasContent(value)
+    return (value) => isSettingsChange(value) || hasContent(value)
   },
 )
 
@@ -102,7 +103,7 @@ export const requestSchema = z.looseObject({
 /** A count needs no bound for an answer. */
 export const countSchema = requestSchema.omit({ max_tokens: true })
 
-const fields = z.looseObject({
+const passThroughFields = z.looseObject({
   model: z.string().min(1),
   messages: anyMessages(),
   max_tokens: z.int().min(0),
@@ -118,7 +119,7 @@ const fields = z.looseObject({
  * `max_tokens: 0` fills Anthropic's prompt cache and generates nothing. Without a mark for the cache it is below the limit.
  */
 export const passThroughSchema = answeredBy(
-  fields.superRefine((value, context) => {
+  passThroughFields.superRefine((value, context) => {
     if (isBelowLimit(value))
       context.addIssue({
         code: 'too_small',
@@ -133,10 +134,10 @@ export const passThroughSchema = answeredBy(
 )
 
 /** A count needs no bound for an answer. */
-export const countPassThroughSchema = fields.omit({ max_tokens: true })
+export const countPassThroughSchema = passThroughFields.omit({ max_tokens: true })
 
 /** Checks any request from a client; see `Codec.checkRequest`. */
-export const checkRequest = (body: Json): JsonObject => validateBody(passThroughSchema, body, complain)
+export const checkRequest = (body: Json): JsonObject => validateBody(passThroughSchema, body, describeIssue)
 
 /** Checks a request that is to be translated; see `Codec.validateRequest`. */
 export const validateRequest = (body: Json): JsonObject => validateAs(requestSchema, body)
@@ -144,7 +145,7 @@ export const validateRequest = (body: Json): JsonObject => validateAs(requestSch
 /** What every request of this format is checked for, by the schema of its endpoint. */
 export function validateAs(schema: typeof requestSchema | typeof countSchema, body: Json): JsonObject {
   if (isObject(body) && hasThread(body)) throw threadRefused()
-  return validateBody(schema, body, complain)
+  return validateBody(schema, body, describeIssue)
 }
 
 const isBelowLimit = (value: { max_tokens: number }): boolean =>
@@ -162,13 +163,13 @@ function marksCache(value: Json): boolean {
 }
 
 /** What Anthropic says about an issue, word for word where its words are known: Claude Code reads them. */
-export function complain(issue: Issue, body: Json): Complaint {
-  const message = wording(issue, valueAt(body, issue.path))
+export function describeIssue(issue: Issue, body: Json): Complaint {
+  const message = messageOf(issue, valueAt(body, issue.path))
   if (issue.path.length === 0) return { message }
-  return { message: `${tagged(issue.path, body)}: ${message}`, param: dotted(issue.path) }
+  return { message: `${pathWithTypes(issue.path, body)}: ${message}`, param: dotted(issue.path) }
 }
 
-const kinds: Readonly<Record<string, string>> = {
+const typeNames: Readonly<Record<string, string>> = {
   string: 'a valid string',
   number: 'a valid number',
   int: 'a valid integer',
@@ -177,17 +178,17 @@ const kinds: Readonly<Record<string, string>> = {
   object: 'a valid dictionary or object to extract fields from',
 }
 
-const integers = new Set(['max_tokens', 'top_k', 'budget_tokens'])
+const integerFields = new Set(['max_tokens', 'top_k', 'budget_tokens'])
 
-function wording(issue: Issue, value: Json | undefined): string {
+function messageOf(issue: Issue, value: Json | undefined): string {
   const missing = value === undefined
   switch (issue.code) {
     case 'invalid_type':
       if (missing && issue.path.length > 0) return 'Field required'
       if (issue.expected === 'int' && typeof value === 'number')
         return 'Input should be a valid integer, got a number with a fractional part'
-      if (integers.has(String(issue.path.at(-1)))) return `Input should be ${kinds.int}`
-      return `Input should be ${kinds[issue.expected] ?? `a valid ${issue.expected}`}`
+      if (integerFields.has(String(issue.path.at(-1)))) return `Input should be ${typeNames.int}`
+      return `Input should be ${typeNames[issue.expected] ?? `a valid ${issue.expected}`}`
     case 'invalid_union':
       // Only content and system have two shapes; a string is the one that nobody means to write as something else.
       return missing ? 'Field required' : 'Input should be a valid list'
@@ -216,7 +217,7 @@ function valueAt(body: Json, path: readonly PropertyKey[]): Json | undefined {
 }
 
 /** Anthropic puts an object's type into the path: `messages.0.content.1.tool_use.id`, `tools.0.custom.input_schema`. */
-function tagged(path: readonly PropertyKey[], body: Json): string {
+function pathWithTypes(path: readonly PropertyKey[], body: Json): string {
   const steps: string[] = []
   let value: Json | undefined = body
   for (const [depth, step] of path.entries()) {

@@ -49,17 +49,17 @@ export function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit |
 export function encodeAllowance(allowance: Allowance, now: number): Record<string, string> {
   const { requests, tokens, inputTokens, outputTokens } = allowance
   const headers: Record<string, string> = {}
-  const tell = (name: string, left: QuotaState | undefined): void => {
-    if (left === undefined) return
-    headers[`anthropic-ratelimit-${name}-limit`] = String(left.limit)
-    headers[`anthropic-ratelimit-${name}-remaining`] = String(left.remaining)
+  const setHeaders = (name: string, quota: QuotaState | undefined): void => {
+    if (quota === undefined) return
+    headers[`anthropic-ratelimit-${name}-limit`] = String(quota.limit)
+    headers[`anthropic-ratelimit-${name}-remaining`] = String(quota.remaining)
     // Whole seconds, as theirs: rounded up, so that nobody comes too early.
-    const reset = new Date(Math.ceil((now + resetIn(left)) / 1000) * 1000)
+    const reset = new Date(Math.ceil((now + resetIn(quota)) / 1000) * 1000)
     headers[`anthropic-ratelimit-${name}-reset`] = reset.toISOString().replace('.000', '')
   }
-  tell('requests', requests)
-  tell('tokens', tokens)
-  tell('input-tokens', inputTokens)
-  tell('output-tokens', outputTokens)
+  setHeaders('requests', requests)
+  setHeaders('tokens', tokens)
+  setHeaders('input-tokens', inputTokens)
+  setHeaders('output-tokens', outputTokens)
   return headers
 }
