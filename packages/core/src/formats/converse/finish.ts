@@ -14,13 +14,13 @@ const reasons: Readonly<Record<string, Finish['reason']>> = {
   malformed_tool_use: 'error',
 }
 
-/** What a word that stands for a failure means, for the client. */
+/** Messages for the client, by stop reasons that mean a failure. */
 const failureMessages: Readonly<Record<string, string>> = {
   malformed_model_output: 'The model wrote something that the upstream could not read.',
   malformed_tool_use: 'The model wrote a tool call that the upstream could not read.',
 }
 
-/** Reads the stop reason, and the sequence among the fields that the model added. Unknown words degrade. */
+/** Decodes the stop reason, and the stop sequence from the model's additional fields. An unknown stop reason becomes `other`. */
 export function decodeFinish(word: Json | undefined, additional: Json | undefined): Finish {
   const value = typeof word === 'string' ? word : ''
   const finish: Finish = { reason: (Object.hasOwn(reasons, value) ? reasons[value] : undefined) ?? 'other' }

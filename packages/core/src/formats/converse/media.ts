@@ -6,7 +6,7 @@ import { createFreeNames } from '../shared/free-names.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 
-/** Bedrock's words for the types of what a message may hold. */
+/** Bedrock's format names by media type. */
 const formatsByMediaType: Readonly<Record<MediaPart['kind'], Readonly<Record<string, string>>>> = {
   image: {
     'image/png': 'png',
@@ -57,12 +57,12 @@ const formatsByMediaType: Readonly<Record<MediaPart['kind'], Readonly<Record<str
   },
 }
 
-/** The media type of one of Bedrock's words, for what comes back. */
+/** Returns the media type of one of Bedrock's format names. */
 export function mediaTypeOf(kind: MediaPart['kind'], format: string): string | undefined {
   return Object.entries(formatsByMediaType[kind]).find(([, word]) => word === format)?.[0]
 }
 
-/** First characters of base64 data, by what they decode to. */
+/** Prefixes of base64 data and the media types they reveal. */
 const base64Prefixes: readonly (readonly [start: string, mediaType: string])[] = [
   ['iVBORw', 'image/png'],
   ['/9j/', 'image/jpeg'],
@@ -71,7 +71,7 @@ const base64Prefixes: readonly (readonly [start: string, mediaType: string])[] =
   ['JVBERi', 'application/pdf'],
 ]
 
-/** Gives the documents of a request names: each needs one, and no two may have the same. */
+/** Names the documents of a request. Bedrock requires a unique name for each. */
 export interface DocumentNames {
   next(given: string | undefined, at: string, context: CodecContext): string
 }
@@ -82,7 +82,7 @@ export function createDocumentNames(): DocumentNames {
   let free: ((wanted: string) => string) | undefined
   return {
     next(given, at, { report }) {
-      // Letters and digits, single blanks, hyphens, round and square brackets.
+      // Bedrock allows letters, digits, single blanks, hyphens, parentheses and square brackets.
       const cleaned = (given ?? '')
         .replace(/[^A-Za-z0-9()[\] -]+/g, ' ')
         .replace(/ +/g, ' ')
@@ -94,7 +94,9 @@ export function createDocumentNames(): DocumentNames {
         report.add(
           loss(
             at,
-            given === undefined ? `a document needs a name: '${name}' was made up` : `its name is sent as '${name}'`,
+            given === undefined
+              ? `Bedrock requires a name for a document: '${name}' is sent`
+              : `its name is sent as '${name}'`,
             'approximated',
             'note',
           ),
@@ -104,10 +106,10 @@ export function createDocumentNames(): DocumentNames {
   }
 }
 
-/** Where a part will stand: what cannot be sent of a question changes it; of an old answer, it is only forgotten. */
+/** The role of the message. Media lost from a request changes the question; media lost from an earlier response is only forgotten. */
 type Place = 'user' | 'assistant'
 
-/** A media block; undefined (and reported) where Converse has none for it. */
+/** Encodes a media part, or reports it and returns undefined if Converse cannot carry it. */
 export function encodeMedia(
   part: MediaPart,
   place: Place,
@@ -120,7 +122,7 @@ export function encodeMedia(
   const reportUnsupported = (what: string): undefined => {
     report.add(loss(at, `${what} cannot be sent to Bedrock`, 'unsupported', place === 'user' ? 'fatal' : 'warn'))
   }
-  if (place === 'assistant') return reportUnsupported(`${kind} of an earlier answer`)
+  if (place === 'assistant') return reportUnsupported(`${kind} of an earlier response`)
   const extraFields = ownExtra(extra, 'converse', at, report)
   if (detail !== undefined) report.add(loss(at, 'Bedrock has no `detail` for images', 'unsupported', 'note'))
 
@@ -143,7 +145,7 @@ export function encodeMedia(
       encodedSource = { bytes: source.data }
       if (type === undefined) {
         type = base64Prefixes.find(([start]) => source.data.startsWith(start))?.[1]
-        report.add(loss(at, `it came without its media type; ${type ?? 'none'} was found`, 'approximated', 'note'))
+        report.add(loss(at, `the media type is missing; detected: ${type ?? 'none'}`, 'approximated', 'note'))
       }
       break
     default:
@@ -161,7 +163,7 @@ export function encodeMedia(
 const withArticle = (kind: MediaPart['kind']): string =>
   kind === 'image' || kind === 'audio' ? `an ${kind}` : `a ${kind}`
 
-/** Text of whatever kind is text. */
+/** Returns the format name of a media type. Any type of text is sent as `txt`. */
 const formatOf = (kind: MediaPart['kind'], type: string | undefined): string | undefined =>
   type === undefined
     ? undefined

@@ -23,20 +23,23 @@ import type { ConverseTraits } from './models.ts'
 export interface Conversation {
   system: JsonObject[]
   messages: JsonObject[]
-  /** Names of the tools that earlier answers called. */
+  /** Names of the tools that earlier responses called. */
   calledTools: ReadonlySet<string>
-  /** The last answer called tools, and does not begin with the reasoning that Claude wants back in that case. */
+  /** The last response called tools, and lacks the reasoning that Claude requires in front of the calls. */
   lacksReasoning: boolean
 }
 
-/** A message on its way to the wire: each block with its mark for the cache. */
+/** A message before it is encoded: each block with its cache point. */
 interface Draft {
   role: 'user' | 'assistant'
   blocks: JsonObject[][]
   at: string
 }
 
-/** Turns as Converse wants them: the system apart, users and assistants in turn, begun by a user, and none empty. */
+/**
+ * Encodes turns as Converse requires them. Leading system turns are separate. Users and assistants alternate, a user begins, and no
+ * message is empty.
+ */
 export function encodeConversation(turns: readonly Turn[], context: BlockContext): Conversation {
   const first = turns.findIndex((turn) => !isSystem(turn))
   const leading = first < 0 ? turns : turns.slice(0, first)
@@ -58,7 +61,7 @@ export function encodeConversation(turns: readonly Turn[], context: BlockContext
 
 const isSystem = (turn: Turn): boolean => turn.role === 'system' || turn.role === 'developer'
 
-/** The parts of a system turn that can be sent as such. */
+/** Returns the parts that a system prompt can carry, and reports the others. */
 function systemParts(turn: Turn, context: BlockContext): Part[] {
   return turn.parts.filter((part) => {
     const fits = part.type === 'text' || part.type === 'native' || part.type === 'refusal'
@@ -74,7 +77,7 @@ function encodeTurn(turn: Turn, context: BlockContext): Draft[] {
   if (isSystem(turn)) {
     const blocks = encodeParts(turn, systemParts(turn, context), 'user', context)
     if (blocks.length === 0) return []
-    const detail = 'a system message in this place is not taken: it is sent as marked text of the user'
+    const detail = 'a system message is not accepted in this place: it is sent as marked text of the user'
     report.add(loss(at, detail, 'moved'))
     for (const [block] of blocks)
       if (block !== undefined && typeof block.text === 'string') block.text = `<system>\n${block.text}\n</system>`
@@ -83,10 +86,10 @@ function encodeTurn(turn: Turn, context: BlockContext): Draft[] {
   const role = turn.role === 'assistant' ? 'assistant' : 'user'
   const blocks = encodeParts(turn, turn.parts, role, context)
   if (blocks.length > 0) return [{ role, blocks, at }]
-  // A question of which nothing is left would be another question.
+  // A user message that loses all its content changes the question.
   const losesContent = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
   const detail = losesContent
-    ? 'nothing of this message can be carried'
+    ? 'no part of this message can be sent'
     : 'an empty message is not accepted upstream and left out'
   report.add(loss(at, detail, 'unsupported', losesContent ? 'fatal' : 'note'))
   return []
@@ -98,15 +101,15 @@ function encodeParts(
   role: 'user' | 'assistant',
   context: BlockContext,
 ): JsonObject[][] {
-  // The changes of settings have been applied to the whole request.
+  // Changes of settings have been applied to the whole request.
   const { role: _, parts: _parts, name, cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   const { report, traits } = context
-  if (name !== undefined) report.add(loss(pointer(at, 'name'), 'Converse does not tell speakers apart by name'))
+  if (name !== undefined) report.add(loss(pointer(at, 'name'), 'Converse has no field for the name of a speaker'))
   ownExtra(extra, 'converse', at, report)
   const blocks = parts.map((part) => encodePart(part, role, context)).filter((block) => block.length > 0)
   const last = blocks.at(-1)
-  // A mark on a whole turn stands behind its last block here.
+  // A cache hint for the whole turn goes after its last block.
   if (cache !== undefined && (last === undefined || last.length === 1)) {
     const cacheTraits = cachePoint(turn, last === undefined || isReasoning(last) ? undefined : traits.cache, context)
     last?.push(...cacheTraits)
@@ -114,7 +117,7 @@ function encodeParts(
   return blocks
 }
 
-/** Neighbours of the same role become one message. */
+/** Merges neighbouring messages of the same role. */
 function mergeNeighbors(drafts: readonly Draft[]): Draft[] {
   const out: Draft[] = []
   for (const next of drafts) {
@@ -140,13 +143,13 @@ function finish(drafts: Draft[], { report }: BlockContext): void {
       blocks.some(([block]) => block?.document !== undefined) &&
       !blocks.some(([block]) => block?.text !== undefined)
     ) {
-      report.add(loss(at, "a document does not go without a text: '.' is put behind it", 'approximated', 'note'))
+      report.add(loss(at, "Bedrock requires a text with a document: '.' is added", 'approximated', 'note'))
       blocks.push([{ text: '.' }])
     }
   }
   const [opening] = drafts
   if (opening === undefined || opening.role === 'assistant') {
-    const detail = "a conversation begins with a user message: '.' is put in front"
+    const detail = "a conversation must begin with a user message: '.' is put in front"
     report.add(loss(opening?.at || '/messages', detail, 'approximated'))
     drafts.unshift({ role: 'user', blocks: [[{ text: '.' }]], at: '' })
   }
@@ -163,24 +166,24 @@ function isReasoningMissing(drafts: readonly Draft[]): boolean {
   const blocks = drafts[position]?.blocks ?? []
   const [first] = blocks
   if (!blocks.some(([block]) => block?.toolUse !== undefined) || first === undefined || isReasoning(first)) return false
-  return drafts.slice(position + 1).some((encodeTurn) => encodeTurn.blocks.some(isResult))
+  return drafts.slice(position + 1).some((draft) => draft.blocks.some(isResult))
 }
 
-/** What encoding a request's parts needs beside the report. */
+/** Context for encoding the parts of a request. */
 export interface BlockContext extends CodecContext {
   readonly ids: ToolIds
   readonly names: DocumentNames
   readonly traits: ConverseTraits
 }
 
-/** A part's block, with the mark for the cache behind it; nothing where nothing is to be sent, and the report says what. */
+/** Encodes a part as a block followed by its cache point. It returns no block for a part that is not sent, and reports the loss. */
 export function encodePart(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject[] {
   const block = encodeBlock(part, role, context)
   if (block === undefined) {
     cachePoint(part, undefined, context)
     return []
   }
-  // Claude takes no mark behind its own thinking.
+  // Claude accepts no cache point after its thinking.
   return [block, ...cachePoint(part, part.type === 'reasoning' ? undefined : context.traits.cache, context)]
 }
 
@@ -209,14 +212,14 @@ function misplaced(part: Part, role: string, context: CodecContext): undefined {
   context.report.add(loss(part.at ?? '', `a ${part.type} part cannot stand in a message of the ${role}`))
 }
 
-/** Bedrock refuses text without a visible character. */
+/** Bedrock rejects text without a visible character. */
 function encodeText(part: TextPart, { report }: CodecContext): JsonObject | undefined {
   const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const extraFields = ownExtra(extra, 'converse', at, report)
   if (text.trim() === '') {
     if (text !== '')
-      report.add(loss(at, 'text of blanks alone is refused upstream and left out', 'unsupported', 'note'))
+      report.add(loss(at, 'text that consists of blanks is rejected upstream and left out', 'unsupported', 'note'))
     return undefined
   }
   if (citations !== undefined && citations.length > 0)
@@ -231,12 +234,12 @@ function encodeRefusal(part: RefusalPart, context: CodecContext): JsonObject | u
   return encodeText({ type: 'text', text, ...(extra && { extra }), ...(at !== undefined && { at }) }, context)
 }
 
-/** Only who signed reasoning takes it back, and what came without a signature is refused by most models. */
+/** Only the issuer of a signature accepts the reasoning back, and most models reject reasoning without a signature. */
 function encodeReasoning(part: ReasoningPart, { report }: CodecContext): JsonObject | undefined {
   const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   if (seal?.issuer !== 'converse' || seal.data === '') {
-    const why = seal === undefined || seal.data === '' ? 'nobody signed it' : 'another provider signed it'
+    const why = seal === undefined || seal.data === '' ? 'it has no signature' : 'another provider signed it'
     report.add(loss(at, `earlier reasoning is withheld: ${why}`, 'unsupported', 'note'))
     return undefined
   }
@@ -252,15 +255,15 @@ function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
   const { type: _, id, name, input: _input, custom: _custom, seal, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = context
-  if (name === '') report.add(loss(at, 'a tool needs a name, this one has none', 'unsupported', 'fatal'))
+  if (name === '') report.add(loss(at, 'a tool without a name is not accepted', 'unsupported', 'fatal'))
   if (seal !== undefined)
-    report.add(loss(at, 'the signature of a tool call can be read by its issuer only', 'unsupported', 'note'))
+    report.add(loss(at, 'only its issuer can read the signature of a tool call', 'unsupported', 'note'))
   const extraFields = ownExtra(extra, 'converse', at, report)
   return { toolUse: { ...extraFields, toolUseId: context.ids.ofCall(id), name, input: inputObject(part, report) } }
 }
 
 function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
-  // The name stands in the call that the id names; Converse does not repeat it.
+  // The call with this id holds the name. Converse does not repeat it.
   const { type: _, callId, name: _name, parts, isError, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report, traits } = context
@@ -274,9 +277,9 @@ function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
     toolUseId: context.ids.ofResult(callId),
     content,
   }
-  // That a call went well is what a result says anyway.
+  // Success is the default status of a result.
   if (isError === true && traits.resultStatus) result.status = 'error'
-  else if (isError === true) report.add(loss(at, 'the model is not told that the tool failed, but by its words'))
+  else if (isError === true) report.add(loss(at, 'only the text of the result tells the model that the tool failed'))
   return { toolResult: result }
 }
 
@@ -294,7 +297,7 @@ interface Cached extends Located {
   cache?: { ttl?: '5m' | '1h' }
 }
 
-/** The mark that goes behind a node that is to be cached; none, and a note, where the model takes none. */
+/** Returns the cache point that follows a node with a cache hint. Where the model accepts none, it reports a note and returns none. */
 export function cachePoint(
   { cache, at = '' }: Cached,
   cacheTraits: ConverseTraits['cache'],
@@ -303,7 +306,7 @@ export function cachePoint(
   if (cache === undefined) return []
   const place = pointer(at, 'cache_control')
   if (cacheTraits === undefined) {
-    report.add(loss(place, 'the model takes no marks for a cache here', 'unsupported', 'note'))
+    report.add(loss(place, 'the model accepts no cache point here', 'unsupported', 'note'))
     return []
   }
   if (cache.ttl === '1h' && !cacheTraits.hour)

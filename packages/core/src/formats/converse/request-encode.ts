@@ -22,20 +22,20 @@ const claudeIds = { ...anthropicIds, longest: callIds.longest }
 
 type EncodeContext = CodecContext & { readonly target: TargetTraits }
 
-/** Reports by the IR's name of the field. */
+/** Reports a loss at a field, named as in the IR. */
 type ReportField = (
   field: string,
   detail: string,
   ...kind: [kind?: Parameters<typeof loss>[2], severity?: Parameters<typeof loss>[3]]
 ) => void
 
-/** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
+/** Encodes a request. It handles every field of the IR: a field added to the IR does not compile until it is handled here. */
 export function encodeRequest(requested: ModelRequest, context: EncodeContext): JsonObject {
   const request = settleChanges(lowerToolNames(requested, toolNames, context.report), {}, 'converse', context.report)
   const {
     model: _,
     turns,
-    // Both stand in the path.
+    // The path holds both.
     stream: _stream,
     sampling = {},
     tools: _tools,
@@ -74,20 +74,25 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   const isThinking = encodeReasoning(request, additional, traits, { maxTokens, isToolForced, lacksReasoning }, context)
   const inference = encodeSampling(sampling, additional, traits, isThinking, reportField)
   if (isThinking && sampling.maxTokens === undefined) {
-    // The budget is a part of it.
+    // The thinking budget counts against this bound.
     inference.maxTokens = maxTokens
-    reportField('sampling.maxTokens', `thinking needs a bound: ${maxTokens} was made up`, 'approximated', 'note')
+    reportField(
+      'sampling.maxTokens',
+      `thinking requires maxTokens: the gateway set ${maxTokens}`,
+      'approximated',
+      'note',
+    )
   }
   if (Object.keys(inference).length > 0) out.inferenceConfig = inference
-  // Converse does not say which of them ended the answer, unless it is told to pass on what Claude says of it.
+  // Converse reports which stop sequence ended the response only if it is told to return Claude's field.
   if (claude !== undefined && inference.stopSequences !== undefined)
     out.additionalModelResponseFieldPaths = ['/stop_sequence']
   if (output !== undefined) encodeOutput(output, out, request, traits, reportField)
-  // Some formats ask for the number of alternatives in a field of its own.
+  // Some formats ask for the number of alternatives in a separate field.
   if ((output?.logprobs ?? 0) > 0 && at?.['output.topLogprobs'] !== undefined)
     reportField('output.topLogprobs', 'Converse gives no log probabilities')
   for (const [field, value] of Object.entries(user ?? {}))
-    if (value !== undefined) reportField(`user.${field}`, 'Converse is not told about users', 'unsupported', 'note')
+    if (value !== undefined) reportField(`user.${field}`, 'Converse has no field for users', 'unsupported', 'note')
   if (metadata !== undefined) encodeMetadata(metadata, out, reportField)
   if (serviceTier !== undefined) encodeTier(serviceTier, out, reportField)
   if (Object.keys(additional).length > 0) out.additionalModelRequestFields = additional
@@ -125,7 +130,7 @@ function encodeSampling(
     put(additional, 'top_k', claudeFields.top_k)
   } else {
     if (temperature !== undefined && temperature > 1)
-      reportField('sampling.temperature', `Converse takes temperatures up to 1, not ${temperature}`, 'clamped')
+      reportField('sampling.temperature', `Converse accepts temperatures up to 1, not ${temperature}`, 'clamped')
     put(out, 'temperature', temperature === undefined ? undefined : Math.min(temperature, 1))
     put(out, 'topP', topP)
     if (topK !== undefined && traits.topK === 'inferenceConfig') additional.inferenceConfig = { topK }
@@ -133,17 +138,17 @@ function encodeSampling(
   }
   if (stop !== undefined) {
     const sequences = stop.filter((sequence) => sequence !== '')
-    if (sequences.length < stop.length) reportField('sampling.stop', 'an empty stop sequence is refused upstream')
+    if (sequences.length < stop.length) reportField('sampling.stop', 'an empty stop sequence is rejected upstream')
     if (sequences.length > 0) out.stopSequences = sequences
   }
   if (seed !== undefined) reportField('sampling.seed', 'Converse has no seed')
   if (logitBias !== undefined && Object.keys(logitBias).length > 0)
     reportField('sampling.logitBias', 'Converse has no logit bias')
-  // Zero is what happens anyway.
+  // Zero is the default.
   if (presencePenalty) reportField('sampling.presencePenalty', 'Converse has no presence penalty')
   if (frequencyPenalty) reportField('sampling.frequencyPenalty', 'Converse has no frequency penalty')
   if (choices !== undefined && choices > 1)
-    reportField('sampling.choices', `Converse gives one answer, not ${choices}`, 'unsupported', 'fatal')
+    reportField('sampling.choices', `Converse returns one response, not ${choices}`, 'unsupported', 'fatal')
   return out
 }
 
@@ -154,7 +159,7 @@ function encodeOutput(
   traits: ConverseTraits,
   reportField: ReportField,
 ): void {
-  // Usage always comes.
+  // Responses always carry usage.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
   if (format?.type === 'json') encodeFormat(format, out, request, traits, reportField)
@@ -179,11 +184,11 @@ function encodeFormat(
     return
   }
   if (!traits.structured) {
-    reportField('output.format', 'the model takes no schema for its answer')
+    reportField('output.format', 'the model accepts no output schema')
     return
   }
   if (strict === false)
-    reportField('output.format.strict', 'Bedrock always holds an answer to its schema', 'approximated', 'note')
+    reportField('output.format.strict', 'Bedrock always enforces the schema', 'approximated', 'note')
   const {
     schema: lowered,
     unkept,
@@ -191,11 +196,15 @@ function encodeFormat(
     circular,
   } = lowerOutputSchema(schema, fieldPointer('output.format', request.at, undefined))
   if (circular) {
-    reportField('output.format', 'Bedrock takes no schema that refers to itself: it is not sent')
+    reportField('output.format', 'Bedrock accepts no schema that refers to itself: it is not sent')
     return
   }
   if (unkept.length > 0)
-    reportField('output.format', `parts of the schema are told, not enforced: ${unkept.join(', ')}`, 'approximated')
+    reportField(
+      'output.format',
+      `parts of the schema are described, not enforced: ${unkept.join(', ')}`,
+      'approximated',
+    )
   if (changed.length > 0)
     reportField(
       'output.format',
@@ -211,12 +220,12 @@ function encodeFormat(
 
 const metadataText = /^[a-zA-Z0-9\s:_@$#=/+,\-.]{0,256}$/
 
-/** Bedrock keeps it with its logs of calls, in few characters. */
+/** Bedrock stores metadata with its invocation logs, and limits its size and characters. */
 function encodeMetadata(metadata: Record<string, string>, out: JsonObject, reportField: ReportField): void {
   const entries = Object.entries(metadata)
   const fits = entries.every(([key, value]) => key !== '' && metadataText.test(key) && metadataText.test(value))
   if (entries.length > 16 || !fits)
-    reportField('metadata', 'Bedrock takes 16 pairs of 256 plain characters: it is not sent', 'unsupported', 'note')
+    reportField('metadata', 'Bedrock accepts 16 pairs of 256 plain characters: it is not sent', 'unsupported', 'note')
   else if (entries.length > 0) out.requestMetadata = metadata
 }
 
@@ -225,10 +234,7 @@ function encodeTier(tier: string, out: JsonObject, reportField: ReportField): vo
   else if (tier !== 'auto') reportField('serviceTier', `Converse has no service tier '${tier.slice(0, 40)}'`)
 }
 
-/**
- * The wish for reasoning, in the fields that Converse passes on to the model. Returns whether Claude thinks, which other
- * settings do not go with.
- */
+/** Encodes reasoning in the fields that Converse passes on to the model. Returns whether Claude thinks, which excludes other settings. */
 export function encodeReasoning(
   request: ModelRequest,
   additional: JsonObject,
@@ -247,7 +253,7 @@ export function encodeReasoning(
   const field = effort !== undefined ? 'effort' : budgetTokens !== undefined ? 'budgetTokens' : 'adaptive'
   if (off === true || effort === 'none') {
     if (traits.reasoning === 'reasoningConfig') additional.reasoningConfig = { type: 'disabled' }
-    else reportField(off === true ? 'off' : 'effort', 'Bedrock has no way to keep the model from reasoning')
+    else reportField(off === true ? 'off' : 'effort', 'Bedrock cannot disable the reasoning of the model')
     return false
   }
   const requested = effort ?? (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens))
@@ -256,15 +262,15 @@ export function encodeReasoning(
     return false
   }
   if (traits.reasoning === undefined) {
-    // An effort alone asks for a thorough answer; the model still gives one.
-    reportField(field, 'Bedrock has no word for how much the model is to reason')
+    // An effort alone asks for a thorough response, which the model still gives.
+    reportField(field, 'Bedrock has no setting for how much the model reasons')
     return false
   }
   const effortWord = traits.reasoning === 'config' ? lowOrHigh(requested) : lowMediumOrHigh(requested)
   if (effortWord !== effort)
     reportField(
       field,
-      `it is sent as the effort '${effortWord}'`,
+      `sent as the effort '${effortWord}'`,
       'approximated',
       ...(effort === undefined ? [] : ['note' as const]),
     )

@@ -14,13 +14,13 @@ import { decodeFinish } from './finish.ts'
 import { mediaTypeOf } from './media.ts'
 import { tapResponse } from './wire.ts'
 
-/** Takes whatever Bedrock sends, as far as it goes. */
+/** Decodes a response. It is lenient: unknown fields and blocks are kept. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
   const { error } = isObject(body) ? tapResponse(body) : {}
   if (error !== undefined) throw errorOf(error)
   const message = isObject(body) && isObject(body.output) ? body.output.message : undefined
   if (!isObject(body) || !isObject(message) || !Array.isArray(message.content))
-    throw new GatewayError('upstream_bad_response', 'The upstream answered 200 with something that is no message.')
+    throw new GatewayError('upstream_bad_response', 'The upstream responded with status 200, but without a message.')
   const { report } = context
   reportUnknown(body.output as JsonObject, outputShape, '/output', report)
   if (isObject(body.serviceTier)) reportUnknown(body.serviceTier, tierShape, '/serviceTier', report)
@@ -42,15 +42,15 @@ const outputShape = shapeOf({ message: { role: true, content: true } })
 
 export const tierShape = shapeOf({ type: true })
 
-/** The tier that served the call. */
+/** Returns the tier that served the call. */
 export const decodeTier = (tier: Json | undefined): string | undefined =>
   isObject(tier) && typeof tier.type === 'string' ? tier.type : undefined
 
-/** What an answer says at its end beyond what has a name in other formats; the sequence that ended it has one. */
+/** Returns the fields at the end of a response that have no name in the IR. The stop sequence has one. */
 export function endingExtra(fields: JsonObject): JsonObject | undefined {
   const rest: JsonObject = {}
   for (const [key, value] of Object.entries(fields)) {
-    // Of padding nothing is lost.
+    // `p` is padding and carries nothing.
     if (value === null || key === 'p') continue
     if (key === 'additionalModelResponseFields' && isObject(value)) {
       const { stop_sequence: _, ...nonText } = value
@@ -60,10 +60,10 @@ export function endingExtra(fields: JsonObject): JsonObject | undefined {
   return leftover(rest)
 }
 
-/** Where the blocks of an answer stand. */
+/** Returns the pointer of a block in the response. */
 export const blockAt = (index: number): string => pointer('/output/message/content', index)
 
-/** One block of an answer. What has no meaning in other formats is kept whole. */
+/** Decodes one block of a response. A block without a meaning in other formats becomes a native part. */
 export function decodeBlock(block: JsonObject, at: string, request: ModelRequest): Part {
   const part = decodeKnown(block, at, request) ?? nativeBlock(block)
   part.at = at
@@ -72,7 +72,7 @@ export function decodeBlock(block: JsonObject, at: string, request: ModelRequest
 
 export const nativeBlock = (value: JsonObject): NativePart => ({ type: 'native', format: 'converse', value })
 
-/** A block is a union: one field, which names its kind. Undefined: not in a shape that has a meaning elsewhere. */
+/** Decodes a block, which is a union: its one field names its kind. Returns undefined for a shape without a meaning in other formats. */
 function decodeKnown(block: JsonObject, at: string, request: ModelRequest): Part | undefined {
   const [kind, ...more] = Object.keys(block)
   const value = kind === undefined ? undefined : block[kind]
@@ -95,14 +95,14 @@ function decodeKnown(block: JsonObject, at: string, request: ModelRequest): Part
   }
 }
 
-/** What nobody read of a block stands under its kind, as in the block. */
+/** Keeps the unread fields of a block under its kind, as in the block. */
 function withExtra<T extends Part>(part: T, kind: string, fields: Unread): T {
   const rest = leftover(fields)
   if (rest !== undefined) part.extra = { converse: { [kind]: rest } }
   return part
 }
 
-/** Whether a call is one that Bedrock makes itself. Those of the client may say `tool_use`, or nothing. */
+/** Returns whether Bedrock itself makes the call. Calls for the client have the type `tool_use` or none. */
 export const isServerCall = ({ type }: JsonObject): boolean => type === 'server_tool_use'
 
 function decodeCall(value: JsonObject, request: ModelRequest): ToolCallPart | undefined {
@@ -117,7 +117,7 @@ function decodeCall(value: JsonObject, request: ModelRequest): ToolCallPart | un
   return withExtra(call.custom === true ? { ...call, input: customInput(call.input) } : call, 'toolUse', fields)
 }
 
-/** A call under the client's own name of the tool; `custom` where a function stood for a custom tool. */
+/** Restores the client's name of the tool. `custom` is set where a function replaced a custom tool. */
 export function restoreCall(call: ToolCallPart, request: ModelRequest): ToolCallPart {
   const name = raiseToolName(call.name, request, toolNames)
   const renamed = name === call.name ? call : { ...call, name }
@@ -145,7 +145,7 @@ function decodeReasoning(value: JsonObject): Part | undefined {
   })
 }
 
-/** Text with its sources. */
+/** Decodes text with its sources. */
 function decodeCitedText(value: JsonObject): Part | undefined {
   const fields = unread(value)
   if (!Array.isArray(fields.content)) return undefined
@@ -161,7 +161,7 @@ function decodeCitedText(value: JsonObject): Part | undefined {
 const textsIn = (list: readonly JsonObject[string][]): string =>
   list.map((item) => (isObject(item) && typeof item.text === 'string' ? item.text : '')).join('')
 
-/** One source. Where in it stands in Bedrock's own words. */
+/** Decodes one source. The location within it stays in Bedrock's form. */
 export function decodeCitation(source: JsonObject): Citation {
   const { title, source: origin, sourceContent, location, ...rest } = source
   const citation: Citation = {}
@@ -180,7 +180,7 @@ export function decodeCitation(source: JsonObject): Citation {
   return citation
 }
 
-/** What the location of a web page says beside its address, of which the domain is a part. */
+/** Returns the fields of a web location besides its URL. The domain is a part of the URL. */
 function webFieldsBesideUrl(location: Json | undefined, web: JsonObject): JsonObject | undefined {
   const { web: _, ...rest } = isObject(location) ? location : {}
   const { url: _url, domain: _domain, ...beside } = web

@@ -276,8 +276,8 @@ describe('an error', () => {
     [{ __type: 'com.amazon#ThrottlingException', message: 'Slow' }, 'rate_limited', 'Slow'],
     [{ Message: 'User is not authorized' }, 'invalid_request', 'User is not authorized'],
     ['plain words', 'invalid_request', 'plain words'],
-    ['<html>', 'invalid_request', 'The upstream answered 400 without saying why.'],
-    [null, 'invalid_request', 'The upstream answered 400 without saying why.'],
+    ['<html>', 'invalid_request', 'The upstream responded with status 400 and no error message.'],
+    [null, 'invalid_request', 'The upstream responded with status 400 and no error message.'],
   ])('as %j is understood without headers', (body, kind, message) => {
     expect(converseCodec.decodeError(400, body)).toMatchObject({ kind, message })
   })

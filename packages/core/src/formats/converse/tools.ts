@@ -12,16 +12,15 @@ import { customSchema } from '../shared/tool-input.ts'
 import type { ConverseTraits } from './models.ts'
 import { cachePoint } from './request-encode-turns.ts'
 
-/** `toolConfig`, and whether a call is forced. */
+/** The encoded `toolConfig`, and whether a call is forced. */
 export interface EncodedTools {
   readonly config?: JsonObject
   readonly isToolForced: boolean
 }
 
 /**
- * Tools and choice. Bedrock wants tools to be declared wherever the conversation holds calls, and has no word for "none".
- *
- * @param called the tools that earlier answers called
+ * Encodes tools and choice. Bedrock requires declarations of the tools that the conversation calls, and has no choice "none".
+ * @param calledTools names of the tools that earlier responses called
  */
 export function encodeTools(
   { tools, at }: ModelRequest,
@@ -46,17 +45,17 @@ export function encodeTools(
 
   if (choiceToSend === 'none' && calledTools.size === 0) {
     if (list.length > 0)
-      reportField('tools.choice', 'Converse has no word for it: the tools are not offered', 'approximated', 'note')
+      reportField('tools.choice', 'Converse has no choice `none`: the tools are not offered', 'approximated', 'note')
     return { isToolForced: false }
   }
   const encodedTools = offered.flatMap((tool) => encodeTool(tool, traits, context))
   if (encodedTools.length === 0) {
     if (choiceToSend === 'required' || typeof choiceToSend === 'object')
-      reportField('tools.choice', 'no tool is left that could be chosen')
+      reportField('tools.choice', 'no tool is left to choose')
     if (calledTools.size === 0) return { isToolForced: false }
     reportField(
       'tools',
-      'Bedrock wants the tools of earlier calls declared: the model may call them again',
+      'Bedrock requires declarations of the tools of earlier calls: the model may call them again',
       'approximated',
     )
     return { config: { tools: [...calledTools].map(emptyDeclaration) }, isToolForced: false }
@@ -64,7 +63,7 @@ export function encodeTools(
   if (choiceToSend === 'none')
     reportField(
       'tools.choice',
-      'Bedrock wants the tools of earlier calls declared: the model may call them',
+      'Bedrock requires declarations of the tools of earlier calls: the model may call them',
       'approximated',
     )
   const config: JsonObject = { tools: encodedTools }
@@ -105,7 +104,7 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
         ? enforceTool(schema, strict, at, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
         : { schema, strict: undefined }
       if (strict === true && !traits.structured)
-        report.add(loss(pointer(at, 'strict'), 'the model takes no strict tools'))
+        report.add(loss(pointer(at, 'strict'), 'the model accepts no strict tools'))
       const spec = specOf(name, description, enforced.schema, at, context)
       if (enforced.strict === true) spec.strict = true
       return [{ toolSpec: { ...ownExtra(extra, 'converse', at, report), ...spec } }, ...cachePoints]
@@ -146,15 +145,15 @@ function specOf(
   at: string,
   { report }: CodecContext,
 ): JsonObject {
-  if (name === '') report.add(loss(at, 'a tool needs a name, this one has none', 'unsupported', 'fatal'))
+  if (name === '') report.add(loss(at, 'a tool without a name is not accepted', 'unsupported', 'fatal'))
   const spec: JsonObject = { name }
-  // An empty description is refused.
+  // Bedrock rejects an empty description.
   put(spec, 'description', description === '' ? undefined : description)
   spec.inputSchema = { json: withType(schema) }
   return spec
 }
 
-/** Bedrock insists on an object. */
+/** Returns a schema with `type`, which Bedrock requires. */
 function withType(schema: JsonObject | undefined): JsonObject {
   if (schema === undefined) return { type: 'object', properties: {} }
   return schema.type === undefined ? { type: 'object', ...schema } : schema

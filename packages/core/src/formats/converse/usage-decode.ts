@@ -3,7 +3,7 @@ import type { Json } from '../../base/json/types.ts'
 import type { Usage } from '../ir.ts'
 import { tokensIn } from '../shared/count.ts'
 
-/** Reads a usage object; undefined if it counts nothing. Here input excludes the cache; in the IR the total includes it. */
+/** Decodes usage. Returns undefined if it counts nothing. Bedrock's input count excludes the cache; the IR's total includes it. */
 export function decodeUsage(value: Json | undefined): Usage | undefined {
   if (!isObject(value)) return undefined
   const uncached = tokensIn(value.inputTokens)

@@ -11,14 +11,14 @@ import { decodeCache } from './cache.ts'
 import { decodeCitations } from './citations.ts'
 import { decodeMedia } from './media.ts'
 
-/** Content of any kind: a string is one text. An empty one says nothing. */
+/** Decodes content of any kind. A string becomes one text part; an empty string becomes none. */
 export function decodeContent(content: Json | undefined, at: string): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }]
   if (!Array.isArray(content)) return []
   return content.filter(isObject).map((block, index) => decodeBlock(block, pointer(at, index)))
 }
 
-/** One block of a question or an answer. What has no meaning in other formats is kept whole. */
+/** Decodes one block of a request or a response. A block without a meaning in other formats becomes a native part. */
 export function decodeBlock(source: JsonObject, at: string): Part {
   const block = unread(source)
   const type = takeString(block, 'type') ?? ''
@@ -86,7 +86,7 @@ function decodeToolUse(block: Unread): ToolCallPart | undefined {
   return part
 }
 
-/** A call's input as text. A few servers send the text itself. */
+/** Returns a call's input as JSON text. A few servers send the text instead of the object. */
 export const writeInput = (input: Json | undefined): string =>
   typeof input === 'string' ? input : stringifyExact(input ?? {})
 
@@ -107,8 +107,8 @@ const isReference = (part: Part): part is NativePart =>
   part.type === 'native' && part.value.type === 'tool_reference' && typeof part.value.tool_name === 'string'
 
 /**
- * The tools that a search of the client's found (`tool_reference` blocks in its result), as one text. The blocks are kept for
- * their own format.
+ * Replaces neighbouring `tool_reference` blocks (the tools that a client-side search found) by one text part that names the tools. The
+ * blocks stay in its `extra`, so that this format can send them back.
  */
 function mergeReferences(parts: Part[]): Part[] {
   const joined: Part[] = []
@@ -123,7 +123,7 @@ function mergeReferences(parts: Part[]): Part[] {
     const cache = decodeCache(beside)
     const rest = meaningfulFields(beside)
     const next = parts[index + 1]
-    // What else a block says belongs to its own text.
+    // A block with a cache hint or unknown fields ends the group, so that these stay with its own text.
     if (next !== undefined && isReference(next) && cache === undefined && rest === undefined) continue
     const text = describeFound(blocks.map(({ tool_name }) => String(tool_name)))
     const found: TextPart = { type: 'text', text, extra: { messages: { ...rest, references: blocks } } }
@@ -135,14 +135,14 @@ function mergeReferences(parts: Part[]): Part[] {
   return joined
 }
 
-/** Fields that say something: nulls and empty lists of citations are how the SDKs write "none". */
+/** Returns the fields that are left and carry information. The SDKs write nulls and empty lists of citations for "none". */
 export function meaningfulFields(fields: Unread): JsonObject | undefined {
   dropNulls(fields)
   if (Array.isArray(fields.citations) && fields.citations.length === 0) drop(fields, 'citations')
   return leftover(fields)
 }
 
-/** What a `signature` or `data` stands for. Undefined: reasoning of another format that nobody sealed. */
+/** Decodes a `signature` or `data`. Returns undefined for reasoning of another format that was never sealed. */
 export function decodeSeal(text: string): Sealed | undefined {
   const seal = readSeal(text, 'messages')
   return seal.issuer !== 'messages' && seal.data === '' ? undefined : seal

@@ -3,7 +3,7 @@ import { pick, tokensIn } from '../shared/count.ts'
 import { validateBody } from '../shared/validate.ts'
 import { countPassThroughSchema, countSchema, describeIssue, validateAs } from './validate.ts'
 
-/** What the endpoint takes, with its betas; anything else is refused there as an extra input. */
+/** Fields that the endpoint accepts, its betas included. It rejects any other field as an extra input. */
 const countedFields = [
   'model',
   'messages',

@@ -39,8 +39,8 @@ describe("an upstream's error is understood in every shape", () => {
     [529, anthropic('overloaded_error', 'Overloaded'), 'overloaded', 'Overloaded'],
     [200, anthropic('overloaded_error', 'Overloaded'), 'overloaded', 'Overloaded'],
     [400, anthropic('type_of_next_year', 'hm'), 'invalid_request', 'hm'],
-    [529, '', 'overloaded', 'The upstream answered 529 without saying why.'],
-    [502, '<html>Bad gateway</html>', 'upstream_error', 'The upstream answered 502 without saying why.'],
+    [529, '', 'overloaded', 'The upstream responded with status 529 and no error message.'],
+    [502, '<html>Bad gateway</html>', 'upstream_error', 'The upstream responded with status 502 and no error message.'],
     [400, 'plain words', 'invalid_request', 'plain words'],
     [
       400,
@@ -56,7 +56,7 @@ describe("an upstream's error is understood in every shape", () => {
       'rate_limited',
       'openai style',
     ],
-    [503, null, 'overloaded', 'The upstream answered 503 without saying why.'],
+    [503, null, 'overloaded', 'The upstream responded with status 503 and no error message.'],
   ])('%i %j', (status, body, kind, message) => {
     expect(messagesCodec.decodeError(status, body)).toMatchObject({ kind, message, status: errorKinds[kind].status })
   })

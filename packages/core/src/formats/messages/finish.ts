@@ -18,14 +18,14 @@ const reasonByStopReason: Readonly<Record<string, Reason>> = {
   refusal: 'refusal',
 }
 
-/** Reports an answer that ended at a bound which the client did not set: messages requires one, so that the gateway did. */
+/** Reports a response that ended at the `max_tokens` which the gateway set because Anthropic requires one and the client sent none. */
 export function reportDefaultMaxTokens({ reason }: Finish, { request, report }: ExchangeContext): void {
   if (reason !== 'length' || request.sampling?.maxTokens !== undefined) return
-  const detail = 'Anthropic requires max_tokens; the answer ended at the value that the gateway set'
+  const detail = 'Anthropic requires max_tokens; the response ended at the value that the gateway set'
   report.add(loss('/stop_reason', detail, 'clamped'))
 }
 
-/** Words that Anthropic's clients know. After any other some repeat the turn in a hot loop. */
+/** Stop reasons that Anthropic's clients know. After an unknown one, some clients repeat the turn in a hot loop. */
 const stopReasonByReason: Readonly<Record<Reason, string>> = {
   stop: 'end_turn',
   'stop-sequence': 'stop_sequence',
@@ -35,11 +35,11 @@ const stopReasonByReason: Readonly<Record<Reason, string>> = {
   'content-filter': 'refusal',
   refusal: 'refusal',
   pause: 'pause_turn',
-  error: 'end_turn', // never written: an answer that ended so is told as an error
+  error: 'end_turn', // never sent: a response that ended in an error becomes an error
   other: 'end_turn',
 }
 
-/** Reads `stop_reason` and what stands beside it, of a message or of a `message_delta`. Unknown words degrade. */
+/** Decodes `stop_reason`, `stop_sequence` and `stop_details` of a message or a `message_delta`. An unknown stop reason becomes `other`. */
 export function decodeFinish(source: Unread): Finish {
   const { stop_reason: word, stop_sequence: sequence, stop_details: details } = source
   const finish: Finish = { reason: reasonOf(word) }
@@ -56,7 +56,7 @@ const reasonOf = (word: Json | undefined): Reason =>
   (typeof word === 'string' && Object.hasOwn(reasonByStopReason, word) ? reasonByStopReason[word] : undefined) ??
   'other'
 
-/** What an answer held, as far as its ending depends on it. */
+/** The kinds of parts in a response on which its stop reason depends. */
 export interface PartKinds {
   hasCall: boolean
   hasRefusal: boolean
@@ -66,7 +66,7 @@ export const partKindsOf = (parts: readonly Part[]): PartKinds => ({
   hasRefusal: parts.some((part) => part.type === 'refusal'),
 })
 
-/** `stop_reason`, `stop_sequence` and, where there is something to say, `stop_details`. */
+/** Encodes `stop_reason`, `stop_sequence` and, if there are any, `stop_details`. */
 export function encodeFinish(finish: Finish, kinds: PartKinds): JsonObject {
   const { reason, sequence, raw, explanation } = finish
   const original = raw?.format === 'messages' && Object.hasOwn(reasonByStopReason, raw.value) ? raw.value : undefined
@@ -82,7 +82,7 @@ export function encodeFinish(finish: Finish, kinds: PartKinds): JsonObject {
 }
 
 function stopReasonFor(reason: Reason, sequence: string | undefined, kinds: PartKinds): string {
-  // A wanted call wins over a plain ending; a word that promises calls without any makes agents wait for them.
+  // A call wins over a plain end. A stop reason that promises calls when there are none makes agents wait for them.
   if (kinds.hasCall && (reason === 'stop' || reason === 'other')) return 'tool_use'
   if (reason === 'tool-calls' && !kinds.hasCall) return 'end_turn'
   if (kinds.hasRefusal && reason === 'stop') return 'refusal'

@@ -10,7 +10,7 @@ import { ownExtra } from '../shared/report.ts'
 import { meaningfulFields } from './blocks-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
-/** The words for a failed check. */
+/** Anthropic's reasons for a failed check. */
 const reasonWords = {
   organization: 'organization_binding_mismatch',
   user: 'end_user_binding_mismatch',
@@ -20,7 +20,7 @@ const reasonWords = {
 const droppedType = 'thinking_dropped'
 const shownType = 'thinking_mismatch_allowed'
 
-/** Takes `input_transformations` of a message, or of a stream's last event. Entries of unknown types stay. */
+/** Decodes `input_transformations` of a message or of a stream's last event and removes it. Entries of unknown types stay in the field. */
 export function decodeChecks(fields: Unread, context: ExchangeContext): ReasoningCheck[] | undefined {
   const list = fields[checksField]
   if (!Array.isArray(list) || !list.every(isObject)) return undefined
@@ -45,8 +45,8 @@ export function decodeChecks(fields: Unread, context: ExchangeContext): Reasonin
 }
 
 /**
- * Finds what the client wrote for a block of the body that was sent. Bodies are not kept until the answer comes: this one is
- * written again, which only an answer with checks costs.
+ * Returns a function that finds the client's part for a block of the body sent upstream. Request bodies are not kept until the response
+ * comes. This one is encoded again, which costs time only for responses with checks.
  */
 function placeFinder(context: ExchangeContext): (path: string) => string | undefined {
   const { request, target } = context
@@ -64,10 +64,10 @@ function placeFinder(context: ExchangeContext): (path: string) => string | undef
   }
 }
 
-/** `messages.3.content.0` for the pointer to that block. */
+/** Converts a JSON Pointer to a path: `/messages/3/content/0` to `messages.3.content.0`. */
 const pathOf = (place: string): string => place.slice(1).replaceAll('/', '.')
 
-/** The checks as fields of a message. One that names no block, or whose reason has no word here, is reported. */
+/** Encodes checks as fields of a message. Reports a check that names no block or has a reason unknown to Anthropic. */
 export function encodeChecks(checks: readonly ReasoningCheck[] | undefined, context: ExchangeContext): JsonObject {
   if (checks === undefined) return {}
   const list: JsonObject[] = []
@@ -76,7 +76,7 @@ export function encodeChecks(checks: readonly ReasoningCheck[] | undefined, cont
     const extraFields = ownExtra(extra, 'messages', at, context.report)
     const path = place === undefined ? extraFields?.path : pathOf(place)
     const word = reason === 'turn' ? undefined : reasonWords[reason]
-    if (typeof path !== 'string') context.report.add(lostCheck(check, 'which block of the request it was is not known'))
+    if (typeof path !== 'string') context.report.add(lostCheck(check, 'the block of the request is unknown'))
     else if (word === undefined) context.report.add(lostCheck(check, 'messages has no such reason'))
     else list.push({ ...extraFields, type: isShown ? shownType : droppedType, path, reason: word })
   }

@@ -9,8 +9,8 @@ import type { Nothing } from '../shared/strict.ts'
 import { cacheControl } from './cache.ts'
 
 /**
- * Reads `image`, `document` and `search_result`. Undefined: not in a shape that has a meaning elsewhere; the caller keeps
- * the block whole. `block` has lost its `type`; what is left in it becomes `extra`.
+ * Decodes `image`, `document` and `search_result`. Returns undefined for a shape without a meaning in other formats; the caller then
+ * keeps the whole block. `block` comes without its `type`. The fields left in it become `extra`.
  */
 export function decodeMedia(type: string, block: Unread): MediaPart | undefined {
   if (type === 'search_result') return decodeSearchResult(block)
@@ -21,7 +21,7 @@ export function decodeMedia(type: string, block: Unread): MediaPart | undefined 
   if (decoded === undefined) return undefined
   const part: MediaPart = { type: 'media', kind: type, source: decoded.source }
   if (decoded.originalSource) {
-    // Read by its text, kept in its own form: this format writes back what the client wrote.
+    // The part carries the text; the source keeps its original form, which is sent back in this format.
     block.source = decoded.originalSource
   } else {
     const rest = leftover(sourceFields)
@@ -64,7 +64,7 @@ function decodeSource(sourceFields: Unread): DecodedSource | undefined {
   }
 }
 
-/** A search result that the client brought along: its text has a meaning everywhere. */
+/** Decodes a search result that the client sent. Its text has a meaning in every format. */
 function decodeSearchResult(block: Unread): MediaPart | undefined {
   const text = textOf(block.content)
   if (text === undefined) return undefined
@@ -83,10 +83,10 @@ function textOf(content: JsonObject[string] | undefined): string | undefined {
     .join('\n\n')
 }
 
-/** Where a part will stand: what cannot be sent of a question changes it; of an old answer, it is only forgotten. */
+/** The role of the message. Media lost from a request changes the question; media lost from an earlier response is only forgotten. */
 type Place = 'user' | 'assistant'
 
-/** A media block; undefined (and reported) where this format has none for it. */
+/** Encodes a media part, or reports it and returns undefined if this format cannot carry it. */
 export function encodeMedia(part: MediaPart, place: Place, context: CodecContext): JsonObject | undefined {
   const { type: _, kind, source, mediaType, name, detail, cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
@@ -97,7 +97,7 @@ export function encodeMedia(part: MediaPart, place: Place, context: CodecContext
     )
   }
   if (kind === 'audio' || kind === 'video') return reportUnsupported(kind)
-  if (place === 'assistant') return reportUnsupported(`${kind} of an earlier answer`)
+  if (place === 'assistant') return reportUnsupported(`${kind} of an earlier response`)
   const extraFields = ownExtra(extra, 'messages', at, report)
   reportAddressType(part, report)
   if (detail !== undefined) report.add(loss(at, 'messages has no `detail` for images', 'unsupported', 'note'))
@@ -120,7 +120,7 @@ export function encodeMedia(part: MediaPart, place: Place, context: CodecContext
   return out
 }
 
-/** The source as the wire has it, or what cannot be sent. */
+/** Returns the encoded source, or a description of what cannot be sent. */
 function encodeSource(
   kind: 'image' | 'document',
   source: Source,
@@ -142,9 +142,7 @@ function encodeSource(
     case 'base64': {
       const type = imageTypeAliases.get(mediaType ?? '') ?? mediaType ?? detectMediaType(source.data)
       if (mediaType === undefined)
-        context.report.add(
-          loss(at, `it came without its media type; ${type ?? 'none'} was found`, 'approximated', 'note'),
-        )
+        context.report.add(loss(at, `the media type is missing; detected: ${type ?? 'none'}`, 'approximated', 'note'))
       if (kind === 'document' && type !== undefined && type.startsWith('text/')) {
         const text = decodeText(source.data)
         return text === undefined
@@ -161,14 +159,14 @@ function encodeSource(
   }
 }
 
-/** All that Anthropic looks at, and what clients call one of them by mistake. */
+/** Image types that Anthropic accepts, and the aliases that clients send for them. */
 const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 const imageTypeAliases: ReadonlyMap<string, string> = new Map([
   ['image/jpg', 'image/jpeg'],
   ['image/pjpeg', 'image/jpeg'],
 ])
 
-/** First characters of base64 data, by what they decode to. */
+/** Prefixes of base64 data and the media types they reveal. */
 const base64Prefixes: readonly (readonly [start: string, mediaType: string])[] = [
   ['iVBORw', 'image/png'],
   ['/9j/', 'image/jpeg'],

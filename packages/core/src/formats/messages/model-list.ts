@@ -3,8 +3,8 @@ import type { JsonObject } from '../../base/json/types.ts'
 import { wholeNumber } from '../shared/query.ts'
 
 /**
- * A model as Anthropic lists it. An unknown release date is written as the epoch, by Anthropic's own convention, and limits
- * and capabilities that are not known as null.
+ * Encodes a model for Anthropic's list of models. An unknown release date is the epoch, which is Anthropic's own convention. Unknown
+ * limits and capabilities are null.
  */
 export const encodeModel = (name: string): JsonObject => ({
   type: 'model',
@@ -19,7 +19,7 @@ export const encodeModel = (name: string): JsonObject => ({
 const pageSize = 20
 const largestPage = 1000
 
-/** A page of at most `limit` models (20 unless told, up to 1000) behind `after_id` or in front of `before_id`. */
+/** Returns a page of at most `limit` models (default 20, maximum 1000) after `after_id` or before `before_id`. */
 export function encodeModelList(names: readonly string[], query: URLSearchParams = new URLSearchParams()): JsonObject {
   const limit = decodeLimit(query.get('limit'))
   const after = indexOfModel(names, 'after_id', query)
@@ -31,7 +31,7 @@ export function encodeModelList(names: readonly string[], query: URLSearchParams
   const page = names.slice(start, end)
   return {
     data: page.map(encodeModel),
-    // In the direction asked for.
+    // `has_more` counts in the requested direction.
     has_more: before === undefined ? end < names.length : start > 0,
     first_id: page[0] ?? null,
     last_id: page.at(-1) ?? null,

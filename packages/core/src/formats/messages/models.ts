@@ -11,25 +11,25 @@ import {
 } from '../shared/schema-lowering.ts'
 import type { EffortWord } from './fields.ts'
 
-/** What a family of models takes. Facts about models live in this file only. */
+/** What a family of models accepts. Facts about models belong in this file only. */
 export interface ModelTraits {
-  /** Most tokens of an answer; undefined where it is not known. */
+  /** Upper bound of `max_tokens`. Undefined if it is unknown. */
   readonly maxTokens?: number
-  /** `max_tokens` for clients that named none: room for any usual answer. */
+  /** `max_tokens` of a request whose client set none. It has room for any usual response. */
   readonly defaultTokens: number
-  /** How thinking is asked for: not at all, by a budget, by `adaptive`, or by either. */
+  /** How thinking is requested: not at all, by a budget, by `adaptive`, or by either. */
   readonly thinking: 'none' | 'budget' | 'adaptive' | 'either'
-  /** Whether thinking can be switched off. */
+  /** Whether thinking can be disabled. */
   readonly canDisable: boolean
-  /** Words of `output_config.effort` it takes. */
+  /** Accepted values of `output_config.effort`. */
   readonly efforts: readonly EffortWord[]
-  /** Whether it takes `output_config.format` and `strict` tools. */
+  /** Whether the model accepts `output_config.format` and `strict` tools. */
   readonly structured: boolean
-  /** `any`: temperature, top_p and top_k; `one`: temperature or top_p; `none`: only their defaults. */
+  /** Accepted sampling fields. `any`: temperature, top_p and top_k; `one`: temperature or top_p; `none`: only their default values. */
   readonly sampling: 'any' | 'one' | 'none'
   /** Whether a tool call can be forced. */
   readonly forcedTools: boolean
-  /** Whether `system` messages may stand in the middle of the conversation. */
+  /** Whether `system` messages may follow other messages. */
   readonly systemTurns: boolean
 }
 
@@ -59,7 +59,7 @@ const claude5: ModelTraits = { ...claude47, systemTurns: true }
 const alwaysThinking: ModelTraits = { ...claude5, canDisable: false }
 const neverForced: ModelTraits = { ...alwaysThinking, forcedTools: false }
 
-/** First prefix that fits. Names are compared from `claude` on (clouds put a vendor in front), with `-` for `.`. */
+/** The first matching prefix applies. Names are compared from `claude` on, since clouds put a vendor in front, and with `-` for `.`. */
 const families: readonly (readonly [prefix: string, traits: ModelTraits])[] = [
   ['claude-instant', legacy],
   ['claude-2', legacy],
@@ -87,7 +87,7 @@ const families: readonly (readonly [prefix: string, traits: ModelTraits])[] = [
   ['claude-mythos', alwaysThinking],
 ]
 
-/** A name of Anthropic's that is not in the table is a newer model; any other is another vendor's, of which least is assumed. */
+/** An unknown Claude name is a newer model. Any other name is a model of another vendor, of which the least is assumed. */
 const { maxTokens: _, ...uncapped } = claude5
 const unknownClaude: ModelTraits = { ...uncapped, thinking: 'either', sampling: 'any' }
 const otherVendor: ModelTraits = {
@@ -112,11 +112,11 @@ export function modelTraits({ model, quirks }: TargetTraits): ModelTraits {
   }
 }
 
-/** What is sent as `max_tokens` where the client named none. */
+/** Returns the `max_tokens` of a request whose client set none. */
 export const defaultMaxTokens = ({ quirks }: TargetTraits, { defaultTokens, maxTokens }: ModelTraits): number =>
   quirks.defaultMaxTokens ?? Math.min(defaultTokens, maxTokens ?? defaultTokens)
 
-/** The nearest word the model takes; undefined if it takes none. */
+/** Returns the nearest accepted effort, or undefined if the model accepts none. */
 export function nearestEffort(wanted: EffortWord, accepted: readonly EffortWord[]): EffortWord | undefined {
   if (accepted.includes(wanted)) return wanted
   const wantedRank = allEfforts.indexOf(wanted)
@@ -130,7 +130,7 @@ export function nearestEffort(wanted: EffortWord, accepted: readonly EffortWord[
   return nearest
 }
 
-/** Tokens of thinking that an effort stands for where the model wants a number. */
+/** Thinking budgets, in tokens, for models that require a number instead of an effort. */
 export const budgetOfEffort: Readonly<Record<EffortWord | 'minimal', number>> = {
   minimal: 1024,
   low: 4096,
@@ -139,10 +139,10 @@ export const budgetOfEffort: Readonly<Record<EffortWord | 'minimal', number>> = 
   xhigh: 32_768,
   max: 49_152,
 }
-/** The smallest budget there is. */
+/** The smallest budget that Anthropic accepts, in tokens. */
 export const minBudget = 1024
 
-/** What Anthropic takes of JSON Schema where the model is held to it: `output_config.format` and strict tools. */
+/** The part of JSON Schema that Anthropic can enforce: in `output_config.format` and in strict tools. */
 const structuredOutput: SchemaDialect = {
   keywords: new Set([
     '$schema',
@@ -168,16 +168,19 @@ const structuredOutput: SchemaDialect = {
   formats: new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']),
   closed: true,
   minItems: 1,
-  // Looking around, looking back, and the edges of words.
+  // Lookahead, lookbehind, word boundaries and backreferences.
   refusedPattern: /\(\?[=!<]|\\[bB1-9]/,
   unenforced: 'described',
 }
 
-/** @param at JSON Pointer to the schema in the client's request */
+/**
+ * Lowers an output schema to the enforceable part of JSON Schema.
+ * @param at JSON Pointer to the schema in the client's request
+ */
 export const lowerOutputSchema = (schema: JsonObject, at: string): LoweredSchema =>
   lowerSchema(new SchemaGraph(schema, at), structuredOutput)
 
-/** The schema of a strict tool of another format; see `enforceIn`. */
+/** Lowers the schema of a strict tool of another format. See `enforceIn`. */
 export const enforceTool = (
   schema: JsonObject | undefined,
   strict: boolean | undefined,

@@ -28,16 +28,16 @@ import { checkToolName } from './tools.ts'
 export interface Conversation {
   system?: JsonObject[] | string
   messages: JsonObject[]
-  /** The last answer called tools, and does not begin with the thinking that Anthropic wants back in that case. */
+  /** The last response called tools, and lacks the thinking that Anthropic requires in front of the calls. */
   lacksReasoning: boolean
 }
 
-/** What encoding a request's parts needs beside the report. */
+/** Context for encoding the parts of a request. */
 export interface BlockContext extends ChangeContext {
   readonly ids: ToolIds
 }
 
-/** A message on its way to the wire. */
+/** A message before it is encoded. */
 interface Draft {
   role: 'user' | 'assistant' | 'system'
   blocks: JsonObject[]
@@ -47,8 +47,8 @@ interface Draft {
 }
 
 /**
- * Turns as messages wants them: what comes first of the system's goes to `system`, users and assistants take turns,
- * begun by a user, results stand in front, and no message is empty.
+ * Encodes turns as Anthropic requires them. Leading system turns go to `system`. Users and assistants alternate, and a user begins.
+ * Tool results come first in their message, and no message is empty.
  */
 export function encodeConversation(turns: readonly Turn[], traits: ModelTraits, context: BlockContext): Conversation {
   const first = turns.findIndex((turn) => !isSystem(turn) || keepsPlace(turn))
@@ -86,10 +86,10 @@ export function encodeConversation(turns: readonly Turn[], traits: ModelTraits, 
 
 const isSystem = (turn: Turn): boolean => turn.role === 'system' || turn.role === 'developer'
 
-/** A message with settings of its own (an effort from here on) works only where it stands. */
+/** A message that changes settings (an effort from here on) only works in its place. */
 const keepsPlace = (turn: Turn): boolean => turn.extra?.messages !== undefined || turn.changes !== undefined
 
-/** The parts of a system turn that can be sent as such. */
+/** Returns the parts that a system prompt can carry, and reports the others. */
 function systemPartsOf(turn: Turn, context: BlockContext): Part[] {
   encodeTurnFields(turn, context)
   return turn.parts.filter((part) => {
@@ -100,11 +100,12 @@ function systemPartsOf(turn: Turn, context: BlockContext): Part[] {
   })
 }
 
-/** What a turn carries beside its role and parts. */
+/** Encodes the fields of a turn other than its role and parts. */
 function encodeTurnFields(turn: Turn, context: BlockContext): JsonObject | undefined {
   const { role: _, parts: _parts, name, cache: _cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
-  if (name !== undefined) context.report.add(loss(pointer(at, 'name'), 'messages does not tell speakers apart by name'))
+  if (name !== undefined)
+    context.report.add(loss(pointer(at, 'name'), 'messages has no field for the name of a speaker'))
   return ownExtra(extra, 'messages', at, context.report)
 }
 
@@ -115,10 +116,10 @@ function encodeTurn(turn: Turn, traits: ModelTraits, context: BlockContext): Dra
     const extraFields = encodeTurnFields(turn, context)
     const blocks = encodeParts(turn, turn.parts, role, context)
     if (blocks.length > 0) return { role, blocks, parts: turn.parts, extraFields, at }
-    // A question of which nothing is left would be another question.
+    // A user message that loses all its content changes the question.
     const losesContent = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
     const detail = losesContent
-      ? 'nothing of this message can be carried'
+      ? 'no part of this message can be sent'
       : 'an empty message is not accepted upstream and left out'
     context.report.add(loss(at, detail, 'unsupported', losesContent ? 'fatal' : 'note'))
     return undefined
@@ -134,7 +135,7 @@ function encodeTurn(turn: Turn, traits: ModelTraits, context: BlockContext): Dra
   const system: Draft = { role: 'system', blocks, parts, extraFields, at }
   if (traits.systemTurns) return blocks.length === 0 && extraFields === undefined ? undefined : system
   for (const key of Object.keys(extraFields ?? {}))
-    context.report.add(loss(pointer(at, key), 'it belongs to a system message, which the model does not take here'))
+    context.report.add(loss(pointer(at, key), 'it belongs to a system message, which the model does not accept here'))
   return blocks.length === 0 ? undefined : asMarkedUserText({ ...system, extraFields: undefined }, context)
 }
 
@@ -147,27 +148,27 @@ function encodeParts(
   const blocks: JsonObject[] = []
   for (const part of parts) append(blocks, encodePart(part, role, context))
   const last = blocks.at(-1)
-  // A mark on a whole turn stands on its last block here.
+  // A cache hint for the whole turn is set on its last block.
   if (last === undefined) reportCache(turn, context)
   else if (turn.cache !== undefined && last.cache_control === undefined) last.cache_control = cacheControl(turn.cache)
   return blocks
 }
 
-/** The system's words in the user's mouth, marked as what they are. */
-function asMarkedUserText(encodeTurn: Draft, context: BlockContext): Draft {
+/** Turns a system message into a user message whose text is marked as `<system>`. */
+function asMarkedUserText(draft: Draft, context: BlockContext): Draft {
   context.report.add(
-    loss(encodeTurn.at, 'a system message in this place is not taken: it is sent as marked text of the user', 'moved'),
+    loss(draft.at, 'a system message is not accepted in this place: it is sent as marked text of the user', 'moved'),
   )
-  for (const block of encodeTurn.blocks)
+  for (const block of draft.blocks)
     if (block.type === 'text' && typeof block.text === 'string') block.text = `<system>\n${block.text}\n</system>`
-  return { ...encodeTurn, role: 'user' }
+  return { ...draft, role: 'user' }
 }
 
-/** A system message may follow a user's only: one that comes before is put behind the user's next words. */
+/** Anthropic accepts a system message only after a user message. An earlier one moves behind the next user message. */
 function placeSystemMessages(drafts: Draft[], context: BlockContext): Draft[] {
   const out: Draft[] = []
   let heldBack: Draft[] = []
-  // Only messages of the system can change tools.
+  // Only system messages can change tools.
   const atEnd = (message: Draft): Draft =>
     message.blocks.some(isToolChange) ? message : asMarkedUserText(message, context)
   for (const next of drafts) {
@@ -199,9 +200,9 @@ function placeSystemMessages(drafts: Draft[], context: BlockContext): Draft[] {
 
 const isToolChange = ({ type }: JsonObject): boolean => type === 'tool_addition' || type === 'tool_removal'
 
-const hasExtraFields = (encodeTurn: Draft): boolean => encodeTurn.extraFields !== undefined
+const hasExtraFields = (draft: Draft): boolean => draft.extraFields !== undefined
 
-/** Neighbours of the same role become one message; system messages stay apart. */
+/** Merges neighbouring messages of the same role. System messages stay separate. */
 function mergeNeighbors(drafts: readonly Draft[]): Draft[] {
   const out: Draft[] = []
   for (const next of drafts) {
@@ -213,7 +214,7 @@ function mergeNeighbors(drafts: readonly Draft[]): Draft[] {
       last.extraFields ||
       next.extraFields
     ) {
-      // The parts are the request's own list, which is not to grow.
+      // The list of parts belongs to the request and must not grow.
       out.push({ ...next, parts: [...next.parts] })
       continue
     }
@@ -240,7 +241,7 @@ function finish(drafts: Draft[], context: BlockContext): void {
     report.add(
       loss(
         opening?.at || '/messages',
-        "a conversation begins with a user message: '.' is put in front",
+        "a conversation must begin with a user message: '.' is put in front",
         'approximated',
       ),
     )
@@ -249,7 +250,7 @@ function finish(drafts: Draft[], context: BlockContext): void {
   trimEnd(drafts, context)
 }
 
-/** The answer is to continue the last message: Anthropic refuses one that ends in blanks. */
+/** Trims a last assistant message, which the response continues. Anthropic rejects one that ends in blanks. */
 function trimEnd(drafts: Draft[], context: BlockContext): void {
   const last = drafts.at(-1)
   const block = last?.blocks.at(-1)
@@ -271,10 +272,10 @@ function isReasoningMissing(drafts: readonly Draft[]): boolean {
   const position = drafts.findLastIndex(({ role }) => role === 'assistant')
   const blocks = drafts[position]?.blocks ?? []
   if (!blocks.some(({ type }) => type === 'tool_use') || isThinking(blocks[0])) return false
-  return drafts.slice(position + 1).some((encodeTurn) => encodeTurn.blocks.some(isResult))
+  return drafts.slice(position + 1).some((draft) => draft.blocks.some(isResult))
 }
 
-/** A part of a request's message as blocks; none where nothing is to be sent (and the report says what, unless it said nothing). */
+/** Encodes a part of a request as blocks. It returns none for a part that is not sent, and reports the loss unless the part was empty. */
 export function encodePart(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject[] {
   switch (part.type) {
     case 'text':
@@ -303,7 +304,7 @@ function misplaced(part: Part, role: string, context: CodecContext): JsonObject[
   return []
 }
 
-/** Anthropic refuses text blocks without a visible character. */
+/** Anthropic rejects text blocks without a visible character. */
 function encodeText(part: TextPart, context: CodecContext): JsonObject[] {
   const { type: _, text, citations, cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
@@ -311,7 +312,9 @@ function encodeText(part: TextPart, context: CodecContext): JsonObject[] {
   if (areReferences(references)) return references
   if (text.trim() === '') {
     if (text !== '')
-      context.report.add(loss(at, 'text of blanks alone is refused upstream and left out', 'unsupported', 'note'))
+      context.report.add(
+        loss(at, 'text that consists of blanks is rejected upstream and left out', 'unsupported', 'note'),
+      )
     reportCache(part, context)
     return []
   }
@@ -337,12 +340,12 @@ function encodeRefusal(part: RefusalPart, context: CodecContext): JsonObject[] {
   )
 }
 
-/** Only Anthropic can read its seals, and it takes no reasoning without one. */
+/** Only Anthropic can read its seals, and it rejects reasoning without one. */
 function encodeReasoning(part: ReasoningPart, context: CodecContext): JsonObject[] {
   const { type: _, text, summary: _summary, redacted, seal, cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   if (seal?.issuer !== 'messages' || seal.data === '') {
-    const why = seal === undefined || seal.data === '' ? 'nobody signed it' : 'another provider signed it'
+    const why = seal === undefined || seal.data === '' ? 'it has no signature' : 'another provider signed it'
     context.report.add(loss(at, `earlier reasoning is withheld: ${why}`, 'unsupported', 'note'))
     reportCache(part, context)
     return []
@@ -360,7 +363,7 @@ function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
   rest satisfies Nothing
   checkToolName(name, at, context)
   if (seal !== undefined)
-    context.report.add(loss(at, 'the signature of a tool call can be read by its issuer only', 'unsupported', 'note'))
+    context.report.add(loss(at, 'only its issuer can read the signature of a tool call', 'unsupported', 'note'))
   const out: JsonObject = {
     ...ownExtra(extra, 'messages', at, context.report),
     type: 'tool_use',
@@ -373,7 +376,7 @@ function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
 }
 
 function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
-  // The name stands in the call that the id names; messages does not repeat it.
+  // The call with this id holds the name. Messages does not repeat it.
   const { type: _, callId, name: _name, parts, isError, cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const out: JsonObject = {
@@ -401,8 +404,8 @@ function encodeNative(part: NativePart, context: CodecContext): JsonObject[] {
 }
 
 /**
- * One bare text is written as a string if it was written so: where it stood says which. Both mean the same; keeping the
- * spelling keeps a rewritten request recognisable.
+ * Returns a single plain text as a string if the client wrote it as a string, which the pointer of the part reveals. Both forms mean
+ * the same. Keeping the form keeps a rewritten request recognisable.
  */
 export function contentValue(blocks: JsonObject[], parts: readonly Part[]): JsonObject[] | string {
   const [first] = blocks

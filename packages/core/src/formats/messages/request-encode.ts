@@ -25,19 +25,19 @@ import { encodeTool, encodeTools, isListed } from './tools.ts'
 
 type EncodeContext = CodecContext & { readonly target: TargetTraits }
 
-/** Reports by the IR's name of the field. */
+/** Reports a loss at a field, named as in the IR. */
 type ReportField = (
   field: string,
   detail: string,
   ...kind: [kind?: Parameters<typeof loss>[2], severity?: Parameters<typeof loss>[3]]
 ) => void
 
-/** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
+/** Encodes a request. It handles every field of the IR: a field added to the IR does not compile until it is handled here. */
 export function encodeRequest(requested: ModelRequest, context: EncodeContext): JsonObject {
   const isSameFormat = isWrittenIn(requested, fieldPointers)
   const traits = modelTraits(context.target)
   const named = lowerToolNames(requested, toolNames, context.report)
-  // What a client of messages wrote is between it and the upstream.
+  // Changes of settings that a client wrote in the messages format go to the upstream unchanged.
   const request =
     (isSameFormat && traits.systemTurns) || !hasChanges(named)
       ? named
@@ -89,16 +89,20 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   const isThinking = encodeThinking(request, out, traits, conditions, context)
   encodeSampling(sampling, out, traits, isThinking, reportField)
   if (output !== undefined) encodeOutput(output, out, request, traits, reportField)
-  // Some formats ask for the number of alternatives in a field of its own.
+  // Some formats ask for the number of alternatives in a separate field.
   if ((output?.logprobs ?? 0) > 0 && at?.['output.topLogprobs'] !== undefined)
     reportField('output.topLogprobs', 'messages gives no log probabilities')
   encodeUser(user, out, reportField)
-  if (metadata !== undefined) reportField('metadata', 'messages keeps no metadata but the user', 'unsupported', 'note')
+  if (metadata !== undefined)
+    reportField('metadata', 'messages stores no metadata except the user id', 'unsupported', 'note')
   if (serviceTier !== undefined) encodeTier(serviceTier, out, reportField)
   return out
 }
 
-/** The format requires a bound. One that the client did not set is reported when an answer ends at it (`reportOwnBound`). */
+/**
+ * Returns `max_tokens`, which the format requires. A value that the client did not set is reported when a response ends at it
+ * (`reportDefaultMaxTokens`).
+ */
 function encodeMaxTokens(
   sampling: Sampling,
   target: TargetTraits,
@@ -108,7 +112,7 @@ function encodeMaxTokens(
   const { maxTokens } = sampling
   if (maxTokens === undefined) return defaultMaxTokens(target, traits)
   if (traits.maxTokens === undefined || maxTokens <= traits.maxTokens) return maxTokens
-  reportField('sampling.maxTokens', `the model answers with at most ${traits.maxTokens} tokens`, 'clamped')
+  reportField('sampling.maxTokens', `the model generates at most ${traits.maxTokens} tokens`, 'clamped')
   return traits.maxTokens
 }
 
@@ -137,22 +141,22 @@ function encodeSampling(
   if (stop !== undefined) {
     const sequences = stop.filter((sequence) => sequence.trim() !== '')
     if (sequences.length < stop.length)
-      reportField('sampling.stop', 'stop sequences of blanks alone are refused upstream')
+      reportField('sampling.stop', 'stop sequences that consist of blanks are rejected upstream')
     if (sequences.length > 0) out.stop_sequences = sequences
   }
   if (seed !== undefined) reportField('sampling.seed', 'messages has no seed')
   if (logitBias !== undefined && Object.keys(logitBias).length > 0)
     reportField('sampling.logitBias', 'messages has no logit bias')
-  // Zero is what happens anyway.
+  // Zero is the default.
   if (presencePenalty) reportField('sampling.presencePenalty', 'messages has no presence penalty')
   if (frequencyPenalty) reportField('sampling.frequencyPenalty', 'messages has no frequency penalty')
   if (choices !== undefined && choices > 1)
-    reportField('sampling.choices', `messages gives one answer, not ${choices}`, 'unsupported', 'fatal')
+    reportField('sampling.choices', `messages returns one response, not ${choices}`, 'unsupported', 'fatal')
 }
 
 type Randomness = { [K in 'temperature' | 'topP' | 'topK']: number | undefined }
 
-/** Which of the three knobs this model takes in this call. One that stands on its default is left out without a word. */
+/** Encodes the sampling fields that the model accepts in this request. A field at its default value is left out without a report. */
 export function encodeRandomness(
   wanted: Randomness,
   out: JsonObject,
@@ -163,7 +167,7 @@ export function encodeRandomness(
   let { temperature, topP, topK } = wanted
   const drop = (field: keyof Randomness, detail: string): void => reportField(`sampling.${field}`, detail)
   if (temperature !== undefined && temperature > 1) {
-    reportField('sampling.temperature', `messages takes temperatures up to 1, not ${temperature}`, 'clamped')
+    reportField('sampling.temperature', `messages accepts temperatures up to 1, not ${temperature}`, 'clamped')
     temperature = 1
   }
   const why =
@@ -190,7 +194,7 @@ export function encodeRandomness(
     if (topP === 1) topP = undefined
     else if (temperature === 1) temperature = undefined
     else {
-      drop('topP', 'the model takes temperature or top_p, not both')
+      drop('topP', 'the model accepts temperature or top_p, not both')
       topP = undefined
     }
   }
@@ -206,12 +210,12 @@ function encodeOutput(
   traits: ModelTraits,
   reportField: ReportField,
 ): void {
-  // Usage always comes.
+  // Responses always carry usage.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
   if (format?.type === 'json') encodeFormat(format, out, request, traits, reportField)
   const other = modalities?.filter((modality) => modality !== 'text') ?? []
-  if (other.length > 0) reportField('output.modalities', `the model answers in text, not in ${other.join(', ')}`)
+  if (other.length > 0) reportField('output.modalities', `the model responds in text, not in ${other.join(', ')}`)
   if (audio !== undefined) reportField('output.audio', 'the model does not speak')
   if (logprobs !== undefined) reportField('output.logprobs', 'messages gives no log probabilities')
   if (verbosity !== undefined && verbosity !== 'medium') reportField('output.verbosity', 'messages has no verbosity')
@@ -231,14 +235,14 @@ function encodeFormat(
     return
   }
   if (!traits.structured) {
-    reportField('output.format', 'the model takes no schema for its answer')
+    reportField('output.format', 'the model accepts no output schema')
     return
   }
   for (const [key, value] of Object.entries({ name, description }))
     if (value !== undefined)
       reportField(`output.format.${key}`, `a schema has no ${key} in messages`, 'approximated', 'note')
   if (strict === false)
-    reportField('output.format.strict', 'messages always holds an answer to its schema', 'approximated', 'note')
+    reportField('output.format.strict', 'messages always enforces the schema', 'approximated', 'note')
   const sent = isWrittenIn(request, fieldPointers)
     ? schema
     : lowerFormat(schema, fieldPointer('output.format', request.at, undefined), reportField)
@@ -248,15 +252,19 @@ function encodeFormat(
   out.output_config = { ...config, format: { ...existing, type: 'json_schema', schema: sent } }
 }
 
-/** A schema of another dialect in Anthropic's, which refuses what it does not enforce. */
+/** Lowers a schema of another format to Anthropic's JSON Schema, which rejects keywords that it cannot enforce. */
 function lowerFormat(schema: JsonObject, at: string, reportField: ReportField): JsonObject | undefined {
   const { schema: lowered, unkept, changed, circular } = lowerOutputSchema(schema, at)
   if (circular) {
-    reportField('output.format', 'messages takes no schema that refers to itself: it is not sent')
+    reportField('output.format', 'messages accepts no schema that refers to itself: it is not sent')
     return undefined
   }
   if (unkept.length > 0)
-    reportField('output.format', `parts of the schema are told, not enforced: ${unkept.join(', ')}`, 'approximated')
+    reportField(
+      'output.format',
+      `parts of the schema are described, not enforced: ${unkept.join(', ')}`,
+      'approximated',
+    )
   if (changed.length > 0)
     reportField(
       'output.format',
@@ -267,7 +275,7 @@ function lowerFormat(schema: JsonObject, at: string, reportField: ReportField): 
   return lowered
 }
 
-/** Bound of `metadata.user_id`. */
+/** Maximum length of `metadata.user_id`, in characters. */
 const longestUserId = 512
 
 function encodeUser(user: ModelRequest['user'], out: JsonObject, reportField: ReportField): void {
@@ -278,14 +286,15 @@ function encodeUser(user: ModelRequest['user'], out: JsonObject, reportField: Re
   if (wire !== undefined && wire.length > longestUserId)
     reportField(
       id === undefined ? 'user.safetyId' : 'user.id',
-      `messages takes ids of users up to ${longestUserId} characters; this one has ${wire.length} and is not sent`,
+      `messages accepts user ids of up to ${longestUserId} characters; this one has ${wire.length} and is not sent`,
       'unsupported',
       'note',
     )
   else if (wire !== undefined) out.metadata = { ...(isObject(out.metadata) ? out.metadata : undefined), user_id: wire }
   if (id !== undefined && safetyId !== undefined && id !== safetyId)
-    reportField('user.safetyId', 'messages knows one id of the user', 'unsupported', 'note')
-  if (cacheKey !== undefined) reportField('user.cacheKey', 'messages has no key for its cache', 'unsupported', 'note')
+    reportField('user.safetyId', 'messages has one field for the id of the user', 'unsupported', 'note')
+  if (cacheKey !== undefined)
+    reportField('user.cacheKey', 'messages has no field for a cache key', 'unsupported', 'note')
 }
 
 function encodeTier(tier: string, out: JsonObject, reportField: ReportField): void {
@@ -295,16 +304,16 @@ function encodeTier(tier: string, out: JsonObject, reportField: ReportField): vo
   else reportField('serviceTier', `messages has no service tier '${tier.slice(0, 40)}'`)
 }
 
-/** What the rest of the request says that thinking depends on. */
+/** Facts about the rest of the request on which thinking depends. */
 export interface ThinkingConditions {
   readonly maxTokens: number
-  /** A tool call is forced. */
+  /** Whether the request forces a tool call. */
   readonly isToolForced: boolean
-  /** The last answer called tools, and its thinking is gone. */
+  /** The last response called tools, and its thinking is missing. */
   readonly lacksReasoning: boolean
 }
 
-/** Writes `thinking` and `output_config.effort`. Returns whether thinking is on. */
+/** Encodes `thinking` and `output_config.effort`. Returns whether thinking is on. */
 export function encodeThinking(
   request: ModelRequest,
   out: JsonObject,
@@ -327,7 +336,11 @@ export function encodeThinking(
     else if (traits.canDisable) thinking = { type: 'disabled' }
     else {
       report.add(
-        loss(at(off ? 'off' : 'effort'), 'the model always thinks; it is asked to think little', 'approximated'),
+        loss(
+          at(off ? 'off' : 'effort'),
+          'thinking cannot be disabled for the model: a low effort is sent',
+          'approximated',
+        ),
       )
       sentEffort = 'low'
     }
@@ -338,9 +351,9 @@ export function encodeThinking(
     else thinking = encodeEnabledThinking(request, traits, conditions, at, context)
     if (thinking?.type === 'adaptive' && sentEffort === undefined && budgetTokens !== undefined)
       sentEffort = nearestEffort(effortOfBudget(budgetTokens) as EffortWord, traits.efforts)
-    // A budget says it all; an effort beside it is written only if the client wrote both.
+    // A budget makes the effort redundant. The effort is sent only if the client sent both.
     if (thinking?.type === 'enabled' && budgetTokens === undefined && adaptive !== true) sentEffort = undefined
-    // One loss is told once.
+    // The loss of thinking covers the loss of the effort: report one of them.
     if (thinking === undefined && field === 'effort' && traits.efforts.length === 0) sentEffort = undefined
   }
   if (thinking !== undefined) out.thinking = { ...existing, ...thinking }
@@ -352,16 +365,16 @@ export function encodeThinking(
 const isThinkingRequested = (effort: unknown, budget: number | undefined, adaptive: boolean | undefined): boolean =>
   budget !== undefined || adaptive === true || (effort !== undefined && adaptive !== false)
 
-/** Whether the model is left to decide how much it thinks: it asked for nothing else, or takes nothing else. */
+/** Returns whether the model decides how much it thinks: the client asked for it, or the model accepts nothing else. */
 const isAdaptive = ({ reasoning }: ModelRequest, { thinking }: ModelTraits): boolean =>
   thinking === 'adaptive' ||
   (thinking === 'either' && (reasoning?.adaptive === true || reasoning?.budgetTokens === undefined))
 
-/** Why this call cannot think though it was asked to; undefined if nothing stands in the way. */
+/** Returns why this request cannot think although the client asked for it, or undefined if it can. */
 function thinkingObstacle(traits: ModelTraits, conditions: ThinkingConditions, adaptive: boolean): string | undefined {
   if (traits.thinking === 'none') return 'the model cannot think'
   if (adaptive) return undefined
-  if (conditions.isToolForced) return 'a budget does not go with a forced tool call'
+  if (conditions.isToolForced) return 'a budget cannot be combined with a forced tool call'
   if (conditions.lacksReasoning) return 'the signed reasoning before the last tool call was not sent back'
   if (conditions.maxTokens <= minBudget) return `it needs more than ${minBudget} max_tokens`
   return undefined
@@ -377,9 +390,7 @@ function encodeEnabledThinking(
   const { effort, budgetTokens } = request.reasoning ?? {}
   if (isAdaptive(request, traits)) {
     if (budgetTokens !== undefined)
-      report.add(
-        loss(at('budgetTokens'), 'the model takes no budget; it thinks as much as it sees fit', 'approximated'),
-      )
+      report.add(loss(at('budgetTokens'), 'the model accepts no budget and decides how much it thinks', 'approximated'))
     return { type: 'adaptive' }
   }
   const room = conditions.maxTokens - 1
@@ -387,14 +398,20 @@ function encodeEnabledThinking(
     const budget = Math.min(Math.max(budgetTokens, minBudget), room)
     if (budget !== budgetTokens)
       report.add(
-        loss(at('budgetTokens'), `it must lie from ${minBudget} to below max_tokens; ${budget} is sent`, 'clamped'),
+        loss(
+          at('budgetTokens'),
+          `the budget must be at least ${minBudget} and below max_tokens; ${budget} is sent`,
+          'clamped',
+        ),
       )
     return { type: 'enabled', budget_tokens: budget }
   }
   const key = effort === undefined || effort === 'none' ? 'high' : effort
   const budget = Math.min(budgetOfEffort[key], room)
   const field = effort === undefined ? 'adaptive' : 'effort'
-  report.add(loss(at(field), `the model takes a budget: ${budget} tokens are sent`, 'approximated', 'note'))
+  report.add(
+    loss(at(field), `the model accepts a thinking budget only: ${budget} tokens are sent`, 'approximated', 'note'),
+  )
   return { type: 'enabled', budget_tokens: budget }
 }
 
@@ -407,7 +424,7 @@ function encodeDisplay(
 ): void {
   if (summary === undefined) return
   if (thinking === undefined || thinking.type === 'disabled') {
-    report.add(loss(at, 'there is no thinking to be shown', 'unsupported', 'note'))
+    report.add(loss(at, 'thinking is off, so there is nothing to show', 'unsupported', 'note'))
     return
   }
   if (summary === 'concise' || summary === 'detailed')
@@ -429,7 +446,7 @@ function encodeEffort(
 ): void {
   const nearest = nearestEffort(word, traits.efforts)
   if (nearest === undefined) {
-    report.add(loss(at, 'the model takes no effort'))
+    report.add(loss(at, 'the model accepts no effort'))
     return
   }
   if (requested !== undefined && requested !== 'none' && nearest !== requested)

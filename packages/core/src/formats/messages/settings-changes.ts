@@ -12,17 +12,17 @@ import { isEffort } from './fields.ts'
 import { type ModelTraits, modelTraits, nearestEffort } from './models.ts'
 import { decodeTool } from './tools.ts'
 
-/** What a system message changes, and what else it says. */
+/** The changes of a system message, and its other parts. */
 interface DecodedChanges {
   readonly list: SettingsChange[]
   readonly parts: Part[]
 }
 
 /**
- * Returns a reader of system messages: an effort in `output_config`, and blocks of `tool_addition` and `tool_removal`. It returns
- * undefined for a message without any. Tools of MCP servers stay blocks: no other format has them by name.
- *
- * @param tools those of the request, which additions refer to
+ * Returns a function that decodes the changes in a system message: an effort in `output_config`, and blocks of `tool_addition` and
+ * `tool_removal`. The function returns undefined for a message without changes. Tools of MCP servers stay blocks, since no other format
+ * has them by name.
+ * @param tools tools of the request, to which additions refer
  */
 export function createChangeDecoder(
   tools: readonly Tool[],
@@ -86,7 +86,7 @@ function decodeToolChange(source: JsonObject, at: string, known: Map<string, Too
   return change
 }
 
-/** A tool as a reference adds it: that it was hidden until then is said by its place. */
+/** Returns a tool as a `tool_reference` adds it, without `defer_loading`: the place of the addition expresses the deferral. */
 function withoutDeferral(tool: Tool): Tool {
   const { extra, ...rest } = tool
   const { defer_loading: _, ...fields }: JsonObject = extra?.messages ?? {}
@@ -100,7 +100,7 @@ function nameOf(tool: Tool): string | undefined {
 
 const nested = (key: string, value: JsonObject | undefined): JsonObject => (value === undefined ? {} : { [key]: value })
 
-/** Models that accept system messages within the conversation accept changes there, where the upstream does. */
+/** Returns the changes that the upstream accepts within a conversation. Only models that accept system messages there accept any. */
 export function acceptedChanges(target: TargetTraits): AcceptedChanges {
   const { laterChanges = [] } = target.quirks
   const traits = modelTraits(target)
@@ -124,7 +124,7 @@ export interface ChangeContext extends CodecContext {
   }
 }
 
-/** What a turn's changes become: blocks of its system message, and fields beside them. */
+/** The blocks of a system message that express its changes, and the fields of the message. */
 interface EncodedChanges {
   readonly blocks: readonly JsonObject[]
   readonly extraFields: JsonObject | undefined
@@ -158,7 +158,7 @@ export function encodeChanges(turn: Turn, traits: ModelTraits, context: ChangeCo
   return { blocks, extraFields }
 }
 
-/** A tool that the request lists, or that was added before, goes by its name; any other is defined. */
+/** Encodes an added tool. A tool that the upstream already knows is sent as a reference, any other as a definition. */
 function encodeAdded(tool: Tool, { tools }: ChangeContext): JsonObject[] {
   const name = tool.type === 'native' ? String(tool.value.name) : tool.name
   if (tools.offered.has(name)) return [{ type: 'tool_reference', name }]
@@ -188,7 +188,7 @@ const definitionsFlag = 'inline-tools-2026-09-15'
 
 const effortFlag = 'mid-conversation-output-config-2026-07-01'
 
-/** The betas without which Anthropic refuses changes within a conversation. */
+/** Returns the beta flags without which Anthropic rejects changes within a conversation. */
 export function requestFlags({ messages }: JsonObject): RequestFlags | undefined {
   const flags = new Set<string>()
   for (const message of Array.isArray(messages) ? messages : []) {

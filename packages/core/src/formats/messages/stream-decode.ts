@@ -21,7 +21,7 @@ import { decodeChecks } from './input-transformations.ts'
 import { endingFields, frameFields, restoreCall } from './response-decode.ts'
 import { decodeTier, decodeUsage, mergeUsage } from './usage-decode.ts'
 
-/** Events that belong to a message: none of them comes before its start. */
+/** Events that are part of a message. None of them may come before `message_start`. */
 const eventsOfMessage: ReadonlySet<string> = new Set([
   'content_block_start',
   'content_block_delta',
@@ -30,10 +30,10 @@ const eventsOfMessage: ReadonlySet<string> = new Set([
   'message_stop',
 ])
 
-/** A stream of nothing but unknown events must not fill the memory. */
+/** Limit of events before `message_start`: a stream of unknown events must not fill the memory. */
 const maxEventsBeforeStart = 64
 
-/** Reads a stream of messages. Only `message_stop` ends it well. */
+/** Decodes a stream of messages. Only `message_stop` completes it. */
 export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelEvent> {
   let out: ModelEvent[] = []
   let hasStarted = false
@@ -43,10 +43,10 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   const ending: JsonObject = {}
   let checks: ReasoningCheck[] | undefined
   const open = new Map<Json, BlockDecoder>()
-  /** Events of unknown types before the message: they say nothing about it. */
+  /** Events of unknown types before `message_start`. They pass through after it. */
   const eventsBeforeStart: JsonObject[] = []
   const deltaTemplate = new TextMould(noFields)
-  /** The block that grew last. */
+  /** The block that received the last delta. */
   let growingBlock: BlockDecoder | undefined
   const writer = createPartWriter(() => out)
 
@@ -72,7 +72,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       created: 0,
     }
     if (Array.isArray(message.content) && message.content.length > 0)
-      context.report.add(loss('/content', 'content in message_start is left out: it comes in blocks of its own'))
+      context.report.add(loss('/content', 'content in message_start is left out: it comes in separate blocks'))
     const tier = decodeTier(fields.usage)
     if (tier !== undefined) event.serviceTier = tier
     for (const key of frameFields) drop(fields, key)
@@ -100,7 +100,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
 
   function read(event: JsonObject, name: string | undefined): void {
     const { type } = event
-    // Clients go by the name.
+    // Clients dispatch on the event name, so it decides.
     if (name === 'error' || type === 'error' || (type === undefined && event.error !== undefined)) {
       fail(decodeError(200, event))
       return
@@ -110,13 +110,13 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     if (shape !== undefined) reportUnknown(event, shape, at, context.report)
     if (type === 'ping') return
     if (type === 'message_start') {
-      if (hasStarted) failBadResponse('The upstream began its answer anew in the middle of it.')
+      if (hasStarted) failBadResponse('The upstream began its message twice.')
       else if (isObject(event.message)) begin(event.message)
       return
     }
     if (!hasStarted) {
       if (typeof type !== 'string' || eventsOfMessage.has(type) || eventsBeforeStart.length === maxEventsBeforeStart)
-        failBadResponse('The upstream began its stream with something that is no message_start.')
+        failBadResponse('The stream of the upstream does not begin with message_start.')
       else eventsBeforeStart.push(event)
       return
     }
@@ -161,7 +161,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     }
   }
 
-  /** Some servers forget to start their blocks; the delta says what they meant. */
+  /** Returns the open block. Some servers leave out the start of a block; the delta's type then decides its kind. */
   function blockOf(index: Json, delta: JsonObject): BlockDecoder {
     const known = open.get(index)
     if (known !== undefined) return known
@@ -196,7 +196,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
         growingBlock?.more?.(text)
         return [deltaTemplate.delta(text)]
       }
-      // Some servers keep a stream alive with no more than a name.
+      // Some servers send events without data to keep a stream alive.
       if (source.data === '' && source.event !== 'error') return []
       out = []
       const event = parseObjectExact(source.data)
@@ -210,13 +210,15 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     end() {
       if (hasEnded) return []
       out = []
-      fail(new GatewayError('upstream_truncated', 'The upstream broke off before the end of its answer.').info)
+      fail(
+        new GatewayError('upstream_truncated', 'The upstream closed the stream before the end of its response.').info,
+      )
       return out
     },
   }
 }
 
-/** Where a block stands in the whole message. */
+/** Returns the pointer of a block in the whole message. */
 const blockAt = (index: Json): string => (typeof index === 'number' ? pointer('/content', index) : '/content')
 
 const eventShapes = shapesOf({
@@ -236,7 +238,7 @@ const deltaShapes = shapesOf({
   input_json_delta: { type: true, partial_json: true },
 })
 
-/** Fields of a message's last event, and of its delta, that are read here. */
+/** Decoded fields of the last event of a message, and of its delta. */
 const endingEventFields: ReadonlySet<string> = new Set(['type', 'delta', 'usage', ...endingFields])
 
 const endingDeltaFields: ReadonlySet<string> = new Set([
@@ -246,7 +248,7 @@ const endingDeltaFields: ReadonlySet<string> = new Set([
   ...endingFields,
 ])
 
-/** The member that holds a delta's text. */
+/** Returns the name of the delta's member that holds its text. */
 const textKey = ({ delta }: JsonObject): string | undefined =>
   isObject(delta) && typeof delta.type === 'string' ? textKeys.get(delta.type) : undefined
 
@@ -258,16 +260,16 @@ const textKeys: ReadonlyMap<string, string> = new Map([
 
 const noFields: ReadonlySet<string> = new Set()
 
-/** One content block of a stream. */
+/** Decodes one content block of a stream. */
 export interface BlockDecoder {
   delta(delta: JsonObject): void
-  /** The last delta again, with other text: what it comes to is told by who knows that. */
+  /** Handles the previous delta again with another text. The caller emits the event. */
   more?(text: string): void
-  /** Called once, at the block's stop (or at the end of a message that forgot it). */
+  /** Called once, at the block's stop or at the end of a message that left the stop out. */
   stop(): void
 }
 
-/** Writes the events of a message's parts, numbered as they start. */
+/** Emits the events of parts, numbered in the order of their starts. */
 export interface PartWriter {
   start(value: Part): number
   delta(part: number, delta: Delta): void
@@ -286,7 +288,10 @@ export function createPartWriter(out: () => ModelEvent[]): PartWriter {
   }
 }
 
-/** @param at where the block stands in the whole message */
+/**
+ * Starts decoding a block.
+ * @param at pointer of the block in the whole message
+ */
 export function openBlock(start: JsonObject, at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {
   const part = decodeBlock(start, at)
   switch (part.type) {
@@ -303,7 +308,7 @@ export function openBlock(start: JsonObject, at: string, writer: PartWriter, con
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** A delta that does not belong into its block: newer than this codec, or nonsense. */
+/** Reports a delta that does not fit its block: it is newer than this codec, or malformed. */
 function reportDelta(delta: JsonObject, { at = '/content' }: Part, context: ExchangeContext): void {
   const type = inWords(delta.type)
   context.report.add(loss(at, `a stream delta of the type '${type}' is not known here`, 'unknown', 'note'))
@@ -328,7 +333,7 @@ function openReasoning(
   writer: PartWriter,
   context: ExchangeContext,
 ): BlockDecoder {
-  // The signature comes last; what the start says of it is only a place for it.
+  // The signature comes in the last delta. An empty one at the start is a placeholder.
   const eventsBeforeStart = start.signature === ''
   if (eventsBeforeStart) delete part.seal
   const number = writer.start(part)
@@ -357,7 +362,7 @@ function openCall(
   writer: PartWriter,
   context: ExchangeContext,
 ): BlockDecoder {
-  // `input: {}` stands for "it follows"; a server that streams nothing says all of it here.
+  // `input: {}` announces deltas. A server that streams no deltas sends the whole input at the start.
   const whole = isObject(start.input) && Object.keys(start.input).length > 0 ? writeInput(start.input) : ''
   const part = restoreCall({ ...written, input: '' }, context.request)
   const custom = part.custom === true
@@ -378,19 +383,17 @@ function openCall(
     },
     stop() {
       if (input !== '' && whole !== '')
-        context.report.add(
-          loss(pointer(part.at ?? '', 'input'), "the input in the block's start gave way to its deltas"),
-        )
+        context.report.add(loss(pointer(part.at ?? '', 'input'), "the deltas replaced the input in the block's start"))
       const all = input || whole || '{}'
       if (custom) writer.delta(number, { type: 'input', text: customInput(all) })
-      // A call without arguments streams nothing at all; elsewhere that would be broken JSON.
+      // A call without arguments streams no input. Other formats would take that for broken JSON.
       else if (input === '') writer.delta(number, { type: 'input', text: all })
       writer.end(number)
     },
   }
 }
 
-/** Blocks that only this format knows are collected and passed on whole. */
+/** Collects a block that only this format knows and emits it as a whole. */
 function openWhole(start: JsonObject, at: string, writer: PartWriter): BlockDecoder {
   const block: JsonObject = { ...start }
   let input = ''

@@ -20,25 +20,25 @@ import {
   unsignedSignature,
 } from './response-encode.ts'
 
-/** Writes the events of whole blocks and of blocks in growth, numbered without gaps. */
+/** Writes the events of blocks, numbered without gaps. */
 export interface BlockWriter {
   start(block: JsonObject): void
   delta(delta: JsonObject): void
-  /** The deltas that most of a stream is made of. */
+  /** Writes a text delta, the most frequent event of a stream. Its prefix is built once per block. */
   textDelta(type: keyof typeof textFields, text: string): void
   stop(): void
-  /** A whole block, taken apart as the real server does. */
+  /** Writes a whole block, split into events as Anthropic does it. */
   whole(block: JsonObject): void
 }
 
-/** Where each kind of delta holds its text. */
+/** The member that holds the text, by the delta's type. */
 const textFields = { text_delta: 'text', thinking_delta: 'thinking', input_json_delta: 'partial_json' } as const
 
 export const sse = (data: JsonObject & { type: string }): SseEvent => ({ event: data.type, data: stringifyExact(data) })
 
 export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter {
   let index = 0
-  /** What a piece of the open block begins with, and of which kind. */
+  /** The start of the data of a text delta in the open block, and the type it was built for. */
   let prefix = ''
   let prefixType: keyof typeof textFields | undefined
   const writer: BlockWriter = {
@@ -66,7 +66,7 @@ export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter 
   return writer
 }
 
-/** Which fields of a block follow in deltas; every other block comes whole in its start. */
+/** Splits a block into its start and its deltas. Blocks of other types come whole in their start. */
 function splitBlock(block: JsonObject): { start: JsonObject; deltas: JsonObject[] } {
   const { type } = block
   if (type === 'thinking') {
@@ -88,7 +88,7 @@ function splitBlock(block: JsonObject): { start: JsonObject; deltas: JsonObject[
     return { start: { ...block, content: null }, deltas: [{ type: 'compaction_delta', content: block.content }] }
   if (typeof type === 'string' && type.endsWith('tool_use')) {
     const { input } = block
-    // Input that broke off in the middle is text still.
+    // Input that was cut off is still text.
     const partial_json = typeof input === 'string' ? input : isEmpty(input) ? '' : stringifyExact(input)
     return { start: { ...block, input: {} }, deltas: [{ type: 'input_json_delta', partial_json }] }
   }
@@ -97,7 +97,7 @@ function splitBlock(block: JsonObject): { start: JsonObject; deltas: JsonObject[
 
 const isEmpty = (input: JsonObject[string] | undefined): boolean => !isObject(input) || Object.keys(input).length === 0
 
-/** One part of the answer while it grows. */
+/** Encodes one part of a response while it grows. */
 export interface PartEncoder {
   delta(delta: Delta): void
   end(): void
@@ -121,7 +121,7 @@ function reportDelta(delta: Delta, part: Part, context: ExchangeContext): void {
   context.report.add(loss(part.at ?? '', `${delta.type} in a ${part.type} part has no form in messages`))
 }
 
-/** Log probabilities ride on text; messages has none. */
+/** Returns the text of a delta and reports its log probabilities, which messages does not have. */
 function textOf(delta: Delta & { text: string; logprobs?: unknown }, context: ExchangeContext): string {
   if (delta.logprobs !== undefined) context.report.add(loss('/choices/0/logprobs', 'messages has no log probabilities'))
   return delta.text
@@ -175,7 +175,7 @@ function openReasoning(part: Part & { type: 'reasoning' }, writer: BlockWriter, 
         if (seal !== undefined) reportLostSeal(part.at ?? '', context)
         return
       }
-      // The signature is the last word of a thinking block.
+      // The signature is the last delta of a thinking block.
       writer.delta({
         type: 'signature_delta',
         signature: seal === undefined ? unsignedSignature : writeSeal(seal, 'messages'),
@@ -185,7 +185,7 @@ function openReasoning(part: Part & { type: 'reasoning' }, writer: BlockWriter, 
   }
 }
 
-/** Redacted thinking comes in one piece, so it waits for its seal. */
+/** Redacted thinking is one block without deltas, so it waits for its seal. */
 function openRedacted(part: Part & { type: 'reasoning' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
   const collected = { ...part }
   return {
@@ -208,7 +208,7 @@ function openCall(part: Part & { type: 'tool-call' }, writer: BlockWriter, conte
   writer.start(
     startSeal === undefined || expectsCarrier ? block : { ...block, ...callSealFields(startSeal, 'messages') },
   )
-  // As the real server does: the first fragment is empty.
+  // Anthropic begins with an empty fragment, too.
   writer.textDelta('input_json_delta', '')
   if (part.input !== '') writer.textDelta('input_json_delta', part.input)
   return {
@@ -227,7 +227,7 @@ function openCall(part: Part & { type: 'tool-call' }, writer: BlockWriter, conte
   }
 }
 
-/** Free text has to be wrapped into JSON, which needs all of it. */
+/** Free text is wrapped into JSON, which requires all of it. */
 function openCustom(part: Part & { type: 'tool-call' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
   const collected = { ...part }
   return {
@@ -243,12 +243,12 @@ function openCustom(part: Part & { type: 'tool-call' }, writer: BlockWriter, con
   }
 }
 
-/** Parts without deltas of their own. */
+/** Encodes a part that has no deltas. */
 function openWhole(part: Part, writer: BlockWriter, context: ExchangeContext): PartEncoder {
   for (const block of encodeResponsePart(part, context)) writer.whole(block)
   return {
     delta: (delta) => {
-      // What cannot be carried was reported whole; its pieces need no report of their own.
+      // A part that cannot be carried was reported as a whole. Its deltas need no report.
       if (part.type === 'native') reportDelta(delta, part, context)
     },
     end: () => {},

@@ -17,7 +17,7 @@ import { encodeUsage, reportTier } from './usage.ts'
 
 type Start = Extract<ModelEvent, { type: 'response-start' }>
 
-/** Writes a stream of messages: one message, blocks one after another, an ending only if the upstream had its own. */
+/** Encodes a stream: one message with its blocks one after another. It writes an end only if the upstream's stream ended. */
 export function encodeStream(context: ExchangeContext): StreamEncoder {
   let out: SseEvent[] = []
   let start: Start | undefined
@@ -28,15 +28,15 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   let serviceTier: string | undefined
   let ending: Pick<Extract<ModelEvent, { type: 'choice-end' }>, 'finish' | 'extra' | 'reasoningChecks'> | undefined
   let current: { part: number; encoder: PartEncoder } | undefined
-  /** Blocks never overlap here. */
+  /** Parts that wait for the current one to end, since blocks never overlap in this format. */
   const waiting = new PartQueue()
-  /** Seals behind a text, until it is known whether anything follows them. */
+  /** Seals after a text. They wait until it is known whether another part follows. */
   const trailing: { part: number; value: Part }[] = []
   let lastPartType = ''
   const kinds: PartKinds = { hasCall: false, hasRefusal: false }
   const writer = createBlockWriter((event) => out.push(event))
 
-  /** `message_start` waits for the event after it: usage known by then belongs into it. */
+  /** Writes `message_start` at the next event, so that usage known by then is part of it. */
   function begin(): void {
     if (hasStarted || start === undefined) return
     hasStarted = true
@@ -60,7 +60,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     current = { part, encoder: openPart(value, writer, context) }
   }
 
-  /** Something follows: now they stand in front of it. */
+  /** Another part follows, so the seals go in front of it. */
   function sendTrailing(): void {
     for (const { part, value } of trailing.splice(0)) waiting.add(part, value, true)
   }
@@ -153,7 +153,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
 
   function isOtherChoice(choice: number): boolean {
     if (choice === 0) return false
-    context.report.add(loss(`/choices/${choice}`, 'messages carries one answer; the others are left out'))
+    context.report.add(loss(`/choices/${choice}`, 'messages carries one choice; the others are left out'))
     return true
   }
 
@@ -199,7 +199,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
           context.report.add(
             loss(
               value.at ?? '',
-              'the seal of a text that has been streamed has no place behind it',
+              'the seal of a text that was already streamed cannot follow it',
               'unsupported',
               'note',
             ),
@@ -220,7 +220,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       read(event)
       return out
     },
-    // A stream that neither ended nor failed is the lane's to fail: nothing is made up here.
+    // A stream that neither ended nor failed is failed by the pipeline.
     end: () => [],
     heartbeat() {
       out = []

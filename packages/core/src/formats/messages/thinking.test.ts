@@ -79,7 +79,7 @@ describe('what thinking does not go with', () => {
     expect(old.out).toMatchObject({ tool_choice: { type: 'any' } })
     expect(old.out.thinking).toBeUndefined()
     expect(old.losses.map(({ detail }) => detail)).toContain(
-      'thinking is left out: a budget does not go with a forced tool call',
+      'thinking is left out: a budget cannot be combined with a forced tool call',
     )
     expect(encode(isToolForced, 'claude-opus-4-6').out).toMatchObject({
       tool_choice: { type: 'any' },

@@ -3,15 +3,15 @@ import { createFreeNames } from '../shared/free-names.ts'
 import { hash, type NameRule } from '../shared/tool-names.ts'
 import { callIds } from './fields.ts'
 
-/** Gives every call and its result the same id, one that the upstream takes. */
+/** Gives a call and its result the same id, one that the upstream accepts. */
 export interface ToolIds {
   ofCall(id: string): string
   ofResult(id: string): string
 }
 
 /**
- * Ids that are fine stay as they are. Others are rewritten, without ever meeting another id of the conversation. Calls
- * without an id are numbered, and results without one answer them in order.
+ * Creates the ids of a conversation. Accepted ids stay unchanged. Others are rewritten and never collide with another id of the
+ * conversation. Calls without an id are numbered, and results without one answer them in order.
  */
 export function createToolIds(turns: readonly Turn[], rule: NameRule = callIds): ToolIds {
   const { taken: allowed, refused, longest } = rule
@@ -51,6 +51,6 @@ export function createToolIds(turns: readonly Turn[], rule: NameRule = callIds):
 const idOf = (part: Part): string =>
   part.type === 'tool-call' ? part.id : part.type === 'tool-result' ? part.callId : ''
 
-/** Ids that begin alike must not meet. */
+/** Ids with the same beginning must stay different. */
 const shorten = (id: string, longest: number): string =>
   id.length <= longest ? id : `${id.slice(0, longest - 13)}_${hash(id)}`

@@ -45,7 +45,7 @@ export function decodeTool(source: Json, at: string): Tool {
   const fields = unread(source)
   const type = takeString(fields, 'type')
   const name = takeString(fields, 'name')
-  // Anything with a dated type is Anthropic's own: it runs there, or has a schema that only Claude knows.
+  // Types with a date are Anthropic's own tools: Anthropic runs them, or only Claude knows their schema.
   if ((type !== undefined && type !== 'custom') || name === undefined)
     return { type: 'native', format: 'messages', value: source, at }
   const tool: Tool = { type: 'function', name, at }
@@ -59,7 +59,7 @@ export function decodeTool(source: Json, at: string): Tool {
   return tool
 }
 
-/** Undefined: of a kind not known here. */
+/** Returns undefined for an unknown kind of choice. */
 function decodeChoice(choice: Unread): ToolChoice | undefined {
   const { type, name } = choice
   const decoded =
@@ -76,7 +76,7 @@ function decodeChoice(choice: Unread): ToolChoice | undefined {
   return decoded
 }
 
-/** Writes `tools` and `tool_choice`. Returns whether a call is forced, which thinking does not go with. */
+/** Encodes `tools` and `tool_choice`. Returns whether a call is forced, which excludes thinking by a budget. */
 export function encodeTools(
   tools: Tools,
   out: JsonObject,
@@ -91,7 +91,7 @@ export function encodeTools(
   let offered = list
   let choiceToSend: 'auto' | 'none' | 'required' | { name: string } | undefined
   if (typeof choice === 'object' && 'allowed' in choice) {
-    // There is no list of allowed tools here: the others are not offered, which comes to the same.
+    // Messages has no list of allowed tools. Offering only these has the same effect.
     offered = offeredTools(list, choice, report)
     choiceToSend = choice.mode
     report.add(loss(at('tools.choice'), 'only the allowed tools are offered', 'approximated', 'note'))
@@ -103,7 +103,7 @@ export function encodeTools(
   const existingChoice = isObject(out.tool_choice) ? out.tool_choice : undefined
   if (encodedTools.length === 0) {
     if (choiceToSend === 'required' || typeof choiceToSend === 'object')
-      report.add(loss(at('tools.choice'), 'no tool is left that could be chosen'))
+      report.add(loss(at('tools.choice'), 'no tool is left to choose'))
     delete out.tool_choice
     return false
   }
@@ -133,7 +133,7 @@ const encodeChoice = (choice: 'auto' | 'none' | 'required' | { name: string }): 
 /** A tool that a turn adds is defined there, unless a client of messages listed it. */
 export const isListed = (tool: Tool): boolean => tool.deferred !== true || isDeferred(tool)
 
-/** Deferred tools are offered by the turn that adds them, or by a search for tools. */
+/** Returns whether a tool is deferred: a turn or a tool search offers it later. */
 export const isDeferred = ({ extra }: Tool): boolean => extra?.messages?.defer_loading === true
 
 export function encodeTool(
@@ -159,7 +159,7 @@ export function encodeTool(
             )
       out.input_schema = withType(enforced.schema)
       if (traits.structured) put(out, 'strict', enforced.strict)
-      else if (strict) report.add(loss(pointer(at, 'strict'), 'the model takes no strict tools'))
+      else if (strict) report.add(loss(pointer(at, 'strict'), 'the model accepts no strict tools'))
       if (cache !== undefined) out.cache_control = cacheControl(cache)
       return [out]
     }
@@ -196,13 +196,13 @@ export function encodeTool(
   }
 }
 
-/** Anthropic insists on `type`; a schema without one means an object all the same. */
+/** Adds `type`, which Anthropic requires. A schema without it means an object. */
 function withType(schema: JsonObject | undefined): JsonObject {
   if (schema === undefined) return { type: 'object', properties: {} }
   return schema.type === undefined ? { type: 'object', ...schema } : schema
 }
 
-/** Other names are made to fit; of none there is nothing to be made. */
+/** Reports a tool without a name. Other invalid names are rewritten. */
 export function checkToolName(name: string, at: string, context: CodecContext): void {
-  if (name === '') context.report.add(loss(at, 'a tool needs a name, this one has none', 'unsupported', 'fatal'))
+  if (name === '') context.report.add(loss(at, 'a tool without a name is not accepted', 'unsupported', 'fatal'))
 }

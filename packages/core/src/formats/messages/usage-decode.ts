@@ -6,7 +6,7 @@ import { setOwn } from '../shared/own-members.ts'
 const tokenCount = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** Reads a usage object; undefined if it counts nothing. Here input excludes the cache; in the IR the total includes it. */
+/** Decodes usage. Returns undefined if it counts nothing. Anthropic's input count excludes the cache; the IR's total includes it. */
 export function decodeUsage(value: Json | undefined): Usage | undefined {
   if (!isObject(value)) return undefined
   const uncached = tokenCount(value.input_tokens)
@@ -33,18 +33,18 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
   return usage
 }
 
-/** Searches that the provider made for the model. */
+/** Returns the number of web searches that the provider made for the model. */
 export function unitsIn({ server_tool_use: serverToolUse }: JsonObject): BillableUnits | undefined {
   const searches = isObject(serverToolUse) ? tokenCount(serverToolUse.web_search_requests) : undefined
   return searches === undefined || searches === 0 ? undefined : { searches }
 }
 
-/** A stream counts on: a later number replaces the earlier one, a missing or null one leaves it. */
+/** Merges the cumulative usage of a stream: a later number replaces the earlier one; a missing or null one does not. */
 export function mergeUsage(into: JsonObject, later: Json | undefined): void {
   if (isObject(later)) for (const [key, value] of Object.entries(later)) if (value !== null) setOwn(into, key, value)
 }
 
-/** The tier that served the call stands in the usage. */
+/** Returns the tier that served the call. Anthropic sends it in the usage. */
 export function decodeTier(usage: Json | undefined): string | undefined {
   const tier = isObject(usage) ? usage.service_tier : undefined
   return typeof tier !== 'string' ? undefined : tier === 'standard' ? 'default' : tier

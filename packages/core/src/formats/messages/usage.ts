@@ -6,7 +6,7 @@ import { loss } from '../shared/report.ts'
 import type { Nothing } from '../shared/strict.ts'
 import { usageBeside as listUnshownUsage, type UsageFields } from '../shared/usage-report.ts'
 
-/** Clients count on every number but the details; Claude Code compacts by them. */
+/** Encodes usage. Clients require every count except the details; Claude Code decides by them when to compact. */
 export function encodeUsage(usage: Usage | undefined, serviceTier?: string): JsonObject {
   if (usage === undefined) {
     const unknown: JsonObject = { ...noTokens }
@@ -15,7 +15,7 @@ export function encodeUsage(usage: Usage | undefined, serviceTier?: string): Jso
   }
   const { input, output, raw, ...rest } = usage
   rest satisfies Nothing
-  // Which of the tokens were sounds, pictures or tool prompts has no place here; they are counted in the totals.
+  // Messages has no counts of audio, image and tool prompt tokens. The totals include them.
   const { total, cacheRead, cacheWrite, cacheWrite1h, audio: _a, image: _i, tool: _t, ...inputRest } = input
   inputRest satisfies Nothing
   const { total: outputTotal, reasoning, audio: _spoken, image: _drawn, ...outputRest } = output
@@ -51,10 +51,10 @@ const noTokens = {
 const encodeTier = (tier: string | undefined): string | undefined =>
   tier === 'default' ? 'standard' : tier === 'priority' || tier === 'batch' ? tier : undefined
 
-/** Reports a tier that has no word here. */
+/** Reports a tier that has no name in messages. */
 export function reportTier(tier: string | undefined, usage: Usage | undefined, report: Report): void {
   if (tier === undefined || usage?.raw?.format === 'messages' || encodeTier(tier) !== undefined) return
-  report.add(loss('/serviceTier', `messages has no word for the tier '${tier}'`, 'unsupported', 'note'))
+  report.add(loss('/serviceTier', `messages has no service tier '${tier}'`, 'unsupported', 'note'))
 }
 
 const usageFields = {
@@ -70,7 +70,7 @@ const usageFields = {
   service_tier: 'told',
 } as const satisfies UsageFields
 
-/** Most answers say that they do not say where they were made. */
+/** Most responses state that their location is not available. */
 const usageFieldsWithoutPlace = { ...usageFields, inference_geo: 'told' } as const satisfies UsageFields
 
 export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
