@@ -2,8 +2,8 @@
 
 export { concatBytes } from '../src/base/bytes.ts'
 export { errorKinds, type RetryScope } from '../src/base/error-kinds.ts'
+export { spliceJson } from '../src/base/json/edit.ts'
 export { nestsDeeper, scanJson } from '../src/base/json/scan.ts'
-export { spliceJson } from '../src/base/json/splice.ts'
 export type { JsonObject } from '../src/base/json/types.ts'
 export type { OperationName } from '../src/base/names.ts'
 export { errorReply } from '../src/calls/reply.ts'
@@ -17,6 +17,7 @@ export {
   verdictWord,
 } from '../src/formats/carries.ts'
 export type { Codec, CodecContext, ExchangeContext, TargetTraits, UpstreamCodec } from '../src/formats/codec.ts'
+export { wireCodecOf } from '../src/formats/codec-registry.ts'
 export { codecOf, codecs, upstreamCodecs } from '../src/formats/codecs.ts'
 export { streamedEvents, wholeAnswer } from '../src/formats/converse/responses.test-support.ts'
 export { geminiCodec } from '../src/formats/gemini/index.ts'
@@ -31,17 +32,16 @@ export type {
   ToolCallPart,
   Turn,
 } from '../src/formats/ir.ts'
-export { answerSide, createReport, lossHeader } from '../src/formats/loss-report.ts'
+export { createReport, lossHeader, responseReport as answerSide } from '../src/formats/loss-report.ts'
 export { type ReferencePlace, type ReferenceScheme, referencePlaces } from '../src/formats/references/places.ts'
 export { responsesCodec } from '../src/formats/responses/index.ts'
 export { foldEvents } from '../src/formats/shared/fold.test-support.ts'
 export type { ModelPlaceList, ModelPlaces } from '../src/formats/shared/model-places.ts'
-export { settleChanges } from '../src/formats/shared/settings-changes.ts'
-export { wireCodecOf } from '../src/formats/wire-codecs.ts'
+export { applySettingsChanges as settleChanges } from '../src/formats/shared/settings-changes.ts'
 export { memorySpool } from '../src/http/spool.ts'
 export { createSseDecoder } from '../src/http/sse/decode.ts'
-export { encodeAllSse } from '../src/http/sse/encode.ts'
 export type { SseEvent } from '../src/http/sse/event.ts'
+export { encodeAllSse } from '../src/http/sse/event.ts'
 export type { Lane } from '../src/lanes/lane.ts'
 export { translateLane } from '../src/lanes/translate.ts'
 export { readCredential } from '../src/operations/authenticate.ts'

@@ -1,9 +1,9 @@
-import type { CallRecord, Ending } from '../accounting/call-record.ts'
-import type { Signal } from '../base/signal.ts'
+import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
+import type { Signal } from '../base/async.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import type { WireCodec } from '../formats/codec.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
 import type { Inbound } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
 import type { RoutedCall } from '../operations/handler.ts'
@@ -23,7 +23,7 @@ export class GatewayCall implements RoutedCall {
   readonly record: CallRecord
   readonly transport: Transport
   readonly signal: Signal
-  readonly end: (ending: Ending) => void
+  readonly end: (ending: CallEnding) => void
 
   constructor(
     setup: ConfigSnapshot,
@@ -33,7 +33,7 @@ export class GatewayCall implements RoutedCall {
     record: CallRecord,
     transport: Transport,
     signal: Signal,
-    end: (ending: Ending) => void,
+    end: (ending: CallEnding) => void,
   ) {
     this.setup = setup
     this.shared = setup.shared

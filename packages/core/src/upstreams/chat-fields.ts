@@ -1,4 +1,4 @@
-import type { Quirks } from '../formats/quirks.ts'
+import type { Quirks } from '../formats/target-traits.ts'
 
 /**
  * What clients of chat completions write: all fields of OpenAI's specification that no other quirk is about, and those of

@@ -2,16 +2,15 @@ import { stringifyExact } from '../../base/json/exact-number.ts'
 import { put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { Effort, ModelRequest, Output, Sampling } from '../ir.ts'
+import type { Effort, ModelRequest, Nothing, Output, Sampling } from '../ir.ts'
 import { callIds as anthropicIds } from '../messages/fields.ts'
 import { defaultMaxTokens, lowerOutputSchema } from '../messages/models.ts'
 import { encodeRandomness, encodeThinking, type ThinkingSetting } from '../messages/request-encode.ts'
 import { createToolIds } from '../messages/tool-ids.ts'
-import { effortOfBudget } from '../shared/effort.ts'
+import { effortOfBudget } from '../shared/model-rules.ts'
+import { shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
-import { settleChanges } from '../shared/settings-changes.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { lowerToolNames } from '../shared/tool-names.ts'
+import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { callIds, toolNames } from './fields.ts'
 import { createDocumentNames } from './media.ts'
 import { type ConverseTraits, converseTraits } from './models.ts'
@@ -31,7 +30,12 @@ type Tell = (
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = settleChanges(lowerToolNames(asked, toolNames, context.report), {}, 'converse', context.report)
+  const request = applySettingsChanges(
+    shortenToolNames(asked, toolNames, context.report),
+    {},
+    'converse',
+    context.report,
+  )
   const {
     model: _,
     turns,
@@ -185,7 +189,7 @@ function encodeFormat(
     tell('output.format.strict', 'Bedrock always holds an answer to its schema', 'approximated', 'note')
   const {
     schema: lowered,
-    unkept,
+    unenforced,
     changed,
     circular,
   } = lowerOutputSchema(schema, fieldPointer('output.format', request.at, undefined))
@@ -193,8 +197,8 @@ function encodeFormat(
     tell('output.format', 'Bedrock takes no schema that refers to itself: it is not sent')
     return
   }
-  if (unkept.length > 0)
-    tell('output.format', `parts of the schema are told, not enforced: ${unkept.join(', ')}`, 'approximated')
+  if (unenforced.length > 0)
+    tell('output.format', `parts of the schema are told, not enforced: ${unenforced.join(', ')}`, 'approximated')
   if (changed.length > 0)
     tell('output.format', `the schema is enforced in a narrower form: ${changed.join('; ')}`, 'approximated', 'note')
   const jsonSchema: JsonObject = { schema: stringifyExact(lowered) }

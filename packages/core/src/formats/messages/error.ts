@@ -4,7 +4,7 @@ import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
-import { innerStatus, kindOfStatus } from '../shared/kind-of-status.ts'
+import { innerStatus, kindOfStatus } from '../shared/error-status.ts'
 
 /**
  * Reads `{type: 'error', error: {type, message}}` as Anthropic sends it, and what others put in its place: OpenAI's

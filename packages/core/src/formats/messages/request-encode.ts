@@ -1,12 +1,11 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { ModelRequest, Output, Reasoning, Sampling, Tool } from '../ir.ts'
-import { effortOfBudget } from '../shared/effort.ts'
+import type { ModelRequest, Nothing, Output, Reasoning, Sampling, Tool } from '../ir.ts'
+import { effortOfBudget } from '../shared/model-rules.ts'
+import { shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
-import { hasChanges, settleChanges } from '../shared/settings-changes.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { lowerToolNames } from '../shared/tool-names.ts'
+import { applySettingsChanges, hasChanges } from '../shared/settings-changes.ts'
 import { hasThread, threadRefused } from './error.ts'
 import { type EffortWord, fieldPointers, toolNames } from './fields.ts'
 import {
@@ -36,12 +35,12 @@ type Tell = (
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
   const isOwn = isWrittenIn(asked, fieldPointers)
   const traits = modelTraits(context.target)
-  const named = lowerToolNames(asked, toolNames, context.report)
+  const named = shortenToolNames(asked, toolNames, context.report)
   // What a client of messages wrote is between it and the upstream.
   const request =
     (isOwn && traits.systemTurns) || !hasChanges(named)
       ? named
-      : settleChanges(named, acceptedChanges(context.target), 'messages', context.report)
+      : applySettingsChanges(named, acceptedChanges(context.target), 'messages', context.report)
   const {
     model: _,
     turns,
@@ -219,13 +218,13 @@ function encodeFormat(
 
 /** A schema of another dialect in Anthropic's, which refuses what it does not enforce. */
 function lowerFormat(schema: JsonObject, at: string, tell: Tell): JsonObject | undefined {
-  const { schema: lowered, unkept, changed, circular } = lowerOutputSchema(schema, at)
+  const { schema: lowered, unenforced, changed, circular } = lowerOutputSchema(schema, at)
   if (circular) {
     tell('output.format', 'messages takes no schema that refers to itself: it is not sent')
     return undefined
   }
-  if (unkept.length > 0)
-    tell('output.format', `parts of the schema are told, not enforced: ${unkept.join(', ')}`, 'approximated')
+  if (unenforced.length > 0)
+    tell('output.format', `parts of the schema are told, not enforced: ${unenforced.join(', ')}`, 'approximated')
   if (changed.length > 0)
     tell('output.format', `the schema is enforced in a narrower form: ${changed.join('; ')}`, 'approximated', 'note')
   return lowered

@@ -1,10 +1,9 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { IsShown } from '../carries.ts'
-import type { Report, Usage } from '../ir.ts'
+import type { Nothing, Report, Usage } from '../ir.ts'
 import { loss } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { usageBeside as beside, type UsageFields } from '../shared/usage-report.ts'
+import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
 
 /** Clients count on every number but the details; Claude Code compacts by them. */
 export function encodeUsage(usage: Usage | undefined, serviceTier?: string): JsonObject {

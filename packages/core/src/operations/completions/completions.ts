@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../base/json/types.ts'
 import { comment } from '../../formats/chat/chunk.ts'
+import { chatCodec } from '../../formats/chat/codec.ts'
 import { errorWithin } from '../../formats/chat/error.ts'
-import { chatCodec } from '../../formats/chat/index.ts'
-import { tapResponse, tapStream } from '../../formats/chat/tap.ts'
+import { tapResponse, tapStream } from '../../formats/chat/wire.ts'
 import type { Codec, StreamTap } from '../../formats/codec.ts'
 import type { Dialect, Operation } from '../operation.ts'
 import { decodeRequest, echoOf, fieldPointers, validateRequest } from './request.ts'
@@ -28,7 +28,7 @@ export function completionsCodec(body: JsonObject): Codec {
 /** Chunks are framed and counted as those of chat are; only what they say stands elsewhere. */
 function tap(request: JsonObject): StreamTap {
   const asked = { n: choicesIn(request) }
-  const inner = tapStream({ withholdUsage: false, target: { model: '', quirks: {} }, asked })
+  const inner = tapStream({ withholdUsage: false, target: { model: '', quirks: {} }, request: asked })
   return {
     push: (event) => inner.push(event),
     ...(inner.varying === undefined ? {} : { varying: inner.varying }),
