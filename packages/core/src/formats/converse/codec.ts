@@ -12,6 +12,6 @@ export const converseCodec: UpstreamCodec = {
   decodeResponse,
   decodeStream,
   fieldPointers,
-  answerPointers,
-  usageBeside,
+  responsePointers: answerPointers,
+  unshownUsage: usageBeside,
 }

@@ -2,7 +2,7 @@ import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json } from '../../base/json/types.ts'
-import { kindOfStatus } from '../shared/kind-of-status.ts'
+import { kindOfStatus } from '../shared/error-status.ts'
 
 /** Decodes an error. Bedrock sends `{message}` and names the exception in a header. Proxies in front of it put the name into the body. */
 export function decodeError(

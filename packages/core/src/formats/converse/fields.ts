@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../base/json/types.ts'
 import type { IsShown } from '../carries.ts'
-import type { AnswerPointers } from '../shared/answer-pointers.ts'
-import type { NameRule } from '../shared/tool-names.ts'
-import { usageBeside as listUnshownUsage, type UsageFields } from '../shared/usage-report.ts'
+import type { NameRule } from '../shared/names.ts'
+import type { ResponsePointers } from '../shared/pointers.ts'
+import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
 /** JSON Pointers of the IR's request fields in a Converse body. */
 export const fieldPointers = {
@@ -31,18 +31,18 @@ export const answerPointers = {
   'choice.logprobs': '',
   usage: '/usage',
   serviceTier: '/serviceTier/type',
-} as const satisfies AnswerPointers
+} as const satisfies ResponsePointers
 
 /** Names of tools that Bedrock accepts. */
 export const toolNames: NameRule = {
-  taken: /^[a-zA-Z0-9_-]+$/,
+  accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
   longest: 64,
 }
 
 /** Ids of tool calls that Bedrock accepts. Ids of some vendors contain dots and colons, and must come back unchanged. */
 export const callIds: NameRule = {
-  taken: /^[a-zA-Z0-9_.:-]+$/,
+  accepted: /^[a-zA-Z0-9_.:-]+$/,
   refused: /[^a-zA-Z0-9_.:-]/gu,
   longest: 64,
 }
@@ -60,6 +60,6 @@ const usageFields = {
 } as const satisfies UsageFields
 
 export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
-  listUnshownUsage(usage, usageFields, isShown)
+  findUnshownUsage(usage, usageFields, isShown)
 
 export { decodeUsage } from './usage-decode.ts'

@@ -3,6 +3,7 @@ import type { CodecContext } from '../codec.ts'
 import type {
   Located,
   NativePart,
+  Nothing,
   Part,
   ReasoningPart,
   RefusalPart,
@@ -12,11 +13,10 @@ import type {
   Turn,
 } from '../ir.ts'
 import type { ToolIds } from '../messages/tool-ids.ts'
-import { append } from '../shared/append.ts'
-import { pointer } from '../shared/pointer.ts'
+import { append } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { inputObject } from '../shared/tool-input.ts'
+import { inputObject } from '../shared/tools.ts'
 import { type DocumentNames, encodeMedia } from './media.ts'
 import type { ConverseTraits } from './models.ts'
 

@@ -2,16 +2,15 @@ import { stringifyExact } from '../../base/json/exact-number.ts'
 import { put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { Effort, ModelRequest, Output, Sampling } from '../ir.ts'
+import type { Effort, ModelRequest, Nothing, Output, Sampling } from '../ir.ts'
 import { callIds as anthropicIds } from '../messages/fields.ts'
 import { defaultMaxTokens, lowerOutputSchema } from '../messages/models.ts'
 import { encodeRandomness, encodeThinking, type ThinkingConditions } from '../messages/request-encode.ts'
 import { createToolIds } from '../messages/tool-ids.ts'
-import { effortOfBudget } from '../shared/effort.ts'
+import { effortOfBudget } from '../shared/model-rules.ts'
+import { shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
-import { settleChanges } from '../shared/settings-changes.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { lowerToolNames } from '../shared/tool-names.ts'
+import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { callIds, toolNames } from './fields.ts'
 import { createDocumentNames } from './media.ts'
 import { type ConverseTraits, converseTraits } from './models.ts'
@@ -31,7 +30,12 @@ type ReportField = (
 
 /** Encodes a request. It handles every field of the IR: a field added to the IR does not compile until it is handled here. */
 export function encodeRequest(requested: ModelRequest, context: EncodeContext): JsonObject {
-  const request = settleChanges(lowerToolNames(requested, toolNames, context.report), {}, 'converse', context.report)
+  const request = applySettingsChanges(
+    shortenToolNames(requested, toolNames, context.report),
+    {},
+    'converse',
+    context.report,
+  )
   const {
     model: _,
     turns,
@@ -191,7 +195,7 @@ function encodeFormat(
     reportField('output.format.strict', 'Bedrock always enforces the schema', 'approximated', 'note')
   const {
     schema: lowered,
-    unkept,
+    unenforced,
     changed,
     circular,
   } = lowerOutputSchema(schema, fieldPointer('output.format', request.at, undefined))
@@ -199,10 +203,10 @@ function encodeFormat(
     reportField('output.format', 'Bedrock accepts no schema that refers to itself: it is not sent')
     return
   }
-  if (unkept.length > 0)
+  if (unenforced.length > 0)
     reportField(
       'output.format',
-      `parts of the schema are described, not enforced: ${unkept.join(', ')}`,
+      `parts of the schema are described, not enforced: ${unenforced.join(', ')}`,
       'approximated',
     )
   if (changed.length > 0)

@@ -1,14 +1,13 @@
-import { errorOf, GatewayError } from '../../base/errors.ts'
+import { errorFromInfo, GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, ModelRequest, ModelResponse, NativePart, Part, ToolCallPart } from '../ir.ts'
-import { setOwn } from '../shared/own-members.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, inWords, leftover, putBack, takeString, type Unread, unread } from '../shared/reader.ts'
-import { objectsIn, reportUnknown, shapeOf } from '../shared/shape.ts'
-import { customInput, isCustomTool } from '../shared/tool-input.ts'
-import { raiseToolName } from '../shared/tool-names.ts'
+import { drop, leftover, putBack, setOwn, takeString, toText, type Unread, unread } from '../shared/json-fields.ts'
+import { restoreToolName } from '../shared/names.ts'
+import { pointer } from '../shared/pointers.ts'
+import { objectsIn, reportUnknown, shapeOf } from '../shared/report.ts'
+import { customInput, isCustomTool } from '../shared/tools.ts'
 import { decodeUsage, toolNames } from './fields.ts'
 import { decodeFinish } from './finish.ts'
 import { mediaTypeOf } from './media.ts'
@@ -17,7 +16,7 @@ import { tapResponse } from './wire.ts'
 /** Decodes a response. It is lenient: unknown fields and blocks are kept. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
   const { error } = isObject(body) ? tapResponse(body) : {}
-  if (error !== undefined) throw errorOf(error)
+  if (error !== undefined) throw errorFromInfo(error)
   const message = isObject(body) && isObject(body.output) ? body.output.message : undefined
   if (!isObject(body) || !isObject(message) || !Array.isArray(message.content))
     throw new GatewayError('upstream_bad_response', 'The upstream responded with status 200, but without a message.')
@@ -113,13 +112,13 @@ function decodeCall(value: JsonObject, request: ModelRequest): ToolCallPart | un
   const { input = {} } = fields
   drop(fields, 'input')
   if (fields.type === 'tool_use') drop(fields, 'type')
-  const call = restoreCall({ type: 'tool-call', id, name, input: inWords(input) }, request)
+  const call = restoreCall({ type: 'tool-call', id, name, input: toText(input) }, request)
   return withExtra(call.custom === true ? { ...call, input: customInput(call.input) } : call, 'toolUse', fields)
 }
 
 /** Restores the client's name of the tool. `custom` is set where a function replaced a custom tool. */
 export function restoreCall(call: ToolCallPart, request: ModelRequest): ToolCallPart {
-  const name = raiseToolName(call.name, request, toolNames)
+  const name = restoreToolName(call.name, request, toolNames)
   const renamed = name === call.name ? call : { ...call, name }
   return isCustomTool(name, request) ? { ...renamed, custom: true } : renamed
 }

@@ -1,5 +1,4 @@
-import { fromBase64, toBase64 } from '../../base/base64.ts'
-import { concatBytes } from '../../base/bytes.ts'
+import { concatBytes, fromBase64, toBase64 } from '../../base/bytes.ts'
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
@@ -7,13 +6,11 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, Machine } from '../codec.ts'
 import type { Finish, ModelEvent } from '../ir.ts'
 import { createPartWriter, type PartWriter } from '../messages/stream-decode.ts'
-import { append } from '../shared/append.ts'
-import { innerJson, parseObjectExact } from '../shared/json-text.ts'
-import { assignOwn } from '../shared/own-members.ts'
-import { pointer } from '../shared/pointer.ts'
-import { loss } from '../shared/report.ts'
-import { reportUnknown, shapeOf, shapesOf } from '../shared/shape.ts'
-import { customInput } from '../shared/tool-input.ts'
+import { append, assignOwn } from '../shared/json-fields.ts'
+import { parseInnerJson, parseObjectExact } from '../shared/json-text.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss, reportUnknown, shapeOf, shapesOf } from '../shared/report.ts'
+import { customInput } from '../shared/tools.ts'
 import { streamException } from './error.ts'
 import { decodeUsage } from './fields.ts'
 import { decodeFinish } from './finish.ts'
@@ -285,7 +282,9 @@ function openServerCall(start: JsonObject, at: string, writer: PartWriter, conte
       input += textOf(isObject(delta.toolUse) && delta.toolUse.input)
     },
     stop: () =>
-      writer.end(writer.start({ ...nativeBlock({ toolUse: { ...start, input: innerJson(input) ?? input } }), at })),
+      writer.end(
+        writer.start({ ...nativeBlock({ toolUse: { ...start, input: parseInnerJson(input) ?? input } }), at }),
+      ),
   }
 }
 

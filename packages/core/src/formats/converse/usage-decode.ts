@@ -1,7 +1,7 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json } from '../../base/json/types.ts'
 import type { Usage } from '../ir.ts'
-import { tokensIn } from '../shared/count.ts'
+import { tokensIn } from '../shared/json-fields.ts'
 
 /** Decodes usage. Returns undefined if it counts nothing. Bedrock's input count excludes the cache; the IR's total includes it. */
 export function decodeUsage(value: Json | undefined): Usage | undefined {

@@ -3,10 +3,10 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { NativePart, Part, ReasoningPart, Sealed, TextPart, ToolCallPart, ToolResultPart } from '../ir.ts'
 import { takeCallSeal } from '../shared/call-seals.ts'
-import { describeFound } from '../shared/found-tools.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, dropNulls, leftover, takeBoolean, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, dropNulls, leftover, takeBoolean, takeString, type Unread, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { readSeal } from '../shared/seals.ts'
+import { describeFoundTools } from '../shared/tools.ts'
 import { decodeCache } from './cache.ts'
 import { decodeCitations } from './citations.ts'
 import { decodeMedia } from './media.ts'
@@ -125,7 +125,7 @@ function mergeReferences(parts: Part[]): Part[] {
     const next = parts[index + 1]
     // A block with a cache hint or unknown fields ends the group, so that these stay with its own text.
     if (next !== undefined && isReference(next) && cache === undefined && rest === undefined) continue
-    const text = describeFound(blocks.map(({ tool_name }) => String(tool_name)))
+    const text = describeFoundTools(blocks.map(({ tool_name }) => String(tool_name)))
     const found: TextPart = { type: 'text', text, extra: { messages: { ...rest, references: blocks } } }
     put(found, 'at', (rest === undefined ? parts[index + 1 - blocks.length] : part)?.at)
     put(found, 'cache', cache)

@@ -2,8 +2,8 @@ import { isObject } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Located } from '../ir.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, leftover, type Unread, unread } from '../shared/reader.ts'
+import { drop, leftover, type Unread, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
 
 interface CacheHint {

@@ -1,10 +1,9 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Citation } from '../ir.ts'
+import type { Citation, Nothing } from '../ir.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
-import type { Nothing } from '../shared/strict.ts'
 
 /** The fields in which each kind of citation names its source. Its other fields stay verbatim in `extra`. */
 const sourceFields: Readonly<Record<string, { url?: string; title: string }>> = {

@@ -4,7 +4,7 @@ import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
-import { innerStatus, kindOfStatus } from '../shared/kind-of-status.ts'
+import { innerStatus, kindOfStatus } from '../shared/error-status.ts'
 
 /**
  * Decodes `{type: 'error', error: {type, message}}` as Anthropic sends it. It also reads what other servers send instead: OpenAI's

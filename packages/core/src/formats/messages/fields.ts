@@ -1,7 +1,6 @@
 import type { Effort } from '../ir.ts'
-import type { AnswerPointers } from '../shared/answer-pointers.ts'
-import type { RequestDefaults } from '../shared/defaults.ts'
-import type { NameRule } from '../shared/tool-names.ts'
+import type { NameRule } from '../shared/names.ts'
+import type { RequestDefaults, ResponsePointers } from '../shared/pointers.ts'
 
 /** JSON Pointers of the IR's request fields in a messages body. */
 export const fieldPointers = {
@@ -52,7 +51,7 @@ export const answerPointers = {
   'choice.logprobs': '',
   usage: '/usage',
   serviceTier: '/usage/service_tier',
-} as const satisfies AnswerPointers
+} as const satisfies ResponsePointers
 
 /** The values of `output_config.effort`. */
 export const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
@@ -63,7 +62,7 @@ export const isEffort = (value: unknown): value is EffortWord => efforts.some((e
 
 /** Names of tools that Anthropic accepts. */
 export const toolNames: NameRule = {
-  taken: /^[a-zA-Z0-9_-]+$/,
+  accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
   longest: 128,
 }
@@ -87,7 +86,7 @@ export const defaults = {
 
 /** Ids of tool calls that Anthropic accepts. */
 export const callIds: NameRule = {
-  taken: /^[a-zA-Z0-9_-]+$/,
+  accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
   longest: Number.POSITIVE_INFINITY,
 }

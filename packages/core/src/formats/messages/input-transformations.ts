@@ -3,10 +3,10 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { ReasoningCheck } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, type Unread, unread } from '../shared/reader.ts'
-import { checksField, lostCheck, readChecks, reasoningIn } from '../shared/reasoning-checks.ts'
+import { drop, type Unread, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { ownExtra } from '../shared/report.ts'
+import { checksField, lossOfCheck, readChecks, reasoningIn } from '../shared/response-losses.ts'
 import { meaningfulFields } from './blocks-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
@@ -76,8 +76,8 @@ export function encodeChecks(checks: readonly ReasoningCheck[] | undefined, cont
     const extraFields = ownExtra(extra, 'messages', at, context.report)
     const path = place === undefined ? extraFields?.path : pathOf(place)
     const word = reason === 'turn' ? undefined : reasonWords[reason]
-    if (typeof path !== 'string') context.report.add(lostCheck(check, 'the block of the request is unknown'))
-    else if (word === undefined) context.report.add(lostCheck(check, 'messages has no such reason'))
+    if (typeof path !== 'string') context.report.add(lossOfCheck(check, 'the block of the request is unknown'))
+    else if (word === undefined) context.report.add(lossOfCheck(check, 'messages has no such reason'))
     else list.push({ ...extraFields, type: isShown ? shownType : droppedType, path, reason: word })
   }
   return list.length === 0 && checks.length > 0 ? {} : { [checksField]: list }

@@ -2,12 +2,12 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { TargetTraits } from '../codec.ts'
 import { SchemaGraph } from '../shared/schema-graph.ts'
 import {
-  enforceIn,
-  type HeldSchema,
+  type EnforcedSchema,
+  enforceSchema,
   type LoweredSchema,
   lowerSchema,
+  type ReportSchemaChange,
   type SchemaDialect,
-  type TellSchema,
 } from '../shared/schema-lowering.ts'
 import type { EffortWord } from './fields.ts'
 
@@ -185,5 +185,5 @@ export const enforceTool = (
   schema: JsonObject | undefined,
   strict: boolean | undefined,
   at: string,
-  tell: TellSchema,
-): HeldSchema => enforceIn(structuredOutput, schema, strict, at, tell)
+  tell: ReportSchemaChange,
+): EnforcedSchema => enforceSchema(structuredOutput, schema, strict, at, tell)

@@ -3,7 +3,6 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Output, Part, Reasoning, Sampling, Tool, Turn } from '../ir.ts'
 import { attachCallSeals } from '../shared/call-seals.ts'
-import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   putBack,
@@ -14,7 +13,8 @@ import {
   takeString,
   type Unread,
   unread,
-} from '../shared/reader.ts'
+} from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
 import { decodeContent, meaningfulFields, nativeBlock } from './blocks-decode.ts'

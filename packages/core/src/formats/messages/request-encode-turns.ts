@@ -3,6 +3,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type {
   NativePart,
+  Nothing,
   Part,
   ReasoningPart,
   RefusalPart,
@@ -11,12 +12,10 @@ import type {
   ToolResultPart,
   Turn,
 } from '../ir.ts'
-import { append } from '../shared/append.ts'
-import { areReferences } from '../shared/found-tools.ts'
-import { pointer } from '../shared/pointer.ts'
-import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { inputObject } from '../shared/tool-input.ts'
+import { append } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { areToolReferences, loss, ownExtra } from '../shared/report.ts'
+import { inputObject } from '../shared/tools.ts'
 import { cacheControl, reportCache } from './cache.ts'
 import { encodeCitation, isOwnCitation } from './citations.ts'
 import { encodeMedia } from './media.ts'
@@ -309,7 +308,7 @@ function encodeText(part: TextPart, context: CodecContext): JsonObject[] {
   const { type: _, text, citations, cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const references = extra?.messages?.references
-  if (areReferences(references)) return references
+  if (areToolReferences(references)) return references
   if (text.trim() === '') {
     if (text !== '')
       context.report.add(

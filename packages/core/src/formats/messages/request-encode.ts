@@ -1,12 +1,11 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { ModelRequest, Output, Reasoning, Sampling, Tool } from '../ir.ts'
-import { effortOfBudget } from '../shared/effort.ts'
+import type { ModelRequest, Nothing, Output, Reasoning, Sampling, Tool } from '../ir.ts'
+import { effortOfBudget } from '../shared/model-rules.ts'
+import { shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
-import { hasChanges, settleChanges } from '../shared/settings-changes.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { lowerToolNames } from '../shared/tool-names.ts'
+import { applySettingsChanges, hasChanges } from '../shared/settings-changes.ts'
 import { hasThread, threadRefused } from './error.ts'
 import { type EffortWord, fieldPointers, toolNames } from './fields.ts'
 import {
@@ -36,12 +35,12 @@ type ReportField = (
 export function encodeRequest(requested: ModelRequest, context: EncodeContext): JsonObject {
   const isSameFormat = isWrittenIn(requested, fieldPointers)
   const traits = modelTraits(context.target)
-  const named = lowerToolNames(requested, toolNames, context.report)
+  const named = shortenToolNames(requested, toolNames, context.report)
   // Changes of settings that a client wrote in the messages format go to the upstream unchanged.
   const request =
     (isSameFormat && traits.systemTurns) || !hasChanges(named)
       ? named
-      : settleChanges(named, acceptedChanges(context.target), 'messages', context.report)
+      : applySettingsChanges(named, acceptedChanges(context.target), 'messages', context.report)
   const {
     model: _,
     turns,
@@ -254,15 +253,15 @@ function encodeFormat(
 
 /** Lowers a schema of another format to Anthropic's JSON Schema, which rejects keywords that it cannot enforce. */
 function lowerFormat(schema: JsonObject, at: string, reportField: ReportField): JsonObject | undefined {
-  const { schema: lowered, unkept, changed, circular } = lowerOutputSchema(schema, at)
+  const { schema: lowered, unenforced, changed, circular } = lowerOutputSchema(schema, at)
   if (circular) {
     reportField('output.format', 'messages accepts no schema that refers to itself: it is not sent')
     return undefined
   }
-  if (unkept.length > 0)
+  if (unenforced.length > 0)
     reportField(
       'output.format',
-      `parts of the schema are described, not enforced: ${unkept.join(', ')}`,
+      `parts of the schema are described, not enforced: ${unenforced.join(', ')}`,
       'approximated',
     )
   if (changed.length > 0)

@@ -3,10 +3,10 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, ModelRequest, ModelResponse, ToolCallPart } from '../ir.ts'
-import { drop, takeString, unread } from '../shared/reader.ts'
-import { checksField } from '../shared/reasoning-checks.ts'
-import { customInput, isCustomTool } from '../shared/tool-input.ts'
-import { raiseToolName } from '../shared/tool-names.ts'
+import { drop, takeString, unread } from '../shared/json-fields.ts'
+import { restoreToolName } from '../shared/names.ts'
+import { checksField } from '../shared/response-losses.ts'
+import { customInput, isCustomTool } from '../shared/tools.ts'
 import { decodeContent, meaningfulFields } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
 import { toolNames } from './fields.ts'
@@ -68,7 +68,7 @@ function toThrow(body: JsonObject): GatewayError {
 
 /** Restores the client's name of the tool. A call of a function that replaced a custom tool becomes a call of that tool. */
 export function restoreCall(part: ToolCallPart, request: ModelRequest): ToolCallPart {
-  const name = raiseToolName(part.name, request, toolNames)
+  const name = restoreToolName(part.name, request, toolNames)
   const call = name === part.name ? part : { ...part, name }
   return isCustomTool(name, request) ? { ...call, custom: true, input: customInput(part.input) } : call
 }

@@ -6,17 +6,17 @@ import type {
   ModelRequest,
   ModelResponse,
   NativePart,
+  Nothing,
   Part,
   ReasoningPart,
   Sealed,
   ToolCallPart,
 } from '../ir.ts'
-import { callSealFields, carriedSeal, reportLostSeal } from '../shared/call-seals.ts'
-import { reportEnding } from '../shared/ending.ts'
+import { callSealFields, reportLostSeal, sealForCarrier } from '../shared/call-seals.ts'
 import { loss, ownExtra } from '../shared/report.ts'
+import { reportEnding } from '../shared/response-losses.ts'
 import { writeSeal } from '../shared/seals.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { inputObject } from '../shared/tool-input.ts'
+import { inputObject } from '../shared/tools.ts'
 import { reportCache } from './cache.ts'
 import { encodeCitation } from './citations.ts'
 import { encodeFinish, partKindsOf } from './finish.ts'
@@ -165,7 +165,7 @@ export const acceptsEmptyThinking = (seal: Sealed | undefined, request: ModelReq
 export const callSealBlock = (call: Pick<ToolCallPart, 'id'>, seal: Sealed): JsonObject => ({
   type: 'thinking',
   thinking: '',
-  signature: writeSeal(carriedSeal(call, seal), 'messages'),
+  signature: writeSeal(sealForCarrier(call, seal), 'messages'),
 })
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { Delta, ModelEvent, Part, Sealed } from '../ir.ts'
-import { mayHoldSeals } from '../shared/seals.ts'
+import { hasSealPrefix } from '../shared/seals.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor, run } from './recorded.test-support.ts'
 import { decode, encode, user } from './request.test-support.ts'
@@ -74,7 +74,7 @@ describe('reasoning of other providers reaches the client and comes back to its 
       const back = decode(body).turns[0]?.parts.map(({ at: _, ...part }) => part)
       expect(back).toEqual(parts)
       // What Anthropic did not sign must not pass on the wire.
-      expect(mayHoldSeals(JSON.stringify(body))).toBe(!JSON.stringify(parts).includes('"messages"'))
+      expect(hasSealPrefix(JSON.stringify(body))).toBe(!JSON.stringify(parts).includes('"messages"'))
     }
   })
 

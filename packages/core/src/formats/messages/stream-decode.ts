@@ -4,15 +4,23 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, Machine } from '../codec.ts'
 import type { Delta, Finish, ModelEvent, Part, ReasoningCheck, ToolCallPart } from '../ir.ts'
-import { innerJson, parseObjectExact } from '../shared/json-text.ts'
-import { assignOwn, setOwn } from '../shared/own-members.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, fieldsBeside, inWords, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
-import { checksField } from '../shared/reasoning-checks.ts'
-import { loss } from '../shared/report.ts'
-import { reportUnknown, shapesOf } from '../shared/shape.ts'
-import { TextMould } from '../shared/text-mould.ts'
-import { customInput } from '../shared/tool-input.ts'
+import {
+  assignOwn,
+  drop,
+  fieldsExcept,
+  leftover,
+  setOwn,
+  takeString,
+  toText,
+  type Unread,
+  unread,
+} from '../shared/json-fields.ts'
+import { parseInnerJson, parseObjectExact } from '../shared/json-text.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss, reportUnknown, shapesOf } from '../shared/report.ts'
+import { checksField } from '../shared/response-losses.ts'
+import { TextDeltaTemplate } from '../shared/text-delta-template.ts'
+import { customInput } from '../shared/tools.ts'
 import { decodeBlock, decodeSeal, meaningfulFields, nativeBlock, writeInput } from './blocks-decode.ts'
 import { decodeCitation } from './citations.ts'
 import { decodeError } from './error.ts'
@@ -45,7 +53,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   const open = new Map<Json, BlockDecoder>()
   /** Events of unknown types before `message_start`. They pass through after it. */
   const eventsBeforeStart: JsonObject[] = []
-  const deltaTemplate = new TextMould(noFields)
+  const deltaTemplate = new TextDeltaTemplate(noFields)
   /** The block that received the last delta. */
   let growingBlock: BlockDecoder | undefined
   const writer = createPartWriter(() => out)
@@ -181,9 +189,9 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     keepEnding({ ...delta })
     const fields = unread(event)
     if (fields[checksField] !== undefined) checks = decodeChecks(fields, context) ?? checks
-    const beside = fieldsBeside(checks === undefined ? event : (leftover(fields) ?? {}), endingEventFields)
+    const beside = fieldsExcept(checks === undefined ? event : (leftover(fields) ?? {}), endingEventFields)
     if (beside !== undefined) assignOwn(ending, beside)
-    const more = fieldsBeside(delta, endingDeltaFields)
+    const more = fieldsExcept(delta, endingDeltaFields)
     if (more !== undefined) ending.delta = more
     emitUsage(event.usage)
   }
@@ -310,7 +318,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 /** Reports a delta that does not fit its block: it is newer than this codec, or malformed. */
 function reportDelta(delta: JsonObject, { at = '/content' }: Part, context: ExchangeContext): void {
-  const type = inWords(delta.type)
+  const type = toText(delta.type)
   context.report.add(loss(at, `a stream delta of the type '${type}' is not known here`, 'unknown', 'note'))
 }
 
@@ -410,7 +418,7 @@ function openWhole(start: JsonObject, at: string, writer: PartWriter): BlockDeco
       }
     },
     stop() {
-      if (input !== '') block.input = innerJson(input) ?? input
+      if (input !== '') block.input = parseInnerJson(input) ?? input
       writer.end(writer.start(nativeBlock(block, at)))
     },
   }

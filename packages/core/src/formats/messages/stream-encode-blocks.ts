@@ -5,11 +5,11 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Part, Sealed } from '../ir.ts'
 import { callSealFields, reportLostSeal } from '../shared/call-seals.ts'
-import { inOnePiece } from '../shared/in-one-piece.ts'
-import { quoted } from '../shared/json-text.ts'
+import { quoteText } from '../shared/json-text.ts'
 import { loss } from '../shared/report.ts'
 import { writeSeal } from '../shared/seals.ts'
-import { inputObject } from '../shared/tool-input.ts'
+import { joinText } from '../shared/stream-parts.ts'
+import { inputObject } from '../shared/tools.ts'
 import { encodeCitation } from './citations.ts'
 import {
   acceptsEmptyThinking,
@@ -48,9 +48,9 @@ export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter 
       if (type !== prefixType) {
         prefixType = type
         const place = `{"type":"content_block_delta","index":${index},"delta":`
-        prefix = inOnePiece(place, `{"type":"${type}","${textFields[type]}":`)
+        prefix = joinText(place, `{"type":"${type}","${textFields[type]}":`)
       }
-      emit({ event: 'content_block_delta', data: `${prefix}${quoted(text)}}}` })
+      emit({ event: 'content_block_delta', data: `${prefix}${quoteText(text)}}}` })
     },
     stop() {
       emit(sse({ type: 'content_block_stop', index: index++ }))

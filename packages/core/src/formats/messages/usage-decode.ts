@@ -1,7 +1,7 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { BillableUnits, Usage } from '../ir.ts'
-import { setOwn } from '../shared/own-members.ts'
+import { setOwn } from '../shared/json-fields.ts'
 
 const tokenCount = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined

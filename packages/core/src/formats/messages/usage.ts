@@ -1,10 +1,9 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { IsShown } from '../carries.ts'
-import type { Report, Usage } from '../ir.ts'
+import type { Nothing, Report, Usage } from '../ir.ts'
 import { loss } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { usageBeside as listUnshownUsage, type UsageFields } from '../shared/usage-report.ts'
+import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
 /** Encodes usage. Clients require every count except the details; Claude Code decides by them when to compact. */
 export function encodeUsage(usage: Usage | undefined, serviceTier?: string): JsonObject {
@@ -74,4 +73,4 @@ const usageFields = {
 const usageFieldsWithoutPlace = { ...usageFields, inference_geo: 'told' } as const satisfies UsageFields
 
 export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
-  listUnshownUsage(usage, usage.inference_geo === 'not_available' ? usageFieldsWithoutPlace : usageFields, isShown)
+  findUnshownUsage(usage, usage.inference_geo === 'not_available' ? usageFieldsWithoutPlace : usageFields, isShown)

@@ -1,10 +1,16 @@
 import * as z from 'zod'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { acceptorOf, acceptorsOf, answeredBy } from '../shared/accept.ts'
-import { eachOf } from '../shared/each-of.ts'
-import { anyMessages, optionalBoolean } from '../shared/pass-through.ts'
-import { type Complaint, dotted, type Issue, validateBody } from '../shared/validate.ts'
+import { acceptorOf, acceptorsOf, withAcceptor } from '../shared/acceptors.ts'
+import {
+  arrayOf,
+  type Complaint,
+  dotted,
+  type Issue,
+  messageList,
+  optionalBoolean,
+  validateBody,
+} from '../shared/validate.ts'
 import { hasThread, threadRefused } from './error.ts'
 
 /**
@@ -23,7 +29,7 @@ const source = byType({
   text: z.looseObject({ data: text }),
   url: z.looseObject({ url: text }),
   file: z.looseObject({ file_id: text }),
-  content: z.looseObject({ content: z.union([text, eachOf(object)]) }),
+  content: z.looseObject({ content: z.union([text, arrayOf(object)]) }),
 })
 
 /** Required fields of blocks, by type. */
@@ -34,7 +40,7 @@ const blocks: Readonly<Record<string, z.ZodType>> = {
   tool_use: z.looseObject({ id: text, name: text, input: object }),
   tool_result: z.looseObject({
     tool_use_id: text,
-    content: optional(z.union([text, z.lazy(() => eachOf(block))])),
+    content: optional(z.union([text, z.lazy(() => arrayOf(block))])),
     is_error: optional(z.boolean()),
   }),
   thinking: z.looseObject({ thinking: text, signature: text }),
@@ -49,7 +55,7 @@ function byType(shapes: Readonly<Record<string, z.ZodType>>, standard?: string) 
     const result = shape?.safeParse(value)
     for (const issue of result?.error?.issues ?? []) check.addIssue({ ...issue })
   })
-  return answeredBy(object, () => {
+  return withAcceptor(object, () => {
     const acceptors = acceptorsOf(shapes)
     return (value) => acceptors.get(value.type ?? standard)?.(value) ?? true
   })
@@ -57,7 +63,7 @@ function byType(shapes: Readonly<Record<string, z.ZodType>>, standard?: string) 
 
 const block: z.ZodType = byType(blocks)
 
-const content = z.union([text, eachOf(block)])
+const content = z.union([text, arrayOf(block)])
 
 const withContent = z.looseObject({ content })
 
@@ -65,7 +71,7 @@ const withContent = z.looseObject({ content })
 const isSettingsChange = (message: { role: string; content?: unknown }) =>
   message.role === 'system' && message.content == null
 
-const message = answeredBy(
+const message = withAcceptor(
   z.looseObject({ role: z.enum(['user', 'assistant', 'system']) }).superRefine((value, check) => {
     if (isSettingsChange(value)) return
     const result = withContent.safeParse(value)
@@ -85,15 +91,15 @@ const thinking = byType({ enabled: z.looseObject({ budget_tokens: z.int() }) })
 
 export const requestSchema = z.looseObject({
   model: z.string().min(1),
-  messages: eachOf(message).min(1),
+  messages: arrayOf(message).min(1),
   max_tokens: z.int().min(1),
   system: optional(content),
   temperature: optional(z.number().min(0).max(1)),
   top_p: optional(z.number()),
   top_k: optional(z.int()),
   stream: optional(z.boolean()),
-  stop_sequences: optional(eachOf(text)),
-  tools: optional(eachOf(tool)),
+  stop_sequences: optional(arrayOf(text)),
+  tools: optional(arrayOf(tool)),
   tool_choice: optional(toolChoice),
   thinking: optional(thinking),
   metadata: optional(z.looseObject({ user_id: optional(text) })),
@@ -106,7 +112,7 @@ export const countSchema = requestSchema.omit({ max_tokens: true })
 
 const passThroughFields = z.looseObject({
   model: z.string().min(1),
-  messages: anyMessages(),
+  messages: messageList(),
   max_tokens: z.int().min(0),
   // The gateway decides by it whether to stream the response.
   stream: optionalBoolean,
@@ -118,7 +124,7 @@ const passThroughFields = z.looseObject({
  * Schema of every messages request, translated or not; see shared/pass-through.ts.
  * `max_tokens: 0` fills Anthropic's prompt cache and generates nothing. Without `cache_control`, it is below the minimum.
  */
-export const passThroughSchema = answeredBy(
+export const passThroughSchema = withAcceptor(
   passThroughFields.superRefine((value, context) => {
     if (isBelowLimit(value))
       context.addIssue({
