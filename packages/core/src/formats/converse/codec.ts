@@ -1,5 +1,5 @@
 import type { UpstreamCodec } from '../codec.ts'
-import { answerPointers, fieldPointers, usageBeside } from './fields.ts'
+import { answerPointers, fieldPointers, unshownUsage } from './fields.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
 import { decodeStream } from './stream-decode.ts'
@@ -13,5 +13,5 @@ export const converseCodec: UpstreamCodec = {
   decodeStream,
   fieldPointers,
   responsePointers: answerPointers,
-  unshownUsage: usageBeside,
+  unshownUsage,
 }

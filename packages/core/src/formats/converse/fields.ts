@@ -59,7 +59,7 @@ const usageFields = {
   cacheDetails: [{ ttl: 'told', inputTokens: 'usage.cacheWrite1h' }],
 } as const satisfies UsageFields
 
-export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
   findUnshownUsage(usage, usageFields, isShown)
 
 export { decodeUsage } from './usage-decode.ts'

@@ -21,8 +21,8 @@ const failureMessages: Readonly<Record<string, string>> = {
 }
 
 /** Decodes the stop reason, and the stop sequence from the model's additional fields. An unknown stop reason becomes `other`. */
-export function decodeFinish(word: Json | undefined, additional: Json | undefined): Finish {
-  const value = typeof word === 'string' ? word : ''
+export function decodeFinish(stopReason: Json | undefined, additional: Json | undefined): Finish {
+  const value = typeof stopReason === 'string' ? stopReason : ''
   const finish: Finish = { reason: (Object.hasOwn(reasons, value) ? reasons[value] : undefined) ?? 'other' }
   if (value !== '') finish.raw = { format: 'converse', value }
   if (Object.hasOwn(failureMessages, value)) finish.explanation = failureMessages[value] as string

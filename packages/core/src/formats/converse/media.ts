@@ -58,7 +58,7 @@ const formatsByMediaType: Readonly<Record<MediaPart['kind'], Readonly<Record<str
 
 /** Returns the media type of one of Bedrock's format names. */
 export function mediaTypeOf(kind: MediaPart['kind'], format: string): string | undefined {
-  return Object.entries(formatsByMediaType[kind]).find(([, word]) => word === format)?.[0]
+  return Object.entries(formatsByMediaType[kind]).find(([, name]) => name === format)?.[0]
 }
 
 /** Prefixes of base64 data and the media types they reveal. */
@@ -150,9 +150,9 @@ export function encodeMedia(
     default:
       return source satisfies never
   }
-  const word = formatOf(kind, type)
-  if (word === undefined) return reportUnsupported(`${withArticle(kind)} of the type ${type ?? 'unknown'}`)
-  const block: JsonObject = { ...extraFields, format: word, source: encodedSource }
+  const format = formatOf(kind, type)
+  if (format === undefined) return reportUnsupported(`${withArticle(kind)} of the type ${type ?? 'unknown'}`)
+  const block: JsonObject = { ...extraFields, format, source: encodedSource }
   if (kind === 'document') block.name = names.next(name, at, context)
   else if (name !== undefined)
     report.add(loss(at, `${withArticle(kind)} has no name at Bedrock`, 'unsupported', 'note'))

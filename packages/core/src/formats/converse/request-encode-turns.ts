@@ -12,8 +12,8 @@ import type {
   ToolResultPart,
   Turn,
 } from '../ir.ts'
-import type { ToolIds } from '../messages/tool-ids.ts'
 import { append } from '../shared/json-fields.ts'
+import type { ToolIds } from '../shared/names.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { inputObject } from '../shared/tools.ts'

@@ -6,9 +6,8 @@ import type { Effort, ModelRequest, Nothing, Output, Sampling } from '../ir.ts'
 import { callIds as anthropicIds } from '../messages/fields.ts'
 import { defaultMaxTokens, lowerOutputSchema } from '../messages/models.ts'
 import { encodeRandomness, encodeThinking, type ThinkingConditions } from '../messages/request-encode.ts'
-import { createToolIds } from '../messages/tool-ids.ts'
 import { effortOfBudget } from '../shared/model-rules.ts'
-import { shortenToolNames } from '../shared/names.ts'
+import { createToolIds, shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { callIds, toolNames } from './fields.ts'
@@ -243,10 +242,10 @@ export function encodeReasoning(
   request: ModelRequest,
   additional: JsonObject,
   traits: ConverseTraits,
-  setting: ThinkingConditions,
+  conditions: ThinkingConditions,
   context: CodecContext & { readonly target: TargetTraits },
 ): boolean {
-  if (traits.claude !== undefined) return encodeThinking(request, additional, traits.claude, setting, context)
+  if (traits.claude !== undefined) return encodeThinking(request, additional, traits.claude, conditions, context)
   const { effort, budgetTokens, adaptive, off, summary, ...rest } = request.reasoning ?? {}
   rest satisfies Nothing
   const reportField = (field: string, detail: string, ...more: [kind?: 'approximated', severity?: 'note']): void =>

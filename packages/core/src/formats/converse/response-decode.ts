@@ -182,8 +182,8 @@ export function decodeCitation(source: JsonObject): Citation {
 /** Returns the fields of a web location besides its URL. The domain is a part of the URL. */
 function webFieldsBesideUrl(location: Json | undefined, web: JsonObject): JsonObject | undefined {
   const { web: _, ...rest } = isObject(location) ? location : {}
-  const { url: _url, domain: _domain, ...beside } = web
-  return leftover(Object.keys(beside).length === 0 ? rest : { ...rest, web: beside })
+  const { url: _url, domain: _domain, ...otherFields } = web
+  return leftover(Object.keys(otherFields).length === 0 ? rest : { ...rest, web: otherFields })
 }
 
 const isText = (item: Json): boolean =>
@@ -193,10 +193,10 @@ export function decodeMedia(kind: 'image' | 'audio' | 'video', value: JsonObject
   const fields = unread(value)
   const format = takeString(fields, 'format')
   const source = isObject(fields.source) ? fields.source : {}
-  const { bytes, ...beside } = source
+  const { bytes, ...otherFields } = source
   if (typeof bytes !== 'string') return undefined
   drop(fields, 'source')
-  if (Object.keys(beside).length > 0) putBack(fields, 'source', beside)
+  if (Object.keys(otherFields).length > 0) putBack(fields, 'source', otherFields)
   const mediaType = format === undefined ? undefined : mediaTypeOf(kind, format)
   return withExtra(
     {

@@ -60,7 +60,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     open.delete(index)
   }
 
-  function read(type: string, event: JsonObject): void {
+  function decodeEvent(type: string, event: JsonObject): void {
     if (/exception$/i.test(type)) {
       const { message, originalMessage } = event
       const text = typeof message === 'string' ? message : typeof originalMessage === 'string' ? originalMessage : ''
@@ -134,7 +134,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       const event = parseObjectExact(data)
       if (event === undefined || type === undefined)
         failBadResponse('The upstream sent a stream event that is not a JSON object with a name.')
-      else read(type, event)
+      else decodeEvent(type, event)
       return out
     },
     end() {

@@ -119,9 +119,9 @@ function mergeReferences(parts: Part[]): Part[] {
       continue
     }
     blocks.push(part.value)
-    const { type: _type, tool_name: _name, ...beside } = part.value
-    const cache = decodeCache(beside)
-    const rest = meaningfulFields(beside)
+    const { type: _type, tool_name: _name, ...otherFields } = part.value
+    const cache = decodeCache(otherFields)
+    const rest = meaningfulFields(otherFields)
     const next = parts[index + 1]
     // A block with a cache hint or unknown fields ends the group, so that these stay with its own text.
     if (next !== undefined && isReference(next) && cache === undefined && rest === undefined) continue

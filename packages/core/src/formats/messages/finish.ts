@@ -41,9 +41,9 @@ const stopReasonByReason: Readonly<Record<Reason, string>> = {
 
 /** Decodes `stop_reason`, `stop_sequence` and `stop_details` of a message or a `message_delta`. An unknown stop reason becomes `other`. */
 export function decodeFinish(source: Unread): Finish {
-  const { stop_reason: word, stop_sequence: sequence, stop_details: details } = source
-  const finish: Finish = { reason: reasonOf(word) }
-  if (word !== undefined && word !== null) finish.raw = { format: 'messages', value: toText(word) }
+  const { stop_reason: stopReason, stop_sequence: sequence, stop_details: details } = source
+  const finish: Finish = { reason: reasonOf(stopReason) }
+  if (stopReason !== undefined && stopReason !== null) finish.raw = { format: 'messages', value: toText(stopReason) }
   if (typeof sequence === 'string') finish.sequence = sequence
   if (isObject(details)) {
     if (typeof details.explanation === 'string') finish.explanation = details.explanation
@@ -52,9 +52,10 @@ export function decodeFinish(source: Unread): Finish {
   return finish
 }
 
-const reasonOf = (word: Json | undefined): Reason =>
-  (typeof word === 'string' && Object.hasOwn(reasonByStopReason, word) ? reasonByStopReason[word] : undefined) ??
-  'other'
+const reasonOf = (stopReason: Json | undefined): Reason =>
+  (typeof stopReason === 'string' && Object.hasOwn(reasonByStopReason, stopReason)
+    ? reasonByStopReason[stopReason]
+    : undefined) ?? 'other'
 
 /** The kinds of parts in a response on which its stop reason depends. */
 export interface PartKinds {

@@ -27,15 +27,15 @@ export function decodeChecks(fields: Unread, context: ExchangeContext): Reasonin
   const findPlace = placeFinder(context)
   const { checks, others } = readChecks(list, (entry, index) => {
     const { type, path, reason, ...rest } = unread(entry)
-    const knownReason = Object.entries(reasonWords).find(([, word]) => word === reason)?.[0] as
+    const knownReason = Object.entries(reasonWords).find(([, wireReason]) => wireReason === reason)?.[0] as
       | keyof typeof reasonWords
       | undefined
     if ((type !== droppedType && type !== shownType) || knownReason === undefined) return undefined
     const check: ReasoningCheck = { reason: knownReason, at: pointer(pointer('', checksField), index) }
     if (type === shownType) check.isShown = true
     if (typeof path === 'string') put(check, 'place', findPlace(path))
-    const beside = meaningfulFields(rest)
-    const extraFields = { ...beside, ...(check.place === undefined && path !== undefined ? { path } : {}) }
+    const otherFields = meaningfulFields(rest)
+    const extraFields = { ...otherFields, ...(check.place === undefined && path !== undefined ? { path } : {}) }
     if (Object.keys(extraFields).length > 0) check.extra = { messages: extraFields }
     return check
   })
@@ -75,10 +75,10 @@ export function encodeChecks(checks: readonly ReasoningCheck[] | undefined, cont
     const { reason, place, isShown, at = '', extra } = check
     const extraFields = ownExtra(extra, 'messages', at, context.report)
     const path = place === undefined ? extraFields?.path : pathOf(place)
-    const word = reason === 'turn' ? undefined : reasonWords[reason]
+    const wireReason = reason === 'turn' ? undefined : reasonWords[reason]
     if (typeof path !== 'string') context.report.add(lossOfCheck(check, 'the block of the request is unknown'))
-    else if (word === undefined) context.report.add(lossOfCheck(check, 'messages has no such reason'))
-    else list.push({ ...extraFields, type: isShown ? shownType : droppedType, path, reason: word })
+    else if (wireReason === undefined) context.report.add(lossOfCheck(check, 'messages has no such reason'))
+    else list.push({ ...extraFields, type: isShown ? shownType : droppedType, path, reason: wireReason })
   }
   return list.length === 0 && checks.length > 0 ? {} : { [checksField]: list }
 }

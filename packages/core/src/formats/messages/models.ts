@@ -121,12 +121,12 @@ export function nearestEffort(wanted: EffortWord, accepted: readonly EffortWord[
   if (accepted.includes(wanted)) return wanted
   const wantedRank = allEfforts.indexOf(wanted)
   let nearest: EffortWord | undefined
-  for (const word of accepted)
+  for (const effort of accepted)
     if (
       nearest === undefined ||
-      Math.abs(allEfforts.indexOf(word) - wantedRank) <= Math.abs(allEfforts.indexOf(nearest) - wantedRank)
+      Math.abs(allEfforts.indexOf(effort) - wantedRank) <= Math.abs(allEfforts.indexOf(nearest) - wantedRank)
     )
-      nearest = word
+      nearest = effort
   return nearest
 }
 

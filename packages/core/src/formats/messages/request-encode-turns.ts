@@ -13,6 +13,7 @@ import type {
   Turn,
 } from '../ir.ts'
 import { append } from '../shared/json-fields.ts'
+import type { ToolIds } from '../shared/names.ts'
 import { pointer } from '../shared/pointers.ts'
 import { areToolReferences, loss, ownExtra } from '../shared/report.ts'
 import { inputObject } from '../shared/tools.ts'
@@ -21,7 +22,6 @@ import { encodeCitation, isOwnCitation } from './citations.ts'
 import { encodeMedia } from './media.ts'
 import type { ModelTraits } from './models.ts'
 import { type ChangeContext, encodeChanges } from './settings-changes.ts'
-import type { ToolIds } from './tool-ids.ts'
 import { checkToolName } from './tools.ts'
 
 export interface Conversation {

@@ -3,11 +3,11 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Nothing, Output, Reasoning, Sampling, Tool } from '../ir.ts'
 import { effortOfBudget } from '../shared/model-rules.ts'
-import { shortenToolNames } from '../shared/names.ts'
+import { createToolIds, shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges, hasChanges } from '../shared/settings-changes.ts'
 import { hasThread, threadRefused } from './error.ts'
-import { type EffortWord, fieldPointers, toolNames } from './fields.ts'
+import { callIds, type EffortWord, fieldPointers, toolNames } from './fields.ts'
 import {
   budgetOfEffort,
   defaultMaxTokens,
@@ -19,7 +19,6 @@ import {
 } from './models.ts'
 import { type BlockContext, encodeConversation } from './request-encode-turns.ts'
 import { acceptedChanges } from './settings-changes.ts'
-import { createToolIds } from './tool-ids.ts'
 import { encodeTool, encodeTools, isListed } from './tools.ts'
 
 type EncodeContext = CodecContext & { readonly target: TargetTraits }
@@ -67,7 +66,7 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   const listed = hasChanges(request) ? (tools?.list ?? []) : []
   const offered = new Set(listed.flatMap((tool) => (tool.type !== 'native' && isListed(tool) ? [tool.name] : [])))
   const encode = (tool: Tool): JsonObject[] => encodeTool(tool, traits, isSameFormat, context)
-  const ids = createToolIds(turns)
+  const ids = createToolIds(turns, callIds)
   const blocks: BlockContext = {
     report,
     newId,
@@ -281,15 +280,16 @@ function encodeUser(user: ModelRequest['user'], out: JsonObject, reportField: Re
   if (user === undefined) return
   const { id, cacheKey, safetyId, ...rest } = user
   rest satisfies Nothing
-  const wire = id ?? safetyId
-  if (wire !== undefined && wire.length > longestUserId)
+  const userId = id ?? safetyId
+  if (userId !== undefined && userId.length > longestUserId)
     reportField(
       id === undefined ? 'user.safetyId' : 'user.id',
-      `messages accepts user ids of up to ${longestUserId} characters; this one has ${wire.length} and is not sent`,
+      `messages accepts user ids of up to ${longestUserId} characters; this one has ${userId.length} and is not sent`,
       'unsupported',
       'note',
     )
-  else if (wire !== undefined) out.metadata = { ...(isObject(out.metadata) ? out.metadata : undefined), user_id: wire }
+  else if (userId !== undefined)
+    out.metadata = { ...(isObject(out.metadata) ? out.metadata : undefined), user_id: userId }
   if (id !== undefined && safetyId !== undefined && id !== safetyId)
     reportField('user.safetyId', 'messages has one field for the id of the user', 'unsupported', 'note')
   if (cacheKey !== undefined)

@@ -106,7 +106,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     open.clear()
   }
 
-  function read(event: JsonObject, name: string | undefined): void {
+  function decodeEvent(event: JsonObject, name: string | undefined): void {
     const { type } = event
     // Clients dispatch on the event name, so it decides.
     if (name === 'error' || type === 'error' || (type === undefined && event.error !== undefined)) {
@@ -189,10 +189,10 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     keepEnding({ ...delta })
     const fields = unread(event)
     if (fields[checksField] !== undefined) checks = decodeChecks(fields, context) ?? checks
-    const beside = fieldsExcept(checks === undefined ? event : (leftover(fields) ?? {}), endingEventFields)
-    if (beside !== undefined) assignOwn(ending, beside)
-    const more = fieldsExcept(delta, endingDeltaFields)
-    if (more !== undefined) ending.delta = more
+    const otherFields = fieldsExcept(checks === undefined ? event : (leftover(fields) ?? {}), endingEventFields)
+    if (otherFields !== undefined) assignOwn(ending, otherFields)
+    const deltaFields = fieldsExcept(delta, endingDeltaFields)
+    if (deltaFields !== undefined) ending.delta = deltaFields
     emitUsage(event.usage)
   }
 
@@ -201,7 +201,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       if (hasEnded) return []
       const text = deltaTemplate.read(source)
       if (text !== undefined) {
-        growingBlock?.more?.(text)
+        growingBlock?.repeatDelta?.(text)
         return [deltaTemplate.delta(text)]
       }
       // Some servers send events without data to keep a stream alive.
@@ -210,7 +210,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       const event = parseObjectExact(source.data)
       if (event === undefined) failBadResponse('The upstream sent a stream event that is not a JSON object.')
       else {
-        read(event, source.event)
+        decodeEvent(event, source.event)
         deltaTemplate.learn(source, textKey(event), out)
       }
       return out
@@ -272,7 +272,7 @@ const noFields: ReadonlySet<string> = new Set()
 export interface BlockDecoder {
   delta(delta: JsonObject): void
   /** Handles the previous delta again with another text. The caller emits the event. */
-  more?(text: string): void
+  repeatDelta?(text: string): void
   /** Called once, at the block's stop or at the end of a message that left the stop out. */
   stop(): void
 }
@@ -310,7 +310,7 @@ export function openBlock(start: JsonObject, at: string, writer: PartWriter, con
     case 'tool-call':
       return openCall(part, start, writer, context)
     default:
-      return openWhole(start, at, writer)
+      return collectBlock(start, at, writer)
   }
 }
 
@@ -371,7 +371,7 @@ function openCall(
   context: ExchangeContext,
 ): BlockDecoder {
   // `input: {}` announces deltas. A server that streams no deltas sends the whole input at the start.
-  const whole = isObject(start.input) && Object.keys(start.input).length > 0 ? writeInput(start.input) : ''
+  const inputAtStart = isObject(start.input) && Object.keys(start.input).length > 0 ? writeInput(start.input) : ''
   const part = restoreCall({ ...written, input: '' }, context.request)
   const custom = part.custom === true
   const number = writer.start(part)
@@ -386,23 +386,23 @@ function openCall(
       input += piece
       if (!custom && piece !== '') writer.delta(number, { type: 'input', text: piece })
     },
-    more(text) {
+    repeatDelta(text) {
       input += text
     },
     stop() {
-      if (input !== '' && whole !== '')
+      if (input !== '' && inputAtStart !== '')
         context.report.add(loss(pointer(part.at ?? '', 'input'), "the deltas replaced the input in the block's start"))
-      const all = input || whole || '{}'
-      if (custom) writer.delta(number, { type: 'input', text: customInput(all) })
+      const fullInput = input || inputAtStart || '{}'
+      if (custom) writer.delta(number, { type: 'input', text: customInput(fullInput) })
       // A call without arguments streams no input. Other formats would take that for broken JSON.
-      else if (input === '') writer.delta(number, { type: 'input', text: all })
+      else if (input === '') writer.delta(number, { type: 'input', text: fullInput })
       writer.end(number)
     },
   }
 }
 
 /** Collects a block that only this format knows and emits it as a whole. */
-function openWhole(start: JsonObject, at: string, writer: PartWriter): BlockDecoder {
+function collectBlock(start: JsonObject, at: string, writer: PartWriter): BlockDecoder {
   const block: JsonObject = { ...start }
   let input = ''
   return {

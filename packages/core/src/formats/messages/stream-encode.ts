@@ -27,11 +27,11 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   let usage: Usage | undefined
   let serviceTier: string | undefined
   let ending: Pick<Extract<ModelEvent, { type: 'choice-end' }>, 'finish' | 'extra' | 'reasoningChecks'> | undefined
-  let current: { part: number; encoder: PartEncoder } | undefined
+  let currentPart: { part: number; encoder: PartEncoder } | undefined
   /** Parts that wait for the current one to end, since blocks never overlap in this format. */
   const waiting = new PartQueue()
   /** Seals after a text. They wait until it is known whether another part follows. */
-  const trailing: { part: number; value: Part }[] = []
+  const trailingSeals: { part: number; value: Part }[] = []
   let lastPartType = ''
   const kinds: PartKinds = { hasCall: false, hasRefusal: false }
   const writer = createBlockWriter((event) => out.push(event))
@@ -57,55 +57,55 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   }
 
   function open(part: number, value: Part): void {
-    current = { part, encoder: openPart(value, writer, context) }
+    currentPart = { part, encoder: openPart(value, writer, context) }
   }
 
   /** Another part follows, so the seals go in front of it. */
-  function sendTrailing(): void {
-    for (const { part, value } of trailing.splice(0)) waiting.add(part, value, true)
+  function flushTrailingSeals(): void {
+    for (const { part, value } of trailingSeals.splice(0)) waiting.add(part, value, true)
   }
 
   function startPart(part: number, value: Part): void {
     hasParts = true
     if (lastPartType === 'text' && isSealOnly(value)) {
-      trailing.push({ part, value })
+      trailingSeals.push({ part, value })
       return
     }
-    sendTrailing()
+    flushTrailingSeals()
     lastPartType = value.type
     if (value.type === 'tool-call') kinds.hasCall = true
     if (value.type === 'refusal') kinds.hasRefusal = true
     waiting.add(part, value)
-    if (current === undefined) openWaiting()
+    if (currentPart === undefined) openWaiting()
   }
 
   function close(part: number): void {
-    if (current?.part !== part) {
+    if (currentPart?.part !== part) {
       const later = waiting.find(part)
       if (later !== undefined) later.ended = true
       return
     }
-    current.encoder.end()
-    current = undefined
+    currentPart.encoder.end()
+    currentPart = undefined
     openWaiting()
   }
 
   function openWaiting(): void {
-    while (current === undefined) {
+    while (currentPart === undefined) {
       const next = waiting.shift()
       if (next === undefined) return
       open(next.part, next.value)
       for (const delta of next.deltas) currentEncoder()?.delta(delta)
       if (!next.ended) return
       currentEncoder()?.end()
-      current = undefined
+      currentPart = undefined
     }
   }
-  const currentEncoder = (): PartEncoder | undefined => current?.encoder
+  const currentEncoder = (): PartEncoder | undefined => currentPart?.encoder
 
   function closeAll(): void {
     waiting.endAll()
-    if (current !== undefined) close(current.part)
+    if (currentPart !== undefined) close(currentPart.part)
   }
 
   function fail(error: ErrorInfo): void {
@@ -157,7 +157,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     return true
   }
 
-  function read(event: ModelEvent): void {
+  function encodeEvent(event: ModelEvent): void {
     switch (event.type) {
       case 'response-start':
         start ??= event
@@ -187,7 +187,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         startPart(event.part, event.value)
         return
       case 'part-delta':
-        if (current?.part === event.part) current.encoder.delta(event.delta)
+        if (currentPart?.part === event.part) currentPart.encoder.delta(event.delta)
         else waiting.find(event.part)?.deltas.push(event.delta)
         return
       case 'part-end':
@@ -195,7 +195,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         return
       case 'choice-end':
         closeAll()
-        for (const { value } of trailing.splice(0))
+        for (const { value } of trailingSeals.splice(0))
           context.report.add(
             loss(
               value.at ?? '',
@@ -217,7 +217,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     push(event) {
       if (hasEnded) return []
       out = []
-      read(event)
+      encodeEvent(event)
       return out
     },
     // A stream that neither ended nor failed is failed by the pipeline.

@@ -72,5 +72,5 @@ const usageFields = {
 /** Most responses state that their location is not available. */
 const usageFieldsWithoutPlace = { ...usageFields, inference_geo: 'told' } as const satisfies UsageFields
 
-export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
   findUnshownUsage(usage, usage.inference_geo === 'not_available' ? usageFieldsWithoutPlace : usageFields, isShown)
