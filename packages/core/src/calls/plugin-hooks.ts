@@ -1,8 +1,7 @@
 import { observe, observedValue, typeNameOf } from '../base/callbacks.ts'
 import { isThenable } from '../base/thenable.ts'
 import { isHeader } from '../http/header.ts'
-import type { AttemptLog } from './attempt-log.ts'
-import type { TargetCall } from './call.ts'
+import type { AttemptLog, TargetCall } from './call.ts'
 
 type StartedCall = Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'request'>
 

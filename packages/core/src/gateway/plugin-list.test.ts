@@ -4,8 +4,7 @@ import type { Authenticate } from '../config/config.ts'
 import type { Plugin, PluginRoute } from '../config/plugin.ts'
 import { openai } from '../upstreams/openai.ts'
 import { asJson, completion, setUp } from './create-gateway.test-support.ts'
-import { createGateway } from './create-gateway.ts'
-import type { Gateway } from './gateway.ts'
+import { createGateway, type Gateway } from './create-gateway.ts'
 
 const minimal = {
   auth: 'none',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { codecLoaders } from '../formats/load-codec.ts'
 import { wireCodecOf } from '../formats/wire-codecs.ts'
-import { translator } from '../lanes/choose.ts'
+import { translator } from '../lanes/generation.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { voyage } from '../upstreams/voyage.ts'
 import { loadInTurn, preload, preloadedParts } from './preload.ts'

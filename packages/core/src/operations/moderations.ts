@@ -22,7 +22,7 @@ export const moderations: Operation<never, never> = {
       defaultModel: 'omni-moderation-latest',
       validate: (body) => validateBody(schema, body, complain),
       isAnswer: ({ results }) => Array.isArray(results),
-      tapAnswer: () => ({}),
+      tapResponse: () => ({}),
     },
   ],
 }

@@ -7,9 +7,8 @@ import { decodeUsage } from '../../formats/gemini/usage.ts'
 import type { Report } from '../../formats/ir.ts'
 import { takeNumber, unread } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { candidateParts, refusalOf } from '../gemini-answer.ts'
-import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { candidateParts, refusalOf } from '../gemini-response.ts'
+import { type Dialect, reportUnread } from '../operation.ts'
 import type { SpeechAnswer, SpeechRequest } from './request.ts'
 import { fromWav } from './wav.ts'
 
@@ -56,7 +55,7 @@ export const gemini: Dialect<SpeechRequest, SpeechAnswer> = {
     }
   },
 
-  decodeAnswer(body, { request, report }) {
+  decodeResponse(body, { request, report }) {
     for (const { part } of candidateParts(body)) {
       const { inlineData } = respell(part)
       const { mimeType, data } = isObject(inlineData) ? respell(inlineData) : {}
@@ -71,7 +70,7 @@ export const gemini: Dialect<SpeechRequest, SpeechAnswer> = {
     throw refusalOf(body, 'sound')
   },
 
-  tapAnswer: tapResponse,
+  tapResponse: tapResponse,
 }
 
 /** What comes are samples: they can be put into a WAV file, but not into a compressed one. */

@@ -8,9 +8,8 @@ import { decodeUsage } from '../../formats/gemini/usage.ts'
 import type { Report } from '../../formats/ir.ts'
 import { takeArray, takeNumber, takeString, type Unread, unread } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { candidateParts, refusalOf } from '../gemini-answer.ts'
-import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { candidateParts, refusalOf } from '../gemini-response.ts'
+import { type Dialect, reportUnread } from '../operation.ts'
 import type { TranscriptionAnswer, TranscriptionRequest } from './request.ts'
 
 const tasks = {
@@ -46,7 +45,7 @@ export const gemini: Dialect<TranscriptionRequest, TranscriptionAnswer> = {
     }
   },
 
-  decodeAnswer(body) {
+  decodeResponse(body) {
     const parts = candidateParts(body).flatMap(({ part }) => {
       const { text, thought } = respell(part)
       return typeof text === 'string' && thought !== true ? [text] : []
@@ -60,7 +59,7 @@ export const gemini: Dialect<TranscriptionRequest, TranscriptionAnswer> = {
     return { text: parts.join('').trim(), ...(usage === undefined ? {} : { usage }) }
   },
 
-  tapAnswer: tapResponse,
+  tapResponse: tapResponse,
 }
 
 function finishOf(body: Json): string | undefined {

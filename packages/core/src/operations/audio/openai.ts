@@ -8,8 +8,7 @@ import type { Usage } from '../../formats/ir.ts'
 import { leftover, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
 import { expectedAudio, expectedSpeech } from '../expected-use.ts'
-import { tapEvents, toEvent } from '../openai-events.ts'
-import { decodeSeconds, decodeUsage } from '../openai-usage.ts'
+import { decodeSeconds, decodeUsage, tapEvents, toEvent } from '../openai-media.ts'
 import type { Dialect } from '../operation.ts'
 import {
   mediaTypeOf,
@@ -53,7 +52,7 @@ const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
   passes: 'any',
   expects: expectedAudio,
 
-  encodeAnswer: ({ text, usage }) => ({ text, ...(usage === undefined ? {} : { usage: encodeUsage(usage) }) }),
+  encodeResponse: ({ text, usage }) => ({ text, ...(usage === undefined ? {} : { usage: encodeUsage(usage) }) }),
 
   encodeBody: ({ text }, { request }) =>
     request.format === 'text' ? { body: text, contentType: 'text/plain; charset=utf-8' } : undefined,
@@ -73,9 +72,9 @@ const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
   },
 
   isAnswer: ({ text, segments, words }) => text !== undefined || segments !== undefined || words !== undefined,
-  tapAnswer(body) {
+  tapResponse(body) {
     if (isObject(body.error) && body.text === undefined) return { error: decodeError(200, body) }
-    const out: ReturnType<TranscriptionDialect['tapAnswer']> = {}
+    const out: ReturnType<TranscriptionDialect['tapResponse']> = {}
     put(out, 'usage', decodeUsage(body.usage))
     put(out, 'units', decodeSeconds(body.usage, body.duration))
     return out
@@ -128,7 +127,7 @@ export const speech: SpeechDialect = {
     }
   },
 
-  encodeAnswer: (answer, { request }) => {
+  encodeResponse: (answer, { request }) => {
     const { usage } = answer
     return {
       audio: toBase64(bytesOf(answer, request)),
@@ -159,7 +158,7 @@ export const speech: SpeechDialect = {
     ]
   },
 
-  tapAnswer: (body) => (isObject(body.error) ? { error: decodeError(200, body) } : {}),
+  tapResponse: (body) => (isObject(body.error) ? { error: decodeError(200, body) } : {}),
   tapStream: () => tapEvents({ done: 'speech.audio.done' }),
 }
 

@@ -50,6 +50,6 @@ export const openai: Dialect<never, never> = {
   validate: validateRequest,
   isAnswer: ({ choices }) => Array.isArray(choices) && choices.length > 0,
   errorWithin,
-  tapAnswer: tapResponse,
+  tapResponse: tapResponse,
   tapStream: tap,
 }

@@ -2,7 +2,7 @@ import { GatewayError } from '../../base/errors.ts'
 import type { Json } from '../../base/json/types.ts'
 import type { Usage } from '../../formats/ir.ts'
 import { loss } from '../../formats/shared/report.ts'
-import type { AnswerContext } from '../operation.ts'
+import type { ResponseContext } from '../operation.ts'
 import type { EmbeddingsRequest } from './request.ts'
 import { sizeOf, type Vector } from './vector.ts'
 
@@ -13,7 +13,7 @@ export interface EmbeddingsAnswer {
   readonly usage?: Usage
 }
 
-export type EmbeddingsContext = AnswerContext<EmbeddingsRequest>
+export type EmbeddingsContext = ResponseContext<EmbeddingsRequest>
 
 export const unusable = (what: string): GatewayError =>
   new GatewayError('upstream_bad_response', `The upstream's answer is no list of embeddings: ${what}.`)

@@ -61,7 +61,7 @@ export const cohere: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
     return out
   },
 
-  decodeAnswer(body, context) {
+  decodeResponse(body, context) {
     if (!isObject(body)) throw unusable('it is no object')
     const { embeddings, meta } = body
     // One kind was asked for. The older shape is a bare list.
@@ -72,7 +72,7 @@ export const cohere: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
   },
 
   isAnswer: ({ embeddings }) => typeof embeddings === 'object' && embeddings !== null,
-  tapAnswer(body) {
+  tapResponse(body) {
     const usage = isObject(body.meta) ? usageOf(body.meta) : undefined
     return usage === undefined ? {} : { usage }
   },

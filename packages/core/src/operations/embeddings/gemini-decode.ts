@@ -4,8 +4,7 @@ import { respell, spelt } from '../../formats/gemini/spelling.ts'
 import { pointer } from '../../formats/shared/pointer.ts'
 import { takeBoolean, takeNumber, takeString, type Unread } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
-import type { OperationContext } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { type OperationContext, reportUnread } from '../operation.ts'
 import type { EmbeddingInput, EmbeddingPart, EmbeddingsRequest, SettingName, Task } from './request.ts'
 
 const tasks: { readonly [word: string]: Task } = {

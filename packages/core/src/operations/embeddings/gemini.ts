@@ -32,7 +32,7 @@ export const usageFrom = (answer: JsonObject): Usage | undefined => {
 }
 const withUsage = (usage: Usage | undefined): JsonObject =>
   usage === undefined ? {} : { usageMetadata: { promptTokenCount: usage.input.total } }
-const tapAnswer: EmbeddingsDialect['tapAnswer'] = (body) => {
+const tapResponse: EmbeddingsDialect['tapResponse'] = (body) => {
   const usage = usageFrom(body)
   return usage === undefined ? {} : { usage }
 }
@@ -50,12 +50,12 @@ export const gemini: EmbeddingsDialect = {
     return { model: String(model), ...shared([decodeOne(rest, '', context)], context) }
   },
 
-  encodeAnswer: ({ vectors, usage }) => {
+  encodeResponse: ({ vectors, usage }) => {
     const [vector] = vectors
     return { embedding: { values: vector === undefined ? [] : toNumbers(vector) }, ...withUsage(usage) }
   },
   isAnswer: ({ embedding }) => isObject(embedding),
-  tapAnswer,
+  tapResponse: tapResponse,
 }
 
 export function encodeContent(input: EmbeddingInput, context: TargetContext): JsonObject {
@@ -102,20 +102,20 @@ export const geminiBatch: EmbeddingsDialect = {
     return { requests }
   },
 
-  decodeAnswer(body, context) {
+  decodeResponse(body, context) {
     if (!isObject(body) || !Array.isArray(body.embeddings)) throw unusable('it has no embeddings')
     const vectors = body.embeddings.map((item) => (isObject(item) ? decodeVector(item.values) : undefined))
     const usage = usageFrom(body)
     return { vectors: checkVectors(vectors, context), ...(usage === undefined ? {} : { usage }) }
   },
 
-  encodeAnswer: ({ vectors, usage }) => ({
+  encodeResponse: ({ vectors, usage }) => ({
     embeddings: vectors.map((vector) => ({ values: toNumbers(vector) })),
     ...withUsage(usage),
   }),
 
   /** Each request within names the model again, with its collection in front. */
-  wireEdit({ model: asked, requests }, { model }) {
+  passThroughEdit({ model: asked, requests }, { model }) {
     if (asked === model || !Array.isArray(requests)) return undefined
     return {
       requests: requests.map((item) =>
@@ -124,7 +124,7 @@ export const geminiBatch: EmbeddingsDialect = {
     }
   },
   isAnswer: ({ embeddings }) => Array.isArray(embeddings),
-  tapAnswer,
+  tapResponse: tapResponse,
 }
 
 const renamed = (item: JsonObject, model: string): JsonObject => {

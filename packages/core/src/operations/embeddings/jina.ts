@@ -60,7 +60,7 @@ export const jina: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
     return out
   },
 
-  decodeAnswer: decodeList,
+  decodeResponse: decodeList,
   isAnswer: ({ data }) => Array.isArray(data),
-  tapAnswer: openai.tapAnswer,
+  tapResponse: openai.tapResponse,
 }

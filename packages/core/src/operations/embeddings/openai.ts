@@ -6,9 +6,8 @@ import { pointer } from '../../formats/shared/pointer.ts'
 import { takeAny, takeNumber, takeString, unread } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
-import type { Dialect } from '../operation.ts'
+import { type Dialect, reportUnread } from '../operation.ts'
 import { textsOrTokens } from '../texts-or-tokens.ts'
-import { reportUnread } from '../unread.ts'
 import { checkVectors, type EmbeddingsAnswer, inOrder, inputUsage, unusable } from './answer.ts'
 import { textsOf } from './inputs.ts'
 import type { EmbeddingInput, EmbeddingsRequest, SettingName, Task } from './request.ts'
@@ -90,9 +89,9 @@ export const openai: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
     return out
   },
 
-  decodeAnswer: (body, context) => decodeList(body, context),
+  decodeResponse: (body, context) => decodeList(body, context),
 
-  encodeAnswer({ model, vectors, usage }, { request, report }) {
+  encodeResponse({ model, vectors, usage }, { request, report }) {
     if (usage === undefined)
       report.add(loss('', 'the upstream counted no tokens: usage says 0', 'approximated', 'note'))
     const tokens = usage?.input.total ?? 0
@@ -109,7 +108,7 @@ export const openai: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
   },
 
   isAnswer: ({ data }) => Array.isArray(data),
-  tapAnswer(body) {
+  tapResponse(body) {
     const usage = listUsage(body.usage)
     return usage === undefined ? {} : { usage }
   },

@@ -5,8 +5,7 @@ import type { Usage } from '../../formats/ir.ts'
 import { pointer } from '../../formats/shared/pointer.ts'
 import { unread } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
-import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { type Dialect, reportUnread } from '../operation.ts'
 import { checkVectors, type EmbeddingsAnswer, inputUsage, unusable } from './answer.ts'
 import { encodeContent, usageFrom, words } from './gemini.ts'
 import { type DecodedOne, readSettings, type Settings, shared } from './gemini-decode.ts'
@@ -56,7 +55,7 @@ export const vertex: EmbeddingsDialect = {
     return { model: String(model), ...shared(items, context, rest) }
   },
 
-  encodeAnswer({ vectors, usage }, { report }) {
+  encodeResponse({ vectors, usage }, { report }) {
     const [only, second] = vectors
     const alone = only !== undefined && second === undefined
     if (usage !== undefined && !alone)
@@ -81,7 +80,7 @@ export const vertex: EmbeddingsDialect = {
     return { instances, ...(Object.keys(parameters).length === 0 ? {} : { parameters }) }
   },
 
-  decodeAnswer(body, context) {
+  decodeResponse(body, context) {
     if (!isObject(body) || !Array.isArray(body.predictions)) throw unusable('it has no predictions')
     const found = body.predictions.map((item) => (isObject(item) && isObject(item.embeddings) ? item.embeddings : {}))
     const usage = countedIn(found)
@@ -95,7 +94,7 @@ export const vertex: EmbeddingsDialect = {
   },
 
   isAnswer: ({ predictions }) => Array.isArray(predictions),
-  tapAnswer({ predictions }) {
+  tapResponse({ predictions }) {
     const found = (Array.isArray(predictions) ? predictions : []).map((item) =>
       isObject(item) && isObject(item.embeddings) ? item.embeddings : {},
     )
@@ -141,7 +140,7 @@ export const vertexContent: EmbeddingsDialect = {
     }
   },
 
-  decodeAnswer(body, context) {
+  decodeResponse(body, context) {
     if (!isObject(body) || !isObject(body.embedding)) throw unusable('it has no embedding')
     const usage = usageFrom(body)
     return {
@@ -151,5 +150,5 @@ export const vertexContent: EmbeddingsDialect = {
   },
 
   isAnswer: ({ embedding }) => isObject(embedding),
-  tapAnswer: () => ({}),
+  tapResponse: () => ({}),
 }

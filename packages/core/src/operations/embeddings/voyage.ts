@@ -32,7 +32,7 @@ export const voyage: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
     return out
   },
 
-  decodeAnswer: decodeList,
+  decodeResponse: decodeList,
   isAnswer: ({ data }) => Array.isArray(data),
-  tapAnswer: openai.tapAnswer,
+  tapResponse: openai.tapResponse,
 }

@@ -11,7 +11,7 @@ import { takeNumber, takeString, unread } from '../../formats/shared/reader.ts'
 import { loss } from '../../formats/shared/report.ts'
 import { dotted, validateBody } from '../../formats/shared/validate.ts'
 import { expectedImageCount } from '../expected-use.ts'
-import { candidateParts, refusalOf } from '../gemini-answer.ts'
+import { candidateParts, refusalOf } from '../gemini-response.ts'
 import type { Dialect } from '../operation.ts'
 import {
   type ImageInput,
@@ -68,7 +68,7 @@ export const gemini: Dialect<ImagesRequest, ImagesAnswer> = {
     }
   },
 
-  decodeAnswer(body, { request, report }) {
+  decodeResponse(body, { request, report }) {
     const made: MadeImage[] = []
     for (const { part, at } of candidateParts(body)) {
       const { inlineData, text, thought } = respell(part)
@@ -87,7 +87,7 @@ export const gemini: Dialect<ImagesRequest, ImagesAnswer> = {
     return { images: made, ...(usage === undefined ? {} : { usage }) }
   },
 
-  tapAnswer: tapResponse,
+  tapResponse: tapResponse,
 }
 
 function largest(size: Json | undefined): number {
@@ -135,7 +135,7 @@ export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
     return { instances: [{ prompt }], parameters }
   },
 
-  decodeAnswer(body, { request, report }) {
+  decodeResponse(body, { request, report }) {
     if (!isObject(body))
       throw new GatewayError('upstream_bad_response', 'The upstream answered with no list of images.')
     const images: MadeImage[] = []
@@ -163,7 +163,7 @@ export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
     return { images }
   },
 
-  tapAnswer: () => ({}),
+  tapResponse: () => ({}),
   unitsOf: imagesAsked,
   expects: (asked) => expectedImageCount(imagesAsked(asked)),
 }

@@ -9,8 +9,7 @@ import { leftover, takeAny, takeString, unread } from '../../formats/shared/read
 import { validateBody } from '../../formats/shared/validate.ts'
 import { expectedImages } from '../expected-use.ts'
 import type { FieldTypes } from '../multipart/fields.ts'
-import { tapEvents, toEvent } from '../openai-events.ts'
-import { decodeUsage } from '../openai-usage.ts'
+import { decodeUsage, tapEvents, toEvent } from '../openai-media.ts'
 import type { Dialect } from '../operation.ts'
 import { type ImageInput, type ImagesAnswer, type ImagesRequest, readImage } from './request.ts'
 import { edit, editForm, generation, variationForm } from './schema.ts'
@@ -47,7 +46,7 @@ function encodeUsage({ input, output }: Usage): JsonObject {
   }
 }
 
-const encodeAnswer: ImagesDialect['encodeAnswer'] = ({ images, usage }, { now }) => {
+const encodeResponse: ImagesDialect['encodeResponse'] = ({ images, usage }, { now }) => {
   const body: JsonObject = {
     created: now(),
     data: images.map(({ data, revisedPrompt }) => ({
@@ -64,9 +63,9 @@ const encodeAnswer: ImagesDialect['encodeAnswer'] = ({ images, usage }, { now })
 const countOf = (body: JsonObject): BillableUnits | undefined =>
   Array.isArray(body.data) && body.data.length > 0 ? { images: body.data.length } : undefined
 
-const tapAnswer: ImagesDialect['tapAnswer'] = (body) => {
+const tapResponse: ImagesDialect['tapResponse'] = (body) => {
   if (isObject(body.error) && !Array.isArray(body.data)) return { error: decodeError(200, body) }
-  const out: ReturnType<ImagesDialect['tapAnswer']> = {}
+  const out: ReturnType<ImagesDialect['tapResponse']> = {}
   put(out, 'usage', decodeUsage(body.usage))
   put(out, 'units', countOf(body))
   return out
@@ -128,9 +127,9 @@ const common = {
   name: 'openai',
   errors: 'chat',
   decodeRequest,
-  encodeAnswer,
+  encodeResponse,
   isAnswer: ({ data }: JsonObject) => Array.isArray(data),
-  tapAnswer,
+  tapResponse,
   expects: expectedImages,
 } as const
 

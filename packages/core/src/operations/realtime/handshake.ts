@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import { keyPrefix, offered } from '../../http/websocket-token.ts'
-import type { Handler } from '../handler.ts'
+import type { Handler } from '../route.ts'
 
 const betaPrefix = 'openai-beta.'
 

@@ -3,7 +3,7 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ResponseTap } from '../../formats/codec.ts'
 import type { Usage } from '../../formats/ir.ts'
-import type { AnswerContext } from '../operation.ts'
+import type { ResponseContext } from '../operation.ts'
 import type { RerankRequest } from './request.ts'
 
 export interface RerankResult {
@@ -22,7 +22,7 @@ export interface RerankAnswer {
   readonly searchUnits?: number
 }
 
-export type RerankContext = AnswerContext<RerankRequest>
+export type RerankContext = ResponseContext<RerankRequest>
 
 const unusable = (what: string): GatewayError =>
   new GatewayError('upstream_bad_response', `The upstream's answer is no ranking: ${what}.`)

@@ -2,8 +2,7 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import { unread } from '../../formats/shared/reader.ts'
 import { expectedRerank, searchesOf } from '../expected-use.ts'
-import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { type Dialect, reportUnread } from '../operation.ts'
 import { decodeResults, encodeMeta, namesOf, type RerankAnswer, readMeta, tapRerank } from './answer.ts'
 import { decodeBody, reportSettings, textsOf, validateV2 } from './body.ts'
 import type { RerankRequest } from './request.ts'
@@ -32,19 +31,19 @@ export const cohere: Dialect<RerankRequest, RerankAnswer> = {
     return out
   },
 
-  decodeAnswer(body, context) {
+  decodeResponse(body, context) {
     const answer = isObject(body) ? body : {}
     return { ...namesOf(answer), results: decodeResults(answer.results, context), ...readMeta(answer.meta) }
   },
 
-  encodeAnswer: (answer, { newId }) => ({
+  encodeResponse: (answer, { newId }) => ({
     id: answer.id ?? newId('rerank-'),
     results: answer.results.map(({ index, score }) => ({ index, relevance_score: score })),
     meta: encodeMeta(answer, '2'),
   }),
 
   isAnswer: ({ results }) => Array.isArray(results),
-  tapAnswer({ meta }) {
+  tapResponse({ meta }) {
     const { usage, searchUnits } = readMeta(meta)
     return tapRerank(usage, searchUnits)
   },

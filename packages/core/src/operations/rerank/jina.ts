@@ -2,8 +2,7 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { unread } from '../../formats/shared/reader.ts'
 import { expectedRerank, searchesOf } from '../expected-use.ts'
-import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { type Dialect, reportUnread } from '../operation.ts'
 import {
   decodeResults,
   encodeMeta,
@@ -57,7 +56,7 @@ export const jina: Dialect<RerankRequest, RerankAnswer> = {
     return out
   },
 
-  decodeAnswer(body, context) {
+  decodeResponse(body, context) {
     const answer = isObject(body) ? body : {}
     const { usage: counted, ...meta } = readMeta(answer.meta)
     const usage = tokenUsage(answer.usage) ?? counted
@@ -69,7 +68,7 @@ export const jina: Dialect<RerankRequest, RerankAnswer> = {
     }
   },
 
-  encodeAnswer(answer, { request, newId }) {
+  encodeResponse(answer, { request, newId }) {
     const { id, model, results, usage } = answer
     return {
       id: id ?? newId('rerank-'),
@@ -82,7 +81,7 @@ export const jina: Dialect<RerankRequest, RerankAnswer> = {
   },
 
   isAnswer: ({ results }) => Array.isArray(results),
-  tapAnswer({ usage: counted, meta }) {
+  tapResponse({ usage: counted, meta }) {
     const { usage, searchUnits } = readMeta(meta)
     return tapRerank(tokenUsage(counted) ?? usage, searchUnits)
   },

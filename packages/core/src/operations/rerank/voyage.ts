@@ -19,7 +19,7 @@ export const voyage: Dialect<RerankRequest, RerankAnswer> = {
     return out
   },
 
-  decodeAnswer(body, context) {
+  decodeResponse(body, context) {
     const answer = isObject(body) ? body : {}
     const usage = tokenUsage(answer.usage)
     return {
@@ -30,7 +30,7 @@ export const voyage: Dialect<RerankRequest, RerankAnswer> = {
   },
 
   isAnswer: ({ data }) => Array.isArray(data),
-  tapAnswer({ usage: counted }) {
+  tapResponse({ usage: counted }) {
     const usage = tokenUsage(counted)
     return usage === undefined ? {} : { usage }
   },

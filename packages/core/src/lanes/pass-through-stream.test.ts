@@ -11,7 +11,7 @@ import { encodeAllSse } from '../http/sse/encode.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 import { openai } from '../upstreams/openai.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
-import { passingStream } from './passing-stream.ts'
+import { passThroughStream } from './pass-through-stream.ts'
 
 const codecs = { chat: chatCodec, messages: messagesCodec, gemini: geminiCodec, responses: responsesCodec }
 const redactor = redactorOf(openai({ apiKey: 'sk-secret-7f3a91c4' }))
@@ -116,7 +116,7 @@ function open({ format, edited, seen }: Way) {
     },
     ...(seen ? { varying: { value: undefined } } : {}),
   })
-  const stream = passingStream({
+  const stream = passThroughStream({
     tap: counting,
     maxEventChars: 1_000_000,
     redactor,

@@ -9,7 +9,7 @@ import { encodeAllSse } from '../http/sse/encode.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 import { mayHoldError } from '../upstreams/redaction/answer-members.ts'
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
-import type { AnswerStream } from './lane.ts'
+import type { ResponseStream } from './lane.ts'
 
 export interface PassingOptions {
   readonly tap: StreamTap
@@ -50,9 +50,9 @@ type Fate = 'pass' | 'redact' | 'withhold' | 'drop' | 'retell'
  * Bytes pass untouched but for what the gateway's own wishes left in them, whole events at a time, so that an error event can
  * follow if the rest never comes. Events in the mould of one that told nothing pass without being looked at.
  */
-export const passingStream = (options: PassingOptions): AnswerStream => new PassingStream(options)
+export const passThroughStream = (options: PassingOptions): ResponseStream => new PassingStream(options)
 
-class PassingStream implements AnswerStream {
+class PassingStream implements ResponseStream {
   readonly state: StreamTap
   readonly #options: PassingOptions
   readonly #said: OutputEstimator

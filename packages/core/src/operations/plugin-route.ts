@@ -2,8 +2,7 @@ import { quietly, settleWithin, typeNameOf } from '../base/callbacks.ts'
 import { isThenable } from '../base/thenable.ts'
 import { isHeader } from '../http/header.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
-import type { Handler } from './handler.ts'
-import type { Route } from './routes.ts'
+import type { Handler, Route } from './route.ts'
 
 export const handlePluginRoute: Handler = async ({ route, inbound, params, shared }) => {
   if (route.handle === undefined) throw new TypeError(`The plugin route ${route.path} has no handler`)
