@@ -21,11 +21,12 @@ import { passThroughStream } from './pass-through-stream.ts'
  * counts describe theirs in the same terms.
  */
 export type PassThroughDialect = AnswerCheck &
-  Pick<WireCodec, 'tapResponse'> &
-  Partial<Pick<WireCodec, 'format' | 'wireEdit' | 'tapStream' | 'textFields'>> & {
+  Pick<WireCodec, 'tapResponse'> & {
+    readonly [K in 'format' | 'wireEdit' | 'tapStream' | 'textFields']?: WireCodec[K] | undefined
+  } & {
     readonly passes?: Lane['passes']
     /** Splits a whole response into the events that a streaming client waits for. */
-    asEvents?(body: JsonObject, request: JsonObject): readonly SseEvent[]
+    asEvents?: ((body: JsonObject, request: JsonObject) => readonly SseEvent[]) | undefined
   }
 
 /**

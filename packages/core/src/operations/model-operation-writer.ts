@@ -107,10 +107,12 @@ export class ModelOperationWriter implements RequestWriter {
 }
 
 /** A dialect of an operation, as the pass-through lane sees it. */
-const passThroughDialect = ({ counted }: AnyOperation, dialect: AnyDialect): PassThroughDialect => {
-  const { tapStream, asEvents, passes, defaultModel } = dialect
+function passThroughDialect({ counted }: AnyOperation, dialect: AnyDialect): PassThroughDialect {
+  const { errors, tapStream, asEvents, passes, defaultModel, isAnswer, errorWithin } = dialect
   return {
-    ...checkOf(dialect),
+    decodeError: wireCodecOf(errors).decodeError,
+    isAnswer,
+    errorWithin,
     tapResponse: (body) => dialect.tapResponse(body),
     wireEdit(body, target) {
       const set = dialect.passThroughEdit?.(body, target)
@@ -118,10 +120,10 @@ const passThroughDialect = ({ counted }: AnyOperation, dialect: AnyDialect): Pas
       if (body.model !== undefined || target.model === defaultModel) return set === undefined ? undefined : { set }
       return { set: { model: target.model, ...set } }
     },
-    ...(tapStream === undefined ? {} : { tapStream: ({ asked = {} }) => tapStream(asked) }),
-    ...(counted?.textFields === undefined ? {} : { textFields: counted.textFields }),
+    tapStream: tapStream === undefined ? undefined : ({ asked = {} }) => tapStream(asked),
+    textFields: counted?.textFields,
     passes,
-    ...(asEvents === undefined ? {} : { asEvents }),
+    asEvents,
   }
 }
 
